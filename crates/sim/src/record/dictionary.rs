@@ -1,0 +1,152 @@
+//! Every column of every table and every time series: name, unit, meaning, source. Tables, Python
+//! docs, axis labels and the reference page come from here; nothing is recorded that is not in here.
+
+/// One column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Name in tables; ends in its unit where it has one.
+    pub name: &'static str,
+    /// `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text).
+    pub unit: &'static str,
+    /// What it is, in one sentence, with the source of its definition.
+    pub meaning: &'static str,
+}
+
+const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -> Column {
+    Column { name, unit, meaning }
+}
+
+/// One row per flow.
+pub const FLOWS: &[Column] = &[
+    column("flow", "", "Name of the flow."),
+    column("cc", "", "Congestion control of the sender."),
+    column("outcome", "", "`running` at the end of the run, `completed` (all bytes acknowledged), `aborted` (the connection gave up) or `waiting` (not started)."),
+    column("start_s", "s", "Instant of the first packet sent (the SYN, if there is a handshake)."),
+    column("completion_s", "s", "From the first packet sent to the last byte acknowledged at the sender; missing if not completed."),
+    column("completion_rx_s", "s", "From the first packet sent to the last byte received in order; missing if not completed."),
+    column("throughput_bps", "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration."),
+    column("goodput_bps", "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17)."),
+    column("goodput_active_bps", "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run."),
+    column("delivered_bytes", "B", "Distinct payload bytes delivered in order to the application."),
+    column("acked_bytes", "B", "Payload bytes acknowledged at the sender."),
+    column("sent_bytes", "B", "Payload bytes sent, retransmissions included."),
+    column("retransmitted_bytes", "B", "Payload bytes sent again."),
+    column("sent_packets", "1", "Packets of the sender, SYN and FIN included."),
+    column("arrived_packets", "1", "Packets of the sender that reached the receiver uncorrupted."),
+    column("retransmissions", "1", "Segments sent again."),
+    column("spurious_retransmissions", "1", "Retransmissions that brought the receiver nothing new."),
+    column("timeouts", "1", "Expiries of the retransmission timer."),
+    column("fast_retransmits", "1", "Times that duplicate or selective ACKs started loss recovery."),
+    column("tcp_efficiency_pct", "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)."),
+    column("information_efficiency", "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005)."),
+    column("rtt_min_s", "s", "Smallest round-trip time seen, never from retransmitted segments."),
+    column("rtt_mean_s", "s", "Mean round-trip time over ACKs of new data."),
+    column("rtt_p50_s", "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %)."),
+    column("rtt_p95_s", "s", "95 % quantile of the same."),
+    column("rtt_p99_s", "s", "99 % quantile of the same."),
+    column("cwnd_end_bytes", "B", "Congestion window at the end."),
+    column("ssthresh_end_bytes", "B", "Slow start threshold at the end; missing if it was never set."),
+];
+
+/// One row per link and direction.
+pub const LINKS: &[Column] = &[
+    column("link", "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`."),
+    column("utilisation", "1", "Time in which the link was sending, over the run's duration."),
+    column("carried_bps", "bit/s", "8 x bytes put on the link, headers included, over the run's duration."),
+    column("offered_packets", "1", "Packets handed to the link."),
+    column("carried_packets", "1", "Packets whose last bit left the link's sender, later corrupted ones included."),
+    column("carried_bytes", "B", "Bytes of those, headers included."),
+    column("corrupted_packets", "1", "Packets that this link corrupted."),
+    column("dropped_packets", "1", "Packets that this link lost (queue overflow, outage); corrupted ones are dropped, and counted, where they arrive."),
+    column("queue_mean_s", "s", "Mean time that carried packets waited before their sending began."),
+    column("queue_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
+    column("queue_p95_s", "s", "95 % quantile of the same."),
+    column("queue_p99_s", "s", "99 % quantile of the same."),
+    column("queue_max_bytes", "B", "Largest backlog, the packet being sent not included."),
+    column("queue_end_packets", "1", "Packets waiting or in flight on this link when the run ended."),
+];
+
+/// One row per place, flow and cause.
+pub const DROPS: &[Column] = &[
+    column("where", "", "The link (`NAME.forward`) or node where the packets were lost."),
+    column("flow", "", "The flow that they belonged to."),
+    column("cause", "", "Why: see the list of causes."),
+    column("packets", "1", "How many."),
+    column("bytes", "B", "Their bytes, headers included."),
+];
+
+/// One row: the run as a whole.
+pub const SUMMARY: &[Column] = &[
+    column("stop", "", "Why the run ended: `time-limit`, `completed` (every transfer done) or `interrupted`."),
+    column("simulated_s", "s", "Simulated time at the end."),
+    column("goodput_bps", "bit/s", "Sum of the flows' goodput."),
+    column("jain", "1", "Jain's index of the flows' goodput: (sum x)^2 / (n sum x^2), 1/n to 1."),
+    column("sent_packets", "1", "Packets that hosts and middleboxes put into the network."),
+    column("delivered_packets", "1", "Packets that reached a host uncorrupted."),
+    column("lost_packets", "1", "Packets lost, for all causes."),
+    column("in_flight_packets", "1", "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight."),
+    column("packet_hops", "1", "Packets carried over one link each: the measure of work."),
+];
+
+/// What a time series belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entity {
+    /// One series per flow.
+    Flow,
+    /// One series per link and direction.
+    Link,
+}
+
+/// A time series that can be recorded: rows of (time_s, entity, value).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Name, unit, meaning.
+    pub column: Column,
+    /// What it belongs to.
+    pub entity: Entity,
+    /// Sampled at the record's interval; otherwise a row is written when the value changes.
+    pub sampled: bool,
+}
+
+const fn series(name: &'static str, unit: &'static str, meaning: &'static str, entity: Entity, sampled: bool) -> Series {
+    Series { column: column(name, unit, meaning), entity, sampled }
+}
+
+/// All time series.
+pub const SERIES: &[Series] = &[
+    series("cwnd_bytes", "B", "Congestion window.", Entity::Flow, false),
+    series("ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.", Entity::Flow, false),
+    series("srtt_s", "s", "Smoothed round-trip time (RFC 6298).", Entity::Flow, false),
+    series("rto_s", "s", "Retransmission timeout in force, backoff included (RFC 6298).", Entity::Flow, false),
+    series("flight_size_bytes", "B", "Data sent and not acknowledged (RFC 5681).", Entity::Flow, false),
+    series("goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.", Entity::Flow, true),
+    series("queue_bytes", "B", "Bytes waiting, the packet being sent not included.", Entity::Link, true),
+    series("queue_packets", "1", "Packets waiting, the one being sent not included.", Entity::Link, true),
+    series("carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.", Entity::Link, true),
+];
+
+/// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` is asked for.
+pub const EVENTS: &[Column] = &[
+    column("established", "1", "The connection is open; value 0."),
+    column("fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte."),
+    column("recovery_exit", "B", "Loss recovery ends; value: offset acknowledged."),
+    column("timeout", "B", "The retransmission timer expired; value: offset of the missing byte."),
+    column("retransmission", "B", "A segment is sent again; value: its offset."),
+    column("sent", "B", "A segment with data is sent for the first time; value: its offset."),
+    column("acked", "B", "The cumulative ACK advances; value: offset acknowledged."),
+    column("zero_window", "B", "The receiver's window closed; value: offset acknowledged."),
+    column("completed", "B", "All data are acknowledged; value: bytes."),
+    column("aborted", "B", "The connection gave up; value: offset of the missing byte."),
+];
+
+/// Why packets are lost: a closed list.
+pub const CAUSES: &[Column] = &[
+    column("bit-error", "", "Corrupted on a link and dropped where it arrived."),
+    column("queue-overflow", "", "Found the queue full."),
+    column("aqm", "", "Dropped early by active queue management."),
+    column("outage", "", "On a link, or in its queue, when it went down, or offered to a link that was down."),
+    column("handover", "", "On a path that was taken away."),
+    column("route-missing", "", "No link to go on."),
+    column("no-listener", "", "Reached a host whose connection was closed or not yet open."),
+    column("policy", "", "Dropped on purpose by a middlebox."),
+];

@@ -1,0 +1,222 @@
+//! Congestion control: facts in, a window out.
+//!
+//! A controller reads what an ACK taught ([`AckSample`]) and the sender's view of the path ([`PathState`]) and
+//! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and has no
+//! randomness. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
+//! the connection.
+//!
+//! A new controller is one file here and one line in [`registry!`] below.
+
+mod reno;
+mod tahoe;
+
+pub use reno::Reno;
+pub use tahoe::Tahoe;
+
+use crate::config::{NewReno, Recovery, SackOnRto};
+use bentpipe_units::{Duration, Time};
+
+/// What one ACK of new data taught.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// Bytes that this ACK acknowledged for the first time.
+    pub newly_acked: u64,
+    /// Whether the window, not the application or the receiver, limited sending in this or the last round; always
+    /// true when `cwnd_validation` is off. A controller does not grow a window that is not used.
+    pub is_cwnd_limited: bool,
+    /// Time from the sending of the newest acknowledged segment to this ACK, if that segment was sent once.
+    pub rtt: Option<Duration>,
+}
+
+/// The sender's view of the path; owned by the connection, read-only here.
+#[derive(Clone, Copy, Debug)]
+pub struct PathState {
+    /// The present.
+    pub now: Time,
+    /// Payload of a full segment, bytes.
+    pub smss: u64,
+    /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
+    pub flight_size: u64,
+    /// What a reaction to loss takes its share of: FlightSize or min(cwnd, rwnd), as configured.
+    pub ssthresh_base: u64,
+    /// Smoothed round-trip time (RFC 6298); none before the first sample.
+    pub srtt: Option<Duration>,
+    /// The receiver's advertised window, bytes.
+    pub rwnd: u64,
+}
+
+impl PathState {
+    /// max(base / 2, 2 SMSS): RFC 5681 eq. (4).
+    pub fn half(&self) -> u64 {
+        (self.ssthresh_base / 2).max(2 * self.smss)
+    }
+}
+
+/// Why the window is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// Duplicate or selective ACKs showed a loss that the verdict blames on congestion.
+    FastRetransmit,
+}
+
+/// The contract of a congestion control. All hooks but `on_ack` are told of congestion only: losses that the
+/// verdict blames on the link do not reach it.
+pub trait CongestionControl {
+    /// New data were acknowledged outside loss recovery.
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState);
+    /// A loss episode begins; called once per episode.
+    fn on_congestion(&mut self, why: Congestion, path: &PathState);
+    /// The retransmission timer expired; `first` is false for repeated timeouts of the same segment, which
+    /// must not lower ssthresh again (RFC 5681 §3.1).
+    fn on_rto(&mut self, first: bool, path: &PathState);
+    /// Recovery or idle restart asks that the window be at most `max` bytes now.
+    fn limit_cwnd(&mut self, max: u64);
+    /// The segment size changed.
+    fn on_smss(&mut self, _smss: u64) {}
+
+    /// The congestion window, bytes; never below one segment.
+    fn cwnd(&self) -> u64;
+    /// The slow start threshold, bytes; `u64::MAX`: none yet.
+    fn ssthresh(&self) -> u64;
+}
+
+/// What a controller starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Init {
+    /// Payload of a full segment, bytes.
+    pub smss: u64,
+    /// Initial window, bytes.
+    pub cwnd: u64,
+    /// Initial slow start threshold, bytes; `u64::MAX`: none.
+    pub ssthresh: u64,
+}
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident), $recovery:expr;)+) => {
+        /// The congestion controls by the names that scenario files use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum CcKind { $($(#[doc = $doc])+ $kind,)+ }
+
+        impl CcKind {
+            /// All of them, in the order of the registry.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)+];
+
+            /// The name in scenario files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)+ }
+            }
+
+            /// One line for lists and the reference.
+            pub const fn summary(self) -> &'static str {
+                match self { $(Self::$kind => concat!($($doc),+).trim_ascii(),)+ }
+            }
+
+            /// The loss recovery with which it was published; used unless the scenario names one.
+            pub const fn recovery(self) -> Recovery {
+                match self { $(Self::$kind => $recovery,)+ }
+            }
+
+            pub(crate) fn build(self, init: Init) -> Cc {
+                match self { $(Self::$kind => Cc::$kind($type::new(init)),)+ }
+            }
+        }
+
+        /// A congestion control of any kind, dispatched without a vtable.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Cc { $($kind($type),)+ }
+
+        impl CongestionControl for Cc {
+            #[inline]
+            fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+                match self { $(Self::$kind(c) => c.on_ack(ack, path),)+ }
+            }
+            fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+                match self { $(Self::$kind(c) => c.on_congestion(why, path),)+ }
+            }
+            fn on_rto(&mut self, first: bool, path: &PathState) {
+                match self { $(Self::$kind(c) => c.on_rto(first, path),)+ }
+            }
+            fn limit_cwnd(&mut self, max: u64) {
+                match self { $(Self::$kind(c) => c.limit_cwnd(max),)+ }
+            }
+            fn on_smss(&mut self, smss: u64) {
+                match self { $(Self::$kind(c) => c.on_smss(smss),)+ }
+            }
+            #[inline]
+            fn cwnd(&self) -> u64 {
+                match self { $(Self::$kind(c) => c.cwnd(),)+ }
+            }
+            #[inline]
+            fn ssthresh(&self) -> u64 {
+                match self { $(Self::$kind(c) => c.ssthresh(),)+ }
+            }
+        }
+
+        #[cfg(test)]
+        mod inherited {
+            $(#[test] #[allow(non_snake_case)] fn $kind() { super::suite::all(super::CcKind::$kind); })+
+        }
+    };
+}
+
+registry! {
+    /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
+    "tahoe" => Tahoe(Tahoe), Recovery::FastRetransmit;
+    /// Tahoe without fast retransmit: only the timer finds losses (S002).
+    "tcpmin" => TcpMin(Tahoe), Recovery::TimeoutOnly;
+    /// Additive increase, halving, fast recovery (RFC 5681).
+    "reno" => Reno(Reno), Recovery::Reno;
+    /// Reno's window with recovery through partial ACKs (RFC 6582).
+    "newreno" => NewReno(Reno), Recovery::NewReno(NewReno {
+        timer: crate::config::NewRenoTimer::Impatient,
+        exit: crate::config::NewRenoExit::FlightSize,
+        deflate: crate::config::NewRenoDeflate::Full,
+        first_loss: true,
+    });
+    /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
+    "sack" => Sack(Reno), Recovery::Sack { on_rto: SackOnRto::Keep };
+}
+
+impl Default for CcKind {
+    fn default() -> Self {
+        Self::NewReno
+    }
+}
+
+/// A window in bytes that keeps fractions of a byte, so that many small increases add up
+/// (`specs/README`, rule 6): 16 binary digits after the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cwnd(u64);
+
+impl Cwnd {
+    const POINT: u32 = 16;
+    /// Windows are kept below this, far above what RFC 7323 can advertise.
+    pub const MAX: u64 = 1 << 40;
+
+    /// A window of `bytes`.
+    pub fn new(bytes: u64) -> Self {
+        Self(bytes.min(Self::MAX) << Self::POINT)
+    }
+
+    /// Whole bytes.
+    #[inline]
+    pub fn bytes(self) -> u64 {
+        self.0 >> Self::POINT
+    }
+
+    /// Add whole bytes.
+    #[inline]
+    pub fn grow(&mut self, bytes: u64) {
+        self.0 = (self.0 + (bytes.min(Self::MAX) << Self::POINT)).min(Self::MAX << Self::POINT);
+    }
+
+    /// Add `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).
+    #[inline]
+    pub fn grow_per_window(&mut self, smss: u64) {
+        let increase = ((smss * smss) << Self::POINT) / self.bytes().max(1);
+        self.0 = (self.0 + increase).min(Self::MAX << Self::POINT);
+    }
+}
+
+#[cfg(test)]
+mod suite;

@@ -1,0 +1,345 @@
+//! Everything that can be set about a connection. Both ends of a connection get the same configuration.
+//!
+//! These are resolved values: no option is left open. How a scenario file spells them, and the default of
+//! each with its source, stands in `bentpipe-sim`'s scenario module.
+
+use crate::cc::CcKind;
+use crate::verdict::VerdictKind;
+use bentpipe_units::Duration;
+
+/// The settings of one connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Largest payload of a segment, bytes (RFC 5681: SMSS). May change later, see `Connection::set_smss`.
+    pub smss: u32,
+    /// Which congestion control moves the window.
+    pub cc: CcKind,
+    /// Which procedure decides what is lost and what is sent again.
+    pub recovery: Recovery,
+    /// What a loss is taken to mean.
+    pub verdict: VerdictKind,
+    /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Window at the start of data transfer.
+    pub initial_window: InitialWindow,
+    /// Slow start threshold at the start of data transfer.
+    pub initial_ssthresh: InitialSsthresh,
+    /// Grow the window only while it limits sending (RFC 7661 in spirit).
+    pub cwnd_validation: bool,
+    /// Fall back to the restart window after an idle time of one RTO (RFC 5681 §4.1).
+    pub idle_restart: bool,
+    /// What FlightSize stands for when ssthresh is set.
+    pub ssthresh_base: SsthreshBase,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// When a connection that gets no answer is given up.
+    pub give_up: GiveUp,
+    /// RFC 7323 timestamps: 12 bytes in every segment, an RTT sample from every ACK.
+    pub timestamps: bool,
+    /// RFC 7323 window scaling; without it the advertised window ends at 65,535 bytes.
+    pub window_scaling: bool,
+    /// The receiver's buffer, bytes: the largest window that it advertises.
+    pub receive_buffer: u64,
+    /// When the receiver acknowledges.
+    pub ack: AckPolicy,
+    /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
+    pub handshake: bool,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Duplicate ACKs mean nothing; only the timer finds losses (TCPmin of S002).
+    TimeoutOnly,
+    /// Fast retransmit, then slow start from the hole; no fast recovery (Tahoe).
+    FastRetransmit,
+    /// Fast retransmit and fast recovery that any new ACK ends (RFC 5681).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 6582).
+    NewReno(NewReno),
+    /// Selective acknowledgements (RFC 2018) with the procedure of RFC 6675.
+    Sack {
+        /// What a timeout does with the SACK information.
+        on_rto: SackOnRto,
+    },
+}
+
+impl Recovery {
+    /// The name in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TimeoutOnly => "timeout-only",
+            Self::FastRetransmit => "fast-retransmit",
+            Self::Reno => "reno",
+            Self::NewReno(_) => "newreno",
+            Self::Sack { .. } => "sack",
+        }
+    }
+}
+
+/// The readings of RFC 6582.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewReno {
+    /// Restart the retransmission timer at the first partial ACK only, or at each.
+    pub timer: NewRenoTimer,
+    /// The window when recovery ends.
+    pub exit: NewRenoExit,
+    /// How far partial ACKs may deflate the window.
+    pub deflate: NewRenoDeflate,
+    /// Allow fast retransmit of the very first segment, for which RFC 6582 §3.2 taken literally forbids it.
+    pub first_loss: bool,
+}
+
+/// RFC 6582 §3.2 step 3 and §4: the timer on partial ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewRenoTimer {
+    /// Restart at the first partial ACK only: many losses end in a timeout.
+    Impatient,
+    /// Restart at every partial ACK: one loss is repaired per round trip, however many there are.
+    SlowButSteady,
+}
+
+/// RFC 6582 §3.2 step 3, full acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewRenoExit {
+    /// `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (option 1).
+    FlightSize,
+    /// `ssthresh` (option 2).
+    Ssthresh,
+}
+
+/// How far the window may deflate on partial ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewRenoDeflate {
+    /// By all that was acknowledged, as RFC 6582 says; the window may fall below ssthresh.
+    Full,
+    /// Not below ssthresh (ns-2 keeps the inflation as a counter that ends at zero).
+    ToSsthresh,
+}
+
+/// RFC 2018 §8 against RFC 6675 §5.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SackOnRto {
+    /// Keep what was reported and skip it when resending (RFC 6675).
+    Keep,
+    /// Forget it and go back to the first hole (RFC 2018).
+    Discard,
+}
+
+/// The initial window, `specs: initial-window`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// This many full segments.
+    Segments(u32),
+    /// This many bytes.
+    Bytes(u64),
+    /// min(4 MSS, max(2 MSS, 4380 B)).
+    Rfc3390,
+    /// 2, 3 or 4 segments for MSS above 2190 B, above 1095 B, or smaller.
+    Rfc5681,
+    /// min(10 MSS, max(2 MSS, 14600 B)).
+    Rfc6928,
+}
+
+impl InitialWindow {
+    /// The window in bytes for segments of `smss` bytes.
+    pub fn bytes(self, smss: u32) -> u64 {
+        let smss = u64::from(smss);
+        match self {
+            Self::Segments(n) => u64::from(n) * smss,
+            Self::Bytes(n) => n,
+            Self::Rfc3390 => (4 * smss).min((2 * smss).max(4380)),
+            Self::Rfc5681 if smss > 2190 => 2 * smss,
+            Self::Rfc5681 if smss > 1095 => 3 * smss,
+            Self::Rfc5681 => 4 * smss,
+            Self::Rfc6928 => (10 * smss).min((2 * smss).max(14_600)),
+        }
+    }
+}
+
+/// Where slow start ends for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialSsthresh {
+    /// "Arbitrarily high" (RFC 5681 §3.1).
+    Unlimited,
+    /// This many bytes.
+    Bytes(u64),
+    /// The window that the peer advertised first.
+    PeerWindow,
+}
+
+/// What is halved when ssthresh is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SsthreshBase {
+    /// The data outstanding (RFC 5681 eq. 4).
+    FlightSize,
+    /// min(cwnd, advertised window) (Jacobson 1988, ns-2, S002).
+    Window,
+}
+
+/// The retransmission timer, `specs: rto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first sample (RFC 6298 §2.1).
+    pub initial: Duration,
+    /// Lower bound (RFC 6298 §2.4).
+    pub min: Duration,
+    /// Upper bound (RFC 6298 §2.5).
+    pub max: Duration,
+    /// Clock granularity G: samples and timeouts are whole ticks. Zero: a continuous clock.
+    pub granularity: Duration,
+    /// Where in a tick this end's clock starts; below `granularity`.
+    pub phase: Duration,
+    /// `SRTT + max(G, 4 RTTVAR)` (RFC 6298) or `SRTT + 4 RTTVAR`.
+    pub guard: bool,
+    /// How a span becomes a number of ticks.
+    pub rounding: TickRounding,
+    /// Smallest timeout in ticks.
+    pub min_ticks: u32,
+    /// Which ACKs give a sample when timestamps are off.
+    pub sampling: RttSampling,
+    /// Take no sample from a segment that was sent again (Karn's rule).
+    pub karn: bool,
+    /// Double the timeout at each expiry.
+    pub backoff: bool,
+    /// Largest factor of the backoff.
+    pub backoff_max: u32,
+}
+
+/// RTT samples in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TickRounding {
+    /// Difference of the tick counters.
+    Floor,
+    /// Difference plus one (BSD).
+    PlusOne,
+}
+
+/// How often the RTT is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// One segment is timed at a time, about one sample per round trip (RFC 6298 §3).
+    PerWindow,
+    /// Every ACK of data that was sent once gives a sample.
+    PerAck,
+}
+
+/// When to abort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GiveUp {
+    /// Try for ever.
+    Never,
+    /// When the timer expires after this many retransmissions of one segment.
+    AfterRetransmissions(u32),
+    /// When this long has passed since the first retransmission of one segment (RFC 1122 §4.2.3.5: R2).
+    AfterTime(Duration),
+}
+
+/// When the receiver acknowledges, `specs: delayed-ack`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// Acknowledge at every n-th full segment; 1: every segment.
+    pub every: u32,
+    /// Longest delay of an ACK.
+    pub delay: Duration,
+    /// What the delay is counted from.
+    pub timer: DelayTimer,
+    /// Acknowledge each of the first n segments of a connection at once.
+    pub quick: u32,
+}
+
+/// The delayed-ACK timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayTimer {
+    /// Starts with the segment.
+    PerSegment,
+    /// Fires at multiples of the delay (BSD), shifted by `phase`.
+    FreeRunning {
+        /// Below the delay.
+        phase: Duration,
+    },
+}
+
+impl Default for Config {
+    /// The standards' values; each default's source stands in the scenario reference.
+    fn default() -> Self {
+        Self {
+            smss: 1460,
+            cc: CcKind::default(),
+            recovery: Recovery::NewReno(NewReno::default()),
+            verdict: VerdictKind::default(),
+            limited_transmit: true,
+            initial_window: InitialWindow::Rfc6928,
+            initial_ssthresh: InitialSsthresh::Unlimited,
+            cwnd_validation: true,
+            idle_restart: true,
+            ssthresh_base: SsthreshBase::FlightSize,
+            rto: RtoConfig::default(),
+            give_up: GiveUp::AfterTime(Duration::from_secs(100)),
+            timestamps: false,
+            window_scaling: true,
+            receive_buffer: Self::RECEIVE_BUFFER_MAX,
+            ack: AckPolicy::default(),
+            handshake: true,
+        }
+    }
+}
+
+impl Config {
+    /// The largest window that RFC 7323 can advertise: 65,535 · 2^14 bytes.
+    pub const RECEIVE_BUFFER_MAX: u64 = 65_535 << 14;
+    /// The largest payload: what fits a 65,535-byte packet with full headers.
+    pub const SMSS_MAX: u32 = 65_415;
+}
+
+impl Default for NewReno {
+    fn default() -> Self {
+        Self {
+            timer: NewRenoTimer::Impatient,
+            exit: NewRenoExit::FlightSize,
+            deflate: NewRenoDeflate::Full,
+            first_loss: true,
+        }
+    }
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            granularity: Duration::from_millis(1),
+            phase: Duration::ZERO,
+            guard: true,
+            rounding: TickRounding::Floor,
+            min_ticks: 1,
+            sampling: RttSampling::PerWindow,
+            karn: true,
+            backoff: true,
+            backoff_max: 64,
+        }
+    }
+}
+
+impl Default for AckPolicy {
+    fn default() -> Self {
+        Self { every: 2, delay: Duration::from_millis(200), timer: DelayTimer::PerSegment, quick: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InitialWindow::{Rfc3390, Rfc5681, Rfc6928, Segments};
+
+    /// `specs/initial-window.md`, tests.
+    #[test]
+    fn initial_windows_of_the_rfcs() {
+        assert_eq!([Rfc3390.bytes(1460), Rfc6928.bytes(1460)], [4380, 14_600]);
+        assert_eq!([Rfc3390.bytes(536), Rfc6928.bytes(536)], [2144, 5360]);
+        assert_eq!([Rfc3390.bytes(1000), Rfc6928.bytes(1000)], [4000, 10_000]);
+        assert_eq!(Rfc3390.bytes(2200), 4400);
+        assert_eq!([Rfc5681.bytes(2200), Rfc5681.bytes(1460), Rfc5681.bytes(1000)], [4400, 4380, 4000]);
+        assert_eq!(Segments(3).bytes(1000), 3000);
+    }
+}

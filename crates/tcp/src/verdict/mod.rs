@@ -1,0 +1,84 @@
+//! What a loss means: congestion, or an error of the link. Separate from what is sent again (recovery) and from
+//! how the window moves (congestion control).
+//!
+//! A new policy is one file here and one line in [`registry!`] below.
+
+mod fixed;
+
+pub use fixed::{AlwaysCongestion, AlwaysLinkError};
+
+use crate::cc::PathState;
+
+/// What a loss is blamed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A queue overflowed: the window is reduced.
+    Congestion,
+    /// The link corrupted it: the window stays.
+    LinkError,
+}
+
+/// A loss that recovery found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Offset of the first missing byte.
+    pub offset: u64,
+    /// Whether the retransmission timer found it; otherwise duplicate or selective ACKs did.
+    pub by_timeout: bool,
+}
+
+/// The contract of a loss discrimination policy.
+pub trait LossVerdict {
+    /// Asked once per loss episode, before the window changes.
+    fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict;
+}
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])+ $name:literal => $type:ident;)+) => {
+        /// The policies by the names that scenario files use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum VerdictKind { $($(#[doc = $doc])+ $type,)+ }
+
+        impl VerdictKind {
+            /// All of them, in the order of the registry.
+            pub const ALL: &'static [Self] = &[$(Self::$type,)+];
+
+            /// The name in scenario files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$type => $name,)+ }
+            }
+
+            /// One line for lists and the reference.
+            pub const fn summary(self) -> &'static str {
+                match self { $(Self::$type => concat!($($doc),+).trim_ascii(),)+ }
+            }
+
+            pub(crate) fn build(self) -> Policy {
+                match self { $(Self::$type => Policy::$type($type::default()),)+ }
+            }
+        }
+
+        /// A policy of any kind, dispatched without a vtable.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Policy { $($type($type),)+ }
+
+        impl LossVerdict for Policy {
+            fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict {
+                match self { $(Self::$type(p) => p.judge(loss, path),)+ }
+            }
+        }
+    };
+}
+
+registry! {
+    /// Every loss is congestion (RFC 5681).
+    "always-congestion" => AlwaysCongestion;
+    /// Losses found by duplicate ACKs never reduce the window: the bound that no discrimination can beat on a path without congestion.
+    "always-link-error" => AlwaysLinkError;
+}
+
+impl Default for VerdictKind {
+    fn default() -> Self {
+        Self::AlwaysCongestion
+    }
+}

@@ -1,0 +1,16 @@
+//! What all crates must agree on: [`Time`] and [`Duration`] in picoseconds, [`Rate`] in bit/s, TCP
+//! sequence numbers, quantities as people write them, and random streams that are *addressed*, not consumed.
+//!
+//! Lengths and windows are plain `u64` counts of bytes throughout the workspace: there is no second unit
+//! with which they could be confused (segments appear only as `n * smss`).
+
+pub mod quantity;
+mod rate;
+mod rng;
+mod seq;
+mod time;
+
+pub use rate::Rate;
+pub use rng::Stream;
+pub use seq::Seq;
+pub use time::{Duration, Time};

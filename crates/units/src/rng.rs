@@ -1,0 +1,123 @@
+//! Random streams that are addressed by (seed, component name, purpose) and drawn by index.
+//!
+//! Adding a component cannot change what another one draws, two senders that are compared meet the same
+//! channel, and any draw can be made again from outside: the generator is Philox4x64-10 (J. Salmon et al.,
+//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011) in the form that NumPy uses, so
+//! `numpy.random.Philox(key=k).random_raw(n)[i]` is `stream.at(i)` for the key that [`Stream::key`] shows.
+
+/// A random stream: a pure function from an index to 64 random bits.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    key: [u64; 2],
+    block: [u64; 4],
+    block_index: u64,
+}
+
+impl Stream {
+    /// The stream of `component` (as named in the scenario) for `purpose` under `seed`.
+    pub fn new(seed: u64, component: &str, purpose: &str) -> Self {
+        let mut key = [mix(seed ^ 0x6265_6e74_7069_7065), mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15))];
+        // A zero byte, which names cannot contain, separates the two parts.
+        for byte in component.bytes().chain([0]).chain(purpose.bytes()) {
+            key[0] = (key[0] ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            key[1] = mix(key[1] ^ u64::from(byte));
+        }
+        Self { key: [mix(key[0]), key[1]], block: [0; 4], block_index: u64::MAX }
+    }
+
+    /// The Philox key, to make the same draws elsewhere.
+    pub const fn key(&self) -> [u64; 2] {
+        self.key
+    }
+
+    /// 64 random bits: draw number `index`. Cheapest when indices are drawn in order.
+    pub fn at(&mut self, index: u64) -> u64 {
+        let block_index = index / 4;
+        if block_index != self.block_index {
+            // NumPy advances the counter before its first block.
+            self.block = philox([block_index.wrapping_add(1), 0, 0, 0], self.key);
+            self.block_index = block_index;
+        }
+        self.block[(index % 4) as usize]
+    }
+
+    /// A number uniform in [0, 1): the upper 53 bits of draw `index`.
+    pub fn uniform(&mut self, index: u64) -> f64 {
+        (self.at(index) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// A number uniform in (0, 1], safe under a logarithm.
+    pub fn uniform_positive(&mut self, index: u64) -> f64 {
+        1.0 - self.uniform(index)
+    }
+
+    /// A whole number uniform in `0..n`; 0 for `n = 0`.
+    pub fn below(&mut self, index: u64, n: u64) -> u64 {
+        ((u128::from(self.at(index)) * u128::from(n)) >> 64) as u64
+    }
+}
+
+/// The finaliser of SplitMix64: every input bit reaches every output bit.
+const fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+fn philox(mut counter: [u64; 4], mut key: [u64; 2]) -> [u64; 4] {
+    const MULTIPLIERS: [u64; 2] = [0xd2e7_470e_e14c_6c93, 0xca5a_8263_9512_1157];
+    const WEYL: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbb67_ae85_84ca_a73b];
+    for _ in 0..10 {
+        let a = u128::from(MULTIPLIERS[0]) * u128::from(counter[0]);
+        let b = u128::from(MULTIPLIERS[1]) * u128::from(counter[2]);
+        counter = [
+            (b >> 64) as u64 ^ counter[1] ^ key[0],
+            b as u64,
+            (a >> 64) as u64 ^ counter[3] ^ key[1],
+            a as u64,
+        ];
+        key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+    }
+    counter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Known answers of the Random123 distribution for Philox4x64-10.
+    #[test]
+    fn philox_known_answers() {
+        assert_eq!(
+            philox([0; 4], [0; 2]),
+            [0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b, 0x7e68b68aec7ba23b]
+        );
+        assert_eq!(
+            philox([u64::MAX; 4], [u64::MAX; 2]),
+            [0x87b092c3013fe90b, 0x438c3c67be8d0224, 0x9cc7d7c69cd777b6, 0xa09caebf594f0ba0]
+        );
+    }
+
+    #[test]
+    fn draws_depend_on_address_only() {
+        let mut a = Stream::new(1, "link/feeder", "loss");
+        let mut b = Stream::new(1, "link/feeder", "loss");
+        let forwards: Vec<_> = (0..20).map(|i| a.at(i)).collect();
+        let backwards: Vec<_> = (0..20).rev().map(|i| b.at(i)).collect();
+        assert!(forwards.iter().eq(backwards.iter().rev()));
+        for other in [Stream::new(2, "link/feeder", "loss"), Stream::new(1, "link/feeder", "time"), Stream::new(1, "link/feede", "rloss")] {
+            let mut other = other;
+            assert_ne!(other.at(0), forwards[0]);
+        }
+    }
+
+    #[test]
+    fn uniform_numbers_are_uniform() {
+        let mut stream = Stream::new(3, "x", "y");
+        let n = 100_000;
+        let mean = (0..n).map(|i| stream.uniform(i)).sum::<f64>() / n as f64;
+        // Standard deviation of the mean: 1 / sqrt(12 n) = 9.1e-4.
+        assert!((mean - 0.5).abs() < 4e-3, "{mean}");
+        assert!((0..1000).all(|i| stream.below(i, 7) < 7));
+    }
+}
