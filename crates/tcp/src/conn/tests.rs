@@ -104,7 +104,10 @@ fn rfc5681_3_2_fast_recovery() {
 fn rfc6582_3_2_partial_and_full_acks() {
     let mut s = Sender::new(CcKind::NewReno, 10, |_| ());
     s.send(30);
-    assert_eq!([(); 8].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0], vec![], vec![], vec![10], vec![11], vec![12]]);
+    assert_eq!(
+        [(); 8].map(|()| s.ack(0, &[])),
+        [vec![], vec![], vec![0], vec![], vec![], vec![10], vec![11], vec![12]]
+    );
     assert_eq!((s.ssthresh(), s.cwnd()), (5, 13));
     assert_eq!((s.ack(1, &[]), s.cwnd()), (vec![1, 13], 13));
     assert_eq!([(); 3].map(|()| s.ack(1, &[])), [[14], [15], [16]]);
@@ -404,7 +407,13 @@ fn rfc9293_3_8_6_1_zero_windows_are_probed() {
 /// `specs/timestamps-window-scaling.md`, test 4: which timestamp is echoed.
 #[test]
 fn rfc7323_4_3_echo_rule() {
-    let config = Config { timestamps: true, handshake: false, smss: 1000, ack: AckPolicy { every: 1, ..AckPolicy::default() }, ..Config::default() };
+    let config = Config {
+        timestamps: true,
+        handshake: false,
+        smss: 1000,
+        ack: AckPolicy { every: 1, ..AckPolicy::default() },
+        ..Config::default()
+    };
     let mut r = Connection::new(config.clone(), Role::Passive, Seq::new(0));
     r.open(Time::ZERO);
     let mut arrive = |segment_number: u64, value: u32| {
@@ -424,7 +433,10 @@ fn rfc7323_4_3_echo_rule() {
         (u64::from(ack.ack.value() - 1) / 1000, ack.timestamps.unwrap().echo)
     };
     // A C B E D.
-    assert_eq!([(0, 1), (2, 3), (1, 2), (4, 5), (3, 4)].map(|(n, ts)| arrive(n, ts)), [(1, 1), (1, 1), (3, 2), (3, 2), (5, 4)]);
+    assert_eq!(
+        [(0, 1), (2, 3), (1, 2), (4, 5), (3, 4)].map(|(n, ts)| arrive(n, ts)),
+        [(1, 1), (1, 1), (3, 2), (3, 2), (5, 4)]
+    );
 }
 
 /// Test 5: older timestamps are refused, but not after 24 days.
@@ -454,12 +466,17 @@ fn rfc7323_5_3_paws() {
 #[test]
 fn rfc9293_3_6_both_ends_close() {
     for drop_every in [0, 3, 4, 5, 7] {
-        let (a, b, _) = exchange(&Config::default(), 50_000, Seq::new(u32::MAX - 20_000), |k| {
+        let config = Config { give_up: GiveUp::Never, ..Config::default() };
+        let (a, b, _) = exchange(&config, 50_000, Seq::new(u32::MAX - 20_000), |k| {
             // Scattered, so that no retransmission meets the same fate by rhythm.
             let dice = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            if drop_every > 0 && dice % drop_every == 0 { Fate::Drop } else { Fate::Deliver }
+            if drop_every > 0 && dice % drop_every == 0 {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
         });
-        assert_eq!(b.counters().delivered_bytes, 50_000);
+        assert_eq!(b.counters().delivered_bytes, 50_000, "drop {drop_every}");
         assert!(matches!(a.state(), State::TimeWait | State::Closed), "{:?} drop {drop_every}", a.state());
         assert_eq!(b.state(), State::Closed, "drop {drop_every}");
     }
