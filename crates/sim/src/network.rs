@@ -1,7 +1,7 @@
 //! A network in motion: links, nodes, hosts and the schedule, from a [`Scenario`]. It is a value: two of them in one
 //! thread do not know of each other.
 
-use crate::engine::{Kind, Schedule, Source};
+use crate::engine::{Schedule, Source};
 use crate::host::Host;
 use crate::link::{Link, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
@@ -22,10 +22,9 @@ pub struct Network {
     links: Vec<Link>,
     /// What a link needs to know of the node that it leads to.
     arrivals: Vec<Arrival>,
-    nodes: Vec<Node>,
+    /// Each node's middleboxes, in order.
+    nodes: Vec<Vec<AnyMiddlebox>>,
     hosts: Vec<Host>,
-    /// Live entry of each endpoint in the schedule.
-    armed: Vec<Time>,
 
     /// The routes of all flows one after the other; packets carry an index into this.
     hops: Vec<Hop>,
@@ -57,11 +56,6 @@ struct Arrival {
     has_middleboxes: bool,
 }
 
-#[derive(Debug)]
-struct Node {
-    boxes: Vec<AnyMiddlebox>,
-    armed: Time,
-}
 
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
@@ -90,12 +84,8 @@ impl Network {
             nodes: scenario
                 .nodes
                 .iter()
-                .map(|node| Node {
-                    boxes: (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect(),
-                    armed: Time::NEVER,
-                })
+                .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
                 .collect(),
-            armed: vec![Time::NEVER; hosts.len()],
             hosts,
             hops,
             routes,
@@ -111,10 +101,7 @@ impl Network {
         for endpoint in 0..network.hosts.len() {
             network.rearm(endpoint);
         }
-        let first_sample = network.recorder.next_wakeup();
-        if first_sample != Time::NEVER {
-            network.schedule.push(first_sample, Source::SAMPLER);
-        }
+        network.schedule.set(Source::Sampler, network.recorder.next_wakeup());
         network
     }
 
@@ -124,17 +111,15 @@ impl Network {
             if self.stop.is_some() {
                 break;
             }
-            match self.schedule.peek() {
-                Some((at, source)) if at <= self.end => {
-                    debug_assert!(at >= self.now, "time ran backwards");
-                    self.now = at;
-                    self.step(source.kind());
-                }
-                _ => {
-                    self.now = self.end;
-                    self.stop = Some(StopReason::TimeLimit);
-                }
+            let (at, source) = self.schedule.next();
+            if at > self.end {
+                self.now = self.end;
+                self.stop = Some(StopReason::TimeLimit);
+                break;
             }
+            debug_assert!(at >= self.now, "time ran backwards");
+            self.now = at;
+            self.step(source);
         }
         self.stop.is_some()
     }
@@ -169,7 +154,7 @@ impl Network {
             self.count_losses(link);
         }
         let on_links: usize = self.links.iter().map(Link::len).sum();
-        let held: usize = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::held).sum();
+        let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (on_links + held) as u64;
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);
@@ -178,21 +163,21 @@ impl Network {
         assemble(&self.scenario, end, &self.hosts, &self.links, &self.drops, self.recorder)
     }
 
-    #[inline]
-    fn step(&mut self, kind: Kind) {
-        match kind {
-            Kind::Link(link) => self.deliver(link),
-            Kind::Node(node) => self.wake_node(node),
-            Kind::Endpoint(endpoint) => self.wake_endpoint(endpoint),
-            Kind::Sampler => self.sample(),
+    #[inline(always)]
+    fn step(&mut self, source: Source) {
+        match source {
+            Source::Link(link) => self.deliver(link),
+            Source::Node(node) => self.wake_node(node),
+            Source::Endpoint(endpoint) => self.wake_endpoint(endpoint),
+            Source::Sampler => self.sample(),
         }
     }
 
     /// The head of a link's ring reaches the next node.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, index: usize) {
         let (packet, next) = self.links[index].deliver(self.now, &mut self.losses);
-        self.schedule.replace_top(next);
+        self.schedule.set(Source::Link(index), next);
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
@@ -211,13 +196,13 @@ impl Network {
         self.forward(arrival.node as usize, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_at_host(&self, packet: &Packet) -> bool {
         matches!(self.hops[packet.next as usize], Hop::Host)
     }
 
     /// A packet leaves `node` for its next hop.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, node: usize, mut packet: Packet) {
         match self.hops[packet.next as usize] {
             Hop::Link(link) => {
@@ -228,10 +213,10 @@ impl Network {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, link: usize, packet: Packet) {
         if let Some(at) = self.links[link].accept(self.now, packet, &mut self.losses) {
-            self.schedule.push(at, Source::link(link));
+            self.schedule.set(Source::Link(link), at);
         }
         if !self.losses.is_empty() {
             self.count_losses(link);
@@ -266,18 +251,12 @@ impl Network {
     }
 
     fn wake_endpoint(&mut self, endpoint: usize) {
-        if self.armed[endpoint] != self.now {
-            // A stale entry: the deadline had moved earlier.
-            return self.schedule.replace_top(Time::NEVER);
-        }
         let due = self.hosts[endpoint].next_wakeup();
         if due > self.now {
             // The deadline has moved later since.
-            self.armed[endpoint] = due;
-            return self.schedule.replace_top(due);
+            return self.schedule.set(Source::Endpoint(endpoint), due);
         }
-        self.armed[endpoint] = Time::NEVER;
-        self.schedule.replace_top(Time::NEVER);
+        self.schedule.set(Source::Endpoint(endpoint), Time::NEVER);
         self.hosts[endpoint].handle_wakeup(self.now);
         self.drive(endpoint);
     }
@@ -305,13 +284,12 @@ impl Network {
     #[inline]
     fn rearm(&mut self, endpoint: usize) {
         let due = self.hosts[endpoint].next_wakeup();
-        if due < self.armed[endpoint] {
-            self.armed[endpoint] = due;
-            self.schedule.push(due, Source::endpoint(endpoint));
+        if due < self.schedule.at(Source::Endpoint(endpoint)) {
+            self.schedule.set(Source::Endpoint(endpoint), due);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
         let host = &mut self.hosts[endpoint];
         host.first_sent.get_or_insert(self.now);
@@ -382,7 +360,7 @@ impl Network {
 
     /// A packet meets its node's middleboxes, in order along its flow.
     fn enter_node(&mut self, node: usize, packet: Packet) {
-        let boxes = self.nodes[node].boxes.len();
+        let boxes = self.nodes[node].len();
         let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
         self.pass(node, first, packet);
         self.rearm_node(node);
@@ -390,7 +368,7 @@ impl Network {
 
     /// A packet reaches position `position` of a node's middleboxes; past the last one it leaves the node.
     fn pass(&mut self, node: usize, position: usize, packet: Packet) {
-        let Some(middlebox) = self.nodes[node].boxes.get_mut(position) else {
+        let Some(middlebox) = self.nodes[node].get_mut(position) else {
             return self.forward(node, packet);
         };
         middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut self.outbox);
@@ -414,13 +392,8 @@ impl Network {
     }
 
     fn wake_node(&mut self, node: usize) {
-        self.schedule.replace_top(Time::NEVER);
-        if self.nodes[node].armed != self.now {
-            return;
-        }
-        self.nodes[node].armed = Time::NEVER;
-        for position in 0..self.nodes[node].boxes.len() {
-            let middlebox = &mut self.nodes[node].boxes[position];
+        for position in 0..self.nodes[node].len() {
+            let middlebox = &mut self.nodes[node][position];
             if middlebox.next_wakeup() <= self.now {
                 middlebox.on_wakeup(self.now, &mut self.outbox);
                 self.carry_out(node, position);
@@ -430,11 +403,8 @@ impl Network {
     }
 
     fn rearm_node(&mut self, node: usize) {
-        let due = self.nodes[node].boxes.iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
-        if due < self.nodes[node].armed {
-            self.nodes[node].armed = due;
-            self.schedule.push(due, Source::node(node));
-        }
+        let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
+        self.schedule.set(Source::Node(node), due);
     }
 
     fn sample(&mut self) {
@@ -443,7 +413,7 @@ impl Network {
             self.count_losses(link);
         }
         self.recorder.on_sample(self.now, &self.hosts, &self.links);
-        self.schedule.replace_top(self.recorder.next_wakeup());
+        self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 
     fn count_losses(&mut self, link: usize) {

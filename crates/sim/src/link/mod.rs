@@ -71,7 +71,7 @@ impl Link {
     }
 
     /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
         self.advance(now, losses);
         self.counters.offered += 1;
@@ -94,7 +94,7 @@ impl Link {
     }
 
     /// The head of the ring reaches the far end, at `now`; then the next one's arrival ([`Time::NEVER`]: none).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
         let packet = self.ring.pop_front();
         self.advance(now, losses);
@@ -102,7 +102,7 @@ impl Link {
     }
 
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
         while self.free_at <= now {
             if self.outages.is_some() {
@@ -140,22 +140,11 @@ impl Link {
         self.counters.busy_ps - self.free_at.saturating_since(now).as_ps().min(self.counters.busy_ps)
     }
 
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, at: Time, mut packet: Packet) {
         let size = packet.size();
         self.waits.record_span(at - packet.at);
-        let mut begin = at;
-        let mut cut_at = Time::NEVER;
-        if let Some(outages) = &mut self.outages {
-            let (mut is_down, mut until) = outages.at(begin);
-            if is_down {
-                begin = until;
-                (is_down, until) = outages.at(begin);
-            }
-            if !is_down {
-                cut_at = until;
-            }
-        }
+        let (begin, cut_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
         let mut finish = self.rate.finish(begin, size);
         self.counters.carried += 1;
         self.counters.carried_bytes += size;
@@ -174,6 +163,16 @@ impl Link {
         packet.at = self.last_arrival;
         self.ring.push_back(packet);
         self.free_at = finish;
+    }
+
+    /// The next instant from `at` on at which the link is up, and when it goes down after that.
+    #[cold]
+    fn uptime(&mut self, at: Time) -> (Time, Time) {
+        let Some(outages) = &mut self.outages else { return (at, Time::NEVER) };
+        match outages.at(at) {
+            (false, until) => (at, until),
+            (true, until) => (until, outages.at(until).1),
+        }
     }
 
     fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {

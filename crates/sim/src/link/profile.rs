@@ -82,13 +82,19 @@ impl RateProfile {
     }
 
     /// When the last bit of `size` bytes leaves, if the first one does at `start`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn finish(&mut self, start: Time, size: u64) -> Time {
         match self {
+            Self::Constant { size: known, time, .. } if *known == size => start + *time,
+            _ => self.compute_finish(start, size),
+        }
+    }
+
+    #[inline(never)]
+    fn compute_finish(&mut self, start: Time, size: u64) -> Time {
+        match self {
             Self::Constant { rate, size: known, time } => {
-                if *known != size {
-                    (*known, *time) = (size, rate.time_to_send(size));
-                }
+                (*known, *time) = (size, rate.time_to_send(size));
                 start + *time
             }
             Self::Steps(steps) => steps.finish(start, size),
@@ -144,7 +150,7 @@ impl DelayProfile {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn at(&mut self, at: Time) -> Duration {
         match self {
             Self::Constant(delay) => *delay,
@@ -154,6 +160,7 @@ impl DelayProfile {
 }
 
 impl Points {
+    #[inline(never)]
     fn at(&mut self, at: Time) -> Duration {
         self.pieces.seek(at);
         let (from, to) = (self.pieces.value(), self.pieces.next_value());

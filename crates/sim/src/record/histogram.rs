@@ -8,8 +8,9 @@ pub(crate) struct Histogram {
     zeros: u64,
     count: u64,
     sum_ps: u128,
-    min_ps: Option<u64>,
-    bins: Vec<u32>,
+    /// Of the positive ones; 0: none.
+    min_ps: u64,
+    bins: Vec<u64>,
 }
 
 const PS_PER_NS: u64 = 1000;
@@ -26,14 +27,22 @@ impl Histogram {
         self.record_positive(span.as_ps());
     }
 
+    #[inline]
     fn record_positive(&mut self, ps: u64) {
         self.sum_ps += u128::from(ps);
-        self.min_ps = Some(self.min_ps.map_or(ps, |min| min.min(ps)));
+        // Wraps to the largest value while there is none.
+        self.min_ps = (self.min_ps.wrapping_sub(1)).min(ps - 1) + 1;
         let bin = bin_of(ps / PS_PER_NS);
-        if bin >= self.bins.len() {
-            self.bins.resize(bin + 1, 0);
+        match self.bins.get_mut(bin) {
+            Some(count) => *count += 1,
+            None => self.grow(bin),
         }
-        self.bins[bin] = self.bins[bin].saturating_add(1);
+    }
+
+    #[cold]
+    fn grow(&mut self, bin: usize) {
+        self.bins.resize(bin + 1, 0);
+        self.bins[bin] = 1;
     }
 
     pub(crate) fn mean_s(&self) -> f64 {
@@ -44,9 +53,9 @@ impl Histogram {
     }
 
     pub(crate) fn min_s(&self) -> f64 {
-        match self.min_ps {
-            _ if self.count == 0 => f64::NAN,
-            Some(ps) if self.zeros == 0 => ps as f64 / 1e12,
+        match (self.count, self.zeros) {
+            (0, _) => f64::NAN,
+            (_, 0) => self.min_ps as f64 / 1e12,
             _ => 0.0,
         }
     }
@@ -62,7 +71,7 @@ impl Histogram {
             return 0.0;
         }
         for (bin, &count) in self.bins.iter().enumerate() {
-            seen += u64::from(count);
+            seen += count;
             if seen >= rank {
                 return upper_edge_ns(bin) as f64 / 1e9;
             }
