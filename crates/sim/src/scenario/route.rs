@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// The links as a graph.
 pub(super) struct Graph<'a> {
     links: &'a [Link],
-    /// Links out of each node, in the order of their names.
+    /// Links out of each node, in the order of the nodes that they lead to.
     out: Vec<Vec<usize>>,
 }
 
@@ -32,6 +32,7 @@ impl<'a> Graph<'a> {
         for (index, link) in links.iter().enumerate() {
             out[link.from].push(index);
         }
+        out.iter_mut().for_each(|out| out.sort_by_key(|&index| (links[index].to, index)));
         Self { links, out }
     }
 
@@ -45,28 +46,32 @@ impl<'a> Graph<'a> {
         let mut here = from;
         let mut seen = std::collections::BTreeSet::from([from]);
         let mut route = Vec::new();
+        let mut by_name = true;
         for name in names {
             let node = nodes.get(name.as_str()).copied();
-            if node == Some(here) && (route.is_empty() || self.came_by_name(&route, names, name)) {
+            // The start may be written or not, like the node that a named link leads to.
+            if node == Some(here) && std::mem::replace(&mut by_name, false) {
                 continue;
             }
-            let mut fitting = self.out[here].iter().copied().filter(|&index| {
-                let link = &self.links[index];
-                match node {
-                    Some(node) => link.to == node,
-                    None => link.name.rsplit_once('.').is_some_and(|(base, _)| base == name),
-                }
+            let joining = node.map_or((None, None), |node| {
+                let first = self.out[here].partition_point(|&index| self.links[index].to < node);
+                let mut fitting = self.out[here][first..].iter().take_while(|&&index| self.links[index].to == node);
+                (fitting.next().copied(), fitting.next())
             });
-            let Some(link) = fitting.next() else {
-                let is_link = || self.links.iter().any(|link| link.name.rsplit_once('.').is_some_and(|(b, _)| b == name));
-                return Err(match node {
-                    None if !is_link() => Bad::Unknown(name.clone()),
-                    _ => Bad::Apart(here, name.clone()),
-                });
+            let directions = || [self.named(name, "forward"), self.named(name, "reverse")];
+            let named = || directions().into_iter().flatten().find(|&link| self.links[link].from == here);
+            let link = match (joining, node) {
+                ((Some(link), None), _) => link,
+                (_, Some(node)) => named().ok_or_else(|| match joining {
+                    (None, _) => Bad::Apart(here, name.clone()),
+                    _ => Bad::Several(here, node),
+                })?,
+                (_, None) => named().ok_or_else(|| match directions()[0] {
+                    None => Bad::Unknown(name.clone()),
+                    Some(_) => Bad::Apart(here, name.clone()),
+                })?,
             };
-            if fitting.next().is_some() {
-                return Err(Bad::Several(here, self.links[link].to));
-            }
+            by_name = !matches!((joining, node), ((Some(_), None), _));
             here = self.links[link].to;
             if !seen.insert(here) {
                 return Err(Bad::Loop(here));
@@ -80,11 +85,11 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether the last step was given as a link, so that the node it leads to may be named after it.
-    fn came_by_name(&self, route: &[usize], names: &[String], name: &str) -> bool {
-        let before = names.iter().position(|n| n == name).and_then(|at| at.checked_sub(1)).map(|at| &names[at]);
-        let last = route.last().map(|&link| self.links[link].name.as_str());
-        matches!((before, last), (Some(before), Some(last)) if last.rsplit_once('.').is_some_and(|(b, _)| b == before))
+    /// Whether another link leads the same way, so that a route must name this one.
+    pub(super) fn is_parallel(&self, link: usize) -> bool {
+        let Link { from, to, .. } = self.links[link];
+        let first = self.out[from].partition_point(|&index| self.links[index].to < to);
+        self.out[from].get(first + 1).is_some_and(|&next| self.links[next].to == to)
     }
 
     /// The ways of shortest delay at time zero between pairs of nodes; `None` where there is none. Of equal ways the
@@ -137,8 +142,12 @@ impl<'a> Graph<'a> {
     fn into_leaf(&self, node: usize) -> usize {
         let out = &self.links[self.out[node][0]].name;
         let (base, direction) = out.rsplit_once('.').unwrap_or((out, ""));
-        let name = format!("{base}.{}", if direction == "forward" { "reverse" } else { "forward" });
-        self.links.binary_search_by(|link| link.name.cmp(&name)).unwrap_or(0)
+        self.named(base, if direction == "forward" { "reverse" } else { "forward" }).unwrap_or(0)
+    }
+
+    fn named(&self, base: &str, direction: &str) -> Option<usize> {
+        let name = format!("{base}.{direction}");
+        self.links.binary_search_by(|link| link.name.cmp(&name)).ok()
     }
 
     /// Dijkstra: the last link of the best way to each node.
