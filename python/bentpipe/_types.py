@@ -4,157 +4,11 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Tuple, TypedDict, Union
 
-_CcTahoeRequired = TypedDict(
-    "_CcTahoeRequired",
-    {
-        "kind": Literal["tahoe"],
-    },
-)
-_CcTahoeOptional = TypedDict(
-    "_CcTahoeOptional",
-    {
-    },
-    total=False,
-)
 
+class CcKind(TypedDict):
+    """A choice by its kind alone."""
 
-class CcTahoe(_CcTahoeRequired, _CcTahoeOptional):
-    """Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
-    """
-
-
-_CcTcpminRequired = TypedDict(
-    "_CcTcpminRequired",
-    {
-        "kind": Literal["tcpmin"],
-    },
-)
-_CcTcpminOptional = TypedDict(
-    "_CcTcpminOptional",
-    {
-    },
-    total=False,
-)
-
-
-class CcTcpmin(_CcTcpminRequired, _CcTcpminOptional):
-    """Tahoe without fast retransmit: only the timer finds losses (S002).
-    """
-
-
-_CcRenoRequired = TypedDict(
-    "_CcRenoRequired",
-    {
-        "kind": Literal["reno"],
-    },
-)
-_CcRenoOptional = TypedDict(
-    "_CcRenoOptional",
-    {
-    },
-    total=False,
-)
-
-
-class CcReno(_CcRenoRequired, _CcRenoOptional):
-    """Additive increase, halving, fast recovery (RFC 5681).
-    """
-
-
-_CcNewrenoRequired = TypedDict(
-    "_CcNewrenoRequired",
-    {
-        "kind": Literal["newreno"],
-    },
-)
-_CcNewrenoOptional = TypedDict(
-    "_CcNewrenoOptional",
-    {
-    },
-    total=False,
-)
-
-
-class CcNewreno(_CcNewrenoRequired, _CcNewrenoOptional):
-    """Reno's window with recovery through partial ACKs (RFC 6582).
-    """
-
-
-_CcSackRequired = TypedDict(
-    "_CcSackRequired",
-    {
-        "kind": Literal["sack"],
-    },
-)
-_CcSackOptional = TypedDict(
-    "_CcSackOptional",
-    {
-    },
-    total=False,
-)
-
-
-class CcSack(_CcSackRequired, _CcSackOptional):
-    """Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    """
-
-
-_RecoveryTimeoutOnlyRequired = TypedDict(
-    "_RecoveryTimeoutOnlyRequired",
-    {
-        "kind": Literal["timeout-only"],
-    },
-)
-_RecoveryTimeoutOnlyOptional = TypedDict(
-    "_RecoveryTimeoutOnlyOptional",
-    {
-    },
-    total=False,
-)
-
-
-class RecoveryTimeoutOnly(_RecoveryTimeoutOnlyRequired, _RecoveryTimeoutOnlyOptional):
-    """Only the timer finds losses.
-    """
-
-
-_RecoveryFastRetransmitRequired = TypedDict(
-    "_RecoveryFastRetransmitRequired",
-    {
-        "kind": Literal["fast-retransmit"],
-    },
-)
-_RecoveryFastRetransmitOptional = TypedDict(
-    "_RecoveryFastRetransmitOptional",
-    {
-    },
-    total=False,
-)
-
-
-class RecoveryFastRetransmit(_RecoveryFastRetransmitRequired, _RecoveryFastRetransmitOptional):
-    """Fast retransmit, then slow start from the hole; no fast recovery.
-    """
-
-
-_RecoveryRenoRequired = TypedDict(
-    "_RecoveryRenoRequired",
-    {
-        "kind": Literal["reno"],
-    },
-)
-_RecoveryRenoOptional = TypedDict(
-    "_RecoveryRenoOptional",
-    {
-    },
-    total=False,
-)
-
-
-class RecoveryReno(_RecoveryRenoRequired, _RecoveryRenoOptional):
-    """Fast recovery that any new ACK ends (RFC 5681).
-    """
-
+    kind: Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]
 
 _RecoveryNewrenoRequired = TypedDict(
     "_RecoveryNewrenoRequired",
@@ -162,19 +16,9 @@ _RecoveryNewrenoRequired = TypedDict(
         "kind": Literal["newreno"],
     },
 )
-_RecoveryNewrenoOptional = TypedDict(
-    "_RecoveryNewrenoOptional",
-    {
-        "timer": Literal["impatient", "slow-but-steady"],
-        "exit": Literal["flight-size", "ssthresh"],
-        "deflate": Literal["full", "to-ssthresh"],
-        "first_loss": bool,
-    },
-    total=False,
-)
 
 
-class RecoveryNewreno(_RecoveryNewrenoRequired, _RecoveryNewrenoOptional):
+class RecoveryNewreno(_RecoveryNewrenoRequired, total=False):
     """Fast recovery through partial ACKs (RFC 6582).
 
     timer :
@@ -190,6 +34,10 @@ class RecoveryNewreno(_RecoveryNewrenoRequired, _RecoveryNewrenoOptional):
         Allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids. Default: true.
     """
 
+    timer: Literal["impatient", "slow-but-steady"]
+    exit: Literal["flight-size", "ssthresh"]
+    deflate: Literal["full", "to-ssthresh"]
+    first_loss: bool
 
 _RecoverySackRequired = TypedDict(
     "_RecoverySackRequired",
@@ -197,87 +45,31 @@ _RecoverySackRequired = TypedDict(
         "kind": Literal["sack"],
     },
 )
-_RecoverySackOptional = TypedDict(
-    "_RecoverySackOptional",
-    {
-        "on_rto": Literal["keep", "discard"],
-    },
-    total=False,
-)
 
 
-class RecoverySack(_RecoverySackRequired, _RecoverySackOptional):
+class RecoverySack(_RecoverySackRequired, total=False):
     """Selective acknowledgements (RFC 2018, RFC 6675).
 
     on_rto :
         What a timeout does with the information about blocks received. Default: "keep".
     """
 
-
-_VerdictAlwaysCongestionRequired = TypedDict(
-    "_VerdictAlwaysCongestionRequired",
-    {
-        "kind": Literal["always-congestion"],
-    },
-)
-_VerdictAlwaysCongestionOptional = TypedDict(
-    "_VerdictAlwaysCongestionOptional",
-    {
-    },
-    total=False,
-)
+    on_rto: Literal["keep", "discard"]
 
 
-class VerdictAlwaysCongestion(_VerdictAlwaysCongestionRequired, _VerdictAlwaysCongestionOptional):
-    """Every loss is congestion (RFC 5681).
-    """
+class RecoveryKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["timeout-only", "fast-retransmit", "reno"]
 
 
-_VerdictAlwaysLinkErrorRequired = TypedDict(
-    "_VerdictAlwaysLinkErrorRequired",
-    {
-        "kind": Literal["always-link-error"],
-    },
-)
-_VerdictAlwaysLinkErrorOptional = TypedDict(
-    "_VerdictAlwaysLinkErrorOptional",
-    {
-    },
-    total=False,
-)
+class VerdictKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["always-congestion", "always-link-error"]
 
 
-class VerdictAlwaysLinkError(_VerdictAlwaysLinkErrorRequired, _VerdictAlwaysLinkErrorOptional):
-    """Losses found by duplicate ACKs never reduce the window: the bound that no discrimination can beat on a path without congestion.
-    """
-
-
-_RtoRequired = TypedDict(
-    "_RtoRequired",
-    {
-    },
-)
-_RtoOptional = TypedDict(
-    "_RtoOptional",
-    {
-        "initial": str,
-        "min": str,
-        "max": str,
-        "granularity": str,
-        "phase": str,
-        "guard": bool,
-        "rounding": Literal["floor", "plus-one"],
-        "min_ticks": int,
-        "sampling": Literal["per-window", "per-ack"],
-        "karn": bool,
-        "backoff": bool,
-        "backoff_max": int,
-    },
-    total=False,
-)
-
-
-class Rto(_RtoRequired, _RtoOptional):
+class Rto(TypedDict, total=False):
     """The retransmission timer.
 
     initial :
@@ -317,25 +109,21 @@ class Rto(_RtoRequired, _RtoOptional):
         Largest factor of the backoff. Default: 64.
     """
 
-
-_AckRequired = TypedDict(
-    "_AckRequired",
-    {
-    },
-)
-_AckOptional = TypedDict(
-    "_AckOptional",
-    {
-        "every": int,
-        "delay": str,
-        "timer": Literal["per-segment", "free-running"],
-        "quick": int,
-    },
-    total=False,
-)
+    initial: str
+    min: str
+    max: str
+    granularity: str
+    phase: str
+    guard: bool
+    rounding: Literal["floor", "plus-one"]
+    min_ticks: int
+    sampling: Literal["per-window", "per-ack"]
+    karn: bool
+    backoff: bool
+    backoff_max: int
 
 
-class Ack(_AckRequired, _AckOptional):
+class Ack(TypedDict, total=False):
     """When the receiver acknowledges.
 
     every :
@@ -351,38 +139,13 @@ class Ack(_AckRequired, _AckOptional):
         Acknowledge each of the first n segments of a connection at once. Default: 0.
     """
 
-
-_TcpRequired = TypedDict(
-    "_TcpRequired",
-    {
-    },
-)
-_TcpOptional = TypedDict(
-    "_TcpOptional",
-    {
-        "cc": Union[CcTahoe, CcTcpmin, CcReno, CcNewreno, CcSack, Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]],
-        "smss": str,
-        "recovery": Union[RecoveryTimeoutOnly, RecoveryFastRetransmit, RecoveryReno, RecoveryNewreno, RecoverySack, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack"]],
-        "verdict": Union[VerdictAlwaysCongestion, VerdictAlwaysLinkError, Literal["always-congestion", "always-link-error"]],
-        "limited_transmit": bool,
-        "initial_window": str,
-        "initial_ssthresh": str,
-        "cwnd_validation": bool,
-        "idle_restart": bool,
-        "ssthresh_base": Literal["flight-size", "window"],
-        "give_up": str,
-        "timestamps": bool,
-        "window_scaling": bool,
-        "receive_buffer": str,
-        "handshake": bool,
-        "rto": Rto,
-        "ack": Ack,
-    },
-    total=False,
-)
+    every: int
+    delay: str
+    timer: Literal["per-segment", "free-running"]
+    quick: int
 
 
-class Tcp(_TcpRequired, _TcpOptional):
+class Tcp(TypedDict, total=False):
     """The transport of a flow.
 
     cc :
@@ -437,6 +200,23 @@ class Tcp(_TcpRequired, _TcpOptional):
         When the receiver acknowledges.
     """
 
+    cc: Union[CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]]
+    smss: str
+    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
+    limited_transmit: bool
+    initial_window: str
+    initial_ssthresh: str
+    cwnd_validation: bool
+    idle_restart: bool
+    ssthresh_base: Literal["flight-size", "window"]
+    give_up: str
+    timestamps: bool
+    window_scaling: bool
+    receive_buffer: str
+    handshake: bool
+    rto: Rto
+    ack: Ack
 
 _MiddleboxImpairRequired = TypedDict(
     "_MiddleboxImpairRequired",
@@ -444,18 +224,9 @@ _MiddleboxImpairRequired = TypedDict(
         "kind": Literal["impair"],
     },
 )
-_MiddleboxImpairOptional = TypedDict(
-    "_MiddleboxImpairOptional",
-    {
-        "duplicate": Union[str, float],
-        "reorder": Union[str, float],
-        "hold": str,
-    },
-    total=False,
-)
 
 
-class MiddleboxImpair(_MiddleboxImpairRequired, _MiddleboxImpairOptional):
+class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
     """Duplicates and holds back packets at random.
 
     duplicate :
@@ -468,23 +239,12 @@ class MiddleboxImpair(_MiddleboxImpairRequired, _MiddleboxImpairOptional):
         How long a packet is held back. Default: "0 s".
     """
 
-
-_NodeRequired = TypedDict(
-    "_NodeRequired",
-    {
-    },
-)
-_NodeOptional = TypedDict(
-    "_NodeOptional",
-    {
-        "kind": Literal["router", "bent-pipe"],
-        "middlebox": List[Union[MiddleboxImpair, Literal["impair"]]],
-    },
-    total=False,
-)
+    duplicate: Union[str, float]
+    reorder: Union[str, float]
+    hold: str
 
 
-class Node(_NodeRequired, _NodeOptional):
+class Node(TypedDict, total=False):
     """A place where links meet.
 
     kind :
@@ -494,6 +254,8 @@ class Node(_NodeRequired, _NodeOptional):
         Functions that see each packet passing through, in order. Default: [].
     """
 
+    kind: Literal["router", "bent-pipe"]
+    middlebox: List[Union[MiddleboxImpair, Literal["impair"]]]
 
 _LinkRateTableRequired = TypedDict(
     "_LinkRateTableRequired",
@@ -501,16 +263,9 @@ _LinkRateTableRequired = TypedDict(
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
-_LinkRateTableOptional = TypedDict(
-    "_LinkRateTableOptional",
-    {
-        "every": str,
-    },
-    total=False,
-)
 
 
-class LinkRateTable(_LinkRateTableRequired, _LinkRateTableOptional):
+class LinkRateTable(_LinkRateTableRequired, total=False):
     """A bit rate that changes in steps.
 
     points :
@@ -520,6 +275,7 @@ class LinkRateTable(_LinkRateTableRequired, _LinkRateTableOptional):
         Start again after this long. Without it, the last point holds.
     """
 
+    every: str
 
 _LinkDelayPointsRequired = TypedDict(
     "_LinkDelayPointsRequired",
@@ -527,17 +283,9 @@ _LinkDelayPointsRequired = TypedDict(
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
-_LinkDelayPointsOptional = TypedDict(
-    "_LinkDelayPointsOptional",
-    {
-        "interpolate": Literal["hold", "linear"],
-        "every": str,
-    },
-    total=False,
-)
 
 
-class LinkDelayPoints(_LinkDelayPointsRequired, _LinkDelayPointsOptional):
+class LinkDelayPoints(_LinkDelayPointsRequired, total=False):
     """A delay that changes over time.
 
     points :
@@ -550,6 +298,8 @@ class LinkDelayPoints(_LinkDelayPointsRequired, _LinkDelayPointsOptional):
         Start again after this long. Without it, the last point holds.
     """
 
+    interpolate: Literal["hold", "linear"]
+    every: str
 
 _PassRequired = TypedDict(
     "_PassRequired",
@@ -558,16 +308,9 @@ _PassRequired = TypedDict(
         "elevation_min": str,
     },
 )
-_PassOptional = TypedDict(
-    "_PassOptional",
-    {
-        "hops": int,
-    },
-    total=False,
-)
 
 
-class Pass(_PassRequired, _PassOptional):
+class Pass(_PassRequired, total=False):
     """A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
 
     altitude :
@@ -580,28 +323,17 @@ class Pass(_PassRequired, _PassOptional):
         Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again. Default: 2.
     """
 
-
-_LinkDelayPassRequired = TypedDict(
-    "_LinkDelayPassRequired",
-    {
-        "pass": Pass,
-    },
-)
-_LinkDelayPassOptional = TypedDict(
-    "_LinkDelayPassOptional",
-    {
-    },
-    total=False,
-)
+    hops: int
 
 
-class LinkDelayPass(_LinkDelayPassRequired, _LinkDelayPassOptional):
+class LinkDelayPass(TypedDict):
     """The delay to a satellite that passes overhead.
 
     pass :
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
+    pass: Pass
 
 _LinkQueueDropTailRequired = TypedDict(
     "_LinkQueueDropTailRequired",
@@ -609,110 +341,49 @@ _LinkQueueDropTailRequired = TypedDict(
         "kind": Literal["drop-tail"],
     },
 )
-_LinkQueueDropTailOptional = TypedDict(
-    "_LinkQueueDropTailOptional",
-    {
-        "limit": str,
-    },
-    total=False,
-)
 
 
-class LinkQueueDropTail(_LinkQueueDropTailRequired, _LinkQueueDropTailOptional):
+class LinkQueueDropTail(_LinkQueueDropTailRequired, total=False):
     """First in, first out; what finds it full is dropped.
 
     limit :
         How much may wait. Default: "1 bdp".
     """
 
-
-_ErrorModelNoneRequired = TypedDict(
-    "_ErrorModelNoneRequired",
-    {
-        "kind": Literal["none"],
-    },
-)
-_ErrorModelNoneOptional = TypedDict(
-    "_ErrorModelNoneOptional",
-    {
-    },
-    total=False,
-)
+    limit: str
 
 
-class ErrorModelNone(_ErrorModelNoneRequired, _ErrorModelNoneOptional):
-    """No errors.
-    """
-
-
-_ErrorModelBitRequired = TypedDict(
-    "_ErrorModelBitRequired",
-    {
-        "kind": Literal["bit"],
-        "rate": Union[str, float],
-    },
-)
-_ErrorModelBitOptional = TypedDict(
-    "_ErrorModelBitOptional",
-    {
-    },
-    total=False,
-)
-
-
-class ErrorModelBit(_ErrorModelBitRequired, _ErrorModelBitOptional):
+class ErrorModelBit(TypedDict):
     """Each bit of a packet, headers included, is wrong with this probability; one is enough.
 
     rate :
         Bit error rate.
     """
 
-
-_ErrorModelByteRequired = TypedDict(
-    "_ErrorModelByteRequired",
-    {
-        "kind": Literal["byte"],
-        "rate": Union[str, float],
-    },
-)
-_ErrorModelByteOptional = TypedDict(
-    "_ErrorModelByteOptional",
-    {
-    },
-    total=False,
-)
+    kind: Literal["bit"]
+    rate: Union[str, float]
 
 
-class ErrorModelByte(_ErrorModelByteRequired, _ErrorModelByteOptional):
+class ErrorModelByte(TypedDict):
     """Each byte of a packet, headers included, is wrong with this probability (ns-2: unit byte).
 
     rate :
         Byte error rate.
     """
 
-
-_ErrorModelPacketRequired = TypedDict(
-    "_ErrorModelPacketRequired",
-    {
-        "kind": Literal["packet"],
-        "rate": Union[str, float],
-    },
-)
-_ErrorModelPacketOptional = TypedDict(
-    "_ErrorModelPacketOptional",
-    {
-    },
-    total=False,
-)
+    kind: Literal["byte"]
+    rate: Union[str, float]
 
 
-class ErrorModelPacket(_ErrorModelPacketRequired, _ErrorModelPacketOptional):
+class ErrorModelPacket(TypedDict):
     """Each packet is corrupted with this probability, whatever its size (ns-2's default unit).
 
     rate :
         Packet error rate.
     """
 
+    kind: Literal["packet"]
+    rate: Union[str, float]
 
 _ErrorModelGilbertElliottRequired = TypedDict(
     "_ErrorModelGilbertElliottRequired",
@@ -722,18 +393,9 @@ _ErrorModelGilbertElliottRequired = TypedDict(
         "mean_bad": str,
     },
 )
-_ErrorModelGilbertElliottOptional = TypedDict(
-    "_ErrorModelGilbertElliottOptional",
-    {
-        "unit": Literal["bit", "byte", "packet"],
-        "rate_good": Union[str, float],
-        "rate_bad": Union[str, float],
-    },
-    total=False,
-)
 
 
-class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, _ErrorModelGilbertElliottOptional):
+class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
     """Good and bad states that last for exponential times, with errors in each (Gilbert 1960, Elliott 1963).
 
     unit :
@@ -752,29 +414,26 @@ class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, _ErrorModelGil
         Error rate in the bad state. Default: 1.
     """
 
-
-_ErrorModelArrivalsRequired = TypedDict(
-    "_ErrorModelArrivalsRequired",
-    {
-        "kind": Literal["arrivals"],
-        "list": List[int],
-    },
-)
-_ErrorModelArrivalsOptional = TypedDict(
-    "_ErrorModelArrivalsOptional",
-    {
-    },
-    total=False,
-)
+    unit: Literal["bit", "byte", "packet"]
+    rate_good: Union[str, float]
+    rate_bad: Union[str, float]
 
 
-class ErrorModelArrivals(_ErrorModelArrivalsRequired, _ErrorModelArrivalsOptional):
+class ErrorModelArrivals(TypedDict):
     """Exactly these packets: for worked examples.
 
     list :
         Indices of the packets that are corrupted, increasing; 0 is the first that the link sends.
     """
 
+    kind: Literal["arrivals"]
+    list: List[int]
+
+
+class ErrorModelKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["none"]
 
 _OutageRequired = TypedDict(
     "_OutageRequired",
@@ -782,17 +441,9 @@ _OutageRequired = TypedDict(
         "spans": List[Union[Tuple[str, str], List[str]]],
     },
 )
-_OutageOptional = TypedDict(
-    "_OutageOptional",
-    {
-        "every": str,
-        "queue": Literal["keep", "flush"],
-    },
-    total=False,
-)
 
 
-class Outage(_OutageRequired, _OutageOptional):
+class Outage(_OutageRequired, total=False):
     """When a link carries nothing.
 
     spans :
@@ -805,6 +456,8 @@ class Outage(_OutageRequired, _OutageOptional):
         What happens to packets that wait when the link goes down. Default: "keep".
     """
 
+    every: str
+    queue: Literal["keep", "flush"]
 
 _DirectionRateTableRequired = TypedDict(
     "_DirectionRateTableRequired",
@@ -812,16 +465,9 @@ _DirectionRateTableRequired = TypedDict(
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
-_DirectionRateTableOptional = TypedDict(
-    "_DirectionRateTableOptional",
-    {
-        "every": str,
-    },
-    total=False,
-)
 
 
-class DirectionRateTable(_DirectionRateTableRequired, _DirectionRateTableOptional):
+class DirectionRateTable(_DirectionRateTableRequired, total=False):
     """A bit rate that changes in steps.
 
     points :
@@ -831,6 +477,7 @@ class DirectionRateTable(_DirectionRateTableRequired, _DirectionRateTableOptiona
         Start again after this long. Without it, the last point holds.
     """
 
+    every: str
 
 _DirectionDelayPointsRequired = TypedDict(
     "_DirectionDelayPointsRequired",
@@ -838,17 +485,9 @@ _DirectionDelayPointsRequired = TypedDict(
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
-_DirectionDelayPointsOptional = TypedDict(
-    "_DirectionDelayPointsOptional",
-    {
-        "interpolate": Literal["hold", "linear"],
-        "every": str,
-    },
-    total=False,
-)
 
 
-class DirectionDelayPoints(_DirectionDelayPointsRequired, _DirectionDelayPointsOptional):
+class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
     """A delay that changes over time.
 
     points :
@@ -861,28 +500,18 @@ class DirectionDelayPoints(_DirectionDelayPointsRequired, _DirectionDelayPointsO
         Start again after this long. Without it, the last point holds.
     """
 
-
-_DirectionDelayPassRequired = TypedDict(
-    "_DirectionDelayPassRequired",
-    {
-        "pass": Pass,
-    },
-)
-_DirectionDelayPassOptional = TypedDict(
-    "_DirectionDelayPassOptional",
-    {
-    },
-    total=False,
-)
+    interpolate: Literal["hold", "linear"]
+    every: str
 
 
-class DirectionDelayPass(_DirectionDelayPassRequired, _DirectionDelayPassOptional):
+class DirectionDelayPass(TypedDict):
     """The delay to a satellite that passes overhead.
 
     pass :
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
+    pass: Pass
 
 _DirectionQueueDropTailRequired = TypedDict(
     "_DirectionQueueDropTailRequired",
@@ -890,42 +519,19 @@ _DirectionQueueDropTailRequired = TypedDict(
         "kind": Literal["drop-tail"],
     },
 )
-_DirectionQueueDropTailOptional = TypedDict(
-    "_DirectionQueueDropTailOptional",
-    {
-        "limit": str,
-    },
-    total=False,
-)
 
 
-class DirectionQueueDropTail(_DirectionQueueDropTailRequired, _DirectionQueueDropTailOptional):
+class DirectionQueueDropTail(_DirectionQueueDropTailRequired, total=False):
     """First in, first out; what finds it full is dropped.
 
     limit :
         How much may wait. Default: "1 bdp".
     """
 
-
-_DirectionRequired = TypedDict(
-    "_DirectionRequired",
-    {
-    },
-)
-_DirectionOptional = TypedDict(
-    "_DirectionOptional",
-    {
-        "rate": Union[str, DirectionRateTable],
-        "delay": Union[str, DirectionDelayPoints, DirectionDelayPass],
-        "queue": Union[str, DirectionQueueDropTail, Literal["drop-tail"]],
-        "error": Union[ErrorModelNone, ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, Literal["none"]],
-        "outage": Outage,
-    },
-    total=False,
-)
+    limit: str
 
 
-class Direction(_DirectionRequired, _DirectionOptional):
+class Direction(TypedDict, total=False):
     """One direction of a link: what stands here goes before the link's own keys.
 
     rate :
@@ -944,6 +550,11 @@ class Direction(_DirectionRequired, _DirectionOptional):
         When this direction is down.
     """
 
+    rate: Union[str, DirectionRateTable]
+    delay: Union[str, DirectionDelayPoints, DirectionDelayPass]
+    queue: Union[str, DirectionQueueDropTail, Literal["drop-tail"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, ErrorModelKind, Literal["none"]]
+    outage: Outage
 
 _LinkRequired = TypedDict(
     "_LinkRequired",
@@ -952,23 +563,9 @@ _LinkRequired = TypedDict(
         "to": str,
     },
 )
-_LinkOptional = TypedDict(
-    "_LinkOptional",
-    {
-        "count": int,
-        "rate": Union[str, LinkRateTable],
-        "delay": Union[str, LinkDelayPoints, LinkDelayPass],
-        "queue": Union[str, LinkQueueDropTail, Literal["drop-tail"]],
-        "error": Union[ErrorModelNone, ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, Literal["none"]],
-        "outage": Outage,
-        "forward": Direction,
-        "reverse": Direction,
-    },
-    total=False,
-)
 
 
-class Link(_LinkRequired, _LinkOptional):
+class Link(_LinkRequired, total=False):
     """A link between two nodes: forward is `from` to `to`, reverse the way back.
 
     from :
@@ -1002,70 +599,41 @@ class Link(_LinkRequired, _LinkOptional):
         What differs from `to` to `from`.
     """
 
-
-_AppGreedyRequired = TypedDict(
-    "_AppGreedyRequired",
-    {
-        "kind": Literal["greedy"],
-    },
-)
-_AppGreedyOptional = TypedDict(
-    "_AppGreedyOptional",
-    {
-    },
-    total=False,
-)
+    count: int
+    rate: Union[str, LinkRateTable]
+    delay: Union[str, LinkDelayPoints, LinkDelayPass]
+    queue: Union[str, LinkQueueDropTail, Literal["drop-tail"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, ErrorModelKind, Literal["none"]]
+    outage: Outage
+    forward: Direction
+    reverse: Direction
 
 
-class AppGreedy(_AppGreedyRequired, _AppGreedyOptional):
-    """As much as the window allows, until the run ends.
-    """
-
-
-_AppFileRequired = TypedDict(
-    "_AppFileRequired",
-    {
-        "kind": Literal["file"],
-        "size": str,
-    },
-)
-_AppFileOptional = TypedDict(
-    "_AppFileOptional",
-    {
-    },
-    total=False,
-)
-
-
-class AppFile(_AppFileRequired, _AppFileOptional):
+class AppFile(TypedDict):
     """A number of bytes, then close.
 
     size :
         Bytes of application data, at least 1.
     """
 
-
-_FlowStartTableRequired = TypedDict(
-    "_FlowStartTableRequired",
-    {
-        "uniform": Union[Tuple[str, str], List[str]],
-    },
-)
-_FlowStartTableOptional = TypedDict(
-    "_FlowStartTableOptional",
-    {
-    },
-    total=False,
-)
+    kind: Literal["file"]
+    size: str
 
 
-class FlowStartTable(_FlowStartTableRequired, _FlowStartTableOptional):
+class AppKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["greedy"]
+
+
+class FlowStartTable(TypedDict):
     """A random instant.
 
     uniform :
         Earliest and latest instant, the latest excluded; drawn for each flow.
     """
 
+    uniform: Union[Tuple[str, str], List[str]]
 
 _FlowRequired = TypedDict(
     "_FlowRequired",
@@ -1074,21 +642,9 @@ _FlowRequired = TypedDict(
         "to": str,
     },
 )
-_FlowOptional = TypedDict(
-    "_FlowOptional",
-    {
-        "count": int,
-        "app": Union[AppGreedy, AppFile, Literal["greedy"]],
-        "start": Union[str, FlowStartTable],
-        "route": List[str],
-        "reverse_route": List[str],
-        "tcp": Tcp,
-    },
-    total=False,
-)
 
 
-class Flow(_FlowRequired, _FlowOptional):
+class Flow(_FlowRequired, total=False):
     """One connection and the application that uses it.
 
     from :
@@ -1116,24 +672,15 @@ class Flow(_FlowRequired, _FlowOptional):
         What differs from `[tcp]`, key by key.
     """
 
-
-_RecordRequired = TypedDict(
-    "_RecordRequired",
-    {
-    },
-)
-_RecordOptional = TypedDict(
-    "_RecordOptional",
-    {
-        "series": List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]],
-        "interval": str,
-        "rows_max": int,
-    },
-    total=False,
-)
+    count: int
+    app: Union[AppFile, AppKind, Literal["greedy"]]
+    start: Union[str, FlowStartTable]
+    route: List[str]
+    reverse_route: List[str]
+    tcp: Tcp
 
 
-class Record(_RecordRequired, _RecordOptional):
+class Record(TypedDict, total=False):
     """Time series to keep.
 
     series :
@@ -1146,6 +693,9 @@ class Record(_RecordRequired, _RecordOptional):
         Rows kept at most, over all series; what is beyond is counted, not kept. Default: 1000000.
     """
 
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
+    interval: str
+    rows_max: int
 
 _ScenarioRequired = TypedDict(
     "_ScenarioRequired",
@@ -1155,20 +705,9 @@ _ScenarioRequired = TypedDict(
         "flow": Dict[str, Flow],
     },
 )
-_ScenarioOptional = TypedDict(
-    "_ScenarioOptional",
-    {
-        "title": str,
-        "seed": int,
-        "tcp": Tcp,
-        "node": Dict[str, Node],
-        "record": Record,
-    },
-    total=False,
-)
 
 
-class Scenario(_ScenarioRequired, _ScenarioOptional):
+class Scenario(_ScenarioRequired, total=False):
     """A bentpipe scenario: an experiment with TCP over links that lose, delay and vary.
 
     title :
@@ -1196,3 +735,8 @@ class Scenario(_ScenarioRequired, _ScenarioOptional):
         Which time series are kept.
     """
 
+    title: str
+    seed: int
+    tcp: Tcp
+    node: Dict[str, Node]
+    record: Record

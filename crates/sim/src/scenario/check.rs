@@ -62,7 +62,9 @@ fn tidy(schema: &mut Json) {
         if let [Json::Object(only)] = options.as_slice() {
             let only = only.clone();
             shape.shift_remove(choice);
-            only.into_iter().for_each(|(key, value)| drop(shape.entry(key).or_insert(value)));
+            for (key, value) in only {
+                shape.entry(key).or_insert(value);
+            }
         }
     }
 }
@@ -367,18 +369,36 @@ impl Check {
                     }
                     _ if words.is_empty() && kinds.is_empty() => {
                         let message = format!("{path} = {tree} is a text");
-                        (&tree.place, path.to_owned(), message, format!("expected {}", describe(options)), String::new())
+                        (
+                            &tree.place,
+                            path.to_owned(),
+                            message,
+                            format!("expected {}", describe(options)),
+                            String::new(),
+                        )
                     }
                     _ => {
                         let known = if kinds.is_empty() { &words } else { &kinds };
                         let hint = self.guess(text, known.iter().copied());
-                        (&tree.place, path.to_owned(), format!("{path} = {tree} is not {what}"), list("known", known), hint)
+                        (
+                            &tree.place,
+                            path.to_owned(),
+                            format!("{path} = {tree} is not {what}"),
+                            list("known", known),
+                            hint,
+                        )
                     }
                 }
             }
             _ => {
                 let expected = format!("expected {}", describe(options));
-                (&tree.place, path.to_owned(), format!("{path} = {tree} is {}", type_name(tree)), expected, String::new())
+                (
+                    &tree.place,
+                    path.to_owned(),
+                    format!("{path} = {tree} is {}", type_name(tree)),
+                    expected,
+                    String::new(),
+                )
             }
         };
         self.add(place, &path, message, expected, hint);

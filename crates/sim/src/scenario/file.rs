@@ -87,6 +87,7 @@ pub(super) enum Middlebox {
 /// A link between two nodes: forward is `from` to `to`, reverse the way back.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "what stands here reaches the resolver through the directions, which inherit it")]
 pub(super) struct Link {
     /// The node at one end. May contain `{n}` if there is a `count`.
     pub(super) from: String,

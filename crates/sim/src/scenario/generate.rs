@@ -72,12 +72,14 @@ fn definition(name: &str) -> &'static Map<String, Json> {
 /// One table of keys, then the choices that they offer.
 fn keys(out: &mut String, shape: &'static Map<String, Json>) {
     let Some(Json::Object(properties)) = shape.get("properties") else { return };
-    let properties: Vec<_> = properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect();
+    let properties: Vec<_> =
+        properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect();
     if properties.is_empty() {
         return;
     }
     out.push_str("\n| key | value | default | from | meaning |\n|---|---|---|---|---|\n");
-    let required = |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
+    let required =
+        |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
     for (key, property) in &properties {
         let default = match property.get("default") {
             Some(default) => format!("`{default}`"),
@@ -85,7 +87,13 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>) {
             None => String::new(),
         };
         let origin = property.get("x-origin").and_then(Json::as_str).unwrap_or_default();
-        let row = [format!("`{key}`"), value(property), default, origin.into(), sentence(property.as_object().unwrap_or(shape))];
+        let row = [
+            format!("`{key}`"),
+            value(property),
+            default,
+            origin.into(),
+            sentence(property.as_object().unwrap_or(shape)),
+        ];
         let _ = writeln!(out, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
     }
     for (key, property) in &properties {
@@ -95,7 +103,14 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>) {
             let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());
             let known = ["Tcp", "Rto", "Ack", "Direction", "Record"].map(definition);
             match (kind, fields, option.get("const").and_then(Json::as_str)) {
-                (Some(kind), ..) => drop(write!(out, "\n`{key} = {{ kind = \"{kind}\" }}`: {}\n", sentence(option))),
+                (Some(kind), Some(fields), _) if fields.len() == 1 => {
+                    let _ = write!(out, "\n`{key} = \"{kind}\"`: {}\n", sentence(option));
+                }
+                (Some(kind), Some(fields), _) => {
+                    let names: Vec<String> = fields.keys().skip(1).map(|name| format!(", {name}")).collect();
+                    let _ =
+                        write!(out, "\n`{key} = {{ kind = \"{kind}\"{} }}`: {}\n", names.concat(), sentence(option));
+                }
                 (None, Some(fields), _) if !known.contains(&option) => {
                     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
                     let _ = write!(out, "\n`{key} = {{ {} }}`: {}\n", names.join(", "), sentence(option));
@@ -133,7 +148,9 @@ fn value(property: &'static Json) -> String {
                     (least, most) => format!("whole number, {least} to {most}"),
                 }
             }
-            (_, _, "array") if shape.get("items").is_some_and(|items| items.get("prefixItems").is_some()) => "list of pairs".into(),
+            (_, _, "array") if shape.get("items").is_some_and(|items| items.get("prefixItems").is_some()) => {
+                "list of pairs".into()
+            }
             (_, _, "array") if shape.get("prefixItems").is_some() => "pair".into(),
             (_, _, "array") => "list".into(),
             (_, _, "boolean") => "`true`, `false`".into(),
@@ -177,19 +194,28 @@ impl Classes {
             return;
         }
         let Some(Json::Object(properties)) = shape.get("properties") else { return };
-        let required = |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
-        let mut fields = [String::new(), String::new()];
-        for (key, property) in properties {
-            let hint = self.hint(property, &format!("{name}{}", camel(key)));
-            // `from` is a word of Python's, so the call form of TypedDict is the one that can say it.
-            let _ = writeln!(fields[usize::from(!required(key))], "        {}: {hint},", Json::from(key.as_str()));
+        let required =
+            |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
+        let hints: Vec<_> = properties
+            .iter()
+            .map(|(key, property)| (key, property, self.hint(property, &format!("{name}{}", camel(key)))))
+            .collect();
+        let (needed, open): (Vec<_>, Vec<_>) = hints.iter().partition(|(key, ..)| required(key));
+        let (mut text, mut base) = (String::new(), "TypedDict");
+        let needed_base = format!("_{name}Required");
+        let field = |key: &str, hint: &str| format!("    {key}: {hint}\n");
+        let mut fields: String = hints.iter().map(|(key, _, hint)| field(key, hint)).collect();
+        // What may be left out and what may not takes two classes before Python 3.11; and `from` is a word of
+        // Python's, which only the call can write.
+        if !needed.is_empty() && (!open.is_empty() || properties.contains_key("from")) {
+            let entries: String = needed.iter().map(|(key, _, hint)| format!("        \"{key}\": {hint},\n")).collect();
+            let _ = write!(text, "\n{needed_base} = TypedDict(\n    \"{needed_base}\",\n    {{\n{entries}    }},\n)\n");
+            base = &needed_base;
+            fields = open.iter().map(|(key, _, hint)| field(key, hint)).collect();
         }
-        let [needed, open] = fields;
-        let base = format!("_{name}Required");
-        let mut text = format!("\n{base} = TypedDict(\n    \"{base}\",\n    {{\n{needed}    }},\n)\n");
-        let _ = write!(text, "_{name}Optional = TypedDict(\n    \"_{name}Optional\",\n    {{\n{open}    }},\n    total=False,\n)\n");
-        let _ = write!(text, "\n\nclass {name}({base}, _{name}Optional):\n    \"\"\"{}\n", sentence(shape).replace('\\', "\\\\"));
-        for (key, property) in properties {
+        let total = if open.is_empty() { "" } else { ", total=False" };
+        let _ = write!(text, "\n\nclass {name}({base}{total}):\n    \"\"\"{}\n", sentence(shape).replace('\\', "\\\\"));
+        for (key, property, _) in &hints {
             let about = property.as_object().map(sentence).unwrap_or_default();
             if !about.is_empty() {
                 let default = property.get("default").filter(|d| !d.is_object());
@@ -197,13 +223,14 @@ impl Classes {
                 let _ = write!(text, "\n    {key} :\n        {about}{default}\n");
             }
         }
-        text.push_str("    \"\"\"\n\n");
+        let _ = write!(text, "    \"\"\"\n\n{fields}");
         self.made.push((name.to_owned(), text));
     }
 
     fn hint(&mut self, property: &'static Json, name: &str) -> String {
         let mut hints: Vec<String> = Vec::new();
         let mut words: Vec<String> = Vec::new();
+        let mut bare: Vec<String> = Vec::new();
         let reference = property["$ref"].as_str().map(|name| name.trim_start_matches("#/$defs/").to_owned());
         let shapes = options(property);
         let tables = shapes.iter().filter(|shape| shape.get("properties").is_some()).count();
@@ -225,8 +252,13 @@ impl Classes {
                     Some(values) => format!("Dict[str, {}]", self.hint(values, name)),
                     None => {
                         let own = shape["properties"].get("kind").and_then(|kind| kind["const"].as_str());
-                        let key = shape["properties"].as_object().and_then(|p| p.keys().next()).map_or("", String::as_str);
+                        let key =
+                            shape["properties"].as_object().and_then(|p| p.keys().next()).map_or("", String::as_str);
                         let base = reference.as_deref().unwrap_or(name);
+                        if let (Some(kind), 1) = (own, shape["properties"].as_object().map_or(0, Map::len)) {
+                            bare.push(Json::from(kind).to_string());
+                            continue;
+                        }
                         let class = match own {
                             Some(kind) => format!("{base}{}", camel(kind)),
                             None if tables > 1 => format!("{name}{}", camel(key)),
@@ -248,6 +280,18 @@ impl Classes {
             if !hints.contains(&hint) {
                 hints.push(hint);
             }
+        }
+        // The kinds that need nothing else share a class.
+        if !bare.is_empty() {
+            let class = format!("{}Kind", reference.as_deref().unwrap_or(name));
+            let text = format!(
+                "\n\nclass {class}(TypedDict):\n    \"\"\"A choice by its kind alone.\"\"\"\n\n    kind: Literal[{}]\n",
+                bare.join(", ")
+            );
+            if !self.made.iter().any(|(made, _)| *made == class) {
+                self.made.push((class.clone(), text));
+            }
+            hints.push(class);
         }
         if !words.is_empty() {
             hints.push(format!("Literal[{}]", words.join(", ")));

@@ -128,7 +128,9 @@ mod tests {
 
     #[test]
     fn straight_lines_stay_within_a_microsecond() {
-        for (h, elevation, hops) in [(1350.0, 20.0, 2), (550.0, 25.0, 1), (780.0, 8.2, 100), (100.0, 0.0, 100), (1e5, 89.0, 1)] {
+        for (h, elevation, hops) in
+            [(1350.0, 20.0, 2), (550.0, 25.0, 1), (780.0, 8.2, 100), (100.0, 0.0, 100), (1e5, 89.0, 1)]
+        {
             let pass = Pass { h, elevation };
             let (points, period) = pass.points(hops);
             assert!(points.len() < MOST as usize && points.windows(2).all(|w| w[0].0 < w[1].0));

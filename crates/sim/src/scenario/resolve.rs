@@ -55,7 +55,9 @@ impl<'a> Report<'a> {
             [flow, _, tcp, rest @ ..] if flow == "flow" && tcp == "tcp" && tree.inherited => {
                 ["tcp".to_owned()].into_iter().chain(rest.iter().cloned()).collect()
             }
-            [link, name, direction, key, rest @ ..] if link == "link" && self.tree.at([link, name, direction, key].map(String::as_str)).inherited => {
+            [link, name, direction, key, rest @ ..]
+                if link == "link" && self.tree.at([link, name, direction, key].map(String::as_str)).inherited =>
+            {
                 debug_assert!(direction == "forward" || direction == "reverse");
                 [link, name, key].into_iter().chain(rest).cloned().collect()
             }
@@ -213,14 +215,25 @@ fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Direction; 2
     [("forward", &link.forward), ("reverse", &link.reverse)].map(|(side, direction)| {
         let path = |key| path(["link", name, side, key]);
         if direction.rate.is_none() {
-            report.key(&path("rate")[..2], "has no rate", "expected rate, like \"10 Mbit/s\", for the link or for each direction");
+            report.key(
+                &path("rate")[..2],
+                "has no rate",
+                "expected rate, like \"10 Mbit/s\", for the link or for each direction",
+            );
         }
         if direction.delay.is_none() {
-            report.key(&path("delay")[..2], "has no delay", "expected delay, like \"20 ms\", for the link or for each direction");
+            report.key(
+                &path("delay")[..2],
+                "has no delay",
+                "expected delay, like \"20 ms\", for the link or for each direction",
+            );
         }
         let nothing = Rate::from_bps(0);
         Direction {
-            rate: direction.rate.as_ref().map_or(Profile::Constant(nothing), |p| settings::rate(p, report, &path("rate"))),
+            rate: direction
+                .rate
+                .as_ref()
+                .map_or(Profile::Constant(nothing), |p| settings::rate(p, report, &path("rate"))),
             delay: direction
                 .delay
                 .as_ref()
@@ -250,7 +263,11 @@ fn instances<'a>(
         let keys = [("from", &from), ("to", &to)];
         for (key, value) in keys {
             if count.is_none() && value.contains("{n}") {
-                report.value(&path([what, name, key]), "contains {n}, but there is no count", "expected count, like 10, beside it");
+                report.value(
+                    &path([what, name, key]),
+                    "contains {n}, but there is no count",
+                    "expected count, like 10, beside it",
+                );
             }
             if let Some(why) = bad_name(value) {
                 report.value(&path([what, name, key]), why, NAME);
@@ -273,7 +290,11 @@ fn instances<'a>(
             if let Some(other) = names.insert(made.name.clone(), name) {
                 if !std::mem::replace(&mut twice, true) {
                     let message = format!("makes a second {what} \"{}\"; the first is from {what}.{other}", made.name);
-                    report.key(&path([what, name]), &message, "expected names that stay different when {n} is written out");
+                    report.key(
+                        &path([what, name]),
+                        &message,
+                        "expected names that stay different when {n} is written out",
+                    );
                 }
             }
             all.push(made);
@@ -287,7 +308,12 @@ fn expand(template: &str, n: Option<u32>) -> String {
 }
 
 /// Refuses what would not fit into memory.
-fn check_sizes(file: &File, links: &[Instance<'_>], directions: &BTreeMap<&str, [Direction; 2]>, report: &mut Report<'_>) {
+fn check_sizes(
+    file: &File,
+    links: &[Instance<'_>],
+    directions: &BTreeMap<&str, [Direction; 2]>,
+    report: &mut Report<'_>,
+) {
     let size = |direction: &Direction| {
         let errors = if let ErrorModel::Arrivals(list) = &direction.error { list.len() } else { 0 };
         direction.rate.values().count()
@@ -295,14 +321,20 @@ fn check_sizes(file: &File, links: &[Instance<'_>], directions: &BTreeMap<&str, 
             + direction.outage.as_ref().map_or(0, |outage| outage.spans.len())
             + errors
     };
-    let sizes: BTreeMap<&str, usize> = directions.iter().map(|(name, both)| (*name, both.iter().map(size).sum())).collect();
+    let sizes: BTreeMap<&str, usize> =
+        directions.iter().map(|(name, both)| (*name, both.iter().map(size).sum())).collect();
     let total: u64 = links.iter().map(|link| sizes[link.entry] as u64).sum();
     let route = |route: &Option<Vec<String>>| route.as_ref().map_or(0, Vec::len) as u64;
-    let steps = |flow: &file::Flow| u64::from(flow.count.unwrap_or(1)) * (route(&flow.route) + route(&flow.reverse_route));
+    let steps =
+        |flow: &file::Flow| u64::from(flow.count.unwrap_or(1)) * (route(&flow.route) + route(&flow.reverse_route));
     for (what, total) in [("link", total), ("flow", file.flow.values().map(steps).sum())] {
         if total > ENTRIES_MAX {
             let message = format!("stands for {total} points, spans and steps");
-            report.key(&path([what]), &message, &format!("expected at most {ENTRIES_MAX}; lower a count or shorten a list"));
+            report.key(
+                &path([what]),
+                &message,
+                &format!("expected at most {ENTRIES_MAX}; lower a count or shorten a list"),
+            );
         }
     }
 }
@@ -343,7 +375,12 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
             if links_at[end.as_str()] == 1 && !used.contains(end.as_str()) && said.insert((link.entry, key)) {
                 let hint = report.check.guess(end, names.iter().copied().filter(|name| name != end));
                 let message = format!("leads nowhere: no other link and no flow is at \"{end}\"");
-                report.hint(&path(["link", link.entry, key]), &message, "expected a node of another link or of a flow", hint);
+                report.hint(
+                    &path(["link", link.entry, key]),
+                    &message,
+                    "expected a node of another link or of a flow",
+                    hint,
+                );
             }
         }
     }
@@ -414,7 +451,12 @@ fn find_routes(
                 Ok(route) => routes[index][side] = route,
                 Err(bad) if said.insert((flow.entry, key)) => {
                     let (message, hint) = explain(&bad, names[ends.1], &names, report.check);
-                    report.hint(&path(["flow", flow.entry, key]), &message, "expected neighbouring nodes, or links between them", hint);
+                    report.hint(
+                        &path(["flow", flow.entry, key]),
+                        &message,
+                        "expected neighbouring nodes, or links between them",
+                        hint,
+                    );
                 }
                 Err(_) => {}
             }
@@ -436,7 +478,11 @@ fn find_routes(
         }
         Err(steps) => {
             let message = format!("needs about {:.1e} steps to find the routes", steps as f64);
-            report.key(&path(["flow"]), &message, "expected routes to be given where so many flows start at different nodes");
+            report.key(
+                &path(["flow"]),
+                &message,
+                "expected routes to be given where so many flows start at different nodes",
+            );
         }
     }
     report.check.found.is_empty().then_some(routes)
@@ -459,7 +505,10 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, usize>, report: &mut Re
 fn explain(bad: &Bad, end: &str, names: &[&str], check: &Check) -> (String, String) {
     let message = match bad {
         Bad::Unknown(name) => {
-            return (format!("names \"{name}\", which is no node and no link"), check.guess(name, names.iter().copied()))
+            return (
+                format!("names \"{name}\", which is no node and no link"),
+                check.guess(name, names.iter().copied()),
+            )
         }
         Bad::Apart(from, name) => format!("does not join up: no link leads from \"{}\" to \"{name}\"", names[*from]),
         Bad::Several(from, to) => {
@@ -531,7 +580,8 @@ fn set_queues(links: &mut [Link], limits: &[Option<u64>], flows: &[Flow]) {
     for ((link, limit), (rtt, packet)) in links.iter_mut().zip(limits).zip(crossing) {
         if let Some(bdp) = *limit {
             let (rtt, packet) = if packet == 0 { (link.delay.largest() * 2, PACKET) } else { (rtt, packet) };
-            link.queue = Queue::DropTail(QueueLimit::Bytes(settings::product(link.rate.largest(), rtt, bdp).max(packet)));
+            link.queue =
+                Queue::DropTail(QueueLimit::Bytes(settings::product(link.rate.largest(), rtt, bdp).max(packet)));
         }
     }
 }

@@ -4,9 +4,7 @@
 use super::file;
 use super::resolve::Report;
 use super::text::{Amount, BDP};
-use super::{
-    App, ErrorModel, ErrorUnit, NodeKind, Outage, Profile, QueueLimit, Start, pass::Pass, DURATION_MAX,
-};
+use super::{pass::Pass, App, ErrorModel, ErrorUnit, NodeKind, Outage, Profile, QueueLimit, Start, DURATION_MAX};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
@@ -99,7 +97,8 @@ pub(super) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, path: &[&str])
         _ => Config::RECEIVE_BUFFER_MAX,
     };
     if !(smss.into()..=Config::RECEIVE_BUFFER_MAX).contains(&receive_buffer) {
-        let expected = format!("expected at least one segment, at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
+        let expected =
+            format!("expected at least one segment, at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
         report.value(&path(&["receive_buffer"]), "is out of range", &expected);
     }
 
@@ -112,7 +111,8 @@ pub(super) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, path: &[&str])
     for (key, value) in [("min", rto.min.0), ("initial", rto.initial.0)] {
         if value > rto.max.0 {
             let key = if report.is_default(&path(&["rto", key])) { "max" } else { key };
-            let expected = format!("expected rto.{} at most rto.max", if key == "max" { "min and rto.initial" } else { key });
+            let expected =
+                format!("expected rto.{} at most rto.max", if key == "max" { "min and rto.initial" } else { key });
             report.value(&path(&["rto", key]), "does not fit the other bound", &expected);
         }
     }
@@ -246,7 +246,11 @@ pub(super) fn start(start: file::Start, report: &mut Report<'_>, path: &[String]
         file::Start::At(at) => Start::At(instant(at.0)),
         file::Start::Uniform(file::StartUniform { uniform: (from, to) }) => {
             if from.0 >= to.0 {
-                report.value(&below(path, "uniform"), "is an empty span", "expected the earliest instant before the latest");
+                report.value(
+                    &below(path, "uniform"),
+                    "is an empty span",
+                    "expected the earliest instant before the latest",
+                );
             }
             Start::Uniform { from: instant(from.0), to: instant(to.0) }
         }
@@ -302,7 +306,11 @@ pub(super) fn delay(profile: &file::DelayProfile, report: &mut Report<'_>, path:
 fn in_order<T: Copy>(profile: &Profile<T>, report: &mut Report<'_>, path: &[String]) {
     let Profile::Points { points, linear, period } = profile else { return };
     if points[0].0 != Time::ZERO {
-        report.value(&below(path, "points"), "does not begin at the start of the run", "expected \"0 s\" in the first point");
+        report.value(
+            &below(path, "points"),
+            "does not begin at the start of the run",
+            "expected \"0 s\" in the first point",
+        );
     }
     if let Some(pair) = points.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
         let message = format!("is not in order: {} does not come after {}", pair[1].0, pair[0].0);
@@ -330,7 +338,11 @@ pub(super) fn outage(outage: &file::Outage, report: &mut Report<'_>, path: &[Str
         if last > period {
             report.value(&below(path, "every"), "is too short for the spans", &format!("expected at least {last}"));
         } else if last == period && first == Duration::ZERO {
-            report.value(&below(path, "every"), "joins the last span to the first of the next round", "expected a time with the link up between them");
+            report.value(
+                &below(path, "every"),
+                "joins the last span to the first of the next round",
+                "expected a time with the link up between them",
+            );
         }
     }
     Outage { spans, period, flush: outage.queue == file::OutageQueue::Flush }

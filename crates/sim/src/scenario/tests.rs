@@ -174,11 +174,11 @@ tcp.verdict = "alwayscongestion"
     let problems = from_toml(text, "geo.toml", &[]).unwrap_err();
     assert_eq!(
         problems.to_string(),
-        "error: link.feeder.error.rate = \"112 %\" is not a probability            geo.toml:7:35\n  \
+        "error: link.feeder.error.rate = \"112 %\" is not a probability              geo.toml:7:35\n  \
            expected a number from 0 to 1, or 0 % to 100 %, like \"0.1 %\"\n\
-         error: flow.web.tcp.cc.kind = \"cubix\" is not a congestion control        geo.toml:11:19\n  \
+         error: flow.web.tcp.cc.kind = \"cubix\" is not a congestion control         geo.toml:11:19\n  \
            known: newreno, reno, sack, tahoe, tcpmin\n\
-         error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict        geo.toml:12:15\n  \
+         error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
            known: always-congestion, always-link-error; did you mean \"always-congestion\"?\n\
          3 problems; nothing was run"
     );
@@ -245,7 +245,7 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "outage = { spans = [[\"2 s\", \"1 s\"]] }\ndelay", "does not end after its start"),
         ("delay", "outage = { spans = [[\"1 s\", \"2 s\"]], every = \"1.5 s\" }\ndelay", "is too short for the spans"),
         ("delay", "queue = \"5\"\ndelay", "link.up.queue = \"5\" is not a queue limit: the unit is missing"),
-        ("\"10 Mbit/s\"", "\"1000000 Gbit/s\"", "packet-hops"),
+        ("\"10 Mbit/s\"\ndelay = \"250 ms\"", "\"1000000 Gbit/s\"\ndelay = \"1 us\"", "packet-hops"),
         ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "would change about"),
         ("[flow.f]", "[record]\nseries = [\"queue_bytes\"]\ninterval = \"1 ns\"\n[flow.f]", "samples"),
         ("[link.up]", "[link.up", "not TOML"),
@@ -258,7 +258,10 @@ fn every_kind_of_mistake_is_explained() {
 
 #[test]
 fn all_problems_come_at_once_in_the_order_of_the_file() {
-    let text = MINIMAL.replace("10 Mbit/s", "0 b/s").replace("10 s", "0 s").replace("[flow.f]", "[flow.f]\ntcp.smss = \"1 B\"");
+    let text = MINIMAL
+        .replace("10 Mbit/s", "0 b/s")
+        .replace("10 s", "0 s")
+        .replace("[flow.f]", "[flow.f]\ntcp.smss = \"1 B\"");
     let problems = from_toml(&text, "f", &[]).unwrap_err().problems;
     let places: Vec<&str> = problems.iter().map(|problem| problem.place.as_str()).collect();
     assert_eq!(places, ["f:2:12", "f:6:8", "f:9:12"]);
@@ -279,7 +282,10 @@ fn sets_go_over_the_file_and_are_checked_like_it() {
     assert_eq!(set("seed", "9").unwrap().scenario.seed, 9);
     assert!(set("tcp.cc", "reno").unwrap().to_toml().contains("# --set"));
     let problem = set("link.up.rate", "fast").unwrap_err().to_string();
-    assert!(problem.contains("link.up.rate = \"fast\" is not a bit rate") && problem.contains("  --set link.up.rate"), "{problem}");
+    assert!(
+        problem.contains("link.up.rate = \"fast\" is not a bit rate") && problem.contains("  --set link.up.rate"),
+        "{problem}"
+    );
     assert!(set("link.upp.rate", "1 b/s").unwrap_err().to_string().contains("link.upp.from is missing"));
     assert!(set("tcp.cd", "reno").unwrap_err().to_string().contains("did you mean \"cc\"?"));
     assert!(set("duration.x", "1").unwrap_err().to_string().contains("below a single value"));
@@ -338,7 +344,9 @@ count = 50000
 "#;
     let scenario = read(text);
     assert!(scenario.flows.iter().all(|flow| flow.route.len() == 2 && flow.reverse_route.len() == 2));
-    let written = read(&text.replace("count = 50000\n\"", "").replace("[flow.f]", "[flow.f]\nroute = [\"s{n}\", \"hub\", \"r{n}\"]"));
+    let written = read(
+        &text.replace("count = 50000\n\"", "").replace("[flow.f]", "[flow.f]\nroute = [\"s{n}\", \"hub\", \"r{n}\"]"),
+    );
     assert_eq!(written, scenario);
 }
 
@@ -373,7 +381,8 @@ fn every_choice_is_listed() {
     let choices = choices();
     let count = |topic: &str| choices.iter().filter(|choice| choice.topic == topic).count();
     assert_eq!(count("cc"), CcKind::ALL.len());
-    for (topic, at_least) in [("recovery", 5), ("verdict", 2), ("queue", 1), ("error", 6), ("app", 2), ("middlebox", 1)] {
+    for (topic, at_least) in [("recovery", 5), ("verdict", 2), ("queue", 1), ("error", 6), ("app", 2), ("middlebox", 1)]
+    {
         assert!(count(topic) >= at_least, "{topic}");
     }
     assert!(choices.iter().all(|choice| !choice.summary.is_empty()), "{choices:?}");
@@ -404,13 +413,15 @@ fn quantity(unit: &'static [&'static str]) -> impl Strategy<Value = Json> {
 }
 
 fn delay() -> impl Strategy<Value = Json> {
-    let points = (prop::collection::btree_map(1u32..5000, 0u32..900, 0..5), any::<bool>(), prop::option::of(5001u32..9000));
+    let points =
+        (prop::collection::btree_map(1u32..5000, 0u32..900, 0..5), any::<bool>(), prop::option::of(5001u32..9000));
     prop_oneof![
         quantity(&["us", "ms", "ps"]),
         points.prop_map(|(points, linear, every)| {
             let mut list = vec![serde_json::json!(["0 s", "3 ms"])];
             list.extend(points.into_iter().map(|(at, ms)| serde_json::json!([format!("{at} ms"), format!("{ms} ms")])));
-            let mut table = serde_json::json!({ "points": list, "interpolate": if linear { "linear" } else { "hold" } });
+            let mut table =
+                serde_json::json!({ "points": list, "interpolate": if linear { "linear" } else { "hold" } });
             if let Some(every) = every {
                 table["every"] = format!("{every} ms").into();
             }
@@ -436,22 +447,41 @@ fn error() -> impl Strategy<Value = Json> {
 
 fn tcp() -> impl Strategy<Value = Json> {
     let one = |key: &'static str, values: &[&str]| {
-        let values: Vec<Json> = values.iter().map(|text| serde_json::from_str(text).unwrap_or(Json::from(*text))).collect();
+        let values: Vec<Json> =
+            values.iter().map(|text| serde_json::from_str(text).unwrap_or(Json::from(*text))).collect();
         prop::option::of(prop::sample::select(values)).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
     };
     let names: Vec<&str> = CcKind::ALL.iter().map(|kind| kind.name()).collect();
     (
         one("cc", &names),
-        one("recovery", &["sack", "newreno", "timeout-only", r#"{"kind": "newreno", "timer": "slow-but-steady"}"#, r#"{"kind": "sack", "on_rto": "discard"}"#]),
+        one(
+            "recovery",
+            &[
+                "sack",
+                "newreno",
+                "timeout-only",
+                r#"{"kind": "newreno", "timer": "slow-but-steady"}"#,
+                r#"{"kind": "sack", "on_rto": "discard"}"#,
+            ],
+        ),
         one("initial_window", &["rfc3390", "4 segments", "4380 B", "rfc5681"]),
         one("initial_ssthresh", &["peer-window", "1 bdp", "2.5 bdp", "64 kB", "32 segments"]),
         one("receive_buffer", &["1 bdp", "64 kB", "20 segments", "unlimited"]),
         one("give_up", &["never", "6 retransmissions", "400 s"]),
-        one("rto", &[r#"{"phase": "0.5 ms"}"#, r#"{"granularity": "500 ms", "rounding": "plus-one"}"#, r#"{"guard": false, "min": "0 s"}"#]),
+        one(
+            "rto",
+            &[
+                r#"{"phase": "0.5 ms"}"#,
+                r#"{"granularity": "500 ms", "rounding": "plus-one"}"#,
+                r#"{"guard": false, "min": "0 s"}"#,
+            ],
+        ),
         one("ack", &[r#"{"timer": "free-running"}"#, r#"{"every": 1}"#]),
         one("smss", &["536 B", "1 kB"]),
     )
-        .prop_map(|(a, b, c, d, e, f, g, h, i)| Json::Object([a, b, c, d, e, f, g, h, i].into_iter().flatten().collect()))
+        .prop_map(|(a, b, c, d, e, f, g, h, i)| {
+            Json::Object([a, b, c, d, e, f, g, h, i].into_iter().flatten().collect())
+        })
 }
 
 fn scenario() -> impl Strategy<Value = Json> {

@@ -162,7 +162,10 @@ impl Tree {
         let mut node = self;
         for step in &path {
             if node.table().is_none() && !matches!(node.value, Value::List(_)) {
-                return Err(problem(format!("{key} cannot be set: {step} is below a single value"), "set that as a whole"));
+                return Err(problem(
+                    format!("{key} cannot be set: {step} is below a single value"),
+                    "set that as a whole",
+                ));
             }
             node = match &mut node.value {
                 Value::Table(table) => table.entry(step.clone()).or_insert_with(|| {
@@ -175,7 +178,8 @@ impl Tree {
                     match step.parse().ok().and_then(|index: usize| list.get_mut(index)) {
                         Some(item) => item,
                         None => {
-                            let message = format!("{key} cannot be set: the list has {length} entries, and no \"{step}\"");
+                            let message =
+                                format!("{key} cannot be set: the list has {length} entries, and no \"{step}\"");
                             return Err(problem(message, "they are counted from 0"));
                         }
                     }
@@ -204,9 +208,7 @@ impl std::fmt::Display for Tree {
             Value::Float(x) if !x.is_finite() => x.to_string(),
             Value::Date(date) => date.clone(),
             Value::Int(n) => n.to_string(),
-            Value::Text(text) => {
-                serde_json::Value::from(text.chars().take(WIDTH + 1).collect::<String>()).to_string()
-            }
+            Value::Text(text) => serde_json::Value::from(text.chars().take(WIDTH + 1).collect::<String>()).to_string(),
             Value::List(list) if list.len() > WIDTH => "[...]".into(),
             Value::Table(_) => "{...}".into(),
             _ => self.to_json().to_string(),
@@ -329,7 +331,9 @@ mod tests {
         });
         assert_eq!(tree.to_json(), json);
         assert_eq!(tree.at(["link", "up{n}", "rate"]).place, Place::Set("link.up{n}.rate".into()));
-        for (key, value) in [("", "1"), ("a..b", "1"), ("\"a", "1"), ("link.up{n}.rate.x", "1"), ("link.up{n}.list.9", "1")] {
+        for (key, value) in
+            [("", "1"), ("a..b", "1"), ("\"a", "1"), ("link.up{n}.rate.x", "1"), ("link.up{n}.list.9", "1")]
+        {
             assert!(tree.set(key, value).is_err(), "{key}");
         }
     }
@@ -337,8 +341,8 @@ mod tests {
     #[test]
     fn places_count_characters_from_one() {
         let tree = Tree::from_toml("a = 1\nb = { \"é\" = 2, c = 3 }", "f").unwrap();
-        assert_eq!(tree.at(["b", "c"]).place, Place::Line { line: 2, column: 21 });
-        assert_eq!(tree.at(["b", "c"]).key, Place::Line { line: 2, column: 17 });
+        assert_eq!(tree.at(["b", "c"]).place, Place::Line { line: 2, column: 20 });
+        assert_eq!(tree.at(["b", "c"]).key, Place::Line { line: 2, column: 16 });
         assert_eq!(Tree::from_toml("a = \n", "f").unwrap_err().place, "f:1:5");
     }
 }

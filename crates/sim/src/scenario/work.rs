@@ -41,15 +41,21 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<(String, String)> {
         return Some((message, format!("expected at most {CHANGES_MAX:.0e}; repeat less often or lower the duration")));
     }
     let series = |wanted: dictionary::Entity| {
-        let kept = |s: &&dictionary::Series| s.sampled && s.entity == wanted && scenario.record.series.iter().any(|n| n == s.column.name);
+        let kept = |s: &&dictionary::Series| {
+            s.sampled && s.entity == wanted && scenario.record.series.iter().any(|n| n == s.column.name)
+        };
         dictionary::SERIES.iter().filter(kept).count() as f64
     };
     let each = series(dictionary::Entity::Flow) * scenario.flows.len() as f64
         + series(dictionary::Entity::Link) * scenario.links.len() as f64;
     let total = each * ratio(scenario.duration, scenario.record.interval);
     if total > CHANGES_MAX {
-        let message = format!("record would take about {total:.1e} samples: {each:.0} every {}", scenario.record.interval);
-        return Some((message, format!("expected at most {CHANGES_MAX:.0e}; lengthen record.interval or keep fewer series")));
+        let message =
+            format!("record would take about {total:.1e} samples: {each:.0} every {}", scenario.record.interval);
+        return Some((
+            message,
+            format!("expected at most {CHANGES_MAX:.0e}; lengthen record.interval or keep fewer series"),
+        ));
     }
     None
 }
@@ -60,7 +66,12 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
     let seconds = scenario.duration.as_secs_f64();
     let share = |&link: &usize| scenario.links[link].rate.largest().as_bps() as f64 / users[link].max(1.0);
     let path = flow.route.iter().map(share).fold(f64::INFINITY, f64::min);
-    let rtt: Duration = flow.route.iter().chain(&flow.reverse_route).map(|&link| scenario.links[link].delay.least()).fold(Duration::ZERO, |sum, d| sum + d);
+    let rtt: Duration = flow
+        .route
+        .iter()
+        .chain(&flow.reverse_route)
+        .map(|&link| scenario.links[link].delay.least())
+        .fold(Duration::ZERO, |sum, d| sum + d);
     // The window bounds the rate, if the round trip is longer than nothing.
     let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
     let bits = path.min(window) * seconds;

@@ -134,7 +134,8 @@ fn inline(value: &Json) -> String {
         Json::String(text) => quoted(text),
         Json::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Json::Object(table) => {
-            let entries: Vec<_> = table.iter().map(|(key, v)| format!("{} = {}", bare_or_quoted(key), inline(v))).collect();
+            let entries: Vec<_> =
+                table.iter().map(|(key, v)| format!("{} = {}", bare_or_quoted(key), inline(v))).collect();
             format!("{{ {} }}", entries.join(", "))
         }
         other => other.to_string(),
@@ -196,21 +197,31 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
             let step = |&link: &usize| {
                 let target = &scenario.links[link];
                 let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
-                if graph.is_parallel(link) { base.into() } else { node(target.to) }
+                if graph.is_parallel(link) {
+                    base.into()
+                } else {
+                    node(target.to)
+                }
             };
             [node(from)].into_iter().chain(links.iter().map(step)).collect()
         };
         let mut table = Map::new();
         table.insert("from".into(), node(flow.from));
         table.insert("to".into(), node(flow.to));
-        table.insert("app".into(), match flow.app {
-            App::Greedy => json!({ "kind": "greedy" }),
-            App::File { size } => json!({ "kind": "file", "size": format!("{size} B") }),
-        });
-        table.insert("start".into(), match flow.start {
-            Start::At(at) => text(at),
-            Start::Uniform { from, to } => json!({ "uniform": [text(from), text(to)] }),
-        });
+        table.insert(
+            "app".into(),
+            match flow.app {
+                App::Greedy => json!({ "kind": "greedy" }),
+                App::File { size } => json!({ "kind": "file", "size": format!("{size} B") }),
+            },
+        );
+        table.insert(
+            "start".into(),
+            match flow.start {
+                Start::At(at) => text(at),
+                Start::Uniform { from, to } => json!({ "uniform": [text(from), text(to)] }),
+            },
+        );
         table.insert("route".into(), way(flow.from, &flow.route));
         table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
         let own = difference(transport, &common);
@@ -276,15 +287,18 @@ fn direction(link: &Link) -> Map<String, Json> {
         ErrorUnit::Byte => "byte",
         ErrorUnit::Packet => "packet",
     };
-    table.insert("error".into(), match &link.error {
-        ErrorModel::None => json!({ "kind": "none" }),
-        ErrorModel::Independent { unit: u, rate } => json!({ "kind": unit(*u), "rate": rate }),
-        ErrorModel::GilbertElliott { unit: u, mean_good, mean_bad, rate_good, rate_bad } => json!({
-            "kind": "gilbert-elliott", "unit": unit(*u), "mean_good": text(mean_good), "mean_bad": text(mean_bad),
-            "rate_good": rate_good, "rate_bad": rate_bad,
-        }),
-        ErrorModel::Arrivals(list) => json!({ "kind": "arrivals", "list": list }),
-    });
+    table.insert(
+        "error".into(),
+        match &link.error {
+            ErrorModel::None => json!({ "kind": "none" }),
+            ErrorModel::Independent { unit: u, rate } => json!({ "kind": unit(*u), "rate": rate }),
+            ErrorModel::GilbertElliott { unit: u, mean_good, mean_bad, rate_good, rate_bad } => json!({
+                "kind": "gilbert-elliott", "unit": unit(*u), "mean_good": text(mean_good), "mean_bad": text(mean_bad),
+                "rate_good": rate_good, "rate_bad": rate_bad,
+            }),
+            ErrorModel::Arrivals(list) => json!({ "kind": "arrivals", "list": list }),
+        },
+    );
     if let Some(Outage { spans, period, flush }) = &link.outage {
         let spans: Json = spans.iter().map(|(from, to)| json!([text(from), text(to)])).collect();
         let mut outage = Map::from_iter([("spans".to_owned(), spans)]);
@@ -382,24 +396,36 @@ fn recovery(recovery: Recovery) -> Json {
     let mut put = |key: &str, value: Json| drop(table.insert(key.into(), value));
     match recovery {
         Recovery::NewReno(newreno) => {
-            put("timer", match newreno.timer {
-                NewRenoTimer::Impatient => "impatient".into(),
-                NewRenoTimer::SlowButSteady => "slow-but-steady".into(),
-            });
-            put("exit", match newreno.exit {
-                NewRenoExit::FlightSize => "flight-size".into(),
-                NewRenoExit::Ssthresh => "ssthresh".into(),
-            });
-            put("deflate", match newreno.deflate {
-                NewRenoDeflate::Full => "full".into(),
-                NewRenoDeflate::ToSsthresh => "to-ssthresh".into(),
-            });
+            put(
+                "timer",
+                match newreno.timer {
+                    NewRenoTimer::Impatient => "impatient".into(),
+                    NewRenoTimer::SlowButSteady => "slow-but-steady".into(),
+                },
+            );
+            put(
+                "exit",
+                match newreno.exit {
+                    NewRenoExit::FlightSize => "flight-size".into(),
+                    NewRenoExit::Ssthresh => "ssthresh".into(),
+                },
+            );
+            put(
+                "deflate",
+                match newreno.deflate {
+                    NewRenoDeflate::Full => "full".into(),
+                    NewRenoDeflate::ToSsthresh => "to-ssthresh".into(),
+                },
+            );
             put("first_loss", newreno.first_loss.into());
         }
-        Recovery::Sack { on_rto } => put("on_rto", match on_rto {
-            SackOnRto::Keep => "keep".into(),
-            SackOnRto::Discard => "discard".into(),
-        }),
+        Recovery::Sack { on_rto } => put(
+            "on_rto",
+            match on_rto {
+                SackOnRto::Keep => "keep".into(),
+                SackOnRto::Discard => "discard".into(),
+            },
+        ),
         Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
     }
     table.into()
