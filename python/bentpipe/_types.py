@@ -325,15 +325,21 @@ class Pass(_PassRequired, total=False):
 
     hops: int
 
+_LinkDelayPassRequired = TypedDict(
+    "_LinkDelayPassRequired",
+    {
+        "pass": Pass,
+    },
+)
 
-class LinkDelayPass(TypedDict):
+
+class LinkDelayPass(_LinkDelayPassRequired):
     """The delay to a satellite that passes overhead.
 
     pass :
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
-    pass: Pass
 
 _LinkQueueDropTailRequired = TypedDict(
     "_LinkQueueDropTailRequired",
@@ -503,15 +509,21 @@ class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
     interpolate: Literal["hold", "linear"]
     every: str
 
+_DirectionDelayPassRequired = TypedDict(
+    "_DirectionDelayPassRequired",
+    {
+        "pass": Pass,
+    },
+)
 
-class DirectionDelayPass(TypedDict):
+
+class DirectionDelayPass(_DirectionDelayPassRequired):
     """The delay to a satellite that passes overhead.
 
     pass :
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
-    pass: Pass
 
 _DirectionQueueDropTailRequired = TypedDict(
     "_DirectionQueueDropTailRequired",

@@ -205,9 +205,11 @@ impl Classes {
         let needed_base = format!("_{name}Required");
         let field = |key: &str, hint: &str| format!("    {key}: {hint}\n");
         let mut fields: String = hints.iter().map(|(key, _, hint)| field(key, hint)).collect();
-        // What may be left out and what may not takes two classes before Python 3.11; and `from` is a word of
-        // Python's, which only the call can write.
-        if !needed.is_empty() && (!open.is_empty() || properties.contains_key("from")) {
+        // What may be left out and what may not takes two classes before Python 3.11; and a key that is a
+        // word of Python's can only be written as a call.
+        if !needed.is_empty()
+            && (!open.is_empty() || needed.iter().any(|(key, ..)| PYTHON_WORDS.contains(&key.as_str())))
+        {
             let entries: String = needed.iter().map(|(key, _, hint)| format!("        \"{key}\": {hint},\n")).collect();
             let _ = write!(text, "\n{needed_base} = TypedDict(\n    \"{needed_base}\",\n    {{\n{entries}    }},\n)\n");
             base = &needed_base;
@@ -307,3 +309,6 @@ fn camel(name: &str) -> String {
     let part = |part: &str| part[..1].to_uppercase() + &part[1..];
     name.split(['-', '_']).filter(|part| !part.is_empty()).map(part).collect()
 }
+
+/// Keys of scenario files that Python keeps for itself.
+const PYTHON_WORDS: [&str; 2] = ["from", "pass"];

@@ -7,8 +7,10 @@
 mod check;
 mod file;
 mod generate;
+mod inherit;
 mod pass;
 mod problem;
+mod registered;
 mod resolve;
 mod route;
 mod settings;
@@ -80,9 +82,9 @@ fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<
     let mut check = Check::default();
     check.walk(check::schema(), &mut tree, "");
     if check.found.is_empty() && problems.is_empty() {
-        resolve::inherit_tcp(&mut tree);
+        inherit::tcp(&mut tree);
         check::complete(check::schema(), &mut tree);
-        resolve::inherit_links(&mut tree);
+        inherit::links(&mut tree);
         match serde_json::from_value::<file::File>(tree.to_json()) {
             Ok(file) => {
                 let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check });
@@ -91,7 +93,9 @@ fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<
                 }
             }
             // The walker lets nothing through that the structs refuse; if it did, saying so beats a panic.
-            Err(error) => check.add(&Place::Nowhere, "", format!("not a scenario: {error}"), String::new(), String::new()),
+            Err(error) => {
+                check.add(&Place::Nowhere, "", format!("not a scenario: {error}"), String::new(), String::new())
+            }
         }
     }
     check.found.sort_by(|a, b| a.place.cmp(&b.place));

@@ -130,7 +130,7 @@ impl<'a> Graph<'a> {
                 let (from, to) = pairs[index];
                 found[index] = self.trace(start, hub(to), &came).map(|middle| {
                     let first = leaf(from).then(|| self.out[from][0]);
-                    let last = leaf(to).then(|| self.into_leaf(to));
+                    let last = leaf(to).then(|| self.link_to_leaf(to));
                     first.into_iter().chain(middle).chain(last).collect()
                 });
             }
@@ -139,7 +139,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The only link into a node with a single link: the other direction of the one that leads out.
-    fn into_leaf(&self, node: usize) -> usize {
+    fn link_to_leaf(&self, node: usize) -> usize {
         let out = &self.links[self.out[node][0]].name;
         let (base, direction) = out.rsplit_once('.').unwrap_or((out, ""));
         self.named(base, if direction == "forward" { "reverse" } else { "forward" }).unwrap_or(0)

@@ -110,8 +110,11 @@ impl Resolved {
             Place::Default(Some(origin)) => format!("default, {origin}"),
             Place::Default(None) => "default".into(),
         };
-        match &written.value {
-            Value::Text(text) if text.trim_end().ends_with("bdp") => format!("{origin}: {}", text.trim()),
+        // What was written in bdp has become bytes.
+        match (&written.value, path.last()) {
+            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer"))) if text.ends_with("bdp") => {
+                format!("{origin}: {}", text.trim())
+            }
             _ => origin,
         }
     }
@@ -121,12 +124,15 @@ impl Resolved {
 fn is_section(path: &[String], key: &str, value: &Json) -> bool {
     let names: Vec<&str> = path.iter().map(String::as_str).chain([key]).collect();
     value.is_object()
-        && match names.as_slice() {
-            ["tcp" | "record" | "node" | "link" | "flow"] | ["node" | "link" | "flow", _] => true,
-            ["tcp", "rto" | "ack"] | ["link", _, "forward" | "reverse"] | ["flow", _, "tcp"] => true,
-            ["flow", _, "tcp", "rto" | "ack"] => true,
-            _ => false,
-        }
+        && matches!(
+            names.as_slice(),
+            ["tcp" | "record" | "node" | "link" | "flow"]
+                | ["node" | "link" | "flow", _]
+                | ["tcp", "rto" | "ack"]
+                | ["link", _, "forward" | "reverse"]
+                | ["flow", _, "tcp"]
+                | ["flow", _, "tcp", "rto" | "ack"]
+        )
 }
 
 fn inline(value: &Json) -> String {
