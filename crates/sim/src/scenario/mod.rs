@@ -100,7 +100,9 @@ fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<
     }
     check.found.sort_by(|a, b| a.place.cmp(&b.place));
     problems.splice(0..0, check.found.into_iter().map(|found| located(found, source)));
-    problems.dedup();
+    // What is inherited is wrong once, however many inherit it.
+    let mut seen = std::collections::BTreeSet::new();
+    problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
     Err(Problems { problems })
 }
 

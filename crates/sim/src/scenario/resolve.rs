@@ -116,6 +116,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let ends = |flow: &file::Flow| (flow.count, flow.from.clone(), flow.to.clone());
     let flows = instances("flow", FLOWS_MAX, file.flow.iter().map(|(name, flow)| (name.as_str(), ends(flow))), report);
     let (links, flows) = (links?, flows?);
+    check_routes(file, report);
     check_sizes(file, &links, &directions, report);
 
     let names: BTreeSet<&str> = links.iter().flat_map(|link| [link.from.as_str(), &link.to]).collect();
@@ -256,6 +257,22 @@ fn instances<'a>(
 
 fn expand(template: &str, n: Option<u32>) -> String {
     n.map_or_else(|| template.to_owned(), |n| template.replace("{n}", &n.to_string()))
+}
+
+/// Names in routes that cannot be those of anything.
+fn check_routes(file: &File, report: &mut Report<'_>) {
+    for (flow, entry) in &file.flow {
+        for (key, route) in [("route", &entry.route), ("reverse_route", &entry.reverse_route)] {
+            for (index, name) in route.iter().flatten().enumerate() {
+                if let Some(why) = bad_name(name) {
+                    report.value(&path(["flow", flow, key, &index.to_string()]), why, NAME);
+                } else if entry.count.is_none() && name.contains("{n}") {
+                    let message = "contains {n}, but there is no count";
+                    report.value(&path(["flow", flow, key, &index.to_string()]), message, "expected count, like 10, beside it");
+                }
+            }
+        }
+    }
 }
 
 /// Refuses what would not fit into memory.
