@@ -29,8 +29,7 @@ pub(super) struct File {
     pub(super) seed: u64,
     /// The transport at both ends of every flow; each key may be repeated for one flow under `[flow.NAME.tcp]`.
     #[schemars(extend("default" = {}))]
-    #[serde(rename = "tcp")]
-    pub(super) _tcp: Tcp,
+    pub(super) tcp: Tcp,
     /// Properties of nodes. A node exists because a link names it; a table is needed only to change it.
     #[schemars(extend("default" = {}))]
     pub(super) node: BTreeMap<String, Node>,
@@ -321,8 +320,7 @@ pub(super) struct Flow {
     /// The way back, from `to` to `from`. Without it, the way of shortest delay.
     pub(super) reverse_route: Option<Vec<String>>,
     /// What differs from `[tcp]`, key by key.
-    #[schemars(extend("default" = {}))]
-    pub(super) tcp: Tcp,
+    pub(super) tcp: Option<Tcp>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]

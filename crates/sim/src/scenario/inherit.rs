@@ -3,13 +3,15 @@
 use super::tree::{Tree, Value};
 use std::collections::BTreeMap;
 
-/// Gives each flow the keys of `[tcp]` that it does not set itself.
+/// Gives each flow that has a table `tcp` the keys of `[tcp]` that it does not set itself; the others, of which there
+/// may be very many, share `[tcp]`.
 pub(super) fn tcp(tree: &mut Tree) {
     let common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
     let flows = tree.table_mut().and_then(|table| table.get_mut("flow")).and_then(Tree::table_mut);
     for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
-        let Some(table) = flow.table_mut() else { continue };
-        inherit(table.entry("tcp".into()).or_insert_with(Tree::empty), &common, &["rto", "ack"]);
+        if let Some(own) = flow.table_mut().and_then(|table| table.get_mut("tcp")) {
+            inherit(own, &common, &["rto", "ack"]);
+        }
     }
 }
 

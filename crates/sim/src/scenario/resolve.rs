@@ -105,11 +105,15 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     }
     let directions: BTreeMap<&str, [Direction; 2]> =
         file.link.iter().map(|(name, link)| (name.as_str(), both(name, link, report))).collect();
-    let transports: BTreeMap<&str, Transport> = file
-        .flow
-        .iter()
-        .map(|(name, flow)| (name.as_str(), settings::transport(&flow.tcp, report, &["flow", name, "tcp"])))
-        .collect();
+    let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
+    for (name, flow) in &file.flow {
+        if let Some(own) = &flow.tcp {
+            transports.insert(name, settings::transport(own, report, &["flow", name, "tcp"]));
+        } else if !transports.contains_key("") {
+            // Under the name that no flow has: what the flows without a table of their own share.
+            transports.insert("", settings::transport(&file.tcp, report, &["tcp"]));
+        }
+    }
 
     let ends = |link: &file::Link| (link.count, link.from.clone(), link.to.clone());
     let links = instances("link", LINKS_MAX, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
@@ -268,7 +272,11 @@ fn check_routes(file: &File, report: &mut Report<'_>) {
                     report.value(&path(["flow", flow, key, &index.to_string()]), why, NAME);
                 } else if entry.count.is_none() && name.contains("{n}") {
                     let message = "contains {n}, but there is no count";
-                    report.value(&path(["flow", flow, key, &index.to_string()]), message, "expected count, like 10, beside it");
+                    report.value(
+                        &path(["flow", flow, key, &index.to_string()]),
+                        message,
+                        "expected count, like 10, beside it",
+                    );
                 }
             }
         }
@@ -509,7 +517,7 @@ fn make_flows(
         })
         .collect();
     let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<usize>; 2])| {
-        let transport = &transports[flow.entry];
+        let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
         let (app, start) = settled[flow.entry];
         Flow {

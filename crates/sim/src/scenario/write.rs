@@ -94,6 +94,13 @@ impl Resolved {
             "flow" => path[1] = flows.get(path[1]).map_or("", String::as_str),
             _ => {}
         }
+        // A flow without a table of its own shares [tcp].
+        if let ["flow", entry, "tcp", ..] = path[..] {
+            let flow = self.tree.get("flow").and_then(|flows| flows.get(entry));
+            if flow.is_some_and(|flow| flow.get("tcp").is_none()) {
+                path.drain(..2);
+            }
+        }
         let written = path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
         let Some(written) = written else {
             return match path.last() {
@@ -104,7 +111,9 @@ impl Resolved {
         };
         let origin = match &written.place {
             Place::Nowhere => "given".into(),
-            Place::Line { line, .. } if written.inherited && path[0] == "flow" => format!("[tcp] line {line}"),
+            Place::Line { line, .. } if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
+                format!("[tcp] line {line}")
+            }
             Place::Line { line, .. } => format!("file line {line}"),
             Place::Set(_) => "--set".into(),
             Place::Default(Some(origin)) => format!("default, {origin}"),
@@ -173,8 +182,8 @@ fn quoted(text: &str) -> String {
 
 fn document(scenario: &Scenario) -> Map<String, Json> {
     let graph = Graph::new(scenario.nodes.len(), &scenario.links);
-    let transports: Vec<Json> = scenario.flows.iter().map(transport).collect();
-    let common = transports.first().cloned().unwrap_or(Json::Null);
+    let first = scenario.flows.first();
+    let common = first.map_or(Json::Null, transport);
     let nodes = scenario.nodes.iter().filter_map(|node| {
         let plain = node.kind == NodeKind::Router && node.middleboxes.is_empty();
         let kind = if node.kind == NodeKind::Router { "router" } else { "bent-pipe" };
@@ -197,7 +206,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         }
         Some((name.to_owned(), Json::Object(table)))
     });
-    let flows = scenario.flows.iter().zip(&transports).map(|(flow, transport)| {
+    let flows = scenario.flows.iter().map(|flow| {
         let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
         let way = |from: usize, links: &[usize]| -> Json {
             let step = |&link: &usize| {
@@ -230,9 +239,9 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         );
         table.insert("route".into(), way(flow.from, &flow.route));
         table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
-        let own = difference(transport, &common);
-        if own.as_object().is_some_and(|own| !own.is_empty()) {
-            table.insert("tcp".into(), own);
+        let same = first.is_some_and(|first| (&first.tcp, first.phase_drawn) == (&flow.tcp, flow.phase_drawn));
+        if !same {
+            table.insert("tcp".into(), difference(&transport(flow), &common));
         }
         (flow.name.clone(), Json::Object(table))
     });
