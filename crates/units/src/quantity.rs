@@ -1,1 +1,353 @@
-//! Quantities as people write them: `"20 ms"`, `"10 Mbit/s"`, `"64 kB"`, `"0.1 %"`.
+//! Quantities as people write them: `20 ms`, `1.5 Mbit/s`, `64 kB`, `0.1 %`.
+//!
+//! Decimal text becomes an integer count of the resolution (picoseconds, bit/s, bytes) without passing through a
+//! float, so nothing is rounded: more digits than the resolution holds are an error, like a negative value.
+
+use crate::{Duration, Rate};
+use std::fmt;
+
+/// A kind of quantity: its units, and how to explain them.
+#[derive(Debug)]
+pub struct Kind {
+    /// With its article: "a duration".
+    pub name: &'static str,
+    /// What a valid text consists of.
+    pub expected: &'static str,
+    /// A valid text.
+    pub example: &'static str,
+    /// What the value is counted in, for the message about too many digits.
+    resolution: &'static str,
+    /// Unit and its size in the resolution.
+    units: &'static [(&'static str, u64)],
+}
+
+/// Why a text is not the quantity that it should be.
+#[derive(Clone, Copy, Debug)]
+pub struct QuantityError {
+    /// What was expected.
+    pub kind: &'static Kind,
+    /// What is wrong with the text.
+    pub why: Why,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It does not begin with a decimal number.
+    NotANumber,
+    /// There is a number and nothing behind it.
+    NoUnit,
+    /// The unit is not one of this kind.
+    UnknownUnit,
+    /// Quantities have no sign.
+    Negative,
+    /// More than 64 bits hold.
+    TooLarge,
+    /// More digits than the resolution.
+    TooFine,
+}
+
+/// A span of time.
+pub static DURATION: Kind = Kind {
+    name: "a duration",
+    expected: "a number with ps, ns, us, ms, s, min or h",
+    example: "20 ms",
+    resolution: "picosecond",
+    units: &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("µs", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+        ("min", 60_000_000_000_000),
+        ("h", 3_600_000_000_000_000),
+    ],
+};
+
+/// A bit rate.
+pub static RATE: Kind = Kind {
+    name: "a bit rate",
+    expected: "a number with bit/s, kbit/s, Mbit/s or Gbit/s",
+    example: "10 Mbit/s",
+    resolution: "bit/s",
+    units: &[
+        ("bit/s", 1),
+        ("b/s", 1),
+        ("bps", 1),
+        ("kbit/s", 1_000),
+        ("kb/s", 1_000),
+        ("kbps", 1_000),
+        ("Mbit/s", 1_000_000),
+        ("Mb/s", 1_000_000),
+        ("Mbps", 1_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Gbps", 1_000_000_000),
+    ],
+};
+
+/// A number of bytes.
+pub static SIZE: Kind = Kind {
+    name: "a size",
+    expected: "a number with B, kB, MB, GB, KiB, MiB or GiB",
+    example: "64 kB",
+    resolution: "byte",
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ],
+};
+
+/// A length in space.
+pub static DISTANCE: Kind = Kind {
+    name: "a distance",
+    expected: "a number with m or km",
+    example: "1350 km",
+    resolution: "millimetre",
+    units: &[("m", 1_000), ("km", 1_000_000)],
+};
+
+/// A plane angle.
+pub static ANGLE: Kind = Kind {
+    name: "an angle",
+    expected: "a number with deg",
+    example: "20 deg",
+    resolution: "microdegree",
+    units: &[("deg", 1_000_000)],
+};
+
+/// A probability.
+pub static PROBABILITY: Kind = Kind {
+    name: "a probability",
+    expected: "a number from 0 to 1, or 0 % to 100 %",
+    example: "0.1 %",
+    resolution: "probability",
+    units: &[("", 0), ("%", 0)],
+};
+
+impl Kind {
+    /// `text` as a count of the resolution.
+    ///
+    /// # Errors
+    /// If it is not a quantity of this kind, exactly.
+    pub fn parse(&'static self, text: &str) -> Result<u64, QuantityError> {
+        count(text, self.units).map_err(|why| QuantityError { kind: self, why })
+    }
+}
+
+/// Reads a duration.
+///
+/// # Errors
+/// If it is none, or finer than a picosecond.
+pub fn duration(text: &str) -> Result<Duration, QuantityError> {
+    DURATION.parse(text).map(Duration::from_ps)
+}
+
+/// Reads a bit rate.
+///
+/// # Errors
+/// If it is none, or finer than 1 bit/s.
+pub fn rate(text: &str) -> Result<Rate, QuantityError> {
+    RATE.parse(text).map(Rate::from_bps)
+}
+
+/// Reads a number of bytes.
+///
+/// # Errors
+/// If it is none, or not whole.
+pub fn size(text: &str) -> Result<u64, QuantityError> {
+    SIZE.parse(text)
+}
+
+/// Reads a probability: the float nearest to the decimal text.
+///
+/// # Errors
+/// If it is not a number from 0 to 1 or a percentage from 0 to 100.
+pub fn probability(text: &str) -> Result<f64, QuantityError> {
+    let error = |why| QuantityError { kind: &PROBABILITY, why };
+    let decimal = Decimal::read(text).map_err(error)?;
+    let exponent = match decimal.unit {
+        "" => decimal.exponent,
+        "%" => decimal.exponent - 2,
+        _ => return Err(error(Why::UnknownUnit)),
+    };
+    // One conversion from decimal, so that "0.1 %" and 0.001 are the same number.
+    let value: f64 = format!("{}e{exponent}", decimal.digits).parse().map_err(|_| error(Why::NotANumber))?;
+    if value > 1.0 {
+        return Err(error(Why::TooLarge));
+    }
+    Ok(value)
+}
+
+/// Reads `NUMBER UNIT` for units that are given with their sizes; the product must be whole.
+///
+/// # Errors
+/// If it is something else.
+pub fn count(text: &str, units: &[(&str, u64)]) -> Result<u64, Why> {
+    let decimal = Decimal::read(text)?;
+    let Some(&(_, size)) = units.iter().find(|(unit, _)| *unit == decimal.unit || decimal.unit == greek(unit)) else {
+        return Err(if decimal.unit.is_empty() { Why::NoUnit } else { Why::UnknownUnit });
+    };
+    if decimal.digits == 0 {
+        return Ok(0);
+    }
+    let (mut digits, mut exponent) = (decimal.digits, decimal.exponent);
+    while exponent < 0 && digits % 10 == 0 {
+        digits /= 10;
+        exponent += 1;
+    }
+    let product = digits.checked_mul(u128::from(size)).ok_or(Why::TooLarge)?;
+    let power = 10u128.checked_pow(exponent.unsigned_abs());
+    let value = match (exponent < 0, power) {
+        (false, Some(power)) => product.checked_mul(power).ok_or(Why::TooLarge)?,
+        (false, None) => return Err(Why::TooLarge),
+        (true, Some(power)) if product % power == 0 => product / power,
+        (true, _) => return Err(Why::TooFine),
+    };
+    u64::try_from(value).map_err(|_| Why::TooLarge)
+}
+
+/// The micro sign has a twin in the Greek alphabet, which looks the same on a screen.
+fn greek(unit: &str) -> &str {
+    if unit == "µs" {
+        "μs"
+    } else {
+        unit
+    }
+}
+
+/// `digits * 10^exponent unit`.
+struct Decimal<'a> {
+    digits: u128,
+    exponent: i32,
+    unit: &'a str,
+}
+
+impl<'a> Decimal<'a> {
+    fn read(text: &'a str) -> Result<Self, Why> {
+        let text = text.trim();
+        if let Some(rest) = text.strip_prefix('-') {
+            return Err(Self::read(rest).map_or(Why::NotANumber, |_| Why::Negative));
+        }
+        let text = text.strip_prefix('+').unwrap_or(text);
+        let (whole, rest) = split_digits(text);
+        let (fraction, mut rest) = rest.strip_prefix('.').map_or(("", rest), split_digits);
+        if whole.is_empty() || (fraction.is_empty() && text[whole.len()..].starts_with('.')) {
+            return Err(Why::NotANumber);
+        }
+        let mut exponent = 0i32;
+        if let Some(after) = rest.strip_prefix(['e', 'E']) {
+            let (sign, after) = match after.strip_prefix('-') {
+                Some(after) => (-1, after),
+                None => (1, after.strip_prefix('+').unwrap_or(after)),
+            };
+            let (power, after) = split_digits(after);
+            if !power.is_empty() {
+                // Beyond four digits it cannot matter: the value is zero, too large or too fine.
+                exponent = sign * power.parse::<i32>().unwrap_or(9999).min(9999);
+                rest = after;
+            }
+        }
+        let mut digits = 0u128;
+        for digit in whole.bytes().chain(fraction.trim_end_matches('0').bytes()) {
+            let digit = u128::from(digit - b'0');
+            digits = digits.checked_mul(10).and_then(|d| d.checked_add(digit)).ok_or(Why::TooLarge)?;
+        }
+        exponent -= i32::try_from(fraction.trim_end_matches('0').len()).map_err(|_| Why::TooFine)?;
+        Ok(Self { digits, exponent, unit: rest.trim() })
+    }
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
+}
+
+impl fmt::Display for QuantityError {
+    /// Follows the offending text: `... is not a duration: the unit is missing`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "is not {}", self.kind.name)?;
+        match self.why {
+            Why::NoUnit => f.write_str(": the unit is missing"),
+            Why::Negative => f.write_str(": it is negative"),
+            Why::TooLarge if std::ptr::eq(self.kind, &PROBABILITY) => Ok(()),
+            Why::TooLarge => f.write_str(": it is too large"),
+            Why::TooFine => write!(f, ": it is not a whole number of times one {}", self.kind.resolution),
+            Why::NotANumber | Why::UnknownUnit => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_exact() {
+        let ps = |text| duration(text).unwrap().as_ps();
+        assert_eq!(ps("20 ms"), 20_000_000_000);
+        assert_eq!(ps("1.5s"), 1_500_000_000_000);
+        assert_eq!(ps("0.1 ns"), 100);
+        assert_eq!([ps("1 µs"), ps("1 μs"), ps("1e-6 s")], [1_000_000; 3]);
+        assert_eq!(ps("2 h"), 7_200_000_000_000_000);
+        assert_eq!(ps("0 min"), 0);
+        assert_eq!(rate("2.048 Mbit/s").unwrap(), Rate::from_bps(2_048_000));
+        assert_eq!(rate("64 kbps").unwrap(), rate("64 kb/s").unwrap());
+        assert_eq!(size("64 KiB").unwrap(), 65_536);
+        assert_eq!(size("1.5 kB").unwrap(), 1500);
+        assert_eq!(DISTANCE.parse("1350 km").unwrap(), 1_350_000_000);
+        assert_eq!(ANGLE.parse("8.2 deg").unwrap(), 8_200_000);
+    }
+
+    #[test]
+    fn probabilities_are_the_nearest_float() {
+        assert_eq!(probability("0.1 %").unwrap(), 0.001);
+        assert_eq!(probability("1e-3").unwrap(), 0.001);
+        assert_eq!(probability("100 %").unwrap(), 1.0);
+        assert_eq!(probability("2.0e-5").unwrap(), 2e-5);
+        assert!(probability("112 %").is_err() && probability("1.1").is_err() && probability("-1 %").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let why = |text| duration(text).unwrap_err().why;
+        assert_eq!(why("20"), Why::NoUnit);
+        assert_eq!(why("20 mss"), Why::UnknownUnit);
+        assert_eq!(why("20 Mbit/s"), Why::UnknownUnit);
+        assert_eq!(why("-20 ms"), Why::Negative);
+        assert_eq!(why("1e30 s"), Why::TooLarge);
+        assert_eq!(why("99999999999999999999999999999999999999999 s"), Why::TooLarge);
+        assert_eq!(why("1 e9999999999 s"), Why::UnknownUnit);
+        assert_eq!(why("1e9999999999 s"), Why::TooLarge);
+        assert_eq!(why("0.5 ps"), Why::TooFine);
+        assert_eq!(why("1e-9999 s"), Why::TooFine);
+        assert_eq!(size("0.0001 kB").unwrap_err().why, Why::TooFine);
+        for text in ["", " ", "ms", "nan s", "NaN", "inf s", "- s", ".5 s", "5. s", "--5 s"] {
+            assert_eq!(why(text), Why::NotANumber, "{text}");
+        }
+        assert_eq!(rate("5").unwrap_err().to_string(), "is not a bit rate: the unit is missing");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_is_read_back(n in proptest::prelude::any::<u64>(), shift in 0u32..64) {
+            let n = n >> shift;
+            assert_eq!(duration(&Duration::from_ps(n).to_string()).unwrap(), Duration::from_ps(n));
+            assert_eq!(rate(&Rate::from_bps(n).to_string()).unwrap(), Rate::from_bps(n));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*", number in "[-+0-9.eE]{0,30}", unit in "(ms|%| s|B|µs|é)?") {
+            for text in [text.clone(), format!("{number}{unit}"), format!("{number}{text}")] {
+                let _ = (duration(&text), rate(&text), size(&text), probability(&text));
+            }
+        }
+    }
+}

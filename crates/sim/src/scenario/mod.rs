@@ -1,8 +1,119 @@
 //! A scenario: what a run is made of. `file` is what the user wrote, [`Scenario`] what it means, with every
 //! default filled in and every reference checked: it cannot stand for an experiment that makes no sense.
+//!
+//! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the
+//! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
+
+mod check;
+mod file;
+mod generate;
+mod inherit;
+mod pass;
+mod problem;
+mod registered;
+mod resolve;
+mod route;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tree;
+mod work;
+mod write;
+
+pub use generate::{choices, python_types, reference, Choice};
+pub use problem::{Problem, Problems};
+pub use write::Resolved;
 
 use bentpipe_tcp::Config;
 use bentpipe_units::{Duration, Rate, Time};
+use check::{Check, Found};
+use resolve::{Report, DURATION_MAX};
+use tree::{Place, Tree};
+
+/// Reads a scenario file. `source` is the name of the file, for messages; `sets` are pairs of a dotted key and a value
+/// that go over what the file says.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place.
+pub fn from_toml(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    too_large(text, source, sets)?;
+    let tree = Tree::from_toml(text, source).map_err(|problem| Problems { problems: vec![problem] })?;
+    from_tree(tree, source, sets)
+}
+
+/// Reads the same as JSON, which is how Python values arrive: there, places are paths of keys only.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn from_json(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    too_large(text, source, sets)?;
+    match serde_json::from_str(text) {
+        Ok(value) => from_tree(Tree::from_json(&value), source, sets),
+        Err(error) => {
+            let place = format!("{source}:{}:{}", error.line(), error.column());
+            Err(alone(place, format!("not JSON: {error}"), String::new()))
+        }
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of a scenario file. `x-origin` says where a default is from.
+pub fn schema() -> serde_json::Value {
+    check::schema().clone()
+}
+
+/// Longer texts are not scenarios.
+const TEXT_MAX: usize = 4 << 20;
+
+fn too_large(text: &str, source: &str, sets: &[(String, String)]) -> Result<(), Problems> {
+    let size = text.len() + sets.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+    if size <= TEXT_MAX {
+        return Ok(());
+    }
+    Err(alone(source.into(), format!("the scenario has {size} B of text"), format!("expected at most {TEXT_MAX} B")))
+}
+
+fn alone(place: String, message: String, expected: String) -> Problems {
+    Problems { problems: vec![Problem { place, path: String::new(), message, expected, hint: String::new() }] }
+}
+
+fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+    let mut check = Check::default();
+    check.walk(check::schema(), &mut tree, "");
+    if check.found.is_empty() && problems.is_empty() {
+        inherit::tcp(&mut tree);
+        check::complete(check::schema(), &mut tree);
+        inherit::links(&mut tree);
+        match serde_json::from_value::<file::File>(tree.to_json()) {
+            Ok(file) => {
+                let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check });
+                if let Some(meaning) = meaning {
+                    return Ok(Resolved::new(meaning, tree));
+                }
+            }
+            // The walker lets nothing through that the structs refuse; if it did, saying so beats a panic.
+            Err(error) => {
+                check.add(&Place::Nowhere, "", format!("not a scenario: {error}"), String::new(), String::new())
+            }
+        }
+    }
+    check.found.sort_by(|a, b| a.place.cmp(&b.place));
+    problems.splice(0..0, check.found.into_iter().map(|found| located(found, source)));
+    // What is inherited is wrong once, however many inherit it.
+    let mut seen = std::collections::BTreeSet::new();
+    problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
+    Err(Problems { problems })
+}
+
+fn located(found: Found, source: &str) -> Problem {
+    let place = match found.place {
+        Place::Nowhere | Place::Default(_) => String::new(),
+        Place::Line { line, column } => format!("{source}:{line}:{column}"),
+        Place::Set(key) => format!("--set {key}"),
+    };
+    Problem { place, ..found.problem }
+}
 
 /// A complete, valid experiment.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,475 @@
+//! Walks what was written against the schema: collects every problem, and writes in the defaults.
+//!
+//! It knows the shapes that the schema of `file` uses and no others: tables with properties, maps of tables, lists,
+//! pairs, texts with a format, words, numbers, and choices between these. A choice between tables has a `kind`; a kind
+//! that needs nothing else may be written as its name alone, which is turned into the table here.
+
+use super::problem::{did_you_mean, Problem, SHOWN};
+use super::text::{Format, FORMATS};
+use super::tree::{Place, Tree, Value};
+use schemars::generate::SchemaSettings;
+use serde_json::{json, Map, Value as Json};
+use std::sync::OnceLock;
+
+/// A table of the schema.
+type Shape = Map<String, Json>;
+
+/// The schema of a scenario file, made once.
+pub(super) fn schema() -> &'static Json {
+    static SCHEMA: OnceLock<Json> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let generator = SchemaSettings::draft2020_12().into_generator();
+        let mut schema = generator.into_root_schema_for::<super::file::File>().to_value();
+        tidy(&mut schema);
+        schema
+    })
+}
+
+/// Makes of schemars' schema one for people: what has a default is not required, nothing can be null, and a kind that
+/// needs nothing else can be written as a word.
+fn tidy(schema: &mut Json) {
+    if let Json::Array(list) = schema {
+        return list.iter_mut().for_each(tidy);
+    }
+    let Json::Object(shape) = schema else { return };
+    for (key, value) in shape.iter_mut() {
+        if key != "default" && key != "const" && key != "examples" {
+            tidy(value);
+        }
+    }
+    if let Some(Json::Array(types)) = shape.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            shape.insert("type".into(), one);
+        }
+    }
+    if matches!(shape.get("format"), Some(Json::String(format)) if format.starts_with("uint")) {
+        shape.shift_remove("format");
+    }
+    if let (Some(Json::Array(required)), Some(Json::Object(properties))) =
+        (shape.get("required").cloned(), shape.get("properties"))
+    {
+        let needed = |key: &Json| key.as_str().is_some_and(|key| properties[key].get("default").is_none());
+        let required: Vec<Json> = required.into_iter().filter(needed).collect();
+        shape.insert("required".into(), required.into());
+    }
+    for choice in ["anyOf", "oneOf"] {
+        let Some(Json::Array(options)) = shape.get_mut(choice) else { continue };
+        options.retain(|option| option.get("type") != Some(&json!("null")));
+        let words: Vec<Json> = options.iter().filter_map(word_for).collect();
+        options.extend(words);
+        if let [Json::Object(only)] = options.as_slice() {
+            let only = only.clone();
+            shape.shift_remove(choice);
+            for (key, value) in only {
+                shape.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The short form of a table that needs nothing but its kind.
+fn word_for(table: &Json) -> Option<Json> {
+    let kind = kind_of(table.as_object()?)?;
+    let bare = table.get("required")?.as_array()?.iter().all(|key| key == "kind");
+    bare.then(|| json!({ "description": table.get("description"), "type": "string", "const": kind }))
+}
+
+/// The kind that a table of the schema is for.
+fn kind_of(shape: &Shape) -> Option<&str> {
+    shape.get("properties")?.get("kind")?.get("const")?.as_str()
+}
+
+/// Follows references, and lists what a choice is between.
+pub(super) fn options(schema: &'static Json) -> Vec<&'static Shape> {
+    let mut found = Vec::new();
+    collect(schema, &mut found);
+    found
+}
+
+fn collect(schema: &'static Json, found: &mut Vec<&'static Shape>) {
+    let Json::Object(shape) = schema else { return };
+    if let Some(Json::String(reference)) = shape.get("$ref") {
+        let name = reference.trim_start_matches("#/$defs/");
+        return collect(&self::schema()["$defs"][name], found);
+    }
+    match shape.get("anyOf").or_else(|| shape.get("oneOf")) {
+        Some(Json::Array(list)) => list.iter().for_each(|option| collect(option, found)),
+        _ => found.push(shape),
+    }
+}
+
+/// The option of `schema` that the value was meant as; turns a word for a kind into its table.
+fn select(schema: &'static Json, tree: &mut Tree) -> Result<&'static Shape, Vec<&'static Shape>> {
+    let options = options(schema);
+    if let Value::Text(text) = &tree.value {
+        if let Some(table) = options.iter().find(|shape| kind_of(shape) == Some(text)) {
+            if options.iter().any(|shape| word(shape) == Some(text)) {
+                let kind = std::mem::replace(tree, Tree { value: Value::Null, ..tree.clone() });
+                tree.value = Value::Table([("kind".to_owned(), kind)].into());
+                return Ok(table);
+            }
+        }
+    }
+    let matching = |shape: &&&Shape| match &tree.value {
+        Value::Table(table) => match (is(shape, "object"), kind_of(shape)) {
+            (true, Some(kind)) => matches!(table.get("kind"), Some(Tree { value: Value::Text(k), .. }) if k == kind),
+            (fits, _) => fits,
+        },
+        Value::Text(text) => is(shape, "string") && is_text(shape, text).is_ok(),
+        Value::List(_) => is(shape, "array"),
+        Value::Bool(_) => is(shape, "boolean"),
+        Value::Int(_) => is(shape, "integer") || is(shape, "number"),
+        Value::Float(x) => is(shape, "number") && x.is_finite(),
+        Value::Date(_) | Value::Null => false,
+    };
+    // Tables without a kind are told apart by their keys.
+    let known = |shape: &&&Shape| match (&tree.value, shape.get("properties")) {
+        (Value::Table(table), Some(properties)) => table.keys().filter(|key| properties.get(key).is_some()).count(),
+        _ => 0,
+    };
+    let best = options.iter().rev().filter(matching).max_by_key(known).copied();
+    best.ok_or(options)
+}
+
+fn word(shape: &Shape) -> Option<&str> {
+    shape.get("const")?.as_str()
+}
+
+fn is(shape: &Shape, kind: &str) -> bool {
+    match shape.get("type") {
+        Some(Json::Array(kinds)) => kinds.iter().any(|k| k == kind),
+        Some(single) => single == kind,
+        None => false,
+    }
+}
+
+pub(super) fn format_of(shape: &Shape) -> Option<&'static Format> {
+    let name = shape.get("format")?.as_str()?;
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+fn is_text(shape: &Shape, text: &str) -> Result<(), String> {
+    if let Some(format) = format_of(shape) {
+        return (format.check)(text);
+    }
+    match word(shape) {
+        Some(word) if word != text => Err(String::new()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes in every default that the schema states.
+pub(super) fn complete(schema: &'static Json, tree: &mut Tree) {
+    let Ok(shape) = select(schema, tree) else { return };
+    match &mut tree.value {
+        Value::Table(table) => {
+            if let Some(Json::Object(properties)) = shape.get("properties") {
+                for (key, property) in properties {
+                    if let (Some(default), false) = (property.get("default"), table.contains_key(key)) {
+                        let origin = property.get("x-origin").and_then(Json::as_str).map(Into::into);
+                        table.insert(key.clone(), Tree::of_json(default, &Place::Default(origin)));
+                    }
+                    if let Some(child) = table.get_mut(key) {
+                        complete(property, child);
+                    }
+                }
+            } else if let Some(values) = shape.get("additionalProperties") {
+                table.values_mut().for_each(|child| complete(values, child));
+            }
+        }
+        Value::List(list) => {
+            if let Some(items) = shape.get("items") {
+                list.iter_mut().for_each(|child| complete(items, child));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A problem before its place is written out.
+pub(super) struct Found {
+    pub(super) place: Place,
+    pub(super) problem: Problem,
+}
+
+/// Collects the problems of what was written.
+#[derive(Default)]
+pub(super) struct Check {
+    pub(super) found: Vec<Found>,
+}
+
+impl Check {
+    pub(super) fn add(&mut self, place: &Place, path: &str, message: String, expected: String, hint: String) {
+        let problem = Problem { place: String::new(), path: path.into(), message, expected, hint };
+        self.found.push(Found { place: place.clone(), problem });
+    }
+
+    /// `did you mean`, for as many problems as anybody reads: comparing names takes time.
+    pub(super) fn guess<'a>(&self, given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+        if self.found.len() < SHOWN {
+            did_you_mean(given, names)
+        } else {
+            String::new()
+        }
+    }
+
+    /// Checks `tree` against `schema`.
+    pub(super) fn walk(&mut self, schema: &'static Json, tree: &mut Tree, path: &str) {
+        let shape = match select(schema, tree) {
+            Ok(shape) => shape,
+            Err(options) => return self.mismatch(&options, schema, tree, path),
+        };
+        let place = tree.place.clone();
+        match &mut tree.value {
+            Value::Table(table) => match (shape.get("properties"), shape.get("additionalProperties")) {
+                (Some(Json::Object(properties)), _) => {
+                    self.keys(properties, shape, table, &place, path);
+                    for (key, child) in table.iter_mut() {
+                        if let Some(property) = properties.get(key) {
+                            self.walk(property, child, &join(path, key));
+                        }
+                    }
+                }
+                (_, Some(values)) => {
+                    for (key, child) in table.iter_mut() {
+                        let path = join(path, key);
+                        self.name(key, &child.key, &path);
+                        self.walk(values, child, &path);
+                    }
+                }
+                _ => {}
+            },
+            Value::List(list) => {
+                let bound = |key| shape.get(key).and_then(Json::as_u64).unwrap_or(u64::MAX) as usize;
+                let (least, most) = (shape.get("minItems").map_or(0, |_| bound("minItems")), bound("maxItems"));
+                if list.len() < least || list.len() > most {
+                    let message = format!("{path} has {} entries", list.len());
+                    let expected = match (least == most, most == usize::MAX) {
+                        (true, _) => format!("expected {least}"),
+                        (_, true) => format!("expected at least {least}"),
+                        _ => format!("expected {least} to {most}"),
+                    };
+                    return self.add(&place, path, message, expected, String::new());
+                }
+                let pairs = shape.get("prefixItems").and_then(Json::as_array);
+                for (index, child) in list.iter_mut().enumerate() {
+                    let items = pairs.and_then(|pairs| pairs.get(index)).or_else(|| shape.get("items"));
+                    if let Some(items) = items {
+                        self.walk(items, child, &format!("{path}[{index}]"));
+                    }
+                }
+            }
+            Value::Int(n) => {
+                let n = *n;
+                self.range(shape, n as f64, n > i128::from(u64::MAX), tree, path);
+            }
+            Value::Float(x) => {
+                let x = *x;
+                self.range(shape, x, false, tree, path);
+            }
+            _ => {}
+        }
+    }
+
+    /// Unknown and missing keys of a table.
+    fn keys(
+        &mut self,
+        properties: &'static Shape,
+        shape: &Shape,
+        table: &std::collections::BTreeMap<String, Tree>,
+        place: &Place,
+        path: &str,
+    ) {
+        for (key, child) in table {
+            if !properties.contains_key(key) {
+                let path = join(path, key);
+                let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+                let hint = self.guess(key, known.iter().copied());
+                self.add(&child.key, &path, format!("{path} is not a known key"), list("known", &known), hint);
+            }
+        }
+        let required = shape.get("required").and_then(Json::as_array).into_iter().flatten();
+        for key in required.filter_map(Json::as_str).filter(|key| !table.contains_key(*key)) {
+            let path = join(path, key);
+            let expected = describe(&options(&properties[key]));
+            self.add(place, &path, format!("{path} is missing"), format!("expected {expected}"), String::new());
+        }
+    }
+
+    /// Names stand in tables, file names and figures.
+    fn name(&mut self, name: &str, place: &Place, path: &str) {
+        if let Some(why) = bad_name(name) {
+            let shown = Tree::new(Value::Text(name.into()), Place::Nowhere);
+            self.add(place, path, format!("the name {shown} {why}"), NAME.into(), String::new());
+        }
+    }
+
+    fn range(&mut self, shape: &Shape, x: f64, too_large: bool, tree: &Tree, path: &str) {
+        let bound = |key: &str| shape.get(key).and_then(Json::as_f64);
+        let (least, most) = (bound("minimum"), bound("maximum"));
+        if !too_large && least.is_none_or(|least| x >= least) && most.is_none_or(|most| x <= most) {
+            return;
+        }
+        let (message, expected) = match format_of(shape) {
+            Some(format) => (format!("{path} = {tree} is not a {}", format.name), format.expected.to_owned()),
+            None => {
+                let text = |key: &str, other: &str| shape.get(key).map_or(other.into(), Json::to_string);
+                let most = text("maximum", &u64::MAX.to_string());
+                (format!("{path} = {tree} is out of range"), format!("{} to {most}", text("minimum", "0")))
+            }
+        };
+        self.add(&tree.place, path, message, format!("expected {expected}"), String::new());
+    }
+
+    /// Explains why the value is none of the options.
+    fn mismatch(&mut self, options: &[&'static Shape], schema: &Json, tree: &Tree, path: &str) {
+        let kinds: Vec<&str> = options.iter().filter_map(|shape| kind_of(shape)).collect();
+        let words: Vec<&str> = options.iter().filter_map(|shape| word(shape)).collect();
+        let what = schema["$ref"].as_str().map_or("", |name| name.trim_start_matches("#/$defs/"));
+        let what = match what {
+            "Cc" => "a congestion control",
+            "Verdict" => "a verdict",
+            "Recovery" => "a loss recovery",
+            "App" => "an application",
+            "ErrorModel" => "an error model",
+            "Series" => "a time series",
+            "Middlebox" => "a middlebox",
+            _ => "one of the choices",
+        };
+        let (place, path, message, expected, hint) = match &tree.value {
+            Value::Table(table) if !kinds.is_empty() => match table.get("kind") {
+                Some(kind) => {
+                    let path = join(path, "kind");
+                    let hint = match &kind.value {
+                        Value::Text(text) => self.guess(text, kinds.iter().copied()),
+                        _ => String::new(),
+                    };
+                    (&kind.place, path.clone(), format!("{path} = {kind} is not {what}"), list("known", &kinds), hint)
+                }
+                None => {
+                    let message = format!("{} is missing", join(path, "kind"));
+                    (&tree.place, path.to_owned(), message, list("known", &kinds), String::new())
+                }
+            },
+            Value::Text(text) => {
+                let format = options.iter().find_map(|shape| format_of(shape));
+                let said = format.and_then(|format| (format.check)(text).err());
+                // A kind that needs more than its name is known, but cannot be written alone.
+                if let Some(kind) = kinds.iter().find(|kind| *kind == text) {
+                    let message = format!("{path} = {tree} needs more than its name");
+                    let expected = format!("expected {{ kind = \"{kind}\", ... }}");
+                    return self.add(&tree.place, path, message, expected, String::new());
+                }
+                match (said, format) {
+                    (Some(said), Some(format)) => {
+                        let expected = format!("expected {}, like \"{}\"", format.expected, format.example);
+                        (&tree.place, path.to_owned(), format!("{path} = {tree} {said}"), expected, String::new())
+                    }
+                    _ if words.is_empty() && kinds.is_empty() => {
+                        let message = format!("{path} = {tree} is a text");
+                        (
+                            &tree.place,
+                            path.to_owned(),
+                            message,
+                            format!("expected {}", describe(options)),
+                            String::new(),
+                        )
+                    }
+                    _ => {
+                        let known = if kinds.is_empty() { &words } else { &kinds };
+                        let hint = self.guess(text, known.iter().copied());
+                        (
+                            &tree.place,
+                            path.to_owned(),
+                            format!("{path} = {tree} is not {what}"),
+                            list("known", known),
+                            hint,
+                        )
+                    }
+                }
+            }
+            _ => {
+                let expected = format!("expected {}", describe(options));
+                (
+                    &tree.place,
+                    path.to_owned(),
+                    format!("{path} = {tree} is {}", type_name(tree)),
+                    expected,
+                    String::new(),
+                )
+            }
+        };
+        self.add(place, &path, message, expected, hint);
+    }
+}
+
+fn type_name(tree: &Tree) -> &'static str {
+    match &tree.value {
+        Value::Bool(_) => "true or false",
+        Value::Int(_) => "a bare number",
+        Value::Float(x) if !x.is_finite() => "not a number that can be used",
+        Value::Float(_) => "a bare decimal number",
+        Value::Text(_) => "a text",
+        Value::Date(_) => "a date",
+        Value::Null => "nothing",
+        Value::List(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+/// What the options ask for, in words.
+fn describe(options: &[&'static Shape]) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for shape in options {
+        let text = match (format_of(shape), word(shape)) {
+            (Some(format), _) => format!("{}, like \"{}\"", format.expected, format.example),
+            (_, Some(word)) => format!("\"{word}\""),
+            _ if is(shape, "object") => "a table".into(),
+            _ if is(shape, "array") => "a list".into(),
+            _ if is(shape, "boolean") => "true or false".into(),
+            _ if is(shape, "integer") => "a whole number".into(),
+            _ if is(shape, "number") => "a number".into(),
+            _ => "a text".into(),
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join(" or ")
+}
+
+fn list(what: &str, names: &[&str]) -> String {
+    let mut names: Vec<&str> = names.to_vec();
+    names.sort_unstable();
+    format!("{what}: {}", names.join(", "))
+}
+
+/// A key below a path, quoted where it would be ambiguous.
+pub(super) fn join(path: &str, key: &str) -> String {
+    let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(char::is_control) {
+        Tree::new(Value::Text(key.into()), Place::Nowhere).to_string()
+    } else {
+        key.to_owned()
+    };
+    if path.is_empty() {
+        key
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+/// What is wrong with a name, if anything.
+pub(super) fn bad_name(name: &str) -> Option<&'static str> {
+    match name {
+        "" => Some("is empty"),
+        _ if name.chars().count() > 200 => Some("is too long"),
+        _ if name.contains('/') => Some("contains a slash"),
+        _ if name.chars().any(char::is_control) => Some("contains a control character"),
+        _ => None,
+    }
+}
+
+/// What a name may be.
+pub(super) const NAME: &str = "expected 1 to 200 characters, no slash, no control characters";

@@ -1,0 +1,314 @@
+//! What is made from the schema for people: lists of choices, the reference page, the Python types.
+
+use super::check::{format_of, options, schema};
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
+
+/// A name that can be chosen in a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// `cc`, `recovery`, `verdict`, `queue`, `error`, `app` or `middlebox`.
+    pub topic: &'static str,
+    /// As scenario files write it.
+    pub name: String,
+    /// One line.
+    pub summary: String,
+}
+
+/// Everything that can be chosen by `kind`.
+pub fn choices() -> Vec<Choice> {
+    let topics = [
+        ("cc", "Tcp", "cc"),
+        ("recovery", "Tcp", "recovery"),
+        ("verdict", "Tcp", "verdict"),
+        ("queue", "Link", "queue"),
+        ("error", "Link", "error"),
+        ("app", "Flow", "app"),
+        ("middlebox", "Node", "middlebox"),
+    ];
+    let mut all = Vec::new();
+    for (topic, table, key) in topics {
+        let property = &schema()["$defs"][table]["properties"][key];
+        let property = property.get("items").unwrap_or(property);
+        for shape in options(property) {
+            if let Some(name) = shape.get("properties").and_then(|p| p["kind"]["const"].as_str()) {
+                all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape) });
+            }
+        }
+    }
+    all
+}
+
+/// The reference page of the scenario file, in Markdown.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# The scenario file\n\nGenerated from the schema; do not edit. `BLESS=1 cargo test` writes it anew.\n\n\
+         A scenario is TOML. Quantities are texts with a unit. A choice by `kind` that needs nothing else may be written \
+         as its name alone: `cc = \"reno\"`. Unknown keys are refused.\n",
+    );
+    let top = schema().as_object().expect("the schema is a table");
+    let tables = [
+        ("top level", top),
+        ("`[tcp]`, `[flow.NAME.tcp]`", definition("Tcp")),
+        ("`rto`, in `[tcp]`", definition("Rto")),
+        ("`ack`, in `[tcp]`", definition("Ack")),
+        ("`[node.NAME]`", definition("Node")),
+        ("`[link.NAME]`", definition("Link")),
+        ("`[link.NAME.forward]`, `[link.NAME.reverse]`", definition("Direction")),
+        ("`[flow.NAME]`", definition("Flow")),
+        ("`[record]`", definition("Record")),
+    ];
+    for (title, shape) in tables {
+        let _ = write!(out, "\n## {title}\n\n{}\n", sentence(shape));
+        keys(&mut out, shape);
+    }
+    out
+}
+
+fn definition(name: &str) -> &'static Map<String, Json> {
+    schema()["$defs"][name].as_object().expect("a table of the schema")
+}
+
+/// One table of keys, then the choices that they offer.
+fn keys(out: &mut String, shape: &'static Map<String, Json>) {
+    let Some(Json::Object(properties)) = shape.get("properties") else { return };
+    let properties: Vec<_> =
+        properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect();
+    if properties.is_empty() {
+        return;
+    }
+    out.push_str("\n| key | value | default | from | meaning |\n|---|---|---|---|---|\n");
+    let required =
+        |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
+    for (key, property) in &properties {
+        let default = match property.get("default") {
+            Some(default) => format!("`{default}`"),
+            None if required(key) => "required".into(),
+            None => String::new(),
+        };
+        let origin = property.get("x-origin").and_then(Json::as_str).unwrap_or_default();
+        let row = [
+            format!("`{key}`"),
+            value(property),
+            default,
+            origin.into(),
+            sentence(property.as_object().unwrap_or(shape)),
+        ];
+        let _ = writeln!(out, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
+    }
+    for (key, property) in &properties {
+        let property = property.get("items").unwrap_or(property);
+        for option in options(property) {
+            let fields = option.get("properties").and_then(Json::as_object);
+            let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());
+            let known = ["Tcp", "Rto", "Ack", "Direction", "Record"].map(definition);
+            match (kind, fields, option.get("const").and_then(Json::as_str)) {
+                (Some(kind), Some(fields), _) if fields.len() == 1 => {
+                    let _ = write!(out, "\n`{key} = \"{kind}\"`: {}\n", sentence(option));
+                }
+                (Some(kind), Some(fields), _) => {
+                    let names: Vec<String> = fields.keys().skip(1).map(|name| format!(", {name}")).collect();
+                    let _ =
+                        write!(out, "\n`{key} = {{ kind = \"{kind}\"{} }}`: {}\n", names.concat(), sentence(option));
+                }
+                (None, Some(fields), _) if !known.contains(&option) => {
+                    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+                    let _ = write!(out, "\n`{key} = {{ {} }}`: {}\n", names.join(", "), sentence(option));
+                }
+                (None, None, Some(word)) if !has_kind(property, word) => {
+                    let _ = write!(out, "\n`{key} = \"{word}\"`: {}\n", sentence(option));
+                    continue;
+                }
+                _ => continue,
+            }
+            keys(out, option);
+        }
+    }
+}
+
+fn has_kind(property: &'static Json, word: &str) -> bool {
+    options(property).iter().any(|shape| shape.get("properties").is_some_and(|p| p["kind"]["const"] == word))
+}
+
+fn sentence(shape: &Map<String, Json>) -> String {
+    shape.get("description").and_then(Json::as_str).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What may stand behind a key, in a few words.
+fn value(property: &'static Json) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for shape in options(property) {
+        let text = match (format_of(shape), shape.get("const"), kind(shape)) {
+            (Some(format), ..) => format!("{}, `\"{}\"`", format.expected, format.example),
+            (_, Some(word), _) if shape.get("type").is_some() => format!("`{word}`"),
+            (_, _, "integer") => {
+                let bound = |key: &str| shape.get(key).map_or(String::new(), Json::to_string);
+                match (bound("minimum"), bound("maximum")) {
+                    (least, most) if most.is_empty() => format!("whole number from {least}"),
+                    (least, most) => format!("whole number, {least} to {most}"),
+                }
+            }
+            (_, _, "array") if shape.get("items").is_some_and(|items| items.get("prefixItems").is_some()) => {
+                "list of pairs".into()
+            }
+            (_, _, "array") if shape.get("prefixItems").is_some() => "pair".into(),
+            (_, _, "array") => "list".into(),
+            (_, _, "boolean") => "`true`, `false`".into(),
+            (_, _, "object") => "table".into(),
+            _ => "text".into(),
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join("; ")
+}
+
+fn kind(shape: &Map<String, Json>) -> &str {
+    shape.get("type").and_then(Json::as_str).unwrap_or_default()
+}
+
+/// The module `bentpipe._types`: the scenario as typed dictionaries.
+pub fn python_types() -> String {
+    let mut out = String::from(
+        "\"\"\"The scenario as typed dictionaries. Generated from the schema; do not edit.\"\"\"\n\n\
+         from __future__ import annotations\n\nfrom typing import Dict, List, Literal, Tuple, TypedDict, Union\n",
+    );
+    let mut classes = Classes::default();
+    classes.class("Scenario", schema().as_object().expect("the schema is a table"));
+    // A class stands after those that it mentions: aliases are evaluated when the module is loaded.
+    for (_, text) in &classes.made {
+        out.push_str(text);
+    }
+    out
+}
+
+#[derive(Default)]
+struct Classes {
+    made: Vec<(String, String)>,
+}
+
+impl Classes {
+    fn class(&mut self, name: &str, shape: &'static Map<String, Json>) {
+        if self.made.iter().any(|(made, _)| made == name) {
+            return;
+        }
+        let Some(Json::Object(properties)) = shape.get("properties") else { return };
+        let required =
+            |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
+        let hints: Vec<_> = properties
+            .iter()
+            .map(|(key, property)| (key, property, self.hint(property, &format!("{name}{}", camel(key)))))
+            .collect();
+        let (needed, open): (Vec<_>, Vec<_>) = hints.iter().partition(|(key, ..)| required(key));
+        let (mut text, mut base) = (String::new(), "TypedDict");
+        let needed_base = format!("_{name}Required");
+        let field = |key: &str, hint: &str| format!("    {key}: {hint}\n");
+        let mut fields: String = hints.iter().map(|(key, _, hint)| field(key, hint)).collect();
+        // What may be left out and what may not takes two classes before Python 3.11; and a key that is a
+        // word of Python's can only be written as a call.
+        if !needed.is_empty()
+            && (!open.is_empty() || needed.iter().any(|(key, ..)| PYTHON_WORDS.contains(&key.as_str())))
+        {
+            let entries: String = needed.iter().map(|(key, _, hint)| format!("        \"{key}\": {hint},\n")).collect();
+            let _ = write!(text, "\n{needed_base} = TypedDict(\n    \"{needed_base}\",\n    {{\n{entries}    }},\n)\n");
+            base = &needed_base;
+            fields = open.iter().map(|(key, _, hint)| field(key, hint)).collect();
+        }
+        let total = if open.is_empty() { "" } else { ", total=False" };
+        let _ = write!(text, "\n\nclass {name}({base}{total}):\n    \"\"\"{}\n", sentence(shape).replace('\\', "\\\\"));
+        for (key, property, _) in &hints {
+            let about = property.as_object().map(sentence).unwrap_or_default();
+            if !about.is_empty() {
+                let default = property.get("default").filter(|d| !d.is_object());
+                let default = default.map_or(String::new(), |default| format!(" Default: {default}."));
+                let _ = write!(text, "\n    {key} :\n        {about}{default}\n");
+            }
+        }
+        let _ = write!(text, "    \"\"\"\n\n{fields}");
+        self.made.push((name.to_owned(), text));
+    }
+
+    fn hint(&mut self, property: &'static Json, name: &str) -> String {
+        let mut hints: Vec<String> = Vec::new();
+        let mut words: Vec<String> = Vec::new();
+        let mut bare: Vec<String> = Vec::new();
+        let reference = property["$ref"].as_str().map(|name| name.trim_start_matches("#/$defs/").to_owned());
+        let shapes = options(property);
+        let tables = shapes.iter().filter(|shape| shape.get("properties").is_some()).count();
+        for shape in shapes {
+            let hint = match kind(shape) {
+                _ if shape.get("type").is_some_and(Json::is_array) => "Union[str, float]".into(),
+                "boolean" => "bool".into(),
+                "integer" => "int".into(),
+                "number" => "float".into(),
+                "array" => match (shape.get("prefixItems").and_then(Json::as_array), shape.get("items")) {
+                    (Some(pair), _) => {
+                        let pair: Vec<String> = pair.iter().map(|item| self.hint(item, name)).collect();
+                        format!("Union[Tuple[{}], List[{}]]", pair.join(", "), pair[0])
+                    }
+                    (None, Some(items)) => format!("List[{}]", self.hint(items, name)),
+                    _ => "List[str]".into(),
+                },
+                "object" => match shape.get("additionalProperties").filter(|values| values.is_object()) {
+                    Some(values) => format!("Dict[str, {}]", self.hint(values, name)),
+                    None => {
+                        let own = shape["properties"].get("kind").and_then(|kind| kind["const"].as_str());
+                        let key =
+                            shape["properties"].as_object().and_then(|p| p.keys().next()).map_or("", String::as_str);
+                        let base = reference.as_deref().unwrap_or(name);
+                        if let (Some(kind), 1) = (own, shape["properties"].as_object().map_or(0, Map::len)) {
+                            bare.push(Json::from(kind).to_string());
+                            continue;
+                        }
+                        let class = match own {
+                            Some(kind) => format!("{base}{}", camel(kind)),
+                            None if tables > 1 => format!("{name}{}", camel(key)),
+                            None if reference.is_some() => base.to_owned(),
+                            None => format!("{name}Table"),
+                        };
+                        self.class(&class, shape);
+                        class
+                    }
+                },
+                _ => match shape.get("const") {
+                    Some(word) => {
+                        words.push(word.to_string());
+                        continue;
+                    }
+                    None => "str".into(),
+                },
+            };
+            if !hints.contains(&hint) {
+                hints.push(hint);
+            }
+        }
+        // The kinds that need nothing else share a class.
+        if !bare.is_empty() {
+            let class = format!("{}Kind", reference.as_deref().unwrap_or(name));
+            let text = format!(
+                "\n\nclass {class}(TypedDict):\n    \"\"\"A choice by its kind alone.\"\"\"\n\n    kind: Literal[{}]\n",
+                bare.join(", ")
+            );
+            if !self.made.iter().any(|(made, _)| *made == class) {
+                self.made.push((class.clone(), text));
+            }
+            hints.push(class);
+        }
+        if !words.is_empty() {
+            hints.push(format!("Literal[{}]", words.join(", ")));
+        }
+        match hints.as_slice() {
+            [one] => one.clone(),
+            _ => format!("Union[{}]", hints.join(", ")),
+        }
+    }
+}
+
+fn camel(name: &str) -> String {
+    let part = |part: &str| part[..1].to_uppercase() + &part[1..];
+    name.split(['-', '_']).filter(|part| !part.is_empty()).map(part).collect()
+}
+
+/// Keys of scenario files that Python keeps for itself.
+const PYTHON_WORDS: [&str; 2] = ["from", "pass"];

@@ -1,0 +1,55 @@
+//! What is written once and applies to many: `[tcp]` to the flows, a link's keys to its directions.
+
+use super::tree::{Tree, Value};
+use std::collections::BTreeMap;
+
+/// Gives each flow that has a table `tcp` the keys of `[tcp]` that it does not set itself; the others, of which there
+/// may be very many, share `[tcp]`.
+pub(super) fn tcp(tree: &mut Tree) {
+    let common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
+    let flows = tree.table_mut().and_then(|table| table.get_mut("flow")).and_then(Tree::table_mut);
+    for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
+        if let Some(own) = flow.table_mut().and_then(|table| table.get_mut("tcp")) {
+            inherit(own, &common, &["rto", "ack"]);
+        }
+    }
+}
+
+/// Gives each direction of a link the keys that it does not set itself.
+pub(super) fn links(tree: &mut Tree) {
+    let links = tree.table_mut().and_then(|table| table.get_mut("link")).and_then(Tree::table_mut);
+    for link in links.into_iter().flat_map(BTreeMap::values_mut) {
+        let mut common = link.clone();
+        let Some(table) = link.table_mut() else { continue };
+        if let Some(keys) = common.table_mut() {
+            keys.retain(|key, _| ["rate", "delay", "queue", "error", "outage"].contains(&key.as_str()));
+        }
+        for direction in ["forward", "reverse"] {
+            inherit(table.entry(direction.into()).or_insert_with(Tree::empty), &common, &[]);
+        }
+    }
+}
+
+fn inherit(own: &mut Tree, common: &Tree, deep: &[&str]) {
+    let (Some(own), Some(common)) = (own.table_mut(), common.table()) else { return };
+    for (key, value) in common {
+        match own.get_mut(key) {
+            Some(own) if deep.contains(&key.as_str()) => inherit(own, value, &[]),
+            Some(_) => {}
+            None => {
+                let mut value = value.clone();
+                mark(&mut value);
+                own.insert(key.clone(), value);
+            }
+        }
+    }
+}
+
+fn mark(tree: &mut Tree) {
+    tree.inherited = true;
+    match &mut tree.value {
+        Value::Table(table) => table.values_mut().for_each(mark),
+        Value::List(list) => list.iter_mut().for_each(mark),
+        _ => {}
+    }
+}

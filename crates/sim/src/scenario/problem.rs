@@ -1,0 +1,113 @@
+//! What is wrong with a scenario, said so that it can be put right.
+
+use std::fmt;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// `file:line:column`, `--set key`, or empty where there is no text (Python values).
+    pub place: String,
+    /// The key concerned: `link.feeder.error.rate`. Empty for the text as a whole.
+    pub path: String,
+    /// What is wrong, with the key and the offending value.
+    pub message: String,
+    /// What would have been right; may be empty.
+    pub expected: String,
+    /// What was probably meant; may be empty.
+    pub hint: String,
+}
+
+/// Everything that is wrong with a scenario, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = format!("error: {}", self.message);
+        if self.place.is_empty() {
+            write!(f, "{line}")?;
+        } else {
+            write!(f, "{line:<72}  {}", self.place)?;
+        }
+        let more = match (self.expected.is_empty(), self.hint.is_empty()) {
+            (true, true) => return Ok(()),
+            (false, true) => self.expected.clone(),
+            (true, false) => self.hint.clone(),
+            (false, false) => format!("{}; {}", self.expected, self.hint),
+        };
+        write!(f, "\n  {more}")
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in self.problems.iter().take(SHOWN) {
+            writeln!(f, "{problem}")?;
+        }
+        let count = self.problems.len();
+        if count > SHOWN {
+            writeln!(f, "... and {} more", count - SHOWN)?;
+        }
+        write!(f, "{count} problem{}; nothing was run", if count == 1 { "" } else { "s" })
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Problems printed; the rest are counted.
+pub(super) const SHOWN: usize = 50;
+
+/// The name among `names` that `given` is probably a misspelling of.
+pub(super) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = given.chars().count();
+    if length > LONGEST_NAME {
+        return None;
+    }
+    let near = names.into_iter().filter(|name| name.len() <= LONGEST_NAME);
+    let best = near.map(|name| (distance(given, name), name)).min()?;
+    (best.0 <= (length / 3).max(1)).then_some(best.1)
+}
+
+/// `did you mean "cubic"?`, or nothing.
+pub(super) fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, names).map_or(String::new(), |name| format!("did you mean \"{name}\"?"))
+}
+
+/// Levenshtein, with two neighbours exchanged counted as one mistake.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+const LONGEST_NAME: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_are_recognised() {
+        let names = ["newreno", "reno", "sack", "tahoe"];
+        assert_eq!(nearest("newrno", names), Some("newreno"));
+        assert_eq!(nearest("rneo", names), Some("reno"));
+        assert_eq!(nearest("quic", names), None);
+        assert_eq!(nearest("", names), None);
+        assert_eq!(nearest("x", []), None);
+    }
+}

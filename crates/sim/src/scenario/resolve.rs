@@ -1,0 +1,589 @@
+//! From the file as written to what it means: expands `{n}`, joins names, fills routes and queues, and checks
+//! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
+
+use super::check::{bad_name, join, Check, NAME};
+use super::file::{self, File};
+use super::route::{Bad, Graph};
+use super::settings::{self, Transport};
+use super::tree::{Place, Tree};
+use super::{work, ErrorModel, Flow, Link, Node, NodeKind, Outage, Profile, Queue, QueueLimit, Record, Scenario};
+use bentpipe_units::{Duration, Rate};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run may not be longer: time is 64 bits of picoseconds, 213 days.
+pub(super) const DURATION_MAX: Duration = Duration::from_secs(200 * 86_400);
+const FLOWS_MAX: u64 = 100_000;
+const LINKS_MAX: u64 = 200_000;
+/// Points, spans, indices and steps of routes, over all instances: a few hundred megabytes.
+const ENTRIES_MAX: u64 = 20_000_000;
+/// What a queue of a link that no flow crosses is made for: an Ethernet packet.
+const PACKET: u64 = 1500;
+
+/// Problems with the places of their keys.
+pub(super) struct Report<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) check: &'a mut Check,
+}
+
+impl<'a> Report<'a> {
+    /// `PATH = VALUE message`, where the key stands.
+    pub(super) fn value(&mut self, path: &[String], message: &str, expected: &str) {
+        self.hint(path, message, expected, String::new());
+    }
+
+    pub(super) fn hint(&mut self, path: &[String], message: &str, expected: &str, hint: String) {
+        let (path, tree) = self.written(path);
+        let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
+        self.check.add(&tree.place, &shown, format!("{shown} = {tree} {message}"), expected.into(), hint);
+    }
+
+    /// `PATH message`, for a key that may not be there.
+    pub(super) fn key(&mut self, path: &[String], message: &str, expected: &str) {
+        let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
+        let tree = self.tree.at(path.iter().map(String::as_str));
+        self.check.add(&tree.key, &shown, format!("{shown} {message}"), expected.into(), String::new());
+    }
+
+    pub(super) fn is_default(&self, path: &[String]) -> bool {
+        matches!(self.tree.at(path.iter().map(String::as_str)).place, Place::Default(_))
+    }
+
+    /// The key under which a value was really written: `[tcp]` for a flow's, the link's own for a direction's.
+    fn written(&self, path: &[String]) -> (Vec<String>, &'a Tree) {
+        let tree = self.tree.at(path.iter().map(String::as_str));
+        let path = match path {
+            [flow, _, tcp, rest @ ..] if flow == "flow" && tcp == "tcp" && tree.inherited => {
+                ["tcp".to_owned()].into_iter().chain(rest.iter().cloned()).collect()
+            }
+            [link, name, direction, key, rest @ ..]
+                if link == "link" && self.tree.at([link, name, direction, key].map(String::as_str)).inherited =>
+            {
+                debug_assert!(direction == "forward" || direction == "reverse");
+                [link, name, key].into_iter().chain(rest).cloned().collect()
+            }
+            _ => path.to_vec(),
+        };
+        (path, tree)
+    }
+}
+
+/// A scenario, and which entry of the file each link and flow is from.
+pub(super) struct Meaning {
+    pub(super) scenario: Scenario,
+    pub(super) links: BTreeMap<String, String>,
+    pub(super) flows: BTreeMap<String, String>,
+}
+
+/// One direction of a link entry.
+struct Direction {
+    rate: Profile<Rate>,
+    delay: Profile<Duration>,
+    queue: Result<QueueLimit, u64>,
+    error: ErrorModel,
+    outage: Option<Outage>,
+}
+
+/// One instance of an entry with `count`.
+struct Instance<'a> {
+    name: String,
+    entry: &'a str,
+    from: String,
+    to: String,
+    n: Option<u32>,
+}
+
+/// What the file means; `None` if problems were found.
+pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
+    if file.duration.0 == Duration::ZERO || file.duration.0 > DURATION_MAX {
+        report.value(&path(["duration"]), "is out of range", "expected more than 0 s, at most 200 days (4800 h)");
+    }
+    if file.record.interval.0 == Duration::ZERO {
+        report.value(&path(["record", "interval"]), "is no interval", "expected more than 0 s");
+    }
+    if file.flow.is_empty() {
+        report.key(&path(["flow"]), "is empty: nothing would be sent", "expected at least one flow");
+    }
+    let directions: BTreeMap<&str, [Direction; 2]> =
+        file.link.iter().map(|(name, link)| (name.as_str(), both(name, link, report))).collect();
+    let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
+    for (name, flow) in &file.flow {
+        if let Some(own) = &flow.tcp {
+            transports.insert(name, settings::transport(own, report, &["flow", name, "tcp"]));
+        } else if !transports.contains_key("") {
+            // Under the name that no flow has: what the flows without a table of their own share.
+            transports.insert("", settings::transport(&file.tcp, report, &["tcp"]));
+        }
+    }
+
+    let ends = |link: &file::Link| (link.count, link.from.clone(), link.to.clone());
+    let links = instances("link", LINKS_MAX, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
+    let ends = |flow: &file::Flow| (flow.count, flow.from.clone(), flow.to.clone());
+    let flows = instances("flow", FLOWS_MAX, file.flow.iter().map(|(name, flow)| (name.as_str(), ends(flow))), report);
+    let (links, flows) = (links?, flows?);
+    check_routes(file, report);
+    check_sizes(file, &links, &directions, report);
+
+    let names: BTreeSet<&str> = links.iter().flat_map(|link| [link.from.as_str(), &link.to]).collect();
+    check_nodes(file, &names, report);
+    check_ends(&links, &flows, &names, report);
+    if !report.check.found.is_empty() {
+        return None;
+    }
+
+    let nodes: BTreeMap<&str, usize> = names.into_iter().zip(0..).collect();
+    let (mut made, limits) = make_links(&links, &directions, &nodes);
+    check_parallel(&made, &nodes, report);
+    let routes = find_routes(file, &flows, &made, &nodes, report)?;
+    let made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
+    set_queues(&mut made, &limits, &made_flows);
+    let mut order: Vec<usize> = (0..made_flows.len()).collect();
+    order.sort_by_cached_key(|&flow| natural(&made_flows[flow].name));
+    let made_flows = order.into_iter().map(|flow| made_flows[flow].clone()).collect();
+
+    let mut series: Vec<String> = file.record.series.iter().map(|name| name.0.clone()).collect();
+    series.sort_unstable();
+    series.dedup();
+    let scenario = Scenario {
+        title: file.title.clone(),
+        duration: file.duration.0,
+        seed: file.seed,
+        nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name))).collect(),
+        links: made,
+        flows: made_flows,
+        record: Record { series, interval: file.record.interval.0, rows_max: file.record.rows_max },
+    };
+    if let Some((message, expected)) = work::refuse(&scenario) {
+        let place = report.tree.at(["duration"]).place.clone();
+        report.check.add(&place, "duration", message, expected, String::new());
+    }
+    report.check.found.is_empty().then(|| Meaning {
+        scenario,
+        links: links.iter().map(|link| (link.name.clone(), link.entry.to_owned())).collect(),
+        flows: flows.iter().map(|flow| (flow.name.clone(), flow.entry.to_owned())).collect(),
+    })
+}
+
+fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
+    keys.map(str::to_owned).to_vec()
+}
+
+fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Direction; 2] {
+    [("forward", &link.forward), ("reverse", &link.reverse)].map(|(side, direction)| {
+        let path = |key| path(["link", name, side, key]);
+        if direction.rate.is_none() {
+            report.key(
+                &path("rate")[..2],
+                "has no rate",
+                "expected rate, like \"10 Mbit/s\", for the link or for each direction",
+            );
+        }
+        if direction.delay.is_none() {
+            report.key(
+                &path("delay")[..2],
+                "has no delay",
+                "expected delay, like \"20 ms\", for the link or for each direction",
+            );
+        }
+        let nothing = Rate::from_bps(0);
+        Direction {
+            rate: direction
+                .rate
+                .as_ref()
+                .map_or(Profile::Constant(nothing), |p| settings::rate(p, report, &path("rate"))),
+            delay: direction
+                .delay
+                .as_ref()
+                .map_or(Profile::Constant(Duration::ZERO), |p| settings::delay(p, report, &path("delay"))),
+            queue: settings::queue(direction.queue.as_ref().unwrap_or(&link.queue)),
+            error: settings::error(direction.error.as_ref().unwrap_or(&link.error), report, &path("error")),
+            outage: direction.outage.as_ref().map(|outage| settings::outage(outage, report, &path("outage"))),
+        }
+    })
+}
+
+/// Writes `{n}` out; `None` if there are too many to go on.
+fn instances<'a>(
+    what: &str,
+    most: u64,
+    entries: impl Iterator<Item = (&'a str, (Option<u32>, String, String))> + Clone,
+    report: &mut Report<'_>,
+) -> Option<Vec<Instance<'a>>> {
+    let total: u64 = entries.clone().map(|(_, (count, ..))| u64::from(count.unwrap_or(1))).sum();
+    if total > most {
+        report.key(&path([what]), &format!("stands for {total} {what}s"), &format!("expected at most {most}"));
+        return None;
+    }
+    let mut all: Vec<Instance<'a>> = Vec::new();
+    let mut names = BTreeMap::new();
+    for (name, (count, from, to)) in entries {
+        let keys = [("from", &from), ("to", &to)];
+        for (key, value) in keys {
+            if count.is_none() && value.contains("{n}") {
+                report.value(
+                    &path([what, name, key]),
+                    "contains {n}, but there is no count",
+                    "expected count, like 10, beside it",
+                );
+            }
+            if let Some(why) = bad_name(value) {
+                report.value(&path([what, name, key]), why, NAME);
+            }
+        }
+        if count.is_none() && name.contains("{n}") {
+            report.key(&path([what, name]), "contains {n}, but there is no count", "expected count, like 10, in it");
+        }
+        let (mut itself, mut twice) = (false, false);
+        for n in 1..=count.unwrap_or(1) {
+            let n = count.map(|_| n);
+            let mut full = expand(name, n);
+            if let (Some(n), false) = (n, name.contains("{n}")) {
+                full.push_str(&n.to_string());
+            }
+            let made = Instance { name: full, entry: name, from: expand(&from, n), to: expand(&to, n), n };
+            if made.from == made.to && !std::mem::replace(&mut itself, true) {
+                report.value(&path([what, name, "to"]), "is the same node as from", "expected two different nodes");
+            }
+            if let Some(other) = names.insert(made.name.clone(), name) {
+                if !std::mem::replace(&mut twice, true) {
+                    let message = format!("makes a second {what} \"{}\"; the first is from {what}.{other}", made.name);
+                    report.key(
+                        &path([what, name]),
+                        &message,
+                        "expected names that stay different when {n} is written out",
+                    );
+                }
+            }
+            all.push(made);
+        }
+    }
+    Some(all)
+}
+
+fn expand(template: &str, n: Option<u32>) -> String {
+    n.map_or_else(|| template.to_owned(), |n| template.replace("{n}", &n.to_string()))
+}
+
+/// Names in routes that cannot be those of anything.
+fn check_routes(file: &File, report: &mut Report<'_>) {
+    for (flow, entry) in &file.flow {
+        for (key, route) in [("route", &entry.route), ("reverse_route", &entry.reverse_route)] {
+            for (index, name) in route.iter().flatten().enumerate() {
+                if let Some(why) = bad_name(name) {
+                    report.value(&path(["flow", flow, key, &index.to_string()]), why, NAME);
+                } else if entry.count.is_none() && name.contains("{n}") {
+                    let message = "contains {n}, but there is no count";
+                    report.value(
+                        &path(["flow", flow, key, &index.to_string()]),
+                        message,
+                        "expected count, like 10, beside it",
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Refuses what would not fit into memory.
+fn check_sizes(
+    file: &File,
+    links: &[Instance<'_>],
+    directions: &BTreeMap<&str, [Direction; 2]>,
+    report: &mut Report<'_>,
+) {
+    let size = |direction: &Direction| {
+        let errors = if let ErrorModel::Arrivals(list) = &direction.error { list.len() } else { 0 };
+        direction.rate.values().count()
+            + direction.delay.values().count()
+            + direction.outage.as_ref().map_or(0, |outage| outage.spans.len())
+            + errors
+    };
+    let sizes: BTreeMap<&str, usize> =
+        directions.iter().map(|(name, both)| (*name, both.iter().map(size).sum())).collect();
+    let total: u64 = links.iter().map(|link| sizes[link.entry] as u64).sum();
+    let route = |route: &Option<Vec<String>>| route.as_ref().map_or(0, Vec::len) as u64;
+    let steps =
+        |flow: &file::Flow| u64::from(flow.count.unwrap_or(1)) * (route(&flow.route) + route(&flow.reverse_route));
+    for (what, total) in [("link", total), ("flow", file.flow.values().map(steps).sum())] {
+        if total > ENTRIES_MAX {
+            let message = format!("stands for {total} points, spans and steps");
+            report.key(
+                &path([what]),
+                &message,
+                &format!("expected at most {ENTRIES_MAX}; lower a count or shorten a list"),
+            );
+        }
+    }
+}
+
+/// Tables of nodes that are on no link.
+fn check_nodes(file: &File, names: &BTreeSet<&str>, report: &mut Report<'_>) {
+    for name in file.node.keys().filter(|name| !names.contains(name.as_str())) {
+        let hint = report.check.guess(name, names.iter().copied());
+        let place = report.tree.at(["node", name]).key.clone();
+        let shown = join("node", name);
+        let message = format!("{shown} is on no link");
+        report.check.add(&place, &shown, message, "expected the name of a node that a link names".into(), hint);
+    }
+}
+
+/// Flows that begin or end nowhere, and links that lead nowhere.
+fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&str>, report: &mut Report<'_>) {
+    let mut said = BTreeSet::new();
+    for flow in flows {
+        for (key, end) in [("from", &flow.from), ("to", &flow.to)] {
+            if !names.contains(end.as_str()) && said.insert((flow.entry, key)) {
+                let hint = report.check.guess(end, names.iter().copied());
+                let message = format!("is no node: no link names \"{end}\"");
+                report.hint(&path(["flow", flow.entry, key]), &message, "expected a node at the end of a link", hint);
+            }
+        }
+    }
+    if !said.is_empty() {
+        return;
+    }
+    let used: BTreeSet<&str> = flows.iter().flat_map(|flow| [flow.from.as_str(), &flow.to]).collect();
+    let mut links_at: BTreeMap<&str, u32> = BTreeMap::new();
+    for end in links.iter().flat_map(|link| [&link.from, &link.to]) {
+        *links_at.entry(end).or_default() += 1;
+    }
+    for link in links {
+        for (key, end) in [("from", &link.from), ("to", &link.to)] {
+            if links_at[end.as_str()] == 1 && !used.contains(end.as_str()) && said.insert((link.entry, key)) {
+                let hint = report.check.guess(end, names.iter().copied().filter(|name| name != end));
+                let message = format!("leads nowhere: no other link and no flow is at \"{end}\"");
+                report.hint(
+                    &path(["link", link.entry, key]),
+                    &message,
+                    "expected a node of another link or of a flow",
+                    hint,
+                );
+            }
+        }
+    }
+}
+
+fn make_node(name: &str, node: Option<&file::Node>) -> Node {
+    Node {
+        name: name.to_owned(),
+        kind: node.map_or(NodeKind::Router, |node| settings::node_kind(node.kind)),
+        middleboxes: node.into_iter().flat_map(|node| &node.middlebox).map(settings::middlebox).collect(),
+    }
+}
+
+/// The links in the order of their names, and the millionths of a bdp of queues that are not known yet.
+fn make_links(
+    links: &[Instance<'_>],
+    directions: &BTreeMap<&str, [Direction; 2]>,
+    nodes: &BTreeMap<&str, usize>,
+) -> (Vec<Link>, Vec<Option<u64>>) {
+    let mut made = Vec::with_capacity(2 * links.len());
+    for link in links {
+        let (from, to) = (nodes[link.from.as_str()], nodes[link.to.as_str()]);
+        for (side, (from, to), direction) in
+            [("forward", (from, to), &directions[link.entry][0]), ("reverse", (to, from), &directions[link.entry][1])]
+        {
+            let limit = direction.queue.unwrap_or(QueueLimit::Unlimited);
+            let link = Link {
+                name: format!("{}.{side}", link.name),
+                from,
+                to,
+                rate: direction.rate.clone(),
+                delay: direction.delay.clone(),
+                outage: direction.outage.clone(),
+                queue: Queue::DropTail(limit),
+                error: direction.error.clone(),
+            };
+            made.push((link, direction.queue.err()));
+        }
+    }
+    made.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    made.into_iter().unzip()
+}
+
+/// The way there and the way back of each flow.
+fn find_routes(
+    file: &File,
+    flows: &[Instance<'_>],
+    links: &[Link],
+    nodes: &BTreeMap<&str, usize>,
+    report: &mut Report<'_>,
+) -> Option<Vec<[Vec<usize>; 2]>> {
+    let graph = Graph::new(nodes.len(), links);
+    let names: Vec<&str> = nodes.keys().copied().collect();
+    let mut routes = vec![[Vec::new(), Vec::new()]; flows.len()];
+    let (mut open, mut pairs, mut said) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for (index, flow) in flows.iter().enumerate() {
+        let (from, to) = (nodes[flow.from.as_str()], nodes[flow.to.as_str()]);
+        let entry = &file.flow[flow.entry];
+        let ways = [("route", &entry.route, (from, to)), ("reverse_route", &entry.reverse_route, (to, from))];
+        for (side, (key, written, ends)) in ways.into_iter().enumerate() {
+            let Some(written) = written else {
+                open.push((index, side));
+                pairs.push(ends);
+                continue;
+            };
+            let written: Vec<String> = written.iter().map(|name| expand(name, flow.n)).collect();
+            match graph.follow(ends, &written, nodes) {
+                Ok(route) => routes[index][side] = route,
+                Err(bad) if said.insert((flow.entry, key)) => {
+                    let (message, hint) = explain(&bad, names[ends.1], &names, report.check);
+                    report.hint(
+                        &path(["flow", flow.entry, key]),
+                        &message,
+                        "expected neighbouring nodes, or links between them",
+                        hint,
+                    );
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    match graph.shortest(&pairs) {
+        Ok(found) => {
+            for ((index, side), way) in open.into_iter().zip(found) {
+                match way {
+                    Some(way) => routes[index][side] = way,
+                    None if said.insert((flows[index].entry, "to")) => {
+                        let message = format!("cannot be reached from \"{}\"", flows[index].from);
+                        let expected = "expected links that join the two";
+                        report.value(&path(["flow", flows[index].entry, "to"]), &message, expected);
+                    }
+                    None => {}
+                }
+            }
+        }
+        Err(steps) => {
+            let message = format!("needs about {:.1e} steps to find the routes", steps as f64);
+            report.key(
+                &path(["flow"]),
+                &message,
+                "expected routes to be given where so many flows start at different nodes",
+            );
+        }
+    }
+    report.check.found.is_empty().then_some(routes)
+}
+
+/// Links that a route must name, because others join the same nodes, are not named like nodes.
+fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, usize>, report: &mut Report<'_>) {
+    let graph = Graph::new(nodes.len(), links);
+    for (index, link) in links.iter().enumerate() {
+        let name = link.name.strip_suffix(".forward").filter(|name| nodes.contains_key(name));
+        if let (Some(name), true) = (name, graph.is_parallel(index)) {
+            let message = format!("link \"{name}\" is named like a node, and another link joins the same nodes");
+            let place = report.tree.at(["link", name]).key.clone();
+            let expected = "expected a name by which routes can tell it from the node".into();
+            report.check.add(&place, &join("link", name), message, expected, String::new());
+        }
+    }
+}
+
+fn explain(bad: &Bad, end: &str, names: &[&str], check: &Check) -> (String, String) {
+    let message = match bad {
+        Bad::Unknown(name) => {
+            return (
+                format!("names \"{name}\", which is no node and no link"),
+                check.guess(name, names.iter().copied()),
+            )
+        }
+        Bad::Apart(from, name) => format!("does not join up: no link leads from \"{}\" to \"{name}\"", names[*from]),
+        Bad::Several(from, to) => {
+            return (
+                format!("is ambiguous: several links lead from \"{}\" to \"{}\"", names[*from], names[*to]),
+                "name the link instead of the node".into(),
+            )
+        }
+        Bad::Loop(node) => format!("comes through \"{}\" twice", names[*node]),
+        Bad::Ends(node) => format!("ends at \"{}\", not at \"{end}\"", names[*node]),
+    };
+    (message, String::new())
+}
+
+fn make_flows(
+    file: &File,
+    flows: &[Instance<'_>],
+    routes: &[[Vec<usize>; 2]],
+    transports: &BTreeMap<&str, Transport>,
+    links: &[Link],
+    nodes: &BTreeMap<&str, usize>,
+    report: &mut Report<'_>,
+) -> Vec<Flow> {
+    let settled: BTreeMap<&str, _> = file
+        .flow
+        .iter()
+        .map(|(name, flow)| {
+            let app = settings::app(flow.app, report, &path(["flow", name, "app"]));
+            (name.as_str(), (app, settings::start(flow.start, report, &path(["flow", name, "start"]))))
+        })
+        .collect();
+    let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<usize>; 2])| {
+        let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
+        let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
+        let (app, start) = settled[flow.entry];
+        Flow {
+            name: flow.name.clone(),
+            from: nodes[flow.from.as_str()],
+            to: nodes[flow.to.as_str()],
+            app,
+            start,
+            tcp: transport.on_path(slowest, base_rtt(route, back, links)),
+            route: route.clone(),
+            reverse_route: back.clone(),
+            phase_drawn: transport.phase_drawn,
+        }
+    };
+    flows.iter().zip(routes).map(make).collect()
+}
+
+/// Propagation there and back, at its largest.
+fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
+    route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay.largest())
+}
+
+/// Makes bytes of the queues that are written in bdp: largest rate of the link times largest propagation round trip of
+/// the flows that cross it, in either direction; twice the link's own delay where there are none.
+fn set_queues(links: &mut [Link], limits: &[Option<u64>], flows: &[Flow]) {
+    let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
+    for flow in flows {
+        let rtt = base_rtt(&flow.route, &flow.reverse_route, links);
+        // 12 bytes of RFC 7323 timestamps.
+        let packet = u64::from(flow.tcp.smss) + work::HEADERS + if flow.tcp.timestamps { 12 } else { 0 };
+        for &link in flow.route.iter().chain(&flow.reverse_route) {
+            let (longest, largest) = crossing[link];
+            crossing[link] = (longest.max(rtt), largest.max(packet));
+        }
+    }
+    for ((link, limit), (rtt, packet)) in links.iter_mut().zip(limits).zip(crossing) {
+        if let Some(bdp) = *limit {
+            let (rtt, packet) = if packet == 0 { (link.delay.largest() * 2, PACKET) } else { (rtt, packet) };
+            link.queue =
+                Queue::DropTail(QueueLimit::Bytes(settings::product(link.rate.largest(), rtt, bdp).max(packet)));
+        }
+    }
+}
+
+/// A key that orders `f2` before `f10`: numbers by their length, then their digits.
+fn natural(name: &str) -> Vec<(bool, usize, &str, &str)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let number = first.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != number).unwrap_or(rest.len());
+        let value = if number { rest[..end].trim_start_matches('0') } else { "" };
+        parts.push((!number, value.len(), value, &rest[..end]));
+        rest = &rest[end..];
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+
+    #[test]
+    fn names_are_in_natural_order() {
+        let mut names = ["f10", "f2", "f", "g1", "f2b", "10", "9", "f02"];
+        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        assert_eq!(names, ["9", "10", "f", "f02", "f2", "f2b", "f10", "g1"]);
+    }
+}

@@ -1,0 +1,579 @@
+//! From text to scenario and back; every kind of mistake.
+
+use super::*;
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::{InitialSsthresh, Recovery};
+use proptest::prelude::*;
+use serde_json::Value as Json;
+
+const MINIMAL: &str = r#"
+duration = "10 s"
+[link.up]
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "250 ms"
+[flow.f]
+from = "a"
+to = "b"
+"#;
+
+/// Something of everything.
+const FULL: &str = r#"
+title = "everything \u0001 \u007f \"quoted\""
+duration = "120 s"
+seed = 7
+
+[tcp]
+cc = "sack"
+initial_ssthresh = "0.5 bdp"
+give_up = "6 retransmissions"
+rto = { granularity = "10 ms", phase = "3 ms" }
+
+[node.sat1]
+kind = "bent-pipe"
+middlebox = [{ kind = "impair", duplicate = "1 %", reorder = 0.02, hold = "10 ms" }]
+
+[link.up]
+from = "s{n}"
+to = "sat1"
+count = 12
+rate = "100 Mbit/s"
+delay = "5 ms"
+queue = "unlimited"
+
+[link."isl {n}"]
+from = "sat1"
+to = "sat2"
+count = 2
+rate = { points = [["0 s", "10 Mbit/s"], ["15 s", "5 Mbit/s"]], every = "30 s" }
+delay = { pass = { altitude = "1350 km", elevation_min = "20 deg" } }
+error = { kind = "gilbert-elliott", mean_good = "1 s", mean_bad = "20 ms", rate_bad = "50 %" }
+outage = { spans = [["12 s", "12.1 s"]], every = "15 s", queue = "flush" }
+[link."isl {n}".reverse]
+queue = "100 packets"
+error = { kind = "arrivals", list = [1, 5, 9] }
+
+[link.down]
+from = "sat2"
+to = "r{n}"
+count = 12
+rate = "100 Mbit/s"
+delay = { points = [["0 s", "5 ms"], ["1 s", "6 ms"]], interpolate = "linear", every = "1 s" }
+queue = { kind = "drop-tail", limit = "1.5 bdp" }
+error = { kind = "bit", rate = 1e-7 }
+
+[flow."f{n}"]
+from = "s{n}"
+to = "r{n}"
+count = 11
+start = { uniform = ["0 s", "1 s"] }
+route = ["s{n}", "sat1", "isl 2", "sat2", "r{n}"]
+[flow."f{n}".tcp]
+cc = "reno"
+receive_buffer = "1 bdp"
+
+[flow.last]
+from = "s12"
+to = "r12"
+app = { kind = "file", size = "1 MB" }
+[flow.last.tcp]
+recovery = { kind = "newreno", exit = "ssthresh" }
+ack = { timer = "free-running", quick = 3 }
+rto = { min = "200 ms", phase = "random" }
+
+[record]
+series = ["events", "cwnd_bytes", "cwnd_bytes"]
+interval = "1 s"
+"#;
+
+fn read(text: &str) -> Scenario {
+    from_toml(text, "geo.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario
+}
+
+/// The problems of the minimal scenario with something put in the place of something.
+fn wrong(from: &str, to: &str) -> String {
+    assert!(MINIMAL.contains(from));
+    from_toml(&MINIMAL.replace(from, to), "geo.toml", &[]).map(|_| ()).unwrap_err().to_string()
+}
+
+fn set(key: &str, value: &str) -> Result<Resolved, Problems> {
+    from_toml(MINIMAL, "geo.toml", &[(key.into(), value.into())])
+}
+
+#[test]
+fn a_minimal_scenario_has_the_defaults_of_the_standards() {
+    let scenario = read(MINIMAL);
+    assert_eq!(scenario.flows[0].tcp, Config::default());
+    assert!(scenario.flows[0].phase_drawn);
+    assert_eq!((scenario.flows[0].app, scenario.flows[0].start), (App::Greedy, Start::At(Time::ZERO)));
+    assert_eq!((scenario.seed, scenario.title.as_str()), (1, ""));
+    assert_eq!(scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["up.forward", "up.reverse"]);
+    assert_eq!((scenario.flows[0].route.as_slice(), scenario.flows[0].reverse_route.as_slice()), (&[0][..], &[1][..]));
+    // 10 Mbit/s x 500 ms.
+    assert_eq!(scenario.links[1].queue, Queue::DropTail(QueueLimit::Bytes(625_000)));
+    assert_eq!(scenario.record.interval, Duration::from_millis(100));
+}
+
+#[test]
+fn everything_can_be_written_and_read_back() {
+    let resolved = from_toml(FULL, "geo.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let scenario = &resolved.scenario;
+    assert_eq!((scenario.nodes.len(), scenario.links.len(), scenario.flows.len()), (26, 52, 12));
+    let flow = |name: &str| scenario.flows.iter().find(|flow| flow.name == name).unwrap();
+    let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names[..3], ["f1", "f2", "f3"]);
+    assert_eq!((names[10], names[11]), ("f11", "last"));
+    assert_eq!((flow("f3").tcp.cc, flow("f3").tcp.recovery), (CcKind::Reno, Recovery::Reno));
+    assert_eq!(flow("last").tcp.cc, CcKind::Sack);
+    // [tcp] sets the granularity, the flow the lower bound.
+    assert_eq!(flow("last").tcp.rto.granularity, Duration::from_millis(10));
+    assert_eq!(flow("last").tcp.rto.min, Duration::from_millis(200));
+    assert!(flow("last").phase_drawn && !flow("f1").phase_drawn);
+    // 10 Mbit/s times 5 + 17.994 + 6 ms twice, by half.
+    let InitialSsthresh::Bytes(bytes) = flow("last").tcp.initial_ssthresh else { panic!() };
+    assert!((36_200..36_300).contains(&bytes), "{bytes}");
+    let route: Vec<&str> = flow("f1").route.iter().map(|&link| scenario.links[link].name.as_str()).collect();
+    assert_eq!(route, ["up1.forward", "isl 2.forward", "down1.forward"]);
+
+    let toml = resolved.to_toml();
+    let again = from_toml(&toml, "again", &[]).unwrap_or_else(|problems| panic!("{problems}\n{toml}"));
+    assert_eq!(again.scenario, *scenario);
+    let json = resolved.to_json().to_string();
+    assert_eq!(from_json(&json, "", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario, *scenario);
+    assert_eq!(again.digest(), resolved.digest());
+    for origin in ["# default, RFC 6298 §2.4", "# file line 3", "# [tcp] line 7"] {
+        assert!(toml.contains(origin), "{origin}\n{toml}");
+    }
+}
+
+#[test]
+fn the_digest_is_of_what_can_change_a_result() {
+    let digest = |text: &str| from_toml(text, "", &[]).unwrap().digest();
+    assert_eq!(digest(MINIMAL), digest(&format!("title = \"x\"\nseed = 5\n{MINIMAL}")));
+    assert_ne!(digest(MINIMAL), digest(&MINIMAL.replace("250", "251")));
+    assert_eq!(digest(MINIMAL).len(), 16);
+}
+
+#[test]
+fn the_worked_example_of_the_style_guide() {
+    let text = r#"duration = "10 s"
+[link.feeder]
+from = "gw"
+to = "sat"
+rate  = "450 Mbit/s"
+delay = "120 ms"
+error = { kind = "packet", rate = "112 %" }
+[flow.web]
+from = "gw"
+to = "sat"
+tcp.cc = { kind = "cubix" }
+tcp.verdict = "alwayscongestion"
+"#;
+    let problems = from_toml(text, "geo.toml", &[]).unwrap_err();
+    assert_eq!(
+        problems.to_string(),
+        "error: link.feeder.error.rate = \"112 %\" is not a probability              geo.toml:7:35\n  \
+           expected a number from 0 to 1, or 0 % to 100 %, like \"0.1 %\"\n\
+         error: flow.web.tcp.cc.kind = \"cubix\" is not a congestion control         geo.toml:11:19\n  \
+           known: newreno, reno, sack, tahoe, tcpmin\n\
+         error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
+           known: always-congestion, always-link-error; did you mean \"always-congestion\"?\n\
+         3 problems; nothing was run"
+    );
+}
+
+#[test]
+fn every_kind_of_mistake_is_explained() {
+    for (from, to, said) in [
+        ("rate =", "rat =", "link.up.rat is not a known key"),
+        ("rate =", "rat =", "did you mean \"rate\"?"),
+        ("\"10 Mbit/s\"", "\"10 Mbits\"", "\"10 Mbits\" is not a bit rate"),
+        ("\"10 Mbit/s\"", "\"10 ms\"", "expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"10 Mbit/s\""),
+        ("\"10 Mbit/s\"", "10", "link.up.rate = 10 is a bare number"),
+        ("\"10 Mbit/s\"", "nan", "not a number that can be used"),
+        ("\"10 Mbit/s\"", "-inf", "not a number that can be used"),
+        ("\"10 Mbit/s\"", "\"0 bit/s\"", "never above zero"),
+        ("\"10 Mbit/s\"", "1979-05-27", "is a date"),
+        ("\"10 Mbit/s\"", "{ points = [] }", "link.up.rate.points has 0 entries"),
+        ("\"10 Mbit/s\"", "{ points = [[\"0 s\"]] }", "link.up.rate.points[0] has 1 entries"),
+        ("\"10 Mbit/s\"", "{ points = [[\"1 s\", \"1 b/s\"]] }", "does not begin at the start"),
+        ("\"10 Mbit/s\"", "{ points = [[\"0 s\", \"1 b/s\"], [\"0 s\", \"2 b/s\"]] }", "is not in order"),
+        ("\"10 Mbit/s\"", "{ points = [[\"0 s\", \"1 b/s\"], [\"2 s\", \"2 b/s\"]], every = \"2 s\" }", "is too short"),
+        ("\"250 ms\"", "\"-1 ms\"", "it is negative"),
+        ("\"250 ms\"", "\"1e30 s\"", "it is too large"),
+        ("\"250 ms\"", "\"0.1 ps\"", "one picosecond"),
+        ("\"250 ms\"", "{ pass = { altitude = \"1 km\", elevation_min = \"20 deg\" } }", "expected 100 km"),
+        ("\"250 ms\"", "{ pass = { altitude = \"900 km\", elevation_min = \"20 deg\", hops = 0 } }", "expected 1 to 100"),
+        ("\"10 s\"", "\"0 s\"", "duration = \"0 s\" is out of range"),
+        ("\"10 s\"", "\"8760 h\"", "it is too large"),
+        ("\"10 s\"", "\"5000 h\"", "at most 200 days"),
+        ("duration = \"10 s\"", "", "duration is missing"),
+        ("from = \"a\"\nto = \"b\"\nrate", "from = \"a\"\nto = \"c\"\nrate", "flow.f.to = \"b\" is no node"),
+        ("from = \"a\"\nto = \"b\"\nrate", "from = \"a\"\nto = \"a\"\nrate", "is the same node as from"),
+        ("[flow.f]", "[link.x]\nfrom = \"b\"\nto = \"bb\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.f]", "leads nowhere"),
+        ("[flow.f]", "[link.x]\nfrom = \"b\"\nto = \"bb\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.f]", "did you mean \"b\"?"),
+        ("[flow.f]", "[link.x]\nfrom = \"c\"\nto = \"d\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.g]\nfrom = \"a\"\nto = \"d\"\n[flow.h]\nfrom = \"a\"\nto = \"c\"\n[flow.f]", "flow.g.to = \"d\" cannot be reached from \"a\""),
+        ("[flow.f]", "[node.c]\n[flow.f]", "node.c is on no link"),
+        ("[flow.f]", "[flow.\"x/y\"]", "contains a slash"),
+        ("[flow.f]", "[flow.\"\"]", "the name \"\" is empty"),
+        ("[flow.f]", "[flow.\"f{n}\"]", "contains {n}, but there is no count"),
+        ("[flow.f]", "[flow.f]\ncount = 0", "out of range"),
+        ("[flow.f]", "[flow.f]\ncount = 1000001", "out of range"),
+        ("[flow.f]", "[flow.f]\ncount = 1000000", "stands for 1000000 flows"),
+        ("[flow.f]", "[flow.f1]\nfrom = \"a\"\nto = \"b\"\n[flow.f]\ncount = 2", "makes a second flow \"f1\""),
+        ("[flow.f]", "[flow.f]\nroute = [\"a\"]", "ends at \"a\""),
+        ("[flow.f]", "[flow.f]\nroute = [\"a\", \"c\"]", "no node and no link"),
+        ("[flow.f]", "[flow.f]\nroute = [\"a\", \"b\", \"a\", \"b\"]", "comes through \"a\" twice"),
+        ("[flow.f]", "[flow.f]\nstart = { uniform = [\"1 s\", \"1 s\"] }", "is an empty span"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"file\", size = \"0 B\" }", "is nothing to send"),
+        ("[flow.f]", "[flow.f]\napp = \"file\"", "needs more than its name"),
+        ("[flow.f]", "[flow.f]\ntcp.smss = \"39 B\"", "expected 40 B to 65415 B"),
+        ("[flow.f]", "[flow.f]\ntcp.initial_ssthresh = \"1 segment\"", "expected at least 2 segments"),
+        ("[flow.f]", "[flow.f]\ntcp.rto.max = \"100 ms\"", "does not fit the other bound"),
+        ("[flow.f]", "[flow.f]\ntcp.rto.phase = \"1 ms\"", "less than the granularity, 1 ms"),
+        ("[flow.f]", "[flow.f]\ntcp.give_up = \"soon\"", "is not a rule for giving up"),
+        ("[flow.f]", "[tcp]\nsmss = \"1 B\"\n[flow.f]", "error: tcp.smss = \"1 B\" is out of range"),
+        ("[flow.f]", "[record]\nseries = [\"cwnd\"]\n[flow.f]", "is not a time series"),
+        ("delay", "error = { kind = \"arrivals\", list = [3, 3] }\ndelay", "is not in order: 3 does not come after 3"),
+        ("delay", "error = { rate = 1 }\ndelay", "link.up.error.kind is missing"),
+        ("delay", "error = { kind = \"packet\", rate = 1.5 }\ndelay", "= 1.5 is not a probability"),
+        ("delay", "error = { kind = \"packet\", rate = -1 }\ndelay", "= -1 is not a probability"),
+        ("delay", "error = { kind = \"gilbert-elliott\", mean_good = \"0 s\", mean_bad = \"1 s\" }\ndelay", "is no duration of a state"),
+        ("delay", "outage = { spans = [[\"1 s\", \"2 s\"], [\"1.5 s\", \"3 s\"]] }\ndelay", "overlaps"),
+        ("delay", "outage = { spans = [[\"2 s\", \"1 s\"]] }\ndelay", "does not end after its start"),
+        ("delay", "outage = { spans = [[\"1 s\", \"2 s\"]], every = \"1.5 s\" }\ndelay", "is too short for the spans"),
+        ("delay", "queue = \"5\"\ndelay", "link.up.queue = \"5\" is not a queue limit: the unit is missing"),
+        ("\"10 Mbit/s\"\ndelay = \"250 ms\"", "\"1000000 Gbit/s\"\ndelay = \"1 us\"", "packet-hops"),
+        ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "would change about"),
+        ("[flow.f]", "[record]\nseries = [\"queue_bytes\"]\ninterval = \"1 ns\"\n[flow.f]", "samples"),
+        ("[link.up]", "[link.up", "not TOML"),
+    ] {
+        let problems = wrong(from, to);
+        assert!(problems.contains(said), "{to}\n{problems}");
+        assert!(problems.contains("geo.toml:"), "{problems}");
+    }
+}
+
+#[test]
+fn all_problems_come_at_once_in_the_order_of_the_file() {
+    let text = MINIMAL
+        .replace("10 Mbit/s", "0 b/s")
+        .replace("10 s", "0 s")
+        .replace("[flow.f]", "[flow.f]\ntcp.smss = \"1 B\"");
+    let problems = from_toml(&text, "f", &[]).unwrap_err().problems;
+    let places: Vec<&str> = problems.iter().map(|problem| problem.place.as_str()).collect();
+    assert_eq!(places, ["f:2:12", "f:6:8", "f:9:12"]);
+}
+
+#[test]
+fn a_year_of_packets_is_refused_with_the_arithmetic() {
+    let text = MINIMAL.replace("10 s", "4000 h").replace("10 Mbit/s", "10 Gbit/s");
+    let problem = from_toml(&text, "f", &[]).unwrap_err().to_string();
+    assert!(problem.contains("the run would take about 2.4e13 packet-hops"), "{problem}");
+    assert!(problem.contains("lower the rate or the duration"));
+}
+
+#[test]
+fn sets_go_over_the_file_and_are_checked_like_it() {
+    assert_eq!(set("tcp.cc", "reno").unwrap().scenario.flows[0].tcp.cc, CcKind::Reno);
+    assert_eq!(set("flow.f.tcp.rto.min", "200 ms").unwrap().scenario.flows[0].tcp.rto.min, Duration::from_millis(200));
+    assert_eq!(set("seed", "9").unwrap().scenario.seed, 9);
+    assert!(set("tcp.cc", "reno").unwrap().to_toml().contains("# --set"));
+    let problem = set("link.up.rate", "fast").unwrap_err().to_string();
+    assert!(
+        problem.contains("link.up.rate = \"fast\" is not a bit rate") && problem.contains("  --set link.up.rate"),
+        "{problem}"
+    );
+    assert!(set("link.upp.rate", "1 b/s").unwrap_err().to_string().contains("link.upp.from is missing"));
+    assert!(set("tcp.cd", "reno").unwrap_err().to_string().contains("did you mean \"cc\"?"));
+    assert!(set("duration.x", "1").unwrap_err().to_string().contains("below a single value"));
+}
+
+#[test]
+fn json_is_read_like_toml() {
+    let json = r#"{"duration": "10 s", "link": {"up": {"from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "250 ms"}},
+                   "flow": {"f": {"from": "a", "to": "b"}}}"#;
+    assert_eq!(from_json(json, "", &[]).unwrap().scenario, read(MINIMAL));
+    assert_eq!(from_json("{", "x", &[]).unwrap_err().problems[0].place, "x:1:1");
+    let problems = from_json(&json.replace("10 Mbit/s", "x"), "", &[]).unwrap_err();
+    assert_eq!((problems.problems[0].place.as_str(), problems.problems[0].path.as_str()), ("", "link.up.rate"));
+    assert!(from_json("null", "", &[]).is_err() && from_json("[]", "", &[]).is_err());
+}
+
+#[test]
+fn absurd_texts_are_refused_quickly() {
+    let huge = "a = 1\n".repeat(1 << 20);
+    assert!(from_toml(&huge, "f", &[]).unwrap_err().to_string().contains("at most 4194304 B"));
+    for depth in [70, 90, 1 << 20] {
+        for text in ["[", "{a=", "{"].map(|open| format!("x = {}", open.repeat(depth))) {
+            assert!(from_toml(&text, "f", &[]).is_err());
+        }
+        assert!(from_toml(&format!("{}b = 1", "a.".repeat(depth)), "f", &[]).is_err());
+        assert!(from_toml(&format!("[{}b]", "a.".repeat(depth)), "f", &[]).is_err());
+        assert!(from_json(&"[".repeat(depth), "f", &[]).is_err());
+        assert!(set(&format!("{}b", "a.".repeat(depth)), &"[".repeat(depth)).is_err());
+    }
+    let unknown: String = (0..200_000).map(|n| format!("key{n} = 1\n")).collect();
+    let problems = from_toml(&unknown, "f", &[]).unwrap_err();
+    assert_eq!(problems.problems.len(), 200_003);
+    assert!(problems.to_string().lines().count() < 120);
+}
+
+#[test]
+fn a_star_of_fifty_thousand_hosts_is_routed_quickly() {
+    let text = r#"
+duration = "1 s"
+[link.l]
+from = "s{n}"
+to = "hub"
+count = 50000
+rate = "1 kbit/s"
+delay = "1 ms"
+[link.m]
+from = "hub"
+to = "r{n}"
+count = 50000
+rate = "1 kbit/s"
+delay = "1 ms"
+[flow.f]
+from = "s{n}"
+to = "r{n}"
+count = 50000
+"#;
+    let scenario = read(text);
+    assert!(scenario.flows.iter().all(|flow| flow.route.len() == 2 && flow.reverse_route.len() == 2));
+    let written = read(
+        &text.replace("count = 50000\n\"", "").replace("[flow.f]", "[flow.f]\nroute = [\"s{n}\", \"hub\", \"r{n}\"]"),
+    );
+    assert_eq!(written, scenario);
+}
+
+#[test]
+fn routes_take_the_shortest_delay_and_break_ties_by_name() {
+    let link = |name: &str, from: &str, to: &str, delay: &str| {
+        format!("[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Mb/s\"\ndelay = \"{delay}\"\n")
+    };
+    let text = ["duration = \"1 s\"\n[flow.f]\nfrom = \"a\"\nto = \"d\"\n".to_owned()].into_iter().chain([
+        link("l1", "a", "b", "5 ms"),
+        link("l2", "b", "d", "5 ms"),
+        link("l3", "a", "c", "4 ms"),
+        link("l4", "d", "c", "6 ms"),
+        link("l5", "a", "d", "11 ms"),
+        link("l6", "b", "a", "5 ms"),
+    ]);
+    let text: String = text.collect();
+    let names = |scenario: &Scenario| -> Vec<String> {
+        scenario.flows[0].route.iter().map(|&link| scenario.links[link].name.clone()).collect()
+    };
+    assert_eq!(names(&read(&text)), ["l1.forward", "l2.forward"]);
+    assert_eq!(names(&read(&text.replace("11 ms", "10 ms"))), ["l5.forward"]);
+    let with = |route: &str| from_toml(&text.replace("[flow.f]", &format!("[flow.f]\nroute = {route}")), "f", &[]);
+    assert_eq!(names(&with("[\"a\", \"l6\", \"b\", \"d\"]").unwrap().scenario), ["l6.reverse", "l2.forward"]);
+    assert_eq!(names(&with("[\"c\", \"d\"]").unwrap().scenario), ["l3.forward", "l4.reverse"]);
+    assert!(with("[\"a\", \"b\", \"d\"]").unwrap_err().to_string().contains("is ambiguous"));
+    assert!(with("[\"a\", \"l2\", \"d\"]").unwrap_err().to_string().contains("does not join up"));
+}
+
+#[test]
+fn every_choice_is_listed() {
+    let choices = choices();
+    let count = |topic: &str| choices.iter().filter(|choice| choice.topic == topic).count();
+    assert_eq!(count("cc"), CcKind::ALL.len());
+    for (topic, at_least) in [("recovery", 5), ("verdict", 2), ("queue", 1), ("error", 6), ("app", 2), ("middlebox", 1)]
+    {
+        assert!(count(topic) >= at_least, "{topic}");
+    }
+    assert!(choices.iter().all(|choice| !choice.summary.is_empty()), "{choices:?}");
+}
+
+/// Generated files are what the schema says; `BLESS=1` writes them.
+#[test]
+fn generated_files_are_current() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    for (path, text) in [
+        ("schema/scenario.schema.json", schema),
+        ("docs/reference/scenario.md", reference()),
+        ("python/bentpipe/_types.py", python_types()),
+    ] {
+        let path = root.join(path);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &text).unwrap();
+        }
+        let current = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(current == text, "{} is stale: run BLESS=1 cargo test", path.display());
+    }
+}
+
+fn quantity(unit: &'static [&'static str]) -> impl Strategy<Value = Json> {
+    (1u32..2000, 0..unit.len()).prop_map(move |(n, at)| Json::from(format!("{n} {}", unit[at])))
+}
+
+fn delay() -> impl Strategy<Value = Json> {
+    let points =
+        (prop::collection::btree_map(1u32..5000, 0u32..900, 0..5), any::<bool>(), prop::option::of(5001u32..9000));
+    prop_oneof![
+        quantity(&["us", "ms", "ps"]),
+        points.prop_map(|(points, linear, every)| {
+            let mut list = vec![serde_json::json!(["0 s", "3 ms"])];
+            list.extend(points.into_iter().map(|(at, ms)| serde_json::json!([format!("{at} ms"), format!("{ms} ms")])));
+            let mut table =
+                serde_json::json!({ "points": list, "interpolate": if linear { "linear" } else { "hold" } });
+            if let Some(every) = every {
+                table["every"] = format!("{every} ms").into();
+            }
+            table
+        }),
+        (200u32..36_000, 0u32..80, 1u32..3).prop_map(|(h, e, hops)| serde_json::json!({
+            "pass": { "altitude": format!("{h} km"), "elevation_min": format!("{e} deg"), "hops": hops }
+        })),
+    ]
+}
+
+fn error() -> impl Strategy<Value = Json> {
+    prop_oneof![
+        Just(Json::from("none")),
+        (0.0..=1.0f64).prop_map(|rate| serde_json::json!({ "kind": "byte", "rate": rate })),
+        (0u32..=100).prop_map(|rate| serde_json::json!({ "kind": "packet", "rate": format!("{rate}e-2 %") })),
+        (1u32..9, 0.0..=1.0f64).prop_map(|(n, rate)| serde_json::json!({
+            "kind": "gilbert-elliott", "mean_good": format!("{n} s"), "mean_bad": "20 ms", "rate_bad": rate, "unit": "bit"
+        })),
+        prop::collection::btree_set(0u64..1000, 0..5).prop_map(|list| serde_json::json!({ "kind": "arrivals", "list": list })),
+    ]
+}
+
+fn tcp() -> impl Strategy<Value = Json> {
+    let one = |key: &'static str, values: &[&str]| {
+        let values: Vec<Json> =
+            values.iter().map(|text| serde_json::from_str(text).unwrap_or(Json::from(*text))).collect();
+        prop::option::of(prop::sample::select(values)).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
+    };
+    let names: Vec<&str> = CcKind::ALL.iter().map(|kind| kind.name()).collect();
+    (
+        one("cc", &names),
+        one(
+            "recovery",
+            &[
+                "sack",
+                "newreno",
+                "timeout-only",
+                r#"{"kind": "newreno", "timer": "slow-but-steady"}"#,
+                r#"{"kind": "sack", "on_rto": "discard"}"#,
+            ],
+        ),
+        one("initial_window", &["rfc3390", "4 segments", "4380 B", "rfc5681"]),
+        one("initial_ssthresh", &["peer-window", "1 bdp", "2.5 bdp", "64 kB", "32 segments"]),
+        one("receive_buffer", &["1 bdp", "64 kB", "20 segments", "unlimited"]),
+        one("give_up", &["never", "6 retransmissions", "400 s"]),
+        one(
+            "rto",
+            &[
+                r#"{"phase": "0.5 ms"}"#,
+                r#"{"granularity": "500 ms", "rounding": "plus-one"}"#,
+                r#"{"guard": false, "min": "0 s"}"#,
+            ],
+        ),
+        one("ack", &[r#"{"timer": "free-running"}"#, r#"{"every": 1}"#]),
+        one("smss", &["536 B", "1 kB"]),
+    )
+        .prop_map(|(a, b, c, d, e, f, g, h, i)| {
+            Json::Object([a, b, c, d, e, f, g, h, i].into_iter().flatten().collect())
+        })
+}
+
+fn scenario() -> impl Strategy<Value = Json> {
+    let queue = prop_oneof![quantity(&["bdp", "packets", "kB"]), Just(Json::from("unlimited"))];
+    let link = (quantity(&["kbit/s", "bit/s", "Mbit/s"]), delay(), queue, error(), error(), any::<bool>());
+    let link = link.prop_map(|(rate, delay, queue, error, back, outage)| {
+        let mut link = serde_json::json!({ "rate": rate, "delay": delay, "queue": queue, "error": error, "reverse": { "error": back } });
+        if outage {
+            link["outage"] = serde_json::json!({ "spans": [["1 s", "2 s"]], "every": "3.5 s" });
+        }
+        link
+    });
+    let ends = (0usize..4, 1usize..4, any::<bool>());
+    (prop::collection::vec(link, 4..8), prop::collection::vec((ends, tcp(), 1u32..4), 1..4), tcp(), ".{0,20}", any::<u64>()).prop_map(
+        |(links, flows, tcp, title, seed)| {
+            let mut link = serde_json::Map::new();
+            // A ring of four nodes, then links that lie beside others.
+            for (n, mut entry) in links.into_iter().enumerate() {
+                entry["from"] = format!("n{}", n % 4).into();
+                entry["to"] = format!("n{}", (n + 1) % 4).into();
+                link.insert(format!("l {n}"), entry);
+            }
+            let flow: serde_json::Map<String, Json> = flows
+                .into_iter()
+                .enumerate()
+                .map(|(n, ((from, step, file), tcp, count))| {
+                    let app = if file { serde_json::json!({ "kind": "file", "size": "1 MB" }) } else { "greedy".into() };
+                    let flow = serde_json::json!({
+                        "from": format!("n{from}"), "to": format!("n{}", (from + step) % 4), "tcp": tcp, "count": count, "app": app,
+                    });
+                    (format!("f.{n}-{{n}}"), flow)
+                })
+                .collect();
+            serde_json::json!({ "title": title, "seed": seed, "duration": "5 s", "tcp": tcp, "link": link, "flow": flow })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn what_is_written_is_read_back(json in scenario()) {
+        // A few combinations are refused (a phase beyond the granularity); those say why and are no concern here.
+        if let Ok(resolved) = from_json(&json.to_string(), "", &[]) {
+            let toml = resolved.to_toml();
+            let again = from_toml(&toml, "again", &[]);
+            let again = again.unwrap_or_else(|problems| panic!("{problems}\n{toml}"));
+            prop_assert_eq!(&again.scenario, &resolved.scenario);
+            prop_assert_eq!(again.digest(), resolved.digest());
+            let json = resolved.to_json().to_string();
+            prop_assert_eq!(from_json(&json, "", &[]).unwrap().scenario, resolved.scenario);
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_typed_panics(text in ".{0,200}", key in ".{0,20}") {
+        let _ = from_toml(&text, "f", &[(key.clone(), text.clone())]).map(drop);
+        let _ = from_json(&text, "f", &[]).map(drop);
+        let _ = set(&key, &text).map(drop);
+    }
+
+    #[test]
+    fn no_mutation_panics(at in 0..FULL.len(), cut in 0usize..30, put in "(\\PC|[-0-9{}\\[\\]\"=. \n]){0,8}") {
+        let clamp = |mut at: usize| { while !FULL.is_char_boundary(at) { at -= 1; } at };
+        let (from, to) = (clamp(at), clamp((at + cut).min(FULL.len())));
+        let _ = from_toml(&format!("{}{put}{}", &FULL[..from], &FULL[to..]), "f", &[]).map(drop);
+    }
+
+    #[test]
+    fn no_json_panics(key in prop::sample::select(vec!["tcp", "node", "link", "flow", "record", "duration", "link.up{n}.rate", "flow.f.tcp.cc"]),
+                      value in json()) {
+        let _ = from_toml(FULL, "f", &[(key.into(), value.to_string().replace(':', "="))]).map(drop);
+        let mut whole = serde_json::json!({ "duration": "1 s", "link": {}, "flow": {} });
+        whole[key] = value;
+        let _ = from_json(&whole.to_string(), "f", &[]).map(drop);
+    }
+}
+
+fn json() -> impl Strategy<Value = Json> {
+    let word = "(kind|points|every|none|packet|rate|a|b|from|to|0 s|1 bdp|\\PC{0,3})";
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        any::<f64>().prop_map(Json::from),
+        word.prop_map(Json::from),
+    ];
+    leaf.prop_recursive(5, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Json::from),
+            prop::collection::btree_map(word, inner, 0..5).prop_map(|table| Json::Object(table.into_iter().collect())),
+        ]
+    })
+}

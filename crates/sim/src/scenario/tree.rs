@@ -1,0 +1,348 @@
+//! What was written, with the place of each value: the common form of TOML, JSON and `--set`.
+
+use super::problem::Problem;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tree {
+    pub(super) value: Value,
+    pub(super) place: Place,
+    /// Where its key stands, which is where an unknown key is reported.
+    pub(super) key: Place,
+    /// Whether it was written under `[tcp]` and applies to a flow.
+    pub(super) inherited: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    /// Dates are a type of TOML that scenarios have no use for.
+    Date(String),
+    Null,
+    List(Vec<Tree>),
+    Table(BTreeMap<String, Tree>),
+}
+
+/// Where a value is from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// A value of Python or JSON.
+    Nowhere,
+    /// In the text, from 1.
+    Line { line: usize, column: usize },
+    /// A `--set`.
+    Set(Arc<str>),
+    /// Not written at all; the source of the default.
+    Default(Option<Arc<str>>),
+}
+
+impl Tree {
+    pub(super) fn new(value: Value, place: Place) -> Self {
+        Self { value, key: place.clone(), place, inherited: false }
+    }
+
+    /// An empty table that nobody wrote.
+    pub(super) fn empty() -> Self {
+        Self::new(Value::Table(BTreeMap::new()), Place::Default(None))
+    }
+
+    pub(super) fn table(&self) -> Option<&BTreeMap<String, Tree>> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub(super) fn table_mut(&mut self) -> Option<&mut BTreeMap<String, Tree>> {
+        match &mut self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Tree> {
+        match &self.value {
+            Value::Table(table) => table.get(key),
+            Value::List(list) => list.get(key.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
+    /// The deepest node on the way along `path`: what is missing is best reported where it should be.
+    pub(super) fn at<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> &Tree {
+        let mut node = self;
+        for key in path {
+            match node.get(key) {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
+    }
+
+    /// Reads TOML. A syntax error is one problem.
+    pub(super) fn from_toml(text: &str, source: &str) -> Result<Self, Problem> {
+        let lines = Lines::of(text);
+        match DeTable::parse(text) {
+            Ok(table) => Ok(from_table(table.get_ref(), Place::Line { line: 1, column: 1 }, &lines)),
+            Err(error) => {
+                let (line, column) = lines.at(error.span().map_or(0, |span| span.start));
+                Err(Problem {
+                    place: format!("{source}:{line}:{column}"),
+                    path: String::new(),
+                    message: format!("not TOML: {}", error.message().replace('\n', "; ")),
+                    expected: String::new(),
+                    hint: String::new(),
+                })
+            }
+        }
+    }
+
+    /// Reads JSON.
+    pub(super) fn from_json(value: &serde_json::Value) -> Self {
+        Self::of_json(value, &Place::Nowhere)
+    }
+
+    /// A JSON value that stands at `place`.
+    pub(super) fn of_json(value: &serde_json::Value, place: &Place) -> Self {
+        let value = match value {
+            serde_json::Value::Null => Value::Null,
+            serde_json::Value::Bool(b) => Value::Bool(*b),
+            serde_json::Value::Number(n) => match (n.as_i64(), n.as_u64()) {
+                (Some(n), _) => Value::Int(n.into()),
+                (_, Some(n)) => Value::Int(n.into()),
+                _ => Value::Float(n.as_f64().unwrap_or(f64::NAN)),
+            },
+            serde_json::Value::String(text) => Value::Text(text.clone()),
+            serde_json::Value::Array(list) => Value::List(list.iter().map(|v| Self::of_json(v, place)).collect()),
+            serde_json::Value::Object(table) => {
+                Value::Table(table.iter().map(|(key, v)| (key.clone(), Self::of_json(v, place))).collect())
+            }
+        };
+        Self::new(value, place.clone())
+    }
+
+    /// The value alone.
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Bool(b) => (*b).into(),
+            Value::Int(n) => u64::try_from(*n).map_or_else(|_| (*n as i64).into(), Into::into),
+            Value::Float(x) => (*x).into(),
+            Value::Text(text) | Value::Date(text) => text.as_str().into(),
+            Value::Null => serde_json::Value::Null,
+            Value::List(list) => list.iter().map(Self::to_json).collect(),
+            Value::Table(table) => {
+                serde_json::Value::Object(table.iter().map(|(key, tree)| (key.clone(), tree.to_json())).collect())
+            }
+        }
+    }
+
+    /// Does what `--set key=value` asks for.
+    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
+        let place = Place::Set(key.into());
+        let problem = |message: String, hint: &str| Problem {
+            place: format!("--set {key}"),
+            path: key.into(),
+            message,
+            expected: String::new(),
+            hint: hint.into(),
+        };
+        let Some(path) = split_path(key) else {
+            return Err(problem(format!("\"{key}\" is not a path of keys"), "for example link.feeder.rate"));
+        };
+        let mut new = parse_value(value);
+        new.settle(&place);
+        let mut node = self;
+        for step in &path {
+            if node.table().is_none() && !matches!(node.value, Value::List(_)) {
+                return Err(problem(
+                    format!("{key} cannot be set: {step} is below a single value"),
+                    "set that as a whole",
+                ));
+            }
+            node = match &mut node.value {
+                Value::Table(table) => table.entry(step.clone()).or_insert_with(|| {
+                    let mut fresh = Self::empty();
+                    fresh.settle(&place);
+                    fresh
+                }),
+                Value::List(list) => {
+                    let length = list.len();
+                    match step.parse().ok().and_then(|index: usize| list.get_mut(index)) {
+                        Some(item) => item,
+                        None => {
+                            let message =
+                                format!("{key} cannot be set: the list has {length} entries, and no \"{step}\"");
+                            return Err(problem(message, "they are counted from 0"));
+                        }
+                    }
+                }
+                _ => unreachable!("checked above"),
+            };
+        }
+        *node = new;
+        Ok(())
+    }
+
+    fn settle(&mut self, place: &Place) {
+        (self.place, self.key) = (place.clone(), place.clone());
+        match &mut self.value {
+            Value::List(list) => list.iter_mut().for_each(|tree| tree.settle(place)),
+            Value::Table(table) => table.values_mut().for_each(|tree| tree.settle(place)),
+            _ => {}
+        }
+    }
+}
+
+impl std::fmt::Display for Tree {
+    /// As it might have been written; long values are cut.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = match &self.value {
+            Value::Float(x) if !x.is_finite() => x.to_string(),
+            Value::Date(date) => date.clone(),
+            Value::Int(n) => n.to_string(),
+            Value::Text(text) => serde_json::Value::from(text.chars().take(WIDTH + 1).collect::<String>()).to_string(),
+            Value::List(list) if list.len() > WIDTH => "[...]".into(),
+            Value::Table(_) => "{...}".into(),
+            _ => self.to_json().to_string(),
+        };
+        if text.chars().count() <= WIDTH {
+            return f.write_str(&text);
+        }
+        write!(f, "{}...", text.chars().take(WIDTH).collect::<String>())
+    }
+}
+
+/// A path of keys: `a.b`, with quotes round a key that contains a point.
+fn split_path(key: &str) -> Option<Vec<String>> {
+    let mut path = Vec::new();
+    let mut rest = key;
+    loop {
+        let step = if let Some(quoted) = rest.strip_prefix('"') {
+            let end = quoted.find('"')?;
+            rest = &quoted[end + 1..];
+            &quoted[..end]
+        } else {
+            let end = rest.find('.').unwrap_or(rest.len());
+            let step = rest[..end].trim();
+            rest = &rest[end..];
+            step
+        };
+        if step.is_empty() || path.len() > DEEPEST {
+            return None;
+        }
+        path.push(step.to_owned());
+        if rest.is_empty() {
+            return Some(path);
+        }
+        rest = rest.strip_prefix('.')?;
+    }
+}
+
+/// A TOML value, or else the text itself: `--set tcp.cc=reno` needs no quotes.
+fn parse_value(text: &str) -> Tree {
+    if let Ok(Tree { value: Value::Table(mut table), .. }) = Tree::from_toml(&format!("value = {text}\n"), "") {
+        if let (1, Some(tree)) = (table.len(), table.remove("value")) {
+            if !matches!(tree.value, Value::Date(_)) {
+                return tree;
+            }
+        }
+    }
+    Tree::new(Value::Text(text.into()), Place::Nowhere)
+}
+
+fn from_table(table: &DeTable<'_>, place: Place, lines: &Lines<'_>) -> Tree {
+    let entries = table.iter().map(|(key, value)| {
+        let mut tree = from_value(value, lines);
+        tree.key = lines.place(key.span().start);
+        (key.get_ref().to_string(), tree)
+    });
+    Tree::new(Value::Table(entries.collect()), place)
+}
+
+fn from_value(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Tree {
+    let place = lines.place(value.span().start);
+    let value = match value.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        // What does not fit 128 bits is out of any range.
+        DeValue::Integer(n) => Value::Int(i128::from_str_radix(n.as_str(), n.radix()).unwrap_or(i128::MAX)),
+        DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Datetime(date) => Value::Date(date.to_string()),
+        DeValue::Array(list) => Value::List(list.iter().map(|v| from_value(v, lines)).collect()),
+        DeValue::Table(table) => return from_table(table, place, lines),
+    };
+    Tree::new(value, place)
+}
+
+/// Line and column of a byte.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self { text, starts: [0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect() }
+    }
+
+    fn place(&self, byte: usize) -> Place {
+        let (line, column) = self.at(byte);
+        Place::Line { line, column }
+    }
+
+    fn at(&self, byte: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= byte).max(1);
+        let start = self.starts[line - 1];
+        // Long lines are counted in bytes: characters would make a file of one line quadratic.
+        let before = self.text.get(start..byte).filter(|text| text.len() < 1000);
+        (line, 1 + before.map_or(byte.saturating_sub(start), |text| text.chars().count()))
+    }
+}
+
+/// Characters of a value that a message shows.
+const WIDTH: usize = 60;
+/// Keys in a path: more than any scenario has.
+const DEEPEST: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_goes_anywhere() {
+        let mut tree = Tree::from_toml("[link.\"up{n}\"]\nrate = \"1 Mbit/s\"\nlist = [{ a = 1 }]", "f").unwrap();
+        tree.set("link.up{n}.rate", "2 Mbit/s").unwrap();
+        tree.set("tcp.rto.min", "\"200 ms\"").unwrap();
+        tree.set("link.up{n}.list.0.a", "2").unwrap();
+        tree.set("\"a.b\".c", "[1, 2]").unwrap();
+        let json = serde_json::json!({
+            "link": { "up{n}": { "rate": "2 Mbit/s", "list": [{ "a": 2 }] } },
+            "tcp": { "rto": { "min": "200 ms" } },
+            "a.b": { "c": [1, 2] },
+        });
+        assert_eq!(tree.to_json(), json);
+        assert_eq!(tree.at(["link", "up{n}", "rate"]).place, Place::Set("link.up{n}.rate".into()));
+        for (key, value) in
+            [("", "1"), ("a..b", "1"), ("\"a", "1"), ("link.up{n}.rate.x", "1"), ("link.up{n}.list.9", "1")]
+        {
+            assert!(tree.set(key, value).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn places_count_characters_from_one() {
+        let tree = Tree::from_toml("a = 1\nb = { \"é\" = 2, c = 3 }", "f").unwrap();
+        assert_eq!(tree.at(["b", "c"]).place, Place::Line { line: 2, column: 20 });
+        assert_eq!(tree.at(["b", "c"]).key, Place::Line { line: 2, column: 16 });
+        assert_eq!(Tree::from_toml("a = \n", "f").unwrap_err().place, "f:1:5");
+    }
+}

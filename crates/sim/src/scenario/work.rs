@@ -1,0 +1,127 @@
+//! How much work a run is: what would take days is refused before it starts.
+
+use super::{App, Flow, Link, Outage, Profile, Scenario};
+use crate::record::dictionary;
+use bentpipe_units::{Duration, Rate};
+
+/// Packet-hops at most: the better part of an hour.
+const HOPS_MAX: f64 = 1e11;
+/// Changes of links and samples at most.
+const CHANGES_MAX: f64 = 1e9;
+/// Bytes of headers in a packet with data, without options.
+pub(super) const HEADERS: u64 = 40;
+
+/// Why a scenario is too much work, with the arithmetic, and what to change.
+pub(super) fn refuse(scenario: &Scenario) -> Option<(String, String)> {
+    let mut users = vec![0.0f64; scenario.links.len()];
+    for link in scenario.flows.iter().flat_map(|flow| &flow.route) {
+        users[*link] += 1.0;
+    }
+    let hops = scenario.flows.iter().map(|flow| packet_hops(scenario, flow, &users));
+    let total: f64 = hops.clone().sum();
+    if total > HOPS_MAX {
+        let most = hops.zip(&scenario.flows).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let message = format!(
+            "the run would take about {total:.1e} packet-hops, {:.1e} of them for flow \"{}\" ({} over {} links and back)",
+            most.0,
+            most.1.name,
+            scenario.duration,
+            most.1.route.len(),
+        );
+        return Some((message, format!("expected at most {HOPS_MAX:.0e}; lower the rate or the duration")));
+    }
+    let changes = scenario.links.iter().map(|link| link_changes(link, scenario.duration));
+    let total: f64 = changes.clone().sum();
+    if total > CHANGES_MAX {
+        let most = changes.zip(&scenario.links).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let message = format!(
+            "the links would change about {total:.1e} times in {}, \"{}\" {:.1e} times",
+            scenario.duration, most.1.name, most.0
+        );
+        return Some((message, format!("expected at most {CHANGES_MAX:.0e}; repeat less often or lower the duration")));
+    }
+    let series = |wanted: dictionary::Entity| {
+        let kept = |s: &&dictionary::Series| {
+            s.sampled && s.entity == wanted && scenario.record.series.iter().any(|n| n == s.column.name)
+        };
+        dictionary::SERIES.iter().filter(kept).count() as f64
+    };
+    let each = series(dictionary::Entity::Flow) * scenario.flows.len() as f64
+        + series(dictionary::Entity::Link) * scenario.links.len() as f64;
+    let total = each * ratio(scenario.duration, scenario.record.interval);
+    if total > CHANGES_MAX {
+        let message =
+            format!("record would take about {total:.1e} samples: {each:.0} every {}", scenario.record.interval);
+        return Some((
+            message,
+            format!("expected at most {CHANGES_MAX:.0e}; lengthen record.interval or keep fewer series"),
+        ));
+    }
+    None
+}
+
+/// Packets that the flow can send if the flows on a link share it alike, times the links that they and their
+/// acknowledgements cross.
+fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
+    let seconds = scenario.duration.as_secs_f64();
+    let share = |&link: &usize| scenario.links[link].rate.largest().as_bps() as f64 / users[link].max(1.0);
+    let path = flow.route.iter().map(share).fold(f64::INFINITY, f64::min);
+    let rtt: Duration = flow
+        .route
+        .iter()
+        .chain(&flow.reverse_route)
+        .map(|&link| scenario.links[link].delay.least())
+        .fold(Duration::ZERO, |sum, d| sum + d);
+    // The window bounds the rate, if the round trip is longer than nothing.
+    let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
+    let bits = path.min(window) * seconds;
+    let packets = bits / (8 * (u64::from(flow.tcp.smss) + HEADERS)) as f64;
+    let packets = match flow.app {
+        App::Greedy => packets,
+        App::File { size } => packets.min(2.0 * size as f64 / f64::from(flow.tcp.smss)),
+    };
+    packets * (flow.route.len() + flow.reverse_route.len()) as f64
+}
+
+fn link_changes(link: &Link, run: Duration) -> f64 {
+    let outage = link.outage.as_ref().map_or(0.0, |Outage { spans, period, .. }| rounds(2 * spans.len(), *period, run));
+    let errors = match link.error {
+        super::ErrorModel::GilbertElliott { mean_good, mean_bad, .. } => 2.0 * ratio(run, mean_good + mean_bad),
+        _ => 0.0,
+    };
+    profile_changes(&link.rate, run) + profile_changes(&link.delay, run) + outage + errors
+}
+
+fn profile_changes<T>(profile: &Profile<T>, run: Duration) -> f64 {
+    match profile {
+        Profile::Constant(_) => 0.0,
+        Profile::Points { points, period, .. } => rounds(points.len(), *period, run),
+    }
+}
+
+fn rounds(each: usize, period: Option<Duration>, run: Duration) -> f64 {
+    each as f64 * period.map_or(1.0, |period| ratio(run, period).max(1.0))
+}
+
+fn ratio(run: Duration, step: Duration) -> f64 {
+    run.as_ps() as f64 / step.as_ps().max(1) as f64
+}
+
+impl Profile<Rate> {
+    /// The largest rate at any time.
+    pub(super) fn largest(&self) -> Rate {
+        self.values().max().unwrap_or(Rate::from_bps(0))
+    }
+}
+
+impl Profile<Duration> {
+    /// The largest delay at any time.
+    pub(super) fn largest(&self) -> Duration {
+        self.values().max().unwrap_or(Duration::ZERO)
+    }
+
+    /// The smallest delay at any time.
+    fn least(&self) -> Duration {
+        self.values().min().unwrap_or(Duration::ZERO)
+    }
+}

@@ -1,0 +1,447 @@
+//! A resolved scenario in the file's own language: feeding it back gives the same scenario.
+
+use super::resolve::Meaning;
+use super::route::Graph;
+use super::text::buffer_text;
+use super::tree::{Place, Tree, Value};
+use super::{App, ErrorModel, ErrorUnit, Flow, Link, NodeKind, Outage, Profile, Queue, QueueLimit, Scenario, Start};
+use crate::middlebox::MiddleboxConfig;
+use bentpipe_tcp::{
+    DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery,
+    RttSampling, SackOnRto, SsthreshBase, TickRounding,
+};
+use serde_json::{json, Map, Value as Json};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+
+/// A valid scenario, with where each of its values is from.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// What is run.
+    pub scenario: Scenario,
+    /// What was written, defaults included.
+    tree: Tree,
+    /// The entry of the file that each link and flow is an instance of.
+    entries: [BTreeMap<String, String>; 2],
+}
+
+impl Resolved {
+    pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
+        Self { scenario: meaning.scenario, tree, entries: [meaning.links, meaning.flows] }
+    }
+
+    /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes
+    /// appear only where they are more than a router.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        self.section(&mut out, &mut Vec::new(), &document(&self.scenario));
+        out
+    }
+
+    /// The complete scenario as JSON, in the same language.
+    pub fn to_json(&self) -> Json {
+        Json::Object(document(&self.scenario))
+    }
+
+    /// A hash of everything that can change a result, except the seed: 16 hexadecimal digits.
+    pub fn digest(&self) -> String {
+        let mut document = document(&self.scenario);
+        document.retain(|key, _| key != "title" && key != "seed");
+        // FNV-1a, then the finaliser of SplitMix64: not against an adversary, only against chance.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let mut hash = Json::Object(document).to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        format!("{:016x}", hash ^ (hash >> 31))
+    }
+
+    fn section(&self, out: &mut String, path: &mut Vec<String>, table: &Map<String, Json>) {
+        let (sections, values): (Vec<_>, Vec<_>) = table.iter().partition(|(key, value)| is_section(path, key, value));
+        if !path.is_empty() && (!values.is_empty() || sections.is_empty()) {
+            let header: Vec<String> = path.iter().map(|key| bare_or_quoted(key)).collect();
+            let _ = writeln!(out, "\n[{}]", header.join("."));
+        }
+        for (key, value) in values {
+            path.push(key.clone());
+            let line = format!("{} = {}", bare_or_quoted(key), inline(value));
+            let _ = writeln!(out, "{line:<40}  # {}", self.origin(path));
+            path.pop();
+        }
+        for (key, value) in sections {
+            path.push(key.clone());
+            if let Json::Object(table) = value {
+                self.section(out, path, table);
+            }
+            path.pop();
+        }
+    }
+
+    /// Where the value at a path of the document is from.
+    fn origin(&self, path: &[String]) -> String {
+        let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
+        // The document's [tcp] is the first flow's.
+        if path[0] == "tcp" {
+            path.splice(0..0, ["flow", self.scenario.flows.first().map_or("", |flow| &flow.name)]);
+        }
+        let [links, flows] = &self.entries;
+        match path[0] {
+            "link" => {
+                path[1] = links.get(path[1]).map_or("", String::as_str);
+                if path[2] != "from" && path[2] != "to" && path.len() == 3 {
+                    path.insert(2, "forward");
+                }
+            }
+            "flow" => path[1] = flows.get(path[1]).map_or("", String::as_str),
+            _ => {}
+        }
+        // A flow without a table of its own shares [tcp].
+        if let ["flow", entry, "tcp", ..] = path[..] {
+            let flow = self.tree.get("flow").and_then(|flows| flows.get(entry));
+            if flow.is_some_and(|flow| flow.get("tcp").is_none()) {
+                path.drain(..2);
+            }
+        }
+        let written = path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
+        let Some(written) = written else {
+            return match path.last() {
+                Some(&"recovery") => "default, published with this congestion control".into(),
+                Some(&("route" | "reverse_route")) => "default, shortest delay".into(),
+                _ => "default".into(),
+            };
+        };
+        let origin = match &written.place {
+            Place::Nowhere => "given".into(),
+            Place::Line { line, .. } if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
+                format!("[tcp] line {line}")
+            }
+            Place::Line { line, .. } => format!("file line {line}"),
+            Place::Set(_) => "--set".into(),
+            Place::Default(Some(origin)) => format!("default, {origin}"),
+            Place::Default(None) => "default".into(),
+        };
+        // What was written in bdp has become bytes.
+        match (&written.value, path.last()) {
+            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer"))) if text.ends_with("bdp") => {
+                format!("{origin}: {}", text.trim())
+            }
+            _ => origin,
+        }
+    }
+}
+
+/// Whether a table has a header of its own; others are written in one line.
+fn is_section(path: &[String], key: &str, value: &Json) -> bool {
+    let names: Vec<&str> = path.iter().map(String::as_str).chain([key]).collect();
+    value.is_object()
+        && matches!(
+            names.as_slice(),
+            ["tcp" | "record" | "node" | "link" | "flow"]
+                | ["node" | "link" | "flow", _]
+                | ["tcp", "rto" | "ack"]
+                | ["link", _, "forward" | "reverse"]
+                | ["flow", _, "tcp"]
+                | ["flow", _, "tcp", "rto" | "ack"]
+        )
+}
+
+fn inline(value: &Json) -> String {
+    match value {
+        Json::String(text) => quoted(text),
+        Json::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Json::Object(table) => {
+            let entries: Vec<_> =
+                table.iter().map(|(key, v)| format!("{} = {}", bare_or_quoted(key), inline(v))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn bare_or_quoted(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn document(scenario: &Scenario) -> Map<String, Json> {
+    let graph = Graph::new(scenario.nodes.len(), &scenario.links);
+    let first = scenario.flows.first();
+    let common = first.map_or(Json::Null, transport);
+    let nodes = scenario.nodes.iter().filter_map(|node| {
+        let plain = node.kind == NodeKind::Router && node.middleboxes.is_empty();
+        let kind = if node.kind == NodeKind::Router { "router" } else { "bent-pipe" };
+        let middleboxes: Vec<Json> = node.middleboxes.iter().map(middlebox).collect();
+        (!plain).then(|| (node.name.clone(), json!({ "kind": kind, "middlebox": middleboxes })))
+    });
+    let links = scenario.links.iter().filter_map(|link| {
+        let name = link.name.strip_suffix(".forward")?;
+        let reverse = format!("{name}.reverse");
+        let reverse = scenario.links.binary_search_by(|other| other.name.cmp(&reverse)).ok()?;
+        let mut table = Map::new();
+        table.insert("from".into(), scenario.nodes[link.from].name.clone().into());
+        table.insert("to".into(), scenario.nodes[link.to].name.clone().into());
+        let (forward, reverse) = (direction(link), direction(&scenario.links[reverse]));
+        if forward == reverse {
+            table.extend(forward);
+        } else {
+            table.insert("forward".into(), forward.into());
+            table.insert("reverse".into(), reverse.into());
+        }
+        Some((name.to_owned(), Json::Object(table)))
+    });
+    let flows = scenario.flows.iter().map(|flow| {
+        let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
+        let way = |from: usize, links: &[usize]| -> Json {
+            let step = |&link: &usize| {
+                let target = &scenario.links[link];
+                let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
+                if graph.is_parallel(link) {
+                    base.into()
+                } else {
+                    node(target.to)
+                }
+            };
+            [node(from)].into_iter().chain(links.iter().map(step)).collect()
+        };
+        let mut table = Map::new();
+        table.insert("from".into(), node(flow.from));
+        table.insert("to".into(), node(flow.to));
+        table.insert(
+            "app".into(),
+            match flow.app {
+                App::Greedy => json!({ "kind": "greedy" }),
+                App::File { size } => json!({ "kind": "file", "size": format!("{size} B") }),
+            },
+        );
+        table.insert(
+            "start".into(),
+            match flow.start {
+                Start::At(at) => text(at),
+                Start::Uniform { from, to } => json!({ "uniform": [text(from), text(to)] }),
+            },
+        );
+        table.insert("route".into(), way(flow.from, &flow.route));
+        table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
+        let same = first.is_some_and(|first| (&first.tcp, first.phase_drawn) == (&flow.tcp, flow.phase_drawn));
+        if !same {
+            table.insert("tcp".into(), difference(&transport(flow), &common));
+        }
+        (flow.name.clone(), Json::Object(table))
+    });
+    let document = json!({
+        "title": scenario.title,
+        "duration": text(scenario.duration),
+        "seed": scenario.seed,
+        "tcp": common,
+        "node": Json::Object(nodes.collect()),
+        "link": Json::Object(links.collect()),
+        "flow": Json::Object(flows.collect()),
+        "record": {
+            "series": scenario.record.series,
+            "interval": text(scenario.record.interval),
+            "rows_max": scenario.record.rows_max,
+        },
+    });
+    let Json::Object(document) = document else { return Map::new() };
+    document
+}
+
+/// The keys of `own` that differ from `common`; of the tables that flows inherit key by key, only the keys in them.
+fn difference(own: &Json, common: &Json) -> Json {
+    let Json::Object(own) = own else { return Json::Null };
+    let differing = own.iter().filter(|(key, value)| common.get(key) != Some(value));
+    let differing = differing.map(|(key, value)| match key.as_str() {
+        "rto" | "ack" => (key.clone(), difference(value, &common[key])),
+        _ => (key.clone(), value.clone()),
+    });
+    Json::Object(differing.collect())
+}
+
+fn text(value: impl Display) -> Json {
+    value.to_string().into()
+}
+
+fn middlebox(config: &MiddleboxConfig) -> Json {
+    match config {
+        MiddleboxConfig::Impair { duplicate, reorder, hold } => {
+            json!({ "kind": "impair", "duplicate": duplicate, "reorder": reorder, "hold": text(hold) })
+        }
+    }
+}
+
+fn direction(link: &Link) -> Map<String, Json> {
+    let mut table = Map::new();
+    table.insert("rate".into(), profile(&link.rate, false));
+    table.insert("delay".into(), profile(&link.delay, true));
+    let Queue::DropTail(limit) = link.queue;
+    let limit = match limit {
+        QueueLimit::Packets(n) => format!("{n} packets"),
+        QueueLimit::Bytes(n) => format!("{n} B"),
+        QueueLimit::Unlimited => "unlimited".into(),
+    };
+    table.insert("queue".into(), limit.into());
+    let unit = |unit| match unit {
+        ErrorUnit::Bit => "bit",
+        ErrorUnit::Byte => "byte",
+        ErrorUnit::Packet => "packet",
+    };
+    table.insert(
+        "error".into(),
+        match &link.error {
+            ErrorModel::None => json!({ "kind": "none" }),
+            ErrorModel::Independent { unit: u, rate } => json!({ "kind": unit(*u), "rate": rate }),
+            ErrorModel::GilbertElliott { unit: u, mean_good, mean_bad, rate_good, rate_bad } => json!({
+                "kind": "gilbert-elliott", "unit": unit(*u), "mean_good": text(mean_good), "mean_bad": text(mean_bad),
+                "rate_good": rate_good, "rate_bad": rate_bad,
+            }),
+            ErrorModel::Arrivals(list) => json!({ "kind": "arrivals", "list": list }),
+        },
+    );
+    if let Some(Outage { spans, period, flush }) = &link.outage {
+        let spans: Json = spans.iter().map(|(from, to)| json!([text(from), text(to)])).collect();
+        let mut outage = Map::from_iter([("spans".to_owned(), spans)]);
+        outage.extend(period.map(|period| ("every".to_owned(), text(period))));
+        outage.insert("queue".into(), if *flush { "flush" } else { "keep" }.into());
+        table.insert("outage".into(), outage.into());
+    }
+    table
+}
+
+fn profile<T: Display>(profile: &Profile<T>, interpolated: bool) -> Json {
+    match profile {
+        Profile::Constant(value) => text(value),
+        Profile::Points { points, linear, period } => {
+            let points: Json = points.iter().map(|(at, value)| json!([text(at), text(value)])).collect();
+            let mut table = Map::from_iter([("points".to_owned(), points)]);
+            if interpolated {
+                table.insert("interpolate".into(), if *linear { "linear" } else { "hold" }.into());
+            }
+            table.extend(period.as_ref().map(|period| ("every".to_owned(), text(period))));
+            table.into()
+        }
+    }
+}
+
+fn transport(flow: &Flow) -> Json {
+    let tcp = &flow.tcp;
+    json!({
+        "cc": { "kind": tcp.cc.name() },
+        "smss": format!("{} B", tcp.smss),
+        "recovery": recovery(tcp.recovery),
+        "verdict": { "kind": tcp.verdict.name() },
+        "limited_transmit": tcp.limited_transmit,
+        "initial_window": match tcp.initial_window {
+            InitialWindow::Segments(n) => format!("{n} segments"),
+            InitialWindow::Bytes(n) => format!("{n} B"),
+            InitialWindow::Rfc3390 => "rfc3390".into(),
+            InitialWindow::Rfc5681 => "rfc5681".into(),
+            InitialWindow::Rfc6928 => "rfc6928".into(),
+        },
+        "initial_ssthresh": match tcp.initial_ssthresh {
+            InitialSsthresh::Unlimited => "unlimited".into(),
+            InitialSsthresh::Bytes(n) => format!("{n} B"),
+            InitialSsthresh::PeerWindow => "peer-window".into(),
+        },
+        "cwnd_validation": tcp.cwnd_validation,
+        "idle_restart": tcp.idle_restart,
+        "ssthresh_base": match tcp.ssthresh_base {
+            SsthreshBase::FlightSize => "flight-size",
+            SsthreshBase::Window => "window",
+        },
+        "give_up": match tcp.give_up {
+            GiveUp::Never => "never".into(),
+            GiveUp::AfterRetransmissions(n) => format!("{n} retransmissions"),
+            GiveUp::AfterTime(span) => span.to_string(),
+        },
+        "timestamps": tcp.timestamps,
+        "window_scaling": tcp.window_scaling,
+        "receive_buffer": buffer_text(tcp.receive_buffer),
+        "handshake": tcp.handshake,
+        "rto": {
+            "initial": text(tcp.rto.initial),
+            "min": text(tcp.rto.min),
+            "max": text(tcp.rto.max),
+            "granularity": text(tcp.rto.granularity),
+            "phase": if flow.phase_drawn { "random".into() } else { text(tcp.rto.phase) },
+            "guard": tcp.rto.guard,
+            "rounding": match tcp.rto.rounding {
+                TickRounding::Floor => "floor",
+                TickRounding::PlusOne => "plus-one",
+            },
+            "min_ticks": tcp.rto.min_ticks,
+            "sampling": match tcp.rto.sampling {
+                RttSampling::PerWindow => "per-window",
+                RttSampling::PerAck => "per-ack",
+            },
+            "karn": tcp.rto.karn,
+            "backoff": tcp.rto.backoff,
+            "backoff_max": tcp.rto.backoff_max,
+        },
+        "ack": {
+            "every": tcp.ack.every,
+            "delay": text(tcp.ack.delay),
+            "timer": match tcp.ack.timer {
+                DelayTimer::PerSegment => "per-segment",
+                DelayTimer::FreeRunning { .. } => "free-running",
+            },
+            "quick": tcp.ack.quick,
+        },
+    })
+}
+
+fn recovery(recovery: Recovery) -> Json {
+    let mut table = Map::from_iter([("kind".to_owned(), Json::from(recovery.name()))]);
+    let mut put = |key: &str, value: Json| drop(table.insert(key.into(), value));
+    match recovery {
+        Recovery::NewReno(newreno) => {
+            put(
+                "timer",
+                match newreno.timer {
+                    NewRenoTimer::Impatient => "impatient".into(),
+                    NewRenoTimer::SlowButSteady => "slow-but-steady".into(),
+                },
+            );
+            put(
+                "exit",
+                match newreno.exit {
+                    NewRenoExit::FlightSize => "flight-size".into(),
+                    NewRenoExit::Ssthresh => "ssthresh".into(),
+                },
+            );
+            put(
+                "deflate",
+                match newreno.deflate {
+                    NewRenoDeflate::Full => "full".into(),
+                    NewRenoDeflate::ToSsthresh => "to-ssthresh".into(),
+                },
+            );
+            put("first_loss", newreno.first_loss.into());
+        }
+        Recovery::Sack { on_rto } => put(
+            "on_rto",
+            match on_rto {
+                SackOnRto::Keep => "keep".into(),
+                SackOnRto::Discard => "discard".into(),
+            },
+        ),
+        Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
+    }
+    table.into()
+}
