@@ -102,6 +102,9 @@ class Rto(TypedDict, total=False):
     karn :
         Take no sample from a segment that was sent again. Default: true.
 
+    restart_on_fast_retransmit :
+        Restart the timer when duplicate or selective ACKs start a retransmission; RFC 6298 §5 leaves it running, so that recovery has only what is left of it. Default: true.
+
     backoff :
         Double the timeout at each expiry. Default: true.
 
@@ -119,6 +122,7 @@ class Rto(TypedDict, total=False):
     min_ticks: int
     sampling: Literal["per-window", "per-ack"]
     karn: bool
+    restart_on_fast_retransmit: bool
     backoff: bool
     backoff_max: int
 

@@ -28,24 +28,72 @@ pub(crate) enum Source {
     Sampler,
 }
 
+impl Source {
+    /// Rank in the upper two bits, index below.
+    #[inline]
+    const fn id(self) -> u32 {
+        match self {
+            Self::Link(index) => index as u32,
+            Self::Node(index) => 1 << RANK_SHIFT | index as u32,
+            Self::Endpoint(index) => 2 << RANK_SHIFT | index as u32,
+            Self::Sampler => 3 << RANK_SHIFT,
+        }
+    }
+
+    #[inline]
+    const fn of(id: u32) -> Self {
+        let index = (id & INDEX_MASK) as usize;
+        match id >> RANK_SHIFT {
+            0 => Self::Link(index),
+            1 => Self::Node(index),
+            2 => Self::Endpoint(index),
+            _ => Self::Sampler,
+        }
+    }
+}
+
+const RANK_SHIFT: u32 = 30;
+const INDEX_MASK: u32 = (1 << RANK_SHIFT) - 1;
+
 /// A winner tree: each source is a leaf with the instant at which it acts next, each inner node repeats the earlier
 /// of its two children, the root is the next event. A change costs one comparison per level, and fewer where
 /// it changes nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves from `leaves` on.
+    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
     tree: Vec<Entry>,
-    leaves: usize,
-    /// The first slot of each rank.
+    /// The first leaf of each rank.
     first: [u32; 4],
-    /// What each slot draws its lots from.
-    salts: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     at: Time,
-    slot: u32,
+    id: u32,
+    /// What the source draws its lots from.
+    salt: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn is_before(&self, other: &Self) -> bool {
+        self.at < other.at || (self.at == other.at && self.at != Time::NEVER && self.wins_tie(other))
+    }
+
+    /// Rank, lot, index.
+    #[inline]
+    fn wins_tie(&self, other: &Self) -> bool {
+        let (rank, other_rank) = (self.id >> RANK_SHIFT, other.id >> RANK_SHIFT);
+        if rank != other_rank {
+            return rank < other_rank;
+        }
+        (self.lot(), self.id) < (other.lot(), other.id)
+    }
+
+    #[inline]
+    fn lot(&self) -> u32 {
+        ((self.at.as_ps() ^ u64::from(self.salt) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
 }
 
 impl Schedule {
@@ -55,40 +103,39 @@ impl Schedule {
         nodes: impl Iterator<Item = &'a str>,
         flows: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let salt = |name: &str, purpose: &str| Stream::new(0, name, purpose).key()[0] as u32;
-        let mut salts: Vec<u32> = links.map(|name| salt(name, "link")).collect();
-        let nodes_from = salts.len();
-        salts.extend(nodes.map(|name| salt(name, "node")));
-        let endpoints_from = salts.len();
-        salts.extend(flows.flat_map(|name| [salt(name, "sender"), salt(name, "receiver")]));
-        let sampler = salts.len();
-        salts.push(0);
-        let leaves = salts.len().next_power_of_two().max(2);
-        let mut schedule = Self {
-            tree: vec![Entry { at: Time::NEVER, slot: 0 }; 2 * leaves],
-            leaves,
-            first: [0, nodes_from as u32, endpoints_from as u32, sampler as u32],
-            salts,
+        let entry = |source: Source, name: &str, purpose: &str| Entry {
+            at: Time::NEVER,
+            id: source.id(),
+            salt: Stream::new(0, name, purpose).key()[0] as u32,
         };
-        for slot in 0..leaves {
-            schedule.tree[leaves + slot].slot = slot as u32;
+        let mut leaves = Vec::new();
+        let mut first = [0; 4];
+        leaves.extend(links.enumerate().map(|(i, name)| entry(Source::Link(i), name, "link")));
+        first[1] = leaves.len() as u32;
+        leaves.extend(nodes.enumerate().map(|(i, name)| entry(Source::Node(i), name, "node")));
+        first[2] = leaves.len() as u32;
+        for (i, name) in flows.enumerate() {
+            leaves.push(entry(Source::Endpoint(2 * i), name, "sender"));
+            leaves.push(entry(Source::Endpoint(2 * i + 1), name, "receiver"));
         }
-        for index in (1..leaves).rev() {
-            schedule.tree[index] = schedule.tree[2 * index];
-        }
-        schedule
+        first[3] = leaves.len() as u32;
+        leaves.push(entry(Source::Sampler, "", "sampler"));
+
+        let mut tree = vec![leaves[0]; leaves.len()];
+        first.iter_mut().for_each(|leaf| *leaf += leaves.len() as u32);
+        tree.extend(leaves);
+        Self { tree, first }
     }
 
     /// `source` acts at `at` next, whatever it was going to do before ([`Time::NEVER`]: nothing).
     #[inline]
     pub(crate) fn set(&mut self, source: Source, at: Time) {
-        let slot = self.slot(source);
-        let mut index = self.leaves + slot as usize;
-        let mut winner = Entry { at, slot };
+        let mut index = self.leaf(source);
+        let mut winner = Entry { at, ..self.tree[index] };
         self.tree[index] = winner;
         while index > 1 {
             let sibling = self.tree[index ^ 1];
-            if self.is_earlier(sibling, winner) {
+            if sibling.is_before(&winner) {
                 winner = sibling;
             }
             index /= 2;
@@ -102,51 +149,20 @@ impl Schedule {
     /// When `source` acts next.
     #[inline]
     pub(crate) fn at(&self, source: Source) -> Time {
-        self.tree[self.leaves + self.slot(source) as usize].at
+        self.tree[self.leaf(source)].at
     }
 
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
-        let Entry { at, slot } = self.tree[1];
-        let [_, nodes, endpoints, sampler] = self.first;
-        let source = if slot < nodes {
-            Source::Link(slot as usize)
-        } else if slot < endpoints {
-            Source::Node((slot - nodes) as usize)
-        } else if slot < sampler {
-            Source::Endpoint((slot - endpoints) as usize)
-        } else {
-            Source::Sampler
-        };
-        (at, source)
+        let root = &self.tree[1];
+        (root.at, Source::of(root.id))
     }
 
     #[inline]
-    fn slot(&self, source: Source) -> u32 {
-        match source {
-            Source::Link(index) => index as u32,
-            Source::Node(index) => self.first[1] + index as u32,
-            Source::Endpoint(index) => self.first[2] + index as u32,
-            Source::Sampler => self.first[3],
-        }
-    }
-
-    #[inline]
-    fn is_earlier(&self, a: Entry, b: Entry) -> bool {
-        a.at < b.at || (a.at == b.at && a.at != Time::NEVER && self.wins_tie(a, b))
-    }
-
-    /// Rank, lot, index.
-    #[cold]
-    #[inline(never)]
-    fn wins_tie(&self, a: Entry, b: Entry) -> bool {
-        let rank = |slot: u32| self.first.iter().filter(|&&first| first <= slot).count();
-        let lot = |slot: u32| {
-            let salt = self.salts.get(slot as usize).copied().unwrap_or(0);
-            (a.at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
-        };
-        (rank(a.slot), lot(a.slot), a.slot) < (rank(b.slot), lot(b.slot), b.slot)
+    fn leaf(&self, source: Source) -> usize {
+        let id = source.id();
+        self.first[(id >> RANK_SHIFT) as usize] as usize + (id & INDEX_MASK) as usize
     }
 }
 

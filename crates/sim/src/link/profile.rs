@@ -51,13 +51,9 @@ impl<T: Copy> Pieces<T> {
         self.points[self.piece].1
     }
 
-    /// The value at the end of the current piece, for interpolation.
+    /// The value at the end of the current piece, for interpolation. The last value holds.
     fn next_value(&self) -> T {
-        match self.points.get(self.piece + 1) {
-            Some(next) => next.1,
-            None if self.period.is_some() => self.points[0].1,
-            None => self.value(),
-        }
+        self.points.get(self.piece + 1).map_or(self.value(), |next| next.1)
     }
 }
 
@@ -237,7 +233,7 @@ mod tests {
     fn delays_hold_or_follow_a_line() {
         let ms = Duration::from_millis;
         let points = vec![(s(0), ms(10)), (s(10), ms(20)), (s(20), ms(0))];
-        for (linear, expected) in [(true, [10, 15, 20, 10, 5]), (false, [10, 10, 20, 20, 0])] {
+        for (linear, expected) in [(true, [10, 15, 20, 10, 0]), (false, [10, 10, 20, 20, 0])] {
             let mut delay =
                 DelayProfile::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) });
             let seen = [0, 5, 10, 15, 25].map(|at| delay.at(s(at)).as_ps() / 1_000_000_000);

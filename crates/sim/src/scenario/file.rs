@@ -456,6 +456,9 @@ pub(super) struct Rto {
     /// Take no sample from a segment that was sent again.
     #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §3"))]
     pub(super) karn: bool,
+    /// Restart the timer when duplicate or selective ACKs start a retransmission; RFC 6298 §5 leaves it running, so that recovery has only what is left of it.
+    #[schemars(extend("default" = true, "x-origin" = "Linux, ns-2"))]
+    pub(super) restart_on_fast_retransmit: bool,
     /// Double the timeout at each expiry.
     #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §5.5"))]
     pub(super) backoff: bool,

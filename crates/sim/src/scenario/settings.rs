@@ -5,7 +5,7 @@ use super::file;
 use super::resolve::Report;
 use super::text::{Amount, BDP};
 use super::{pass::Pass, App, ErrorModel, ErrorUnit, NodeKind, Outage, Profile, QueueLimit, Start, DURATION_MAX};
-use crate::middlebox::MiddleboxConfig;
+use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
     NewRenoTimer, Recovery, RtoConfig, RttSampling, SackOnRto, SsthreshBase, TickRounding,
@@ -167,6 +167,7 @@ pub(super) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, path: &[&str])
                 file::Sampling::PerAck => RttSampling::PerAck,
             },
             karn: rto.karn,
+            restart_on_fast_retransmit: rto.restart_on_fast_retransmit,
             backoff: rto.backoff,
             backoff_max: rto.backoff_max,
         },
@@ -224,7 +225,7 @@ pub(super) fn node_kind(kind: file::NodeKind) -> NodeKind {
 pub(super) fn middlebox(middlebox: &file::Middlebox) -> MiddleboxConfig {
     match *middlebox {
         file::Middlebox::Impair { duplicate, reorder, hold } => {
-            MiddleboxConfig::Impair { duplicate: duplicate.0, reorder: reorder.0, hold: hold.0 }
+            MiddleboxConfig::Impair(ImpairConfig { duplicate: duplicate.0, reorder: reorder.0, hold: hold.0 })
         }
     }
 }

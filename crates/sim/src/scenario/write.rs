@@ -5,7 +5,7 @@ use super::route::Graph;
 use super::text::buffer_text;
 use super::tree::{Place, Tree, Value};
 use super::{App, ErrorModel, ErrorUnit, Flow, Link, NodeKind, Outage, Profile, Queue, QueueLimit, Scenario, Start};
-use crate::middlebox::MiddleboxConfig;
+use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use bentpipe_tcp::{
     DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery,
     RttSampling, SackOnRto, SsthreshBase, TickRounding,
@@ -280,7 +280,7 @@ fn text(value: impl Display) -> Json {
 
 fn middlebox(config: &MiddleboxConfig) -> Json {
     match config {
-        MiddleboxConfig::Impair { duplicate, reorder, hold } => {
+        MiddleboxConfig::Impair(ImpairConfig { duplicate, reorder, hold }) => {
             json!({ "kind": "impair", "duplicate": duplicate, "reorder": reorder, "hold": text(hold) })
         }
     }
@@ -391,6 +391,7 @@ fn transport(flow: &Flow) -> Json {
                 RttSampling::PerAck => "per-ack",
             },
             "karn": tcp.rto.karn,
+            "restart_on_fast_retransmit": tcp.rto.restart_on_fast_retransmit,
             "backoff": tcp.rto.backoff,
             "backoff_max": tcp.rto.backoff_max,
         },
