@@ -92,7 +92,9 @@ impl Entry {
 
     #[inline]
     fn lot(&self) -> u32 {
-        ((self.at.as_ps() ^ u64::from(self.salt) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+        // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
+        let x = (self.at.as_ps() ^ u64::from(self.salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32) as u32
     }
 }
 
