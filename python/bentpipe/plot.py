@@ -1,0 +1,216 @@
+"""Figures: readable in one column of a paper and on the screen, with units on the axes and intervals drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bentpipe import human
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import Metric, named
+from bentpipe.reference import dictionary
+
+if TYPE_CHECKING:
+    import os
+    from contextlib import AbstractContextManager
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.comparison import Comparison
+    from bentpipe.result import RunResult
+
+ENDINGS = (".png", ".svg", ".pdf")
+PANELS = ("goodput_bps", "cwnd_bytes", "queue_bytes")
+"""Series that `run_figure` draws, in this order, if they were recorded."""
+
+WIDTH = 3.5
+"""Inches: one column of a paper."""
+
+LEGEND_MAX = 8
+LINKS_MAX = 3
+
+# Okabe and Ito, "Color universal design", 2008: told apart with any kind of colour vision. Yellow is left out, it is
+# too faint for lines on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--")
+
+
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a file name that says no kind of figure, before any work is done for it."""
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise BentpipeError(f"error: {path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure; the ending of the name decides the kind. Equal figures are equal files."""
+    check_ending(path)
+    # Without these the file would contain the time of its making.
+    undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[Path(path).suffix.lower()]
+    try:
+        with _style():
+            figure.savefig(path, dpi=300, metadata=undated)
+    except OSError as error:
+        raise BentpipeError(f"error: {path} cannot be written: {error.strerror}") from error
+
+
+def comparison_figure(comparison: Comparison, metric: str) -> Figure:
+    """Mean and confidence interval of each sender, with the single runs as faint dots.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    metric : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    BentpipeError
+        No such metric.
+    """
+    what = named(metric)
+    with _style():
+        return _comparison_figure(comparison, what)
+
+
+def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
+    figure, (axes,) = _figure(1, height=0.9 + 0.28 * len(comparison.cc))
+    divisor, unit = human.scale(comparison.runs[what.column].to_list(), what.unit)
+    for place, name in enumerate(comparison.cc):
+        colour = COLOURS[place % len(COLOURS)]
+        values = comparison.values(name, what.name) / divisor
+        axes.plot(values, [place] * len(values), ".", color=colour, alpha=0.3, markersize=4, markeredgewidth=0)
+        mean, half_width = comparison.estimate(name, what.name)[1:3]
+        if mean is not None:
+            margin = None if half_width is None else half_width / divisor
+            axes.errorbar(mean / divisor, place, xerr=margin, fmt="o", color=colour, capsize=3, markersize=4)
+    axes.set_yticks(range(len(comparison.cc)), comparison.cc)
+    axes.invert_yaxis()
+    axes.margins(y=0.15)
+    axes.set_xlabel(_label(what.meaning, unit))
+    axes.set_title(comparison.scenario.title)
+    axes.grid(axis="x")
+    note = f"{len(comparison.seeds)} replications, {100 * comparison.confidence:g} % intervals"
+    axes.annotate(note if len(comparison.seeds) > 1 else "one run, no intervals", (1, 1), (0, 2), "axes fraction",
+                  textcoords="offset points", ha="right", va="bottom", fontsize=6, color="0.4")  # fmt: skip
+    axes.title.set_y(1.08)
+    return figure
+
+
+def run_figure(result: RunResult) -> Figure:
+    """Time series of a run, one panel each for those of `PANELS` that were recorded.
+
+    Raises
+    ------
+    BentpipeError
+        None of them was recorded.
+    """
+    names = [name for name in PANELS if name in result.recorded]
+    if not names:
+        raise BentpipeError("error: no time series to draw\n  record at least one of " + ", ".join(PANELS))
+    with _style():
+        return _run_figure(result, names)
+
+
+def _run_figure(result: RunResult, names: list[str]) -> Figure:
+    figure, panels = _figure(len(names), height=0.5 + 1.3 * len(names))
+    meanings = {entry["name"]: entry for entry in dictionary()["series"]}
+    for axes, name in zip(panels, names, strict=True):
+        _draw(axes, result, name, meanings[name]["unit"], meanings[name]["meaning"])
+    panels[0].set_title(result.scenario.title)
+    panels[-1].set_xlabel("Time (s)")
+    panels[-1].set_xlim(0, result.simulated_s or None)
+    return figure
+
+
+def _draw(axes: Axes, result: RunResult, name: str, unit: str, meaning: str) -> None:
+    table = result.recorded[name]
+    entity = "link" if "link" in table.columns else "flow"
+    if entity == "link":
+        # Most links of a network have empty queues; those that matter have the largest.
+        largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
+        shown = largest["link"].head(LINKS_MAX).to_list()
+    else:
+        known = set(table["flow"].unique())
+        shown = [flow for flow in result.scenario.flow_names if flow in known]
+    divisor, unit = human.scale(table[name].to_list(), unit)
+    is_many = len(shown) > LEGEND_MAX
+    for place, each in enumerate(shown):
+        rows = table.filter(table[entity] == each)
+        axes.plot(
+            rows["time_s"].to_numpy(),
+            rows[name].to_numpy() / divisor,
+            color=COLOURS[place % len(COLOURS)],
+            linestyle=DASHES[place // len(COLOURS) % len(DASHES)] if not is_many else "-",
+            linewidth=0.4 if is_many else 0.9,
+            alpha=0.6 if is_many else 1,
+            # Between two rows of a series that is recorded on change, the value does not change.
+            drawstyle="steps-post" if name == "cwnd_bytes" else "default",
+            label=each,
+            rasterized=rows.height > 20_000,
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(_label(_short(meaning), unit))
+    axes.grid()
+    if 1 < len(shown) <= LEGEND_MAX or entity == "link":
+        axes.legend(ncols=2, loc="upper right")
+
+
+def _max(name: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(name).max()
+
+
+def _figure(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Figure objects, not pyplot: the caller's figures and backend are left alone.
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(panels, 1, sharex=True, squeeze=False)
+    return figure, list(grid[:, 0])
+
+
+def _style() -> AbstractContextManager[None]:
+    from matplotlib import rc_context
+
+    return rc_context(_STYLE)
+
+
+def _label(what: str, unit: str) -> str:
+    return f"{what} ({unit})" if unit else what
+
+
+def _short(meaning: str) -> str:
+    """What a series is, without the small print: "Bytes waiting" of "Bytes waiting, the packet being sent not ...".
+
+    >>> _short("Smoothed round-trip time (RFC 6298).")
+    'Smoothed round-trip time'
+    """
+    return meaning.split(",")[0].split("(")[0].strip().rstrip(".")
+
+
+_STYLE = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.4,
+    "lines.linewidth": 0.9,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "bentpipe",
+}
