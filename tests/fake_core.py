@@ -3,8 +3,8 @@
 import json
 import random
 import struct
-import tomllib
 
+import tomllib
 from bentpipe.errors import ScenarioError
 
 CC = {"tahoe": 0.8, "tcpmin": 0.3, "reno": 0.9, "newreno": 1.0, "sack": 1.0}
@@ -25,8 +25,11 @@ class Scenario:
     def __init__(self, tree, source, sets):
         for key, value in sets:
             _set(tree, key, value)
-        problems = [f"error: {key} is not known" for key in tree if key not in
-                    ("title", "duration", "seed", "tcp", "node", "link", "flow", "record")]
+        problems = [
+            f"error: {key} is not known"
+            for key in tree
+            if key not in ("title", "duration", "seed", "tcp", "node", "link", "flow", "record")
+        ]
         cc = tree.get("tcp", {}).get("cc", "newreno")
         if cc not in CC:
             problems.append(f"error: tcp.cc = {cc!r} is not a congestion control\n  known: ...")
@@ -41,7 +44,7 @@ class Scenario:
         self.title = tree.get("title", "")
         self.duration_s = float(tree["duration"].split()[0])
         self.seed = tree.get("seed", 1)
-        self.digest = f"{hash(json.dumps(tree, sort_keys=True)) & 0xffffffff:08x}"
+        self.digest = f"{hash(json.dumps(tree, sort_keys=True)) & 0xFFFFFFFF:08x}"
         self.flow_names = sorted(tree.get("flow", {}))
         self.link_names = [f"{n}.{d}" for n in sorted(tree["link"]) for d in ("forward", "reverse")]
 
@@ -101,13 +104,21 @@ class Run:
         cc = [self.s.tree["flow"][f].get("tcp", {}).get("cc", default) for f in flows]
         base = [channel.uniform(0.8, 1.0) for _ in flows]
         good = [1e6 * b * CC[c] for b, c in zip(base, cc)]
-        done = [NAN if self.s.tree["flow"][f].get("app", "greedy") == "greedy" else 8e6 / g for f, g in zip(flows, good)]
+        done = [
+            NAN if self.s.tree["flow"][f].get("app", "greedy") == "greedy" else 8e6 / g for f, g in zip(flows, good)
+        ]
         n = len(flows)
         special = {
-            "flow": flows, "cc": cc, "outcome": ["running" if d != d else "completed" for d in done],
-            "completion_s": reals(*done), "goodput_bps": reals(*good), "timeouts": wholes(*[int(9 * b) for b in base]),
-            "sent_bytes": wholes(*[10_000_000] * n), "retransmitted_bytes": wholes(*[int(1e5 * b) for b in base]),
-            "rtt_p50_s": reals(*[0.25 + b / 100 for b in base]), "ssthresh_end_bytes": reals(*[NAN] * n),
+            "flow": flows,
+            "cc": cc,
+            "outcome": ["running" if d != d else "completed" for d in done],
+            "completion_s": reals(*done),
+            "goodput_bps": reals(*good),
+            "timeouts": wholes(*[int(9 * b) for b in base]),
+            "sent_bytes": wholes(*[10_000_000] * n),
+            "retransmitted_bytes": wholes(*[int(1e5 * b) for b in base]),
+            "rtt_p50_s": reals(*[0.25 + b / 100 for b in base]),
+            "ssthresh_end_bytes": reals(*[NAN] * n),
         }
         links = self.s.link_names
         m = len(links)
@@ -134,19 +145,35 @@ class Run:
                 names = flows if entry["entity"] == "flow" else links
                 times = [i * 0.1 for i in range(100) for _ in names]
                 series[entry["name"]] = {
-                    "time_s": reals(*times), entry["entity"]: names * 100,
+                    "time_s": reals(*times),
+                    entry["entity"]: names * 100,
                     entry["name"]: reals(*[channel.uniform(0, 1e5) for _ in times]),
                 }
         empty = {"time_s": reals(), "flow": [], "event": [], "value": wholes()}
         return {
-            "flows": fill("flows", special, n), "links": fill("links", link, m),
-            "drops": {"where": ["down.forward", "down.forward"], "flow": [flows[0], flows[-1]],
-                      "cause": ["bit-error", "queue-overflow"], "packets": wholes(17, 4), "bytes": wholes(25500, 6000)},
-            "summary": {"stop": ["interrupted" if self.stopped else "time-limit"], "simulated_s": reals(self.t),
-                        "goodput_bps": reals(sum(good)), "jain": reals(0.987), "sent_packets": wholes(1000),
-                        "delivered_packets": wholes(970), "lost_packets": wholes(21), "in_flight_packets": wholes(9),
-                        "packet_hops": wholes(2000)},
-            "series": series, "events": empty, "notes": [],
+            "flows": fill("flows", special, n),
+            "links": fill("links", link, m),
+            "drops": {
+                "where": ["down.forward", "down.forward"],
+                "flow": [flows[0], flows[-1]],
+                "cause": ["bit-error", "queue-overflow"],
+                "packets": wholes(17, 4),
+                "bytes": wholes(25500, 6000),
+            },
+            "summary": {
+                "stop": ["interrupted" if self.stopped else "time-limit"],
+                "simulated_s": reals(self.t),
+                "goodput_bps": reals(sum(good)),
+                "jain": reals(0.987),
+                "sent_packets": wholes(1000),
+                "delivered_packets": wholes(970),
+                "lost_packets": wholes(21),
+                "in_flight_packets": wholes(9),
+                "packet_hops": wholes(2000),
+            },
+            "series": series,
+            "events": empty,
+            "notes": [],
         }
 
 
@@ -155,8 +182,17 @@ def schema():
 
 
 def choices():
-    return json.dumps({"cc": [{"name": n, "summary": f"About {n}."} for n in CC], "recovery": [], "verdict": [],
-                       "queue": [{"name": "drop-tail", "summary": "FIFO"}], "error": [], "app": [], "middlebox": []})
+    return json.dumps(
+        {
+            "cc": [{"name": n, "summary": f"About {n}."} for n in CC],
+            "recovery": [],
+            "verdict": [],
+            "queue": [{"name": "drop-tail", "summary": "FIFO"}],
+            "error": [],
+            "app": [],
+            "middlebox": [],
+        }
+    )
 
 
 def dictionary():
@@ -175,8 +211,10 @@ def _read_dictionary():
     tables = {}
     for part in re.split(r"\npub const ", text)[1:]:
         name = part.split(":")[0].lower()
-        tables[name] = [dict(zip(("name", "unit", "meaning"), m)) for m in
-                        re.findall(r'(?:column|series)\("([^"]*)", "([^"]*)", "((?:[^"])*)"', part)]
+        tables[name] = [
+            dict(zip(("name", "unit", "meaning"), m))
+            for m in re.findall(r'(?:column|series)\("([^"]*)", "([^"]*)", "((?:[^"])*)"', part)
+        ]
         if name == "series":
             for entry, entity in zip(tables[name], re.findall(r"Entity::(\w+),", part)):
                 entry["entity"] = entity.lower()

@@ -43,7 +43,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="Scenario file, or the name of one that comes with bentpipe.")]
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="Scenario file, or the name of one that comes with bentpipe.")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Put a value over the file's: link.feeder.rate='5 Mbit/s'."),
@@ -79,7 +81,7 @@ def run(
     if not json:
         from bentpipe import report
 
-        _print([report.facts(scenario), ""])
+        _print([report.facts(scenario)])
 
     from bentpipe.running import run
 
@@ -299,4 +301,3 @@ def _progress(what: str) -> Iterator[Callable[[float], object] | None]:
         yield progress
     finally:
         bar.stop()
-

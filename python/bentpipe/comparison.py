@@ -54,7 +54,7 @@ def compare(
     replications : int
         Runs per sender; with one there are no intervals.
     metric : str
-        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `retransmissions`, `timeouts`
+        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`
         or `rtt`. The tables have all of them.
     confidence : float
         Of each interval, and of all the statements together; between 0 and 1.
@@ -144,7 +144,7 @@ class Comparison:
                     "cc": name,
                     "metric": metric.name,
                     "unit": metric.unit,
-                    "replications": found.count,
+                    "replications": found.replications,
                     "mean": found.mean,
                     **_interval(found),
                 }
@@ -250,7 +250,9 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        return f"<Comparison {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+        return (
+            f"<Comparison {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+        )
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{statement}</p>" for statement in self.statements) + self.table._repr_html_()
@@ -285,7 +287,7 @@ class Comparison:
                     "metric": metric,
                     "cc": one,
                     "other": other,
-                    "replications": difference.count,
+                    "replications": difference.replications,
                     "mean": difference.mean,
                     **_interval(difference),
                     "mean_pct": _share(difference.mean, base),
@@ -363,7 +365,9 @@ def _runs(cc: Sequence[str], seeds: dict[int, int], replications: list[list[Outc
     for (k, seed), row in zip(seeds.items(), replications, strict=True):
         for name, outcome in zip(cc, row, strict=True):
             values = {**outcome.values, "completion": next(times)}
-            rows.append({"cc": name, "replication": k, "seed": seed} | {m.column: values[m.name] for m in METRICS.values()})
+            rows.append(
+                {"cc": name, "replication": k, "seed": seed} | {m.column: values[m.name] for m in METRICS.values()}
+            )
     numbers = {metric.column: pl.Float64 for metric in METRICS.values()}
     schema = {"cc": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))

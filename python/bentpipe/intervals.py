@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Estimate(NamedTuple):
     """A mean over replications."""
 
-    count: int
+    replications: int
     """Replications that have a value."""
     mean: float | None
     """None without any value."""

@@ -35,7 +35,7 @@ METRICS = {
         Metric("utilisation", "utilisation", "1", True, "Utilisation of the busiest link"),
         Metric("jain", "jain", "1", True, "Jain's fairness index of goodput"),
         Metric("completion", "completion_s", "s", False, "Mean completion time of transfers"),
-        Metric("retransmissions", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
+        Metric("resent", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
         Metric("timeouts", "timeouts", "1", False, "Retransmission timeouts of all flows"),
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
     )
@@ -71,7 +71,7 @@ def outcome(tables: Tables) -> Outcome:
             "goodput": float(_numbers(summary, "goodput_bps")[0]),
             "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
             "jain": float(_numbers(summary, "jain")[0]),
-            "retransmissions": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
+            "resent": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
             "timeouts": float(_numbers(flows, "timeouts").sum()),
             "rtt": float(rtt.mean()) if len(rtt) else np.nan,
         },

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import human
 from bentpipe.errors import BentpipeError
 from bentpipe.metrics import Metric, named
-from bentpipe.reference import dictionary
+from bentpipe.reference import unit as unit_of
 
 if TYPE_CHECKING:
     import os
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from bentpipe.result import RunResult
 
 ENDINGS = (".png", ".svg", ".pdf")
-PANELS = ("goodput_bps", "cwnd_bytes", "queue_bytes")
-"""Series that `run_figure` draws, in this order, if they were recorded."""
+PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
+"""Series that `run_figure` draws, in this order, if they were recorded, and what it calls them."""
 
 WIDTH = 3.5
 """Inches: one column of a paper."""
@@ -79,26 +80,24 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
 
 
 def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
-    figure, (axes,) = _figure(1, height=0.9 + 0.28 * len(comparison.cc))
+    figure, (axes,) = _figure(1, height=1.0 + 0.28 * len(comparison.cc))
     divisor, unit = human.scale(comparison.runs[what.column].to_list(), what.unit)
     for place, name in enumerate(comparison.cc):
         colour = COLOURS[place % len(COLOURS)]
         values = comparison.values(name, what.name) / divisor
-        axes.plot(values, [place] * len(values), ".", color=colour, alpha=0.3, markersize=4, markeredgewidth=0)
-        mean, half_width = comparison.estimate(name, what.name)[1:3]
+        # The single runs a little below, where the interval does not hide them.
+        axes.plot(values, [place + 0.25] * len(values), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0)
+        _, mean, half_width, _ = comparison.estimate(name, what.name)
         if mean is not None:
             margin = None if half_width is None else half_width / divisor
             axes.errorbar(mean / divisor, place, xerr=margin, fmt="o", color=colour, capsize=3, markersize=4)
     axes.set_yticks(range(len(comparison.cc)), comparison.cc)
-    axes.invert_yaxis()
-    axes.margins(y=0.15)
+    axes.set_ylim(len(comparison.cc) - 0.4, -0.6)
     axes.set_xlabel(_label(what.meaning, unit))
-    axes.set_title(comparison.scenario.title)
     axes.grid(axis="x")
-    note = f"{len(comparison.seeds)} replications, {100 * comparison.confidence:g} % intervals"
-    axes.annotate(note if len(comparison.seeds) > 1 else "one run, no intervals", (1, 1), (0, 2), "axes fraction",
-                  textcoords="offset points", ha="right", va="bottom", fontsize=6, color="0.4")  # fmt: skip
-    axes.title.set_y(1.08)
+    count = len(comparison.seeds)
+    sample = f"{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+    _set_title(axes, comparison.scenario.title, sample)
     return figure
 
 
@@ -119,16 +118,15 @@ def run_figure(result: RunResult) -> Figure:
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
     figure, panels = _figure(len(names), height=0.5 + 1.3 * len(names))
-    meanings = {entry["name"]: entry for entry in dictionary()["series"]}
     for axes, name in zip(panels, names, strict=True):
-        _draw(axes, result, name, meanings[name]["unit"], meanings[name]["meaning"])
-    panels[0].set_title(result.scenario.title)
+        _draw(axes, result, name)
+    _set_title(panels[0], result.scenario.title)
     panels[-1].set_xlabel("Time (s)")
     panels[-1].set_xlim(0, result.simulated_s or None)
     return figure
 
 
-def _draw(axes: Axes, result: RunResult, name: str, unit: str, meaning: str) -> None:
+def _draw(axes: Axes, result: RunResult, name: str) -> None:
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
     if entity == "link":
@@ -138,7 +136,7 @@ def _draw(axes: Axes, result: RunResult, name: str, unit: str, meaning: str) -> 
     else:
         known = set(table["flow"].unique())
         shown = [flow for flow in result.scenario.flow_names if flow in known]
-    divisor, unit = human.scale(table[name].to_list(), unit)
+    divisor, unit = human.scale(table[name].to_list(), unit_of("series", name))
     is_many = len(shown) > LEGEND_MAX
     for place, each in enumerate(shown):
         rows = table.filter(table[entity] == each)
@@ -155,7 +153,7 @@ def _draw(axes: Axes, result: RunResult, name: str, unit: str, meaning: str) -> 
             rasterized=rows.height > 20_000,
         )
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(_label(_short(meaning), unit))
+    axes.set_ylabel(_label(PANELS[name], unit))
     axes.grid()
     if 1 < len(shown) <= LEGEND_MAX or entity == "link":
         axes.legend(ncols=2, loc="upper right")
@@ -188,23 +186,20 @@ def _label(what: str, unit: str) -> str:
     return f"{what} ({unit})" if unit else what
 
 
-def _short(meaning: str) -> str:
-    """What a series is, without the small print: "Bytes waiting" of "Bytes waiting, the packet being sent not ...".
-
-    >>> _short("Smoothed round-trip time (RFC 6298).")
-    'Smoothed round-trip time'
-    """
-    return meaning.split(",")[0].split("(")[0].strip().rstrip(".")
+def _set_title(axes: Axes, title: str, *more: str) -> None:
+    axes.set_title("\n".join([*textwrap.wrap(title, 56), *more]), loc="left")
 
 
-_STYLE = {
+# The keys are literal types in some versions of matplotlib and plain text in others.
+_STYLE: dict[Any, object] = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
     "legend.fontsize": 6,
-    "legend.frameon": False,
+    "legend.framealpha": 0.8,
+    "legend.edgecolor": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,

@@ -50,7 +50,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     is_many = flows.height > FLOWS_MAX and not show_all
     yield _spread(flows) if is_many else _flows(flows)
     if is_many:
-        yield Text(f"{flows.height} flows; --all shows each\n", style="dim")
+        yield Text(f"{flows.height} flows; --all shows each", style="dim")
     yield from _links(result.links, show_all)
     yield from _drops(result.drops, show_all)
     yield _summary(result)
@@ -68,7 +68,7 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     cells: list[list[str]] = []
     for name, found in shown.items():
         divisor, unit = human.scale([each.mean for each in found], METRICS[name].unit)
-        table.add_column(_title(_SHORT.get(name, name), unit), justify="right")
+        table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
         cells.append([_cell(each.mean, each.half_width, divisor) for each in found])
     for place, name in enumerate(comparison.cc):
         table.add_row(Text(name), *(column[place] for column in cells))
@@ -158,8 +158,8 @@ def _summary(result: RunResult) -> Text:
     row = result.summary.row(0, named=True)
     ended = {"time-limit": "the time was over", "completed": "every transfer was done"}.get(row["stop"], row["stop"])
     text = Text(
-        f"Goodput {human.quantity(row['goodput_bps'], 'bit/s')} in all, "
-        f"fairness (Jain) {human.quantity(row['jain'], '1')}; ended at {row['simulated_s']:.6g} s: {ended}\n"
+        f"\nGoodput {human.quantity(row['goodput_bps'], 'bit/s')} in all, "
+        f"fairness {human.quantity(row['jain'], '1')} (Jain); ended at {row['simulated_s']:.6g} s: {ended}\n"
     )
     sent, delivered, lost, flying = (row[f"{what}_packets"] for what in ("sent", "delivered", "lost", "in_flight"))
     equal = "=" if sent == delivered + lost + flying else "is NOT (a bug in bentpipe, please report it)"
@@ -177,19 +177,21 @@ def _rows(
         table.add_column(_title(column.title, unit), justify="right", no_wrap=True)
         printed.append(cells)
     for place, name in enumerate(names):
-        table.add_row(
-            Text(name), *(Text(values[place]) for _, values in texts), *(cells[place] for cells in printed)
-        )
+        table.add_row(Text(name), *(Text(values[place]) for _, values in texts), *(cells[place] for cells in printed))
     return table
 
 
 def _table(title: str, key: str, texts: Sequence[str]) -> Table:
     table = Table(
-        title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+        title=f"\n{title}" if title else None,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
     )
-    table.add_column(f"\n{key}", overflow="fold")
-    for text in texts:
-        table.add_column(f"\n{text}", no_wrap=True)
+    for text in (key, *texts):
+        table.add_column(f"\n{text}", overflow="fold")
     return table
 
 
@@ -222,4 +224,4 @@ _FLOW_COLUMNS = {
     "RTT p50": "rtt_p50_s",
     "RTT p95": "rtt_p95_s",
 }
-_SHORT = {"utilisation": "busiest", "jain": "fairness", "retransmissions": "resent", "completion": "done in"}
+_SHORT = {"utilisation": "busiest\nlink", "jain": "fairness\n(Jain)"}
