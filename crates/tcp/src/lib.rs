@@ -1,8 +1,17 @@
-//! A TCP connection without input or output.
+//! A TCP connection without input or output: segments and time go in, segments and events come out.
+//!
+//! The crate cannot reach a clock, a socket or a random source, and it moves ranges, not bytes: whoever
+//! drives it owns the payload. The simulator drives it with virtual time; the wire will with real time.
+//!
+//! Start at [`Connection`]; its parts are listed there.
 #![forbid(unsafe_code)]
 
 pub mod cc;
 mod config;
+mod conn;
+mod segment;
 pub mod verdict;
 
 pub use config::*;
+pub use conn::{Connection, Counters, Event, Role, State};
+pub use segment::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

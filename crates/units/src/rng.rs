@@ -70,12 +70,7 @@ fn philox(mut counter: [u64; 4], mut key: [u64; 2]) -> [u64; 4] {
     for _ in 0..10 {
         let a = u128::from(MULTIPLIERS[0]) * u128::from(counter[0]);
         let b = u128::from(MULTIPLIERS[1]) * u128::from(counter[2]);
-        counter = [
-            (b >> 64) as u64 ^ counter[1] ^ key[0],
-            b as u64,
-            (a >> 64) as u64 ^ counter[3] ^ key[1],
-            a as u64,
-        ];
+        counter = [(b >> 64) as u64 ^ counter[1] ^ key[0], b as u64, (a >> 64) as u64 ^ counter[3] ^ key[1], a as u64];
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }
     counter
@@ -105,7 +100,11 @@ mod tests {
         let forwards: Vec<_> = (0..20).map(|i| a.at(i)).collect();
         let backwards: Vec<_> = (0..20).rev().map(|i| b.at(i)).collect();
         assert!(forwards.iter().eq(backwards.iter().rev()));
-        for other in [Stream::new(2, "link/feeder", "loss"), Stream::new(1, "link/feeder", "time"), Stream::new(1, "link/feede", "rloss")] {
+        for other in [
+            Stream::new(2, "link/feeder", "loss"),
+            Stream::new(1, "link/feeder", "time"),
+            Stream::new(1, "link/feede", "rloss"),
+        ] {
             let mut other = other;
             assert_ne!(other.at(0), forwards[0]);
         }

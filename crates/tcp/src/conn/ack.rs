@@ -1,0 +1,213 @@
+//! What arrives: acknowledgements, windows, timestamps, data. The order of work on an ACK is that of
+//! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
+
+use super::{Connection, Event, WindowUsage};
+use crate::cc::{AckSample, CongestionControl};
+use crate::config::RttSampling;
+use crate::segment::{Flags, Options, Segment, Timestamps};
+use bentpipe_units::{Duration, Time};
+
+/// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
+const PAWS_IDLE: Duration = Duration::from_secs(24 * 86_400);
+
+const PS_PER_MS: u64 = 1_000_000_000;
+
+impl Connection {
+    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) {
+        let ack = segment.ack.offset_near(self.iss.at(1), self.snd_una);
+        if ack > self.snd_nxt {
+            // RFC 9293 §3.10.7.4: acknowledges what was never sent.
+            return self.receiver.ack_soon();
+        }
+        if ack < self.snd_una {
+            return;
+        }
+        let is_same_window = self.update_window(segment, ack);
+        if ack > self.snd_una {
+            self.on_new_ack(now, segment, ack);
+        } else if self.has_sack {
+            let news = self.read_sack(segment);
+            self.on_sack(now, news);
+        } else if is_same_window && segment.sequence_len() == 0 && self.board.flight_size() > 0 {
+            // RFC 5681 §2: a duplicate.
+            self.on_duplicate(now);
+        }
+    }
+
+    /// Data, a FIN, or both.
+    pub(super) fn receive_data(&mut self, now: Time, segment: &Segment) {
+        let first = self.irs.at(1);
+        let start = segment.seq.offset_near(first, self.receiver.nxt());
+        if first.at(start) != segment.seq {
+            // From before the first byte.
+            return self.receiver.ack_soon();
+        }
+        let len = u64::from(segment.len);
+        let arrival = self.receiver.on_data(now, start, len, segment.flags.has(Flags::FIN));
+        self.counters.arrived_bytes += len;
+        self.counters.delivered_bytes += arrival.delivered;
+        self.counters.needless_segments += u64::from(len > 0 && !arrival.is_new);
+    }
+
+    /// A segment without data whose sequence number is not the next: a probe, or an old ACK.
+    pub(super) fn refuse_unexpected(&mut self, segment: &Segment) {
+        let first = self.irs.at(1);
+        let expected = self.receiver.ack_offset();
+        if segment.seq.offset_near(first, expected) < expected || segment.seq == self.irs {
+            self.receiver.ack_soon();
+        }
+    }
+
+    /// PAWS and the echo rule (RFC 7323 §4.3, §5.3). False: the segment is from the past.
+    #[inline]
+    pub(super) fn accept_timestamps(&mut self, now: Time, segment: &Segment) -> bool {
+        if !self.has_timestamps {
+            return true;
+        }
+        let Some(timestamps) = segment.timestamps else { return false };
+        let is_older = (timestamps.value.wrapping_sub(self.ts_recent) as i32) < 0;
+        if is_older && now.saturating_since(self.ts_recent_at) < PAWS_IDLE {
+            self.receiver.ack_soon();
+            return false;
+        }
+        let first = self.irs.at(1);
+        let start = segment.seq.offset_near(first, self.last_ack_sent);
+        if start <= self.last_ack_sent {
+            self.ts_recent = timestamps.value;
+            self.ts_recent_at = now;
+        }
+        true
+    }
+
+    /// Our clock (1 ms) and the echo of the peer's.
+    pub(super) fn timestamps(&self, now: Time) -> Timestamps {
+        Timestamps { value: (now.as_ps() / PS_PER_MS) as u32, echo: self.ts_recent }
+    }
+
+    /// Arm the retransmission timer, or arm it anew.
+    #[inline]
+    pub(super) fn arm_rto(&mut self, now: Time) {
+        self.rto_armed = now;
+        self.rto_not_before = self.rtt.earliest_expiry(now);
+    }
+
+    pub(super) fn disarm_rto(&mut self) {
+        self.rto_not_before = Time::NEVER;
+    }
+
+    pub(super) fn on_rto(&mut self, now: Time) {
+        self.disarm_rto();
+        if !self.state.is_synchronised() {
+            self.on_syn_timeout();
+        } else if self.board.flight_size() > 0 {
+            self.on_data_timeout(now);
+        }
+    }
+
+    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
+        let newly = ack - self.snd_una;
+        let acked = self.board.ack(ack);
+        self.snd_una = ack;
+        self.first_resend = Time::NEVER;
+        self.sample_rtt(now, segment, acked.sent_at);
+
+        let news = if self.has_sack { self.read_sack(segment) } else { 0 };
+        let advance = self.on_advance(newly);
+        self.on_sack(now, news);
+        let is_cwnd_limited = self.is_window_used();
+        if !advance.in_recovery {
+            let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
+            let path = self.path(now);
+            self.cc.on_ack(&sample, &path);
+        }
+        if self.board.flight_size() == 0 {
+            self.disarm_rto();
+        } else if advance.restart_timer {
+            // RFC 6298 §5.3.
+            self.arm_rto(now);
+        }
+    }
+
+    #[inline]
+    fn sample_rtt(&mut self, now: Time, segment: &Segment, sent_at: Option<Time>) {
+        self.last_rtt = sent_at.map(|sent_at| now - sent_at);
+        if let (true, Some(timestamps)) = (self.has_timestamps, segment.timestamps) {
+            let elapsed = ((now.as_ps() / PS_PER_MS) as u32).wrapping_sub(timestamps.echo);
+            return self.rtt.update(Duration::from_millis(u64::from(elapsed)));
+        }
+        match self.config.rto.sampling {
+            RttSampling::PerAck => {
+                if let Some(sent_at) = sent_at {
+                    self.rtt.on_sample(sent_at, now);
+                }
+            }
+            RttSampling::PerWindow => {
+                if let Some((end, sent_at)) = self.timed {
+                    if end <= self.snd_una {
+                        self.timed = None;
+                        self.rtt.on_sample(sent_at, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_sack(&mut self, segment: &Segment) -> u64 {
+        let Options::Sack(blocks) = segment.options else { return 0 };
+        let first = self.iss.at(1);
+        let mut news = 0;
+        for &(left, right) in blocks.as_slice() {
+            let left = left.offset_near(first, self.snd_una);
+            let right = right.offset_near(first, self.snd_una);
+            if self.snd_una <= left && left < right && right <= self.snd_nxt {
+                news += self.board.sack(left, right);
+            }
+        }
+        news
+    }
+
+    /// RFC 9293 §3.10.7.4: a window counts if it is newer. Returns whether it is the one already known.
+    #[inline]
+    fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
+        let window = u64::from(segment.window) << self.snd_shift;
+        if window == self.rwnd {
+            (self.wl1, self.wl2) = (segment.seq, ack);
+            return true;
+        }
+        let is_newer_seq = (segment.seq.value().wrapping_sub(self.wl1.value()) as i32) > 0;
+        if is_newer_seq || (segment.seq == self.wl1 && self.wl2 <= ack) {
+            if window == 0 {
+                self.events.push_back(Event::ZeroWindow(ack));
+            }
+            (self.wl1, self.wl2) = (segment.seq, ack);
+            self.rwnd = window;
+            self.rwnd_largest = self.rwnd_largest.max(window);
+            self.persist = Time::NEVER;
+            self.persist_backoff = 1;
+        }
+        false
+    }
+
+    /// Whether the window limited sending in this round or the last, or slow start used at least half of it.
+    #[inline]
+    fn is_window_used(&mut self) -> bool {
+        if !self.config.cwnd_validation {
+            return true;
+        }
+        let usage = &mut self.usage;
+        if self.snd_una >= usage.round_end {
+            *usage = WindowUsage {
+                round_end: self.snd_nxt,
+                limited: false,
+                limited_before: usage.limited,
+                flight_max: self.board.flight_size(),
+                flight_max_before: usage.flight_max,
+            };
+        }
+        if usage.limited || usage.limited_before {
+            return true;
+        }
+        let cwnd = self.cc.cwnd();
+        cwnd < self.cc.ssthresh() && cwnd < 2 * usage.flight_max.max(usage.flight_max_before)
+    }
+}

@@ -1,0 +1,416 @@
+//! A connection: what goes in, what comes out, and which part decides what.
+//!
+//! | part | decides |
+//! |---|---|
+//! | [`Receiver`] | reassembly, when to acknowledge, which window to advertise |
+//! | [`Scoreboard`] | what is outstanding, SACKed, lost, resent |
+//! | [`Recovery`](recovery) | when loss recovery begins and ends, what is resent |
+//! | [`LossVerdict`](crate::verdict::LossVerdict) | what a loss means |
+//! | [`CongestionControl`](crate::cc::CongestionControl) | how large the window is |
+//! | [`Rtt`] | how long to wait |
+//!
+//! The parts do not know one another; control flow is here and in the three files that extend this type:
+//! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next).
+
+mod ack;
+mod receive;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod state;
+mod transmit;
+
+pub use state::State;
+
+use crate::cc::{Cc, CongestionControl, Init, PathState};
+use crate::config::{Config, InitialSsthresh, SsthreshBase};
+use crate::segment::{Flags, Segment};
+use crate::verdict::Policy;
+use bentpipe_units::{Duration, Seq, Time};
+use receive::Receiver;
+use recovery::Episode;
+use rtt::Rtt;
+use scoreboard::Scoreboard;
+use std::collections::VecDeque;
+
+/// Which end opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends the SYN.
+    Active,
+    /// Waits for it.
+    Passive,
+}
+
+/// What a connection tells its driver, besides segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Data may flow.
+    Established,
+    /// Duplicate or selective ACKs started loss recovery at this offset.
+    FastRetransmit(u64),
+    /// Loss recovery ended; offset acknowledged.
+    RecoveryExit(u64),
+    /// The retransmission timer expired for the data at this offset.
+    Timeout(u64),
+    /// The peer's window closed; offset acknowledged.
+    ZeroWindow(u64),
+    /// The peer has sent all it will send, and all of it was delivered.
+    PeerFinished,
+    /// Gave up, or was reset by the peer; the offset that was never acknowledged.
+    Aborted(u64),
+    /// Both directions are finished.
+    Closed,
+}
+
+/// What happened so far; kept by every connection, whoever looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent, SYN, FIN and pure ACKs included.
+    pub sent_segments: u64,
+    /// Payload bytes sent, resent ones included.
+    pub sent_bytes: u64,
+    /// Payload bytes sent again.
+    pub resent_bytes: u64,
+    /// Segments with payload sent again.
+    pub resent_segments: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Loss episodes that began with duplicate or selective ACKs.
+    pub fast_retransmits: u64,
+    /// Segments that arrived.
+    pub arrived_segments: u64,
+    /// Payload bytes that arrived, duplicates included.
+    pub arrived_bytes: u64,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Segments with payload that arrived and brought nothing new.
+    pub needless_segments: u64,
+}
+
+/// One end of a TCP connection.
+///
+/// Facts go in with [`handle_segment`](Self::handle_segment) and [`handle_wakeup`](Self::handle_wakeup) (and
+/// [`offer`](Self::offer), [`close`](Self::close), [`read`](Self::read) from the application). After each of them call
+/// [`poll_transmit`](Self::poll_transmit) and [`poll_event`](Self::poll_event) until they give `None`, then
+/// ask [`next_wakeup`](Self::next_wakeup). `now` never decreases. Early wake-ups and extra polls are harmless.
+///
+/// ```
+/// use bentpipe_tcp::{Config, Connection, Role};
+/// use bentpipe_units::{Duration, Seq, Time};
+///
+/// let mut client = Connection::new(Config::default(), Role::Active, Seq::new(7));
+/// let mut server = Connection::new(Config::default(), Role::Passive, Seq::new(9));
+/// let mut now = Time::ZERO;
+/// client.offer(100_000);
+/// client.close();
+/// client.open(now);
+/// while server.counters().delivered_bytes < 100_000 {
+///     now += Duration::from_millis(250);
+///     while let Some(segment) = client.poll_transmit(now) {
+///         server.handle_segment(now, &segment);
+///     }
+///     now += Duration::from_millis(250);
+///     server.handle_wakeup(now);
+///     while let Some(segment) = server.poll_transmit(now) {
+///         client.handle_segment(now, &segment);
+///     }
+/// }
+/// assert!(now < Time::ZERO + Duration::from_secs(4));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Connection {
+    state: State,
+    role: Role,
+    iss: Seq,
+    irs: Seq,
+
+    // Sender. Offsets count from the first data byte; the FIN follows the last one.
+    snd_una: u64,
+    snd_nxt: u64,
+    /// Bytes offered by the application so far.
+    offered: u64,
+    is_closing: bool,
+    rwnd: u64,
+    rwnd_largest: u64,
+    smss: u32,
+    board: Scoreboard,
+    episode: Episode,
+    cc: Cc,
+    verdict: Policy,
+    usage: WindowUsage,
+
+    // Time.
+    rtt: Rtt,
+    timed: Option<(u64, Time)>,
+    last_rtt: Option<Duration>,
+    rto_armed: Time,
+    rto_not_before: Time,
+    persist: Time,
+    persist_backoff: u32,
+    last_sent: Time,
+    first_resend: Time,
+    linger: Time,
+
+    receiver: Receiver,
+
+    // Negotiated.
+    snd_shift: u8,
+    rcv_shift: u8,
+    has_timestamps: bool,
+    has_sack: bool,
+    /// Both ends offered window scaling.
+    scales: bool,
+    wl1: Seq,
+    wl2: u64,
+    ts_recent: u32,
+    ts_recent_at: Time,
+    last_ack_sent: u64,
+
+    // Waiting to be sent.
+    control: Control,
+    syn_resends: u32,
+    events: VecDeque<Event>,
+    counters: Counters,
+    config: Config,
+}
+
+/// Segments without data that wait to be sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Control {
+    syn: bool,
+    rst: bool,
+    probe: bool,
+    /// The persist timer expired: send into a window smaller than a segment.
+    small: bool,
+}
+
+/// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited).
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowUsage {
+    round_end: u64,
+    limited: bool,
+    limited_before: bool,
+    flight_max: u64,
+    flight_max_before: u64,
+}
+
+impl Connection {
+    /// A connection that has neither sent nor received anything. `iss` is the initial sequence number.
+    pub fn new(config: Config, role: Role, iss: Seq) -> Self {
+        let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
+        Self {
+            state: State::Closed,
+            role,
+            iss,
+            irs: Seq::new(0),
+            snd_una: 0,
+            snd_nxt: 0,
+            offered: 0,
+            is_closing: false,
+            rwnd: 0,
+            rwnd_largest: 0,
+            smss: config.smss,
+            board: Scoreboard::default(),
+            episode: Episode::default(),
+            cc: initial_cc(&config, config.smss, u64::MAX),
+            verdict: config.verdict.build(),
+            usage: WindowUsage::default(),
+            rtt: Rtt::new(config.rto),
+            timed: None,
+            last_rtt: None,
+            rto_armed: Time::ZERO,
+            rto_not_before: Time::NEVER,
+            persist: Time::NEVER,
+            persist_backoff: 1,
+            last_sent: Time::ZERO,
+            first_resend: Time::NEVER,
+            linger: Time::NEVER,
+            receiver: Receiver::new(config.ack, config.smss, buffer),
+            snd_shift: 0,
+            rcv_shift: 0,
+            has_timestamps: false,
+            has_sack: false,
+            scales: false,
+            wl1: Seq::new(0),
+            wl2: 0,
+            ts_recent: 0,
+            ts_recent_at: Time::ZERO,
+            last_ack_sent: 0,
+            control: Control::default(),
+            syn_resends: 0,
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            config,
+        }
+    }
+
+    /// A segment arrived from the peer.
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.counters.arrived_segments += 1;
+        if !self.state.is_synchronised() || segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
+            return self.handle_control(now, segment);
+        }
+        if !segment.flags.has(Flags::ACK) || !self.accept_timestamps(now, segment) {
+            return;
+        }
+        if segment.sequence_len() > 0 {
+            self.receive_data(now, segment);
+        } else if segment.seq != self.irs.at(1 + self.receiver.ack_offset()) {
+            self.refuse_unexpected(segment);
+        }
+        self.handle_ack(now, segment);
+        self.advance_close(now);
+    }
+
+    /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
+    pub fn handle_wakeup(&mut self, now: Time) {
+        self.receiver.on_wakeup(now);
+        if self.rto_not_before <= now {
+            let expiry = self.rtt.expiry(self.rto_armed);
+            if expiry <= now {
+                self.on_rto(now);
+            } else {
+                self.rto_not_before = expiry;
+            }
+        }
+        if self.persist <= now {
+            self.on_persist(now);
+        }
+        if self.linger <= now {
+            self.linger = Time::NEVER;
+            self.enter(State::Closed);
+        }
+    }
+
+    /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
+    #[inline]
+    pub fn next_wakeup(&self) -> Time {
+        self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger)
+    }
+
+    /// The next thing that happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The application has `bytes` more to send. Nothing is taken after [`close`](Self::close).
+    pub fn offer(&mut self, bytes: u64) {
+        if !self.is_closing {
+            self.offered = self.offered.saturating_add(bytes).min(u64::MAX >> 8);
+        }
+    }
+
+    /// The application reads up to `bytes`; returns how many there were. Only needed after
+    /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.receiver.read(bytes)
+    }
+
+    /// Whether data count as read the moment they are in order (the default).
+    pub fn set_reads_at_once(&mut self, reads_at_once: bool) {
+        self.receiver.set_reads_at_once(reads_at_once);
+    }
+
+    /// Use segments of `smss` payload bytes from now on, also for what has to be resent.
+    pub fn set_smss(&mut self, smss: u32) {
+        self.smss = smss.clamp(1, Config::SMSS_MAX);
+        self.board.resegment(self.smss);
+        self.cc.on_smss(u64::from(self.smss));
+    }
+
+    /// Where the connection stands (RFC 9293 §3.3.2).
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The congestion window, bytes, without the inflation of fast recovery.
+    #[inline]
+    pub fn cwnd(&self) -> u64 {
+        self.cc.cwnd()
+    }
+
+    /// The slow start threshold, bytes; none before it was first set.
+    pub fn ssthresh(&self) -> Option<u64> {
+        Some(self.cc.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
+    }
+
+    /// Sequence space sent and not acknowledged, bytes (RFC 5681).
+    pub fn flight_size(&self) -> u64 {
+        self.board.flight_size()
+    }
+
+    /// Smoothed round-trip time (RFC 6298); none before the first sample.
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
+    }
+
+    /// The retransmission timeout in force, backoff included.
+    pub fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    /// The exact round-trip time that the last ACK of new data showed, whatever the clock's granularity; taken
+    /// by the call. For measurement: the sender itself uses what its clock shows.
+    #[inline]
+    pub fn take_rtt(&mut self) -> Option<Duration> {
+        self.last_rtt.take()
+    }
+
+    /// Payload bytes acknowledged so far.
+    #[inline]
+    pub fn acked_bytes(&self) -> u64 {
+        self.snd_una.min(self.offered)
+    }
+
+    /// Whether everything offered was acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.snd_una >= self.offered
+    }
+
+    fn path(&self, now: Time) -> PathState {
+        let flight_size = self.outstanding();
+        PathState {
+            now,
+            smss: u64::from(self.smss),
+            flight_size,
+            ssthresh_base: match self.config.ssthresh_base {
+                SsthreshBase::FlightSize => flight_size.saturating_sub(self.episode.limited_bytes),
+                SsthreshBase::Window => self.cc.cwnd().min(self.rwnd),
+            },
+            srtt: self.rtt.srtt(),
+            rwnd: self.rwnd,
+        }
+    }
+
+    /// FlightSize. After a timeout what was not resent yet is not in flight: SND.NXT went back to it.
+    #[inline]
+    fn outstanding(&self) -> u64 {
+        if self.episode.after_rto {
+            self.board.pipe()
+        } else {
+            self.board.flight_size()
+        }
+    }
+}
+
+/// The congestion control at the start of data transfer.
+fn initial_cc(config: &Config, smss: u32, rwnd: u64) -> Cc {
+    config.cc.build(Init {
+        smss: u64::from(smss),
+        cwnd: config.initial_window.bytes(smss),
+        ssthresh: match config.initial_ssthresh {
+            InitialSsthresh::Unlimited => u64::MAX,
+            InitialSsthresh::Bytes(bytes) => bytes,
+            InitialSsthresh::PeerWindow => rwnd.max(2 * u64::from(smss)),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,384 @@
+//! The receiving side: reassembly, when to acknowledge, which window to advertise.
+
+use crate::config::{AckPolicy, DelayTimer};
+use crate::segment::SackBlocks;
+use bentpipe_units::{Duration, Seq, Time};
+use std::collections::VecDeque;
+
+/// See the module. Positions are offsets from the peer's first data byte.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    policy: AckPolicy,
+    smss: u64,
+    /// Next byte expected (RFC 9293: RCV.NXT).
+    nxt: u64,
+    /// Runs beyond `nxt`, sorted, not touching.
+    runs: VecDeque<(u64, u64)>,
+    /// Left edges of the runs that changed last, the newest first.
+    recent: [u64; 4],
+    /// Position after the peer's last byte, once its FIN was seen.
+    fin_at: Option<u64>,
+    is_finished: bool,
+
+    buffer: u64,
+    /// Bytes in order that the application has not read; nothing accumulates while it reads at once.
+    unread: u64,
+    reads_at_once: bool,
+    /// Right edge of the window that was advertised; never moves left.
+    edge: u64,
+
+    pending: u32,
+    quick_left: u32,
+    ack_now: bool,
+    ack_by: Time,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// Bytes that became available in order.
+    pub(crate) delivered: u64,
+    /// Whether any byte of it was new.
+    pub(crate) is_new: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(policy: AckPolicy, smss: u32, buffer: u64) -> Self {
+        Self {
+            policy,
+            smss: u64::from(smss),
+            nxt: 0,
+            runs: VecDeque::new(),
+            recent: [u64::MAX; 4],
+            fin_at: None,
+            is_finished: false,
+            buffer,
+            unread: 0,
+            reads_at_once: true,
+            edge: buffer,
+            pending: 0,
+            quick_left: policy.quick,
+            ack_now: false,
+            ack_by: Time::NEVER,
+        }
+    }
+
+    /// Data [start, start + len) arrived, followed by a FIN if `fin`.
+    pub(crate) fn on_data(&mut self, now: Time, start: u64, len: u64, fin: bool) -> Arrival {
+        let mut end = start + len;
+        if fin && end <= self.edge {
+            self.fin_at = Some(end);
+        }
+        if start == self.nxt && self.runs.is_empty() && end <= self.edge {
+            return self.in_order(now, end, len);
+        }
+        // RFC 9293 §3.10.7.4: trim to the window; what is left may be nothing.
+        end = end.min(self.edge);
+        let start = start.max(self.nxt);
+        if start >= end {
+            let is_new = fin && start == end && !self.is_finished && self.nxt == end;
+            self.finish();
+            self.ack_now = true;
+            return Arrival { delivered: 0, is_new };
+        }
+        let is_new = self.insert(start, end);
+        let before = self.nxt;
+        if let Some(&(left, right)) = self.runs.front() {
+            if left <= self.nxt {
+                self.nxt = right;
+                self.runs.pop_front();
+            }
+        }
+        let delivered = self.nxt - before;
+        self.deliver(delivered);
+        // RFC 5681 §4.2: out of order, or filling a gap: acknowledge at once.
+        self.ack_now = true;
+        Arrival { delivered, is_new }
+    }
+
+    /// An ACK leaves now.
+    #[inline]
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.pending = 0;
+        self.ack_now = false;
+        self.ack_by = Time::NEVER;
+    }
+
+    /// Time passed.
+    pub(crate) fn on_wakeup(&mut self, now: Time) {
+        if self.ack_by <= now {
+            self.ack_now = true;
+            self.ack_by = Time::NEVER;
+        }
+    }
+
+    /// Something was not acceptable or asks for an answer.
+    pub(crate) fn ack_soon(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// The application takes up to `bytes`; returns how many it got. An ACK follows if the window opens by two
+    /// segments or half the buffer.
+    pub(crate) fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.unread);
+        self.unread -= taken;
+        if self.new_edge() > self.edge {
+            self.ack_now = true;
+        }
+        taken
+    }
+
+    /// Whether the application takes everything as it comes (the default).
+    pub(crate) fn set_reads_at_once(&mut self, reads_at_once: bool) {
+        self.reads_at_once = reads_at_once;
+    }
+
+    /// Runs that are to be reported, the newest first (RFC 2018 §4).
+    pub(crate) fn sack_blocks(&self, first_data: Seq, max: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let mut reported = [u64::MAX; 4];
+        for &edge in &self.recent {
+            let at = self.runs.partition_point(|&(left, _)| left <= edge);
+            let Some(&(left, right)) = at.checked_sub(1).and_then(|i| self.runs.get(i)) else { continue };
+            let count = blocks.as_slice().len();
+            if edge >= right || reported[..count].contains(&left) || count == max {
+                continue;
+            }
+            reported[count] = left;
+            blocks.push(first_data.at(left), first_data.at(right));
+        }
+        blocks
+    }
+
+    /// The window to advertise now, in units of 2^`shift` bytes.
+    #[inline]
+    pub(crate) fn window(&mut self, shift: u8) -> u16 {
+        self.edge = self.new_edge();
+        ((self.edge - self.nxt) >> shift).min(65_535) as u16
+    }
+
+    #[inline]
+    pub(crate) fn must_ack_now(&self) -> bool {
+        self.ack_now
+    }
+
+    #[inline]
+    pub(crate) fn next_wakeup(&self) -> Time {
+        self.ack_by
+    }
+
+    /// Next sequence number expected, the peer's FIN included.
+    #[inline]
+    pub(crate) fn ack_offset(&self) -> u64 {
+        self.nxt + u64::from(self.is_finished)
+    }
+
+    #[inline]
+    pub(crate) fn has_holes(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// The peer's FIN and everything before it arrived.
+    #[inline]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    #[inline]
+    fn in_order(&mut self, now: Time, end: u64, len: u64) -> Arrival {
+        self.nxt = end;
+        self.deliver(len);
+        if self.is_finished {
+            self.ack_now = true;
+        } else if len > 0 {
+            self.count_segment(now);
+        }
+        Arrival { delivered: len, is_new: true }
+    }
+
+    #[inline]
+    fn count_segment(&mut self, now: Time) {
+        self.pending += 1;
+        if self.quick_left > 0 {
+            self.quick_left -= 1;
+            self.ack_now = true;
+        } else if self.pending >= self.policy.every {
+            self.ack_now = true;
+        } else if self.ack_by == Time::NEVER {
+            self.ack_by = match self.policy.timer {
+                DelayTimer::PerSegment => now + self.policy.delay,
+                DelayTimer::FreeRunning { phase } => next_tick(now, self.policy.delay, phase),
+            };
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, bytes: u64) {
+        if !self.reads_at_once {
+            self.unread += bytes;
+        }
+        self.finish();
+    }
+
+    #[inline]
+    fn finish(&mut self) {
+        if self.fin_at == Some(self.nxt) {
+            self.is_finished = true;
+        }
+    }
+
+    /// Merge [start, end) into the runs; false if it was there already.
+    fn insert(&mut self, start: u64, end: u64) -> bool {
+        // First run that touches or lies beyond the new one, and first that lies wholly beyond it.
+        let first = self.runs.partition_point(|&(_, right)| right < start);
+        let mut last = first;
+        while self.runs.get(last).is_some_and(|&(left, _)| left <= end) {
+            last += 1;
+        }
+        let merged = if first == last {
+            self.runs.insert(first, (start, end));
+            (start, end)
+        } else {
+            if self.runs[first].0 <= start && end <= self.runs[first].1 {
+                self.note(self.runs[first].0);
+                return false;
+            }
+            let merged = (self.runs[first].0.min(start), self.runs[last - 1].1.max(end));
+            self.runs[first] = merged;
+            self.runs.drain(first + 1..last);
+            merged
+        };
+        self.note(merged.0);
+        true
+    }
+
+    fn note(&mut self, left: u64) {
+        let at = self.recent.iter().position(|&edge| edge == left).unwrap_or(self.recent.len() - 1);
+        self.recent[..=at].rotate_right(1);
+        self.recent[0] = left;
+    }
+
+    /// The right edge that the buffer allows now. It moves only by worthwhile steps (RFC 9293 §3.8.6.2.2:
+    /// silly window avoidance) and never to the left.
+    #[inline]
+    fn new_edge(&self) -> u64 {
+        let possible = self.nxt + self.buffer.saturating_sub(self.unread);
+        if self.reads_at_once || possible >= self.edge + self.smss.min(self.buffer / 2).max(1) {
+            possible.max(self.edge)
+        } else {
+            self.edge
+        }
+    }
+}
+
+/// The next multiple of `period`, shifted by `phase`, after `now`.
+fn next_tick(now: Time, period: Duration, phase: Duration) -> Time {
+    let period = period.as_ps().max(1);
+    let ticks = (now.as_ps() + phase.as_ps()) / period + 1;
+    Time::from_ps((ticks * period).saturating_sub(phase.as_ps()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: u64 = 1000;
+
+    fn receiver(every: u32) -> Receiver {
+        Receiver::new(AckPolicy { every, ..AckPolicy::default() }, D as u32, 1 << 20)
+    }
+
+    /// Segment number `i` arrives; returns whether it is acknowledged at once, and the ACK sent.
+    fn arrive(receiver: &mut Receiver, i: u64) -> Option<u64> {
+        receiver.on_data(Time::ZERO, i * D, D, false);
+        if !receiver.must_ack_now() {
+            return None;
+        }
+        receiver.on_ack_sent();
+        Some(receiver.ack_offset() / D)
+    }
+
+    /// `specs/delayed-ack.md`, test 3: five segments, the second missing.
+    #[test]
+    fn rfc5681_4_2_holes_are_acknowledged_at_once() {
+        let mut r = receiver(2);
+        assert_eq!([1, 3, 4, 5, 2].map(|i| arrive(&mut r, i - 1)), [None, Some(1), Some(1), Some(1), Some(5)]);
+    }
+
+    /// Test 4: an odd tail waits for the timer.
+    #[test]
+    fn odd_tails_wait_for_the_timer() {
+        let mut r = receiver(2);
+        assert_eq!([0, 1, 2].map(|i| arrive(&mut r, i)), [None, Some(2), None]);
+        assert_eq!(r.next_wakeup(), Time::ZERO + Duration::from_millis(200));
+        r.on_wakeup(r.next_wakeup());
+        assert!(r.must_ack_now());
+    }
+
+    #[test]
+    fn free_running_timers_fire_on_their_own_clock() {
+        let (period, phase) = (Duration::from_millis(200), Duration::from_millis(30));
+        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        assert_eq!(next_tick(at(0), period, phase), at(170));
+        assert_eq!(next_tick(at(170), period, phase), at(370));
+    }
+
+    #[test]
+    fn quick_segments_are_acknowledged_one_by_one() {
+        let mut r = Receiver::new(AckPolicy { quick: 2, ..AckPolicy::default() }, D as u32, 1 << 20);
+        assert_eq!([0, 1, 2, 3].map(|i| arrive(&mut r, i)), [Some(1), Some(2), None, Some(4)]);
+    }
+
+    /// RFC 2018 §4: the newest run first, then the others by recency; at most four.
+    #[test]
+    fn rfc2018_4_newest_run_first() {
+        let mut r = receiver(1);
+        let blocks = |r: &Receiver| -> Vec<(u64, u64)> {
+            let blocks = r.sack_blocks(Seq::new(0), 3);
+            blocks.as_slice().iter().map(|b| (u64::from(b.0.value()) / D, u64::from(b.1.value()) / D)).collect()
+        };
+        arrive(&mut r, 5);
+        assert_eq!(blocks(&r), [(5, 6)]);
+        arrive(&mut r, 2);
+        arrive(&mut r, 8);
+        arrive(&mut r, 6);
+        assert_eq!(blocks(&r), [(5, 7), (8, 9), (2, 3)]);
+        arrive(&mut r, 7);
+        assert_eq!(blocks(&r), [(5, 9), (2, 3)]);
+        arrive(&mut r, 0);
+        arrive(&mut r, 1);
+        assert_eq!((r.ack_offset() / D, blocks(&r)), (3, vec![(5, 9)]));
+    }
+
+    #[test]
+    fn windows_close_and_reopen_in_worthwhile_steps() {
+        let mut r = Receiver::new(AckPolicy::default(), D as u32, 4 * D);
+        r.set_reads_at_once(false);
+        assert_eq!(r.window(0), 4000);
+        for i in 0..4 {
+            r.on_data(Time::ZERO, i * D, D, false);
+        }
+        assert_eq!(r.window(0), 0);
+        // Beyond the window: nothing is taken.
+        assert_eq!(r.on_data(Time::ZERO, 4 * D, D, false), Arrival { delivered: 0, is_new: false });
+        r.on_ack_sent();
+        assert_eq!((r.read(100), r.must_ack_now(), r.window(0)), (100, false, 0));
+        assert_eq!((r.read(900), r.must_ack_now(), r.window(0)), (900, true, 1000));
+    }
+
+    #[test]
+    fn a_fin_counts_once_all_before_it_arrived() {
+        let mut r = receiver(1);
+        r.on_data(Time::ZERO, D, D, true);
+        assert!(!r.is_finished());
+        r.on_data(Time::ZERO, 0, D, false);
+        assert_eq!((r.is_finished(), r.ack_offset()), (true, 2 * D + 1));
+        // Again, as after a lost ACK.
+        assert!(!r.on_data(Time::ZERO, D, D, true).is_new);
+        assert_eq!(r.ack_offset(), 2 * D + 1);
+    }
+}

@@ -1,0 +1,198 @@
+//! Round-trip time and retransmission timeout (RFC 6298), on a clock with granularity.
+
+use crate::config::{RtoConfig, TickRounding};
+use bentpipe_units::{Duration, Time};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Rtt {
+    config: RtoConfig,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    /// Without backoff.
+    base: Duration,
+    /// The factor of the backoff, a power of two.
+    backoff: u32,
+}
+
+impl Rtt {
+    pub(crate) fn new(config: RtoConfig) -> Self {
+        Self { config, srtt: None, rttvar: Duration::ZERO, base: config.initial, backoff: 1 }
+    }
+
+    /// A segment sent at `sent_at` was acknowledged at `now`.
+    pub(crate) fn on_sample(&mut self, sent_at: Time, now: Time) {
+        let granularity = self.config.granularity.as_ps();
+        let sample = if granularity == 0 {
+            now - sent_at
+        } else {
+            let extra = u64::from(self.config.rounding == TickRounding::PlusOne);
+            Duration::from_ps((self.tick(now) - self.tick(sent_at) + extra) * granularity)
+        };
+        self.update(sample);
+    }
+
+    /// RFC 6298 §2.2 and §2.3: RTTVAR before SRTT. Ends the backoff.
+    pub(crate) fn update(&mut self, sample: Duration) {
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = sample / 2;
+                sample
+            }
+            Some(srtt) => {
+                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(sample)) / 4;
+                (srtt * 7 + sample) / 8
+            }
+        };
+        self.srtt = Some(srtt);
+        let variation = self.rttvar * 4;
+        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
+        self.base = (srtt + margin).max(self.config.min).min(self.config.max);
+        self.backoff = 1;
+    }
+
+    /// The timer expired (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self) {
+        if self.config.backoff {
+            self.backoff = (self.backoff * 2).min(self.config.backoff_max.max(1));
+        }
+    }
+
+    /// RFC 6298 §5.7: data follow a handshake whose timer expired.
+    pub(crate) fn after_lost_syn(&mut self) {
+        if self.srtt.is_none() {
+            self.base = self.base.max(Duration::from_secs(3)).min(self.config.max);
+            self.backoff = 1;
+        }
+    }
+
+    /// The timeout in force, backoff included.
+    pub(crate) fn rto(&self) -> Duration {
+        (self.base * u64::from(self.backoff)).min(self.config.max)
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    pub(crate) fn is_karn(&self) -> bool {
+        self.config.karn
+    }
+
+    /// A timer that is armed at `now` does not expire before this. (The exact instant is asked for only when that
+    /// comes: almost all retransmission timers are restarted before.)
+    #[inline]
+    pub(crate) fn earliest_expiry(&self, now: Time) -> Time {
+        let granularity = self.config.granularity;
+        now + self.rto().max(granularity * u64::from(self.config.min_ticks)).saturating_sub(granularity)
+    }
+
+    /// When a timer armed at `armed` expires: when the tick counter has advanced by ceil(RTO / G), that is after
+    /// more than (k-1) G and at most k G.
+    pub(crate) fn expiry(&self, armed: Time) -> Time {
+        let granularity = self.config.granularity.as_ps();
+        if granularity == 0 {
+            return armed + self.rto();
+        }
+        let ticks = self.rto().as_ps().div_ceil(granularity).max(u64::from(self.config.min_ticks));
+        let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
+        Time::from_ps(at.saturating_sub(self.config.phase.as_ps()))
+    }
+
+    fn tick(&self, at: Time) -> u64 {
+        at.as_ps().saturating_add(self.config.phase.as_ps()) / self.config.granularity.as_ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn rtt(granularity: Duration, guard: bool) -> Rtt {
+        Rtt::new(RtoConfig { granularity, guard, min: Duration::ZERO, ..RtoConfig::default() })
+    }
+
+    /// `specs/rto.md`, test 1.
+    #[test]
+    fn rfc6298_2_three_samples() {
+        let mut rtt = rtt(ms(10), true);
+        let after = |rtt: &mut Rtt, sample| {
+            rtt.update(ms(sample));
+            [rtt.srtt.unwrap(), rtt.rttvar, rtt.rto()].map(|d| d.as_ps() / 100_000)
+        };
+        assert_eq!(after(&mut rtt, 100), [1_000_000, 500_000, 3_000_000]);
+        assert_eq!(after(&mut rtt, 200), [1_125_000, 625_000, 3_625_000]);
+        assert_eq!(after(&mut rtt, 100), [1_109_375, 500_000, 3_109_375]);
+    }
+
+    /// Test 2: at constant RTT the variation vanishes; only the guard keeps the timeout above the RTT.
+    #[test]
+    fn s002_constant_rtt_without_guard_leaves_no_margin() {
+        for (granularity, guard, expected_us) in [(ms(1), false, 209_000), (ms(1), true, 210_000)] {
+            let mut rtt = rtt(granularity, guard);
+            (0..60).for_each(|_| rtt.update(ms(209)));
+            assert!(rtt.rttvar < Duration::from_ps(5_000), "{:?}", rtt.rttvar);
+            assert_eq!(rtt.rto().as_ps() / 1_000_000, expected_us);
+        }
+    }
+
+    /// Test 3: 209 ms in ticks of 50 ms are 4 or 5 ticks.
+    #[test]
+    fn samples_are_whole_ticks() {
+        let seen: std::collections::BTreeSet<u64> = (0..50)
+            .map(|start| {
+                let mut rtt = rtt(ms(50), false);
+                rtt.on_sample(Time::ZERO + ms(start), Time::ZERO + ms(start + 209));
+                rtt.srtt.unwrap().as_ps() / 1_000_000_000
+            })
+            .collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [200, 250]);
+    }
+
+    /// Test 4: the backoff doubles.
+    #[test]
+    fn rfc6298_5_5_backoff_doubles() {
+        let mut rtt = rtt(Duration::ZERO, true);
+        rtt.base = ms(400);
+        let mut total = Duration::ZERO;
+        for _ in 0..7 {
+            total += rtt.rto();
+            rtt.back_off();
+        }
+        assert_eq!(total, ms(50_800));
+        (0..10).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), ms(25_600), "64 x 0.4 s");
+        rtt.update(ms(100));
+        assert_eq!(rtt.rto(), ms(300), "a sample ends the backoff");
+    }
+
+    #[test]
+    fn timers_expire_on_a_tick_and_never_before_the_bound() {
+        for phase in [0, 3, 9] {
+            let mut rtt = Rtt::new(RtoConfig { granularity: ms(10), phase: ms(phase), ..RtoConfig::default() });
+            rtt.base = ms(205);
+            for armed in 0..30 {
+                let armed = Time::ZERO + ms(armed);
+                let expiry = rtt.expiry(armed);
+                assert_eq!((expiry.as_ps() / 1_000_000_000 + phase) % 10, 0);
+                assert!(expiry - armed > ms(200) && expiry - armed <= ms(210));
+                assert!(expiry >= rtt.earliest_expiry(armed));
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_hold() {
+        let mut rtt = Rtt::new(RtoConfig::default());
+        rtt.update(ms(1));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.update(Duration::from_secs(1000));
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,353 @@
+//! What was sent and is not yet acknowledged, segment by segment: the one owner of FlightSize and pipe.
+//!
+//! Segments stand in a ring in order of sequence. Each is marked SACKed, lost and resent at most once per
+//! loss episode, so that all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge;
+//! nothing is allocated once the ring has reached the size of the window.
+
+use bentpipe_units::Time;
+use std::collections::VecDeque;
+
+/// RFC 6675: duplicate ACKs, or SACKed runs above a hole, that prove a loss.
+pub(crate) const DUP_THRESH: u64 = 3;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// Sent again since it was last declared lost: it counts in pipe once more.
+const RESENT: u8 = 4;
+
+#[derive(Clone, Debug)]
+struct Sent {
+    start: u64,
+    sent_at: Time,
+    /// For a SACKed segment: an index to its right, with nothing but SACKed segments between.
+    skip: u64,
+    len: u32,
+    marks: u8,
+    /// How often it was sent again; saturates.
+    resends: u16,
+    has_fin: bool,
+}
+
+impl Sent {
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+}
+
+/// A range of sequence space to send, FIN included in its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) len: u32,
+    pub(crate) has_fin: bool,
+}
+
+/// What a cumulative ACK removed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acked {
+    /// When the newest removed segment was sent; none if it was sent more than once (Karn).
+    pub(crate) sent_at: Option<Time>,
+}
+
+/// See the module. Indices count segments since the start of the connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    ring: VecDeque<Sent>,
+    /// Index of the ring's first segment.
+    base: u64,
+    total_bytes: u64,
+    sacked_bytes: u64,
+    lost_bytes: u64,
+    resent_bytes: u64,
+    /// All unSACKed segments below this index are lost; it rests on an unSACKed segment or the end.
+    frontier: u64,
+    /// SACKed bytes and separate SACKed runs above the frontier.
+    bytes_above: u64,
+    runs_above: u64,
+    /// Nothing below this index waits to be resent in this episode (RFC 6675: HighRxt).
+    cursor: u64,
+    /// One more than the highest SACKed index.
+    sacked_end: u64,
+}
+
+impl Scoreboard {
+    /// A new segment was sent at the end of the sequence.
+    pub(crate) fn push(&mut self, range: Range, now: Time) {
+        debug_assert!(self.ring.back().is_none_or(|last| last.end() == range.start));
+        self.ring.push_back(Sent {
+            start: range.start,
+            sent_at: now,
+            skip: 0,
+            len: range.len,
+            marks: 0,
+            resends: 0,
+            has_fin: range.has_fin,
+        });
+        self.total_bytes += u64::from(range.len);
+    }
+
+    /// Everything below `offset` is acknowledged.
+    pub(crate) fn ack(&mut self, offset: u64) -> Acked {
+        let mut acked = Acked::default();
+        while let Some(first) = self.ring.front_mut() {
+            if first.end() > offset {
+                if first.start < offset {
+                    // Part of a segment: keep the rest, as if it had been sent as such.
+                    let cut = (offset - first.start) as u32;
+                    first.start = offset;
+                    first.len -= cut;
+                    let marks = first.marks;
+                    self.forget(marks, u64::from(cut));
+                    if marks & SACKED != 0 && self.base >= self.frontier {
+                        self.bytes_above -= u64::from(cut);
+                    }
+                }
+                break;
+            }
+            let (marks, len) = (first.marks, u64::from(first.len));
+            acked.sent_at = (first.resends == 0).then_some(first.sent_at);
+            self.ring.pop_front();
+            self.forget(marks, len);
+            self.base += 1;
+            if marks & SACKED != 0 && self.base > self.frontier {
+                self.leave_run(self.base, len);
+            }
+        }
+        self.frontier = self.frontier.max(self.base);
+        self.cursor = self.cursor.max(self.base);
+        acked
+    }
+
+    /// The receiver holds [left, right). Returns how many bytes of that are news.
+    pub(crate) fn sack(&mut self, left: u64, right: u64) -> u64 {
+        let mut index = self.base + self.ring.partition_point(|sent| sent.start < left) as u64;
+        let mut news = 0;
+        loop {
+            index = self.next_unsacked(index);
+            let Some(sent) = self.get_mut(index) else { break };
+            if sent.end() > right {
+                break;
+            }
+            let (marks, len) = (sent.marks, u64::from(sent.len));
+            sent.marks = SACKED;
+            sent.skip = index + 1;
+            news += len;
+            self.sacked_bytes += len;
+            self.lost_bytes -= if marks & LOST != 0 { len } else { 0 };
+            self.resent_bytes -= if marks & RESENT != 0 { len } else { 0 };
+            self.sacked_end = self.sacked_end.max(index + 1);
+            if index >= self.frontier {
+                let joins = u64::from(index > self.frontier && self.is_sacked(index - 1))
+                    + u64::from(self.is_sacked(index + 1));
+                self.runs_above = self.runs_above + 1 - joins;
+                self.bytes_above += len;
+            }
+            index += 1;
+        }
+        news
+    }
+
+    /// Mark what RFC 6675 §4 IsLost() calls lost: at least three SACKed runs, or more than two segments' worth
+    /// of SACKed bytes, lie above it. Both conditions hold for all segments below one that they hold for.
+    pub(crate) fn mark_lost(&mut self, smss: u64) {
+        loop {
+            self.settle_frontier();
+            let proven = self.runs_above >= DUP_THRESH || self.bytes_above > (DUP_THRESH - 1) * smss;
+            if !proven || self.frontier == self.end() {
+                return;
+            }
+            self.mark_lost_at(self.frontier);
+            self.frontier += 1;
+        }
+    }
+
+    /// The timer expired: everything that is not SACKed is lost, resent or not. With `forget_sacks` the SACK
+    /// information goes too.
+    pub(crate) fn mark_all_lost(&mut self, forget_sacks: bool) {
+        for sent in &mut self.ring {
+            if forget_sacks || !sent.is(SACKED) {
+                sent.marks = LOST;
+            }
+        }
+        if forget_sacks {
+            self.sacked_bytes = 0;
+            self.sacked_end = 0;
+        }
+        self.lost_bytes = self.total_bytes - self.sacked_bytes;
+        self.resent_bytes = 0;
+        self.bytes_above = 0;
+        self.runs_above = 0;
+        self.frontier = self.end();
+        self.cursor = self.base;
+    }
+
+    /// The next lost segment that was not resent yet.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.lost_bytes == 0 {
+            return None;
+        }
+        self.cursor = self.next_unsacked(self.cursor);
+        (self.cursor < self.frontier).then_some(self.cursor)
+    }
+
+    /// The next segment that was neither SACKed nor resent and lies below a SACKed one, lost or not (RFC 6675
+    /// NextSeg rule 3).
+    pub(crate) fn next_unsacked_below_highest(&mut self) -> Option<u64> {
+        self.cursor = self.next_unsacked(self.cursor);
+        (self.cursor < self.sacked_end).then_some(self.cursor)
+    }
+
+    /// The highest segment that is not SACKed (RFC 6675 NextSeg rule 4).
+    pub(crate) fn highest_unsacked(&self) -> Option<u64> {
+        let from_end = self.ring.iter().rev().position(|sent| !sent.is(SACKED))?;
+        Some(self.end() - 1 - from_end as u64)
+    }
+
+    /// The oldest segment outstanding.
+    pub(crate) fn first(&self) -> Option<u64> {
+        (!self.ring.is_empty()).then_some(self.base)
+    }
+
+    /// Segment `index` is sent again. With `counts` it enters pipe (and, in order, the cursor passes it).
+    pub(crate) fn resend(&mut self, index: u64, now: Time, counts: bool) -> Range {
+        let position = (index - self.base) as usize;
+        let sent = &mut self.ring[position];
+        sent.resends = sent.resends.saturating_add(1);
+        sent.sent_at = now;
+        if counts {
+            if !sent.is(RESENT | SACKED) {
+                sent.marks |= RESENT;
+                self.resent_bytes += u64::from(sent.len);
+            }
+            self.cursor = self.cursor.max(index + 1);
+        }
+        Range { start: sent.start, len: sent.len, has_fin: sent.has_fin }
+    }
+
+    /// Split outstanding segments that are longer than `smss`, so that they can be resent at the new size.
+    pub(crate) fn resegment(&mut self, smss: u32) {
+        if self.ring.iter().all(|sent| sent.len <= smss) {
+            return;
+        }
+        let old = std::mem::take(self);
+        let (mut frontier, mut cursor) = (None, None);
+        self.base = old.base;
+        for (index, sent) in (old.base..).zip(old.ring) {
+            let here = self.end();
+            frontier = frontier.or((index == old.frontier).then_some(here));
+            cursor = cursor.or((index == old.cursor).then_some(here));
+            let mut start = sent.start;
+            while start < sent.end() {
+                let len = ((sent.end() - start) as u32).min(smss);
+                let is_last = start + u64::from(len) == sent.end();
+                let skip = self.end() + 1;
+                self.ring.push_back(Sent { start, len, skip, has_fin: sent.has_fin && is_last, ..sent });
+                start += u64::from(len);
+            }
+            if sent.is(SACKED) {
+                self.sacked_end = self.end();
+            }
+        }
+        self.total_bytes = old.total_bytes;
+        self.sacked_bytes = old.sacked_bytes;
+        self.lost_bytes = old.lost_bytes;
+        self.resent_bytes = old.resent_bytes;
+        self.frontier = frontier.unwrap_or(self.end());
+        self.cursor = cursor.unwrap_or(self.end());
+        self.bytes_above = old.bytes_above;
+        self.runs_above = old.runs_above;
+    }
+
+    /// Sequence space sent and not acknowledged (RFC 5681: FlightSize).
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// An estimate of what is in the network (RFC 6675 SetPipe()).
+    pub(crate) fn pipe(&self) -> u64 {
+        self.total_bytes - self.sacked_bytes - self.lost_bytes + self.resent_bytes
+    }
+
+    /// Whether segment `index` is believed lost.
+    pub(crate) fn is_lost(&self, index: u64) -> bool {
+        index < self.frontier && !self.is_sacked(index)
+    }
+
+    /// Whether segment `index` is SACKed.
+    pub(crate) fn is_sacked(&self, index: u64) -> bool {
+        index >= self.base && self.ring.get((index - self.base) as usize).is_some_and(|sent| sent.is(SACKED))
+    }
+
+    /// Sequence length of segment `index`.
+    pub(crate) fn len_of(&self, index: u64) -> u64 {
+        u64::from(self.ring[(index - self.base) as usize].len)
+    }
+
+    /// How often the oldest outstanding segment was sent again.
+    pub(crate) fn first_resends(&self) -> u32 {
+        self.ring.front().map_or(0, |sent| u32::from(sent.resends))
+    }
+
+    fn end(&self) -> u64 {
+        self.base + self.ring.len() as u64
+    }
+
+    fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
+        self.ring.get_mut((index - self.base) as usize)
+    }
+
+    fn forget(&mut self, marks: u8, len: u64) {
+        self.total_bytes -= len;
+        if marks != 0 {
+            self.sacked_bytes -= if marks & SACKED != 0 { len } else { 0 };
+            self.lost_bytes -= if marks & LOST != 0 { len } else { 0 };
+            self.resent_bytes -= if marks & RESENT != 0 { len } else { 0 };
+        }
+    }
+
+    /// The first index from `index` on that is not SACKed. Shortens the chain that it followed, so that long
+    /// runs are crossed in a few steps the next time.
+    fn next_unsacked(&mut self, index: u64) -> u64 {
+        let mut end = index;
+        while self.is_sacked(end) {
+            end = self.ring[(end - self.base) as usize].skip;
+        }
+        let mut at = index;
+        while at < end {
+            at = std::mem::replace(&mut self.ring[(at - self.base) as usize].skip, end);
+        }
+        end
+    }
+
+    /// Move the frontier off SACKed segments.
+    fn settle_frontier(&mut self) {
+        while self.is_sacked(self.frontier) {
+            let len = self.len_of(self.frontier);
+            self.frontier += 1;
+            self.leave_run(self.frontier, len);
+        }
+    }
+
+    /// A SACKed segment, the left neighbour of `next`, is no longer above the frontier.
+    fn leave_run(&mut self, next: u64, len: u64) {
+        self.bytes_above -= len;
+        if !self.is_sacked(next) {
+            self.runs_above -= 1;
+        }
+    }
+
+    fn mark_lost_at(&mut self, index: u64) {
+        let sent = &mut self.ring[(index - self.base) as usize];
+        if !sent.is(LOST) {
+            sent.marks |= LOST;
+            self.lost_bytes += u64::from(sent.len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,596 @@
+//! The specs' worked cases, in whole segments.
+
+use super::*;
+use crate::cc::CcKind;
+use crate::config::*;
+use crate::segment::{Options, SackBlocks};
+use proptest::prelude::*;
+
+const SMSS: u64 = 1000;
+
+/// A sender without handshake whose peer is written out by the test: everything in segments.
+struct Sender {
+    conn: Connection,
+    now: Time,
+}
+
+impl Sender {
+    fn new(cc: CcKind, window: u32, change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config {
+            smss: SMSS as u32,
+            cc,
+            recovery: cc.recovery(),
+            limited_transmit: false,
+            initial_window: InitialWindow::Segments(window),
+            handshake: false,
+            rto: RtoConfig { granularity: Duration::ZERO, ..RtoConfig::default() },
+            ..Config::default()
+        };
+        change(&mut config);
+        let mut conn = Connection::new(config, Role::Active, Seq::new(u32::MAX - 5000));
+        conn.open(Time::ZERO);
+        Self { conn, now: Time::ZERO }
+    }
+
+    /// Offer this many segments and say which ones leave.
+    fn send(&mut self, segments: u64) -> Vec<u64> {
+        self.conn.offer(segments * SMSS);
+        self.leaving()
+    }
+
+    fn leaving(&mut self) -> Vec<u64> {
+        let first = self.conn.iss.at(1);
+        std::iter::from_fn(|| self.conn.poll_transmit(self.now))
+            .map(|segment| u64::from(segment.seq.value().wrapping_sub(first.value())) / SMSS)
+            .collect()
+    }
+
+    /// An ACK for all segments below `ack`, with SACK blocks, arrives; says which segments leave.
+    fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
+        let first = self.conn.iss.at(1);
+        let mut blocks = SackBlocks::default();
+        for &(left, right) in sack {
+            blocks.push(first.at(left * SMSS), first.at(right * SMSS));
+        }
+        let segment = Segment {
+            seq: self.conn.irs.at(1),
+            ack: first.at(ack * SMSS),
+            len: 0,
+            window: (self.conn.rwnd >> self.conn.snd_shift) as u16,
+            flags: Flags::ACK,
+            is_retransmission: false,
+            timestamps: None,
+            options: if sack.is_empty() { Options::None } else { Options::Sack(blocks) },
+        };
+        self.conn.handle_segment(self.now, &segment);
+        self.leaving()
+    }
+
+    fn time_out(&mut self) -> Vec<u64> {
+        while self.conn.counters.timeouts == 0 || self.conn.next_wakeup() <= self.now {
+            self.now = self.conn.next_wakeup();
+            self.conn.handle_wakeup(self.now);
+        }
+        self.leaving()
+    }
+
+    /// Congestion window with inflation, in segments.
+    fn cwnd(&self) -> i64 {
+        (self.conn.cwnd() as i64 + self.conn.episode.inflation) / SMSS as i64
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.conn.ssthresh().unwrap() / SMSS
+    }
+}
+
+const NONE: [u64; 0] = [];
+
+/// `specs/tcp-reno.md`, test 1: segment 0 of ten is lost.
+#[test]
+fn rfc5681_3_2_fast_recovery() {
+    let mut s = Sender::new(CcKind::Reno, 10, |_| ());
+    assert_eq!(s.send(20), Vec::from_iter(0..10));
+    assert_eq!([s.ack(0, &[]), s.ack(0, &[])], [NONE; 2]);
+    assert_eq!((s.ack(0, &[]), s.ssthresh(), s.cwnd()), (vec![0], 5, 8));
+    assert_eq!([s.ack(0, &[]), s.ack(0, &[])], [NONE; 2]);
+    assert_eq!(s.cwnd(), 10);
+    assert_eq!([(); 4].map(|()| s.ack(0, &[])), [[10], [11], [12], [13]]);
+    assert_eq!((s.ack(10, &[]), s.cwnd()), (vec![14], 5));
+}
+
+/// `specs/tcp-newreno.md`: segments 0 and 1 of ten are lost.
+#[test]
+fn rfc6582_3_2_partial_and_full_acks() {
+    let mut s = Sender::new(CcKind::NewReno, 10, |_| ());
+    s.send(30);
+    assert_eq!(
+        [(); 8].map(|()| s.ack(0, &[])),
+        [vec![], vec![], vec![0], vec![], vec![], vec![10], vec![11], vec![12]]
+    );
+    assert_eq!((s.ssthresh(), s.cwnd()), (5, 13));
+    assert_eq!((s.ack(1, &[]), s.cwnd()), (vec![1, 13], 13));
+    assert_eq!([(); 3].map(|()| s.ack(1, &[])), [[14], [15], [16]]);
+    assert_eq!(s.cwnd(), 16);
+    s.conn.offered = 17 * SMSS; // So that no new data hide the window.
+    assert_eq!((s.ack(13, &[]), s.cwnd()), (vec![], 5));
+}
+
+#[test]
+fn rfc6582_3_2_impatient_restarts_the_timer_once() {
+    for (timer, restarts) in [(NewRenoTimer::Impatient, [true, false]), (NewRenoTimer::SlowButSteady, [true, true])] {
+        let recovery = Recovery::NewReno(NewReno { timer, ..NewReno::default() });
+        let mut s = Sender::new(CcKind::NewReno, 10, |config| config.recovery = recovery);
+        s.send(30);
+        (0..3).for_each(|_| drop(s.ack(0, &[])));
+        let restarted = [1, 2].map(|ack| {
+            let before = s.conn.rto_armed;
+            s.now += Duration::from_millis(100);
+            s.ack(ack, &[]);
+            s.conn.rto_armed > before
+        });
+        assert_eq!(restarted, restarts, "{timer:?}");
+    }
+}
+
+/// Duplicates of what was sent before the last episode prove nothing (RFC 6582 §3.2 step 1).
+#[test]
+fn rfc6582_3_2_no_second_episode_below_recover() {
+    let mut s = Sender::new(CcKind::NewReno, 10, |_| ());
+    s.send(30);
+    assert_eq!(s.time_out(), [0]);
+    assert_eq!(s.ack(1, &[]), [1, 2]);
+    let before = s.conn.counters.fast_retransmits;
+    (0..5).for_each(|_| drop(s.ack(1, &[])));
+    assert_eq!(s.conn.counters.fast_retransmits, before);
+}
+
+/// `specs/tcp-tahoe-tcpmin.md`, test 2: segment 7 of 7..14 is lost; only the timer finds it.
+#[test]
+fn tcpmin_waits_for_the_timer() {
+    let mut s = Sender::new(CcKind::TcpMin, 8, |_| ());
+    assert_eq!(s.send(30), Vec::from_iter(0..8));
+    assert_eq!([(); 7].map(|()| s.ack(0, &[])), [NONE; 7]);
+    assert_eq!((s.time_out(), s.ssthresh(), s.cwnd()), (vec![0], 4, 1));
+    assert_eq!((s.ack(8, &[]), s.cwnd()), (vec![8, 9], 2));
+}
+
+/// Test 3: Tahoe resends on the third duplicate.
+#[test]
+fn tahoe_restarts_from_the_hole() {
+    let mut s = Sender::new(CcKind::Tahoe, 8, |_| ());
+    s.send(30);
+    assert_eq!([(); 4].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0], vec![]]);
+    assert_eq!((s.ssthresh(), s.cwnd()), (4, 1));
+    // Go-back-N: what was outstanding is sent again in slow start.
+    assert_eq!((s.ack(1, &[]), s.cwnd()), (vec![1, 2], 2));
+    assert_eq!(s.ack(8, &[]), [8, 9, 10]);
+}
+
+/// Test 1: the window doubles each round.
+#[test]
+fn rfc5681_3_1_slow_start_doubles() {
+    let mut s = Sender::new(CcKind::Tahoe, 1, |_| ());
+    let mut flight = s.send(100);
+    let mut next = 0;
+    let rounds: Vec<i64> = (0..4)
+        .map(|_| {
+            let cwnd = s.cwnd();
+            flight = std::mem::take(&mut flight)
+                .into_iter()
+                .flat_map(|_| {
+                    next += 1;
+                    s.ack(next, &[])
+                })
+                .collect();
+            cwnd
+        })
+        .collect();
+    assert_eq!(rounds, [1, 2, 4, 8]);
+}
+
+/// `specs/limited-transmit.md`.
+#[test]
+fn rfc3042_2_two_new_segments() {
+    let mut s = Sender::new(CcKind::NewReno, 4, |config| config.limited_transmit = true);
+    s.send(30);
+    assert_eq!([(); 3].map(|()| s.ack(0, &[])), [[4], [5], [0]]);
+    assert_eq!(s.ssthresh(), 2);
+}
+
+#[test]
+fn rfc3042_2_the_receivers_window_forbids_it() {
+    let mut s = Sender::new(CcKind::NewReno, 4, |config| {
+        config.limited_transmit = true;
+        config.receive_buffer = 4 * SMSS;
+    });
+    assert_eq!(s.send(30), [0, 1, 2, 3]);
+    assert_eq!([(); 3].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0]]);
+}
+
+/// `specs/tcp-sack.md`, test 1: 0 and 3 of ten are lost.
+#[test]
+fn rfc6675_5_two_losses_in_one_round() {
+    let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    s.send(30);
+    assert_eq!([s.ack(0, &[(1, 2)]), s.ack(0, &[(1, 3)])], [NONE; 2]);
+    assert_eq!((s.ack(0, &[(4, 5), (1, 3)]), s.ssthresh(), s.cwnd()), (vec![0], 5, 5));
+    assert_eq!(s.conn.board.pipe(), 7 * SMSS);
+    assert_eq!((s.ack(0, &[(4, 6), (1, 3)]), s.conn.board.pipe()), (vec![], 6 * SMSS));
+    assert_eq!((s.ack(0, &[(4, 7), (1, 3)]), s.conn.board.pipe()), (vec![3], 5 * SMSS));
+    assert_eq!([8, 9, 10].map(|right| s.ack(0, &[(4, right), (1, 3)])), [[10], [11], [12]]);
+    assert_eq!(s.ack(3, &[(4, 10)]), [13]);
+    s.ack(10, &[]);
+    assert_eq!((s.cwnd(), s.conn.episode.phase), (5, recovery::Phase::Open));
+}
+
+/// Test 2: the last segment is lost too; the rescue retransmission spares a timeout.
+#[test]
+fn rfc6675_4_rescue_of_the_tail() {
+    let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    s.send(10);
+    (2..4).for_each(|right| drop(s.ack(0, &[(1, right)])));
+    assert_eq!((s.ack(0, &[(1, 4)]), s.conn.board.pipe()), (vec![0], 7 * SMSS));
+    assert_eq!([5, 6, 7].map(|right| s.ack(0, &[(1, right)])), [NONE; 3]);
+    assert_eq!(s.conn.board.pipe(), 4 * SMSS);
+    (8..10).for_each(|right| assert_eq!(s.ack(0, &[(1, right)]), NONE));
+    assert_eq!(s.ack(9, &[]), [9]);
+    s.ack(10, &[]);
+    assert_eq!((s.conn.counters.timeouts, s.conn.episode.phase), (0, recovery::Phase::Open));
+}
+
+/// Test 4: after a timeout nothing below HighData starts recovery.
+#[test]
+fn rfc6675_5_1_no_recovery_below_the_timeout() {
+    let mut s = Sender::new(CcKind::Sack, 20, |_| ());
+    s.send(60);
+    assert_eq!(s.time_out(), [0]);
+    assert_eq!(s.ack(1, &[]), [1, 2]);
+    (4..9).for_each(|right| drop(s.ack(1, &[(3, right)])));
+    assert_eq!(s.conn.counters.fast_retransmits, 0);
+    // What the receiver holds is skipped when resending.
+    assert_eq!(s.ack(2, &[(3, 9)]), [9, 10]);
+}
+
+#[test]
+fn rfc2018_8_discard_resends_what_was_reported() {
+    for (on_rto, expected) in [(SackOnRto::Keep, [1, 4]), (SackOnRto::Discard, [1, 2])] {
+        let mut s = Sender::new(CcKind::Sack, 10, |config| config.recovery = Recovery::Sack { on_rto });
+        s.send(30);
+        s.ack(0, &[(2, 4)]);
+        assert_eq!(s.time_out(), [0]);
+        assert_eq!(s.ack(1, &[]), expected, "{on_rto:?}");
+    }
+}
+
+/// `specs/rto.md`, test 4: the timeout doubles from 0.4 s; after six retransmissions the connection dies.
+#[test]
+fn give_up_after_six_retransmissions() {
+    let mut s = Sender::new(CcKind::Reno, 1, |config| {
+        config.give_up = GiveUp::AfterRetransmissions(6);
+        config.rto.initial = Duration::from_millis(400);
+    });
+    s.send(1);
+    let mut sent = 1;
+    while s.conn.state() != State::Closed {
+        s.now = s.conn.next_wakeup();
+        s.conn.handle_wakeup(s.now);
+        sent += s.leaving().len();
+    }
+    // The reset is the last segment.
+    assert_eq!((s.now, sent), (Time::ZERO + Duration::from_millis(50_800), 1 + 6 + 1));
+    assert_eq!(std::iter::from_fn(|| s.conn.poll_event()).last(), Some(Event::Aborted(0)));
+}
+
+#[test]
+fn rfc1122_4_2_3_5_give_up_after_a_time() {
+    let mut s = Sender::new(CcKind::Reno, 1, |config| config.give_up = GiveUp::AfterTime(Duration::from_secs(100)));
+    s.send(1);
+    while s.conn.state() != State::Closed {
+        s.now = s.conn.next_wakeup();
+        s.conn.handle_wakeup(s.now);
+        s.leaving();
+    }
+    // 1 + 2 + 4 + ... + 32, then 60 s each (the upper bound): the first resend was at 1 s.
+    assert_eq!(s.now, Time::ZERO + Duration::from_secs(63 + 60));
+}
+
+#[test]
+fn rfc5681_4_1_idle_restart() {
+    let mut s = Sender::new(CcKind::Reno, 2, |_| ());
+    s.send(40);
+    for ack in 1..=40 {
+        s.ack(ack, &[]);
+    }
+    assert!(s.cwnd() > 10);
+    s.now += Duration::from_secs(30);
+    assert_eq!(s.send(40), [40, 41]);
+}
+
+#[test]
+fn unused_windows_do_not_grow_unless_told_to() {
+    for (cwnd_validation, expected) in [(true, 4), (false, 14)] {
+        let mut s = Sender::new(CcKind::Reno, 4, |config| config.cwnd_validation = cwnd_validation);
+        for segment in 0..10 {
+            s.send(1);
+            s.ack(segment + 1, &[]);
+        }
+        assert_eq!(s.cwnd(), expected);
+    }
+}
+
+/// A loss that the verdict blames on the link is repaired without reducing the window.
+#[test]
+fn link_errors_leave_the_window_alone() {
+    use crate::verdict::VerdictKind::AlwaysLinkError;
+    for cc in [CcKind::Tahoe, CcKind::Reno, CcKind::NewReno, CcKind::Sack] {
+        let mut s = Sender::new(cc, 10, |config| config.verdict = AlwaysLinkError);
+        s.send(40);
+        let sent: Vec<u64> = (2..=10).flat_map(|right| s.ack(0, &[(1, right)])).collect();
+        assert!(sent.contains(&0), "{}", cc.name());
+        s.ack(10, &[]);
+        assert!(s.cwnd() >= 10 && s.conn.ssthresh().is_none(), "{}", cc.name());
+    }
+}
+
+#[test]
+fn segments_shrink_in_mid_connection() {
+    let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    s.send(10);
+    s.ack(0, &[(1, 3)]);
+    s.conn.set_smss(500);
+    s.time_out();
+    let (mut data, mut largest) = (Vec::new(), 0);
+    for half in 1..=20 {
+        let segment = Segment { ack: s.conn.iss.at(1 + half * 500), ..ack_of(&s) };
+        s.conn.handle_segment(s.now, &segment);
+        while let Some(segment) = s.conn.poll_transmit(s.now) {
+            largest = largest.max(segment.len);
+            data.push(segment);
+        }
+    }
+    assert_eq!((largest, s.conn.flight_size()), (500, 0));
+}
+
+fn ack_of(s: &Sender) -> Segment {
+    Segment {
+        seq: s.conn.irs.at(1),
+        ack: s.conn.iss.at(1),
+        len: 0,
+        window: 65_535,
+        flags: Flags::ACK,
+        is_retransmission: false,
+        timestamps: None,
+        options: Options::None,
+    }
+}
+
+/// A closed window is probed until it opens; then everything arrives.
+#[test]
+fn rfc9293_3_8_6_1_zero_windows_are_probed() {
+    let config = Config { receive_buffer: 3000, smss: 1000, handshake: false, ..Config::default() };
+    let mut a = Connection::new(config.clone(), Role::Active, Seq::new(1));
+    let mut b = Connection::new(config, Role::Passive, Seq::new(1));
+    b.set_reads_at_once(false);
+    a.offer(20_000);
+    a.close();
+    (a.open(Time::ZERO), b.open(Time::ZERO));
+    let mut now = Time::ZERO;
+    let mut probes = 0;
+    while b.counters().delivered_bytes < 20_000 {
+        assert!(now < Time::ZERO + Duration::from_secs(1000), "stuck");
+        let before = now;
+        now += Duration::from_millis(100);
+        let (mut from_a, mut from_b) = (Vec::new(), Vec::new());
+        while let Some(segment) = a.poll_transmit(before) {
+            probes += u32::from(segment.len == 0 && segment.flags == Flags::ACK && a.rwnd == 0);
+            from_a.push(segment);
+        }
+        from_a.iter().for_each(|segment| b.handle_segment(now, segment));
+        b.handle_wakeup(now);
+        // Every ten seconds the reader wakes up.
+        if now.as_ps() % 10_000_000_000_000 == 0 {
+            b.read(3000);
+        }
+        while let Some(segment) = b.poll_transmit(now) {
+            // The window update itself is lost: only a probe can learn of it.
+            if segment.window == 0 || b.counters().arrived_segments % 2 == 0 {
+                from_b.push(segment);
+            }
+        }
+        from_b.iter().for_each(|segment| a.handle_segment(now, segment));
+        a.handle_wakeup(now);
+    }
+    assert!(probes > 0);
+}
+
+/// `specs/timestamps-window-scaling.md`, test 4: which timestamp is echoed.
+#[test]
+fn rfc7323_4_3_echo_rule() {
+    let config = Config {
+        timestamps: true,
+        handshake: false,
+        smss: 1000,
+        ack: AckPolicy { every: 1, ..AckPolicy::default() },
+        ..Config::default()
+    };
+    let mut r = Connection::new(config.clone(), Role::Passive, Seq::new(0));
+    r.open(Time::ZERO);
+    let mut arrive = |segment_number: u64, value: u32| {
+        let now = Time::ZERO + Duration::from_secs(1);
+        let segment = Segment {
+            seq: Seq::new(1).at(segment_number * 1000),
+            ack: Seq::new(1),
+            len: 1000,
+            window: 1000,
+            flags: Flags::ACK,
+            is_retransmission: false,
+            timestamps: Some(crate::Timestamps { value, echo: 0 }),
+            options: Options::None,
+        };
+        r.handle_segment(now, &segment);
+        let ack = r.poll_transmit(now).unwrap();
+        (u64::from(ack.ack.value() - 1) / 1000, ack.timestamps.unwrap().echo)
+    };
+    // A C B E D.
+    assert_eq!(
+        [(0, 1), (2, 3), (1, 2), (4, 5), (3, 4)].map(|(n, ts)| arrive(n, ts)),
+        [(1, 1), (1, 1), (3, 2), (3, 2), (5, 4)]
+    );
+}
+
+/// Test 5: older timestamps are refused, but not after 24 days.
+#[test]
+fn rfc7323_5_3_paws() {
+    let config = Config { timestamps: true, handshake: false, ..Config::default() };
+    let mut r = Connection::new(config, Role::Passive, Seq::new(0));
+    r.open(Time::ZERO);
+    let data = |value| Segment {
+        seq: Seq::new(1),
+        ack: Seq::new(1),
+        len: 100,
+        window: 1000,
+        flags: Flags::ACK,
+        is_retransmission: false,
+        timestamps: Some(crate::Timestamps { value, echo: 0 }),
+        options: Options::None,
+    };
+    r.ts_recent = 0x10;
+    r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
+    assert_eq!((r.counters.delivered_bytes, r.receiver.must_ack_now()), (0, true));
+    r.handle_segment(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
+    assert_eq!(r.counters.delivered_bytes, 100);
+}
+
+/// Handshake, transfer, close: through every state, with nothing lost and with one packet in `drop_every` lost.
+#[test]
+fn rfc9293_3_6_both_ends_close() {
+    for drop_every in [0, 3, 4, 5, 7] {
+        let config = Config { give_up: GiveUp::Never, ..Config::default() };
+        let (a, b, _) = exchange(&config, 50_000, Seq::new(u32::MAX - 20_000), |k| {
+            // Scattered, so that no retransmission meets the same fate by rhythm.
+            let dice = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            if drop_every > 0 && dice % drop_every == 0 {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        });
+        assert_eq!(b.counters().delivered_bytes, 50_000, "drop {drop_every}");
+        assert!(matches!(a.state(), State::TimeWait | State::Closed), "{:?} drop {drop_every}", a.state());
+        assert_eq!(b.state(), State::Closed, "drop {drop_every}");
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Deliver,
+    Drop,
+    Duplicate,
+    /// Held back by this many milliseconds.
+    Delay(u64),
+}
+
+/// Two ends on a path of 50 ms whose k-th packet meets `fate(k)`, until both are done or nothing more happens.
+fn exchange(config: &Config, bytes: u64, iss: Seq, fate: impl Fn(u64) -> Fate) -> (Connection, Connection, Time) {
+    let mut a = Connection::new(config.clone(), Role::Active, iss);
+    let mut b = Connection::new(config.clone(), Role::Passive, Seq::new(77));
+    let mut air: std::collections::BTreeMap<(Time, u64), (bool, Segment)> = std::collections::BTreeMap::new();
+    let (mut now, mut k) = (Time::ZERO, 0);
+    a.offer(bytes);
+    a.close();
+    (a.open(now), b.open(now));
+    for _ in 0..200_000 {
+        for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
+            while let Some(segment) = conn.poll_transmit(now) {
+                k += 1;
+                let arrival = now + Duration::from_millis(50) + Duration::from_ps(k);
+                match fate(k - 1) {
+                    Fate::Drop => {}
+                    Fate::Deliver => drop(air.insert((arrival, k), (to_b, segment))),
+                    Fate::Duplicate => {
+                        air.insert((arrival, k), (to_b, segment));
+                        air.insert((arrival + Duration::from_millis(7), k), (to_b, segment));
+                    }
+                    Fate::Delay(ms) => drop(air.insert((arrival + Duration::from_millis(ms), k), (to_b, segment))),
+                }
+            }
+            while let Some(event) = conn.poll_event() {
+                if event == Event::PeerFinished {
+                    conn.close();
+                }
+            }
+        }
+        let is_over = |conn: &Connection| matches!(conn.state(), State::Closed | State::TimeWait);
+        if is_over(&a) && is_over(&b) && air.is_empty() {
+            break;
+        }
+        let next_arrival = air.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
+        let next = next_arrival.min(a.next_wakeup()).min(b.next_wakeup());
+        if next == Time::NEVER {
+            break;
+        }
+        now = next.max(now);
+        if next_arrival <= now {
+            let (_, (to_b, segment)) = air.pop_first().unwrap();
+            if to_b { &mut b } else { &mut a }.handle_segment(now, &segment);
+        } else {
+            a.handle_wakeup(now);
+            b.handle_wakeup(now);
+        }
+    }
+    (a, b, now)
+}
+
+fn any_config() -> impl Strategy<Value = Config> {
+    let cc = proptest::sample::select(CcKind::ALL);
+    let options = (any::<[bool; 7]>(), 1u32..4, 0u8..3, 100u32..3000, 1u64..60_000);
+    (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
+        smss,
+        cc,
+        recovery: match recovery {
+            0 => Recovery::Sack { on_rto: if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard } },
+            1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),
+            _ => cc.recovery(),
+        },
+        limited_transmit: flags[0],
+        timestamps: flags[1],
+        window_scaling: flags[2],
+        cwnd_validation: flags[3],
+        handshake: flags[4],
+        receive_buffer: if flags[5] { buffer } else { Config::RECEIVE_BUFFER_MAX },
+        ack: AckPolicy { every, ..AckPolicy::default() },
+        rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
+        ..Config::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the path does, every byte arrives once and in order, or a failure is reported.
+    #[test]
+    fn every_byte_arrives_or_failure_is_reported(
+        config in any_config(),
+        bytes in 0u64..60_000,
+        iss in any::<u32>(),
+        fates in proptest::collection::vec((0u8..100, 1u64..400), 50..200),
+        harm in 0u8..60,
+    ) {
+        let (a, b, _) = exchange(&config, bytes, Seq::new(iss), |k| {
+            let (dice, ms) = fates[(k as usize).wrapping_mul(7) % fates.len()];
+            match dice {
+                d if d >= harm => Fate::Deliver,
+                d if d % 3 == 0 => Fate::Drop,
+                d if d % 3 == 1 => Fate::Duplicate,
+                _ => Fate::Delay(ms),
+            }
+        });
+        let aborted = |conn: &Connection| conn.events.iter().any(|e| matches!(e, Event::Aborted(_)))
+            || conn.state() == State::Closed;
+        if b.counters().delivered_bytes != bytes {
+            prop_assert!(aborted(&a), "{:?} {:?}, {} of {bytes}", a.state(), b.state(), b.counters().delivered_bytes);
+        }
+        prop_assert!(a.acked_bytes() <= b.counters().delivered_bytes);
+    }
+}

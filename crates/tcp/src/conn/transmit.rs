@@ -1,0 +1,251 @@
+//! What is sent next: control segments, what recovery wants resent, new data, ACKs; in this order.
+
+use super::recovery::Phase;
+use super::scoreboard::Range;
+use super::{Connection, State};
+use crate::cc::CongestionControl;
+use crate::config::RttSampling;
+use crate::segment::{Flags, Options, Segment};
+use bentpipe_units::{Duration, Seq, Time};
+
+/// Bounds of the persist timer (RFC 9293 §3.8.6.1; `specs/rto.md`, zero window).
+const PERSIST_MIN: Duration = Duration::from_millis(500);
+const PERSIST_MAX: Duration = Duration::from_secs(60);
+
+impl Connection {
+    /// The next segment to send now, or `None`. Its answer may change after any other call.
+    #[must_use]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let segment = self.next_segment(now)?;
+        self.counters.sent_segments += 1;
+        Some(segment)
+    }
+
+    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.control.rst {
+            self.control.rst = false;
+            let segment = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::RST);
+            return Some(segment);
+        }
+        if self.control.syn {
+            return Some(self.syn_segment(now));
+        }
+        if !self.state.is_synchronised() {
+            return None;
+        }
+        if !matches!(self.state, State::FinWait2 | State::TimeWait) {
+            if let Some(segment) = self.next_data(now) {
+                return Some(segment);
+            }
+        }
+        if self.control.probe {
+            // An old sequence number: the peer must answer with its window (RFC 9293 §3.8.6.1).
+            self.control.probe = false;
+            return Some(self.bare_segment(now, self.iss.at(self.snd_una), self.ack_field(), Flags::ACK));
+        }
+        self.receiver.must_ack_now().then(|| {
+            let mut segment = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
+            self.add_sack(&mut segment);
+            segment
+        })
+    }
+
+    pub(super) fn on_persist(&mut self, now: Time) {
+        self.persist_backoff = (self.persist_backoff * 2).min(128);
+        self.persist = now + self.persist_delay();
+        if self.rwnd == 0 {
+            self.control.probe = true;
+        } else {
+            self.control.small = true;
+        }
+    }
+
+    pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
+        let window = self.receiver.window(self.rcv_shift);
+        self.receiver.on_ack_sent();
+        let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
+        self.last_ack_sent = self.receiver.ack_offset();
+        Segment { seq, ack, len: 0, window, flags, is_retransmission: false, timestamps, options: Options::None }
+    }
+
+    #[inline]
+    fn next_data(&mut self, now: Time) -> Option<Segment> {
+        if self.episode.resend_first {
+            self.episode.resend_first = false;
+            if let Some(first) = self.board.first() {
+                return Some(self.resend(now, first, true));
+            }
+        }
+        if self.episode.phase == Phase::Sack {
+            return self.next_by_sack(now);
+        }
+        if self.episode.after_rto {
+            if let Some(lost) = self.board.next_lost() {
+                let fits = self.board.pipe() + self.board.len_of(lost) <= self.cc.cwnd();
+                self.usage.limited |= !fits;
+                return fits.then(|| self.resend(now, lost, true));
+            }
+        }
+        self.next_new(now)
+    }
+
+    /// RFC 6675 §4 NextSeg(), rules 1 to 4, while the window has room for a segment.
+    fn next_by_sack(&mut self, now: Time) -> Option<Segment> {
+        let smss = u64::from(self.smss);
+        if self.board.pipe() + smss > self.cc.cwnd() {
+            self.usage.limited = true;
+            return None;
+        }
+        if let Some(lost) = self.board.next_lost() {
+            return Some(self.resend(now, lost, true));
+        }
+        if let Some(segment) = self.next_new(now) {
+            return Some(segment);
+        }
+        if let Some(doubtful) = self.board.next_unsacked_below_highest() {
+            return Some(self.resend(now, doubtful, true));
+        }
+        if self.episode.rescued.is_some_and(|rescued| self.snd_una <= rescued) {
+            return None;
+        }
+        let highest = self.board.highest_unsacked()?;
+        self.episode.rescued = self.episode.recover;
+        Some(self.resend(now, highest, false))
+    }
+
+    #[inline]
+    fn next_new(&mut self, now: Time) -> Option<Segment> {
+        let left = self.offered.saturating_sub(self.snd_nxt);
+        let mut len = left.min(u64::from(self.smss));
+        let mut has_fin = self.is_closing && len == left && self.snd_nxt <= self.offered;
+        if len == 0 && !has_fin {
+            return None;
+        }
+        let usable = (self.snd_una + self.rwnd).saturating_sub(self.snd_nxt);
+        if len > usable {
+            len = self.squeeze(now, usable)?;
+            has_fin = false;
+        }
+        if self.board.flight_size() == 0 && self.config.idle_restart {
+            self.restart_after_idle(now);
+        }
+        if !self.fits_cwnd(len) {
+            self.usage.limited = true;
+            return None;
+        }
+        let range = Range { start: self.snd_nxt, len: len as u32 + u32::from(has_fin), has_fin };
+        self.board.push(range, now);
+        self.snd_nxt += u64::from(range.len);
+        self.usage.flight_max = self.usage.flight_max.max(self.board.flight_size());
+        if self.timed.is_none() && self.config.rto.sampling == RttSampling::PerWindow {
+            self.timed = Some((self.snd_nxt, now));
+        }
+        if has_fin {
+            self.advance_close(now);
+        }
+        Some(self.data_segment(now, range, false))
+    }
+
+    /// Whether `len` new bytes fit the congestion window.
+    #[inline]
+    fn fits_cwnd(&mut self, len: u64) -> bool {
+        let cwnd = self.cc.cwnd();
+        let episode = &mut self.episode;
+        match episode.phase {
+            // Checked by the caller.
+            Phase::Sack => true,
+            Phase::Fast => {
+                let window = cwnd.saturating_add_signed(episode.inflation).max(u64::from(self.smss));
+                self.board.flight_size() + len <= window
+            }
+            Phase::Open if episode.dupacks == 0 || episode.after_rto => self.board.pipe() + len <= cwnd,
+            Phase::Open => {
+                // RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK what was reported
+                // has left the pipe, which gives the same.
+                let (flight, allowance) = match (self.config.limited_transmit, self.has_sack) {
+                    (true, true) => (self.board.pipe(), 0),
+                    (true, false) => (
+                        self.board.flight_size(),
+                        if episode.dupacks <= 2 { u64::from(episode.dupacks) * u64::from(self.smss) } else { 0 },
+                    ),
+                    (false, _) => (self.board.flight_size(), 0),
+                };
+                let fits = flight + len <= cwnd + allowance;
+                if fits && self.board.flight_size() + len > cwnd {
+                    episode.limited_bytes += len;
+                }
+                fits
+            }
+        }
+    }
+
+    /// How much to send into a window smaller than the segment (RFC 9293 §3.8.6.2.1: avoid silly windows): at least
+    /// half the largest window seen, or anything once the persist timer says so.
+    fn squeeze(&mut self, now: Time, usable: u64) -> Option<u64> {
+        let is_worthwhile = usable > 0 && 2 * usable >= self.rwnd_largest;
+        let is_forced = usable > 0 && std::mem::take(&mut self.control.small);
+        if is_worthwhile || is_forced {
+            return Some(usable);
+        }
+        if self.board.flight_size() == 0 && self.persist == Time::NEVER {
+            self.persist = now + self.persist_delay();
+        }
+        None
+    }
+
+    fn persist_delay(&self) -> Duration {
+        (self.rtt.rto().max(PERSIST_MIN) * u64::from(self.persist_backoff)).min(PERSIST_MAX)
+    }
+
+    /// RFC 5681 §4.1: RW = min(IW, cwnd) after an RTO without sending.
+    fn restart_after_idle(&mut self, now: Time) {
+        if now.saturating_since(self.last_sent) > self.rtt.rto() {
+            self.cc.limit_cwnd(self.config.initial_window.bytes(self.smss));
+        }
+    }
+
+    fn resend(&mut self, now: Time, index: u64, counts: bool) -> Segment {
+        let range = self.board.resend(index, now, counts);
+        if self.rtt.is_karn() {
+            self.timed = None;
+        }
+        self.first_resend = self.first_resend.min(now);
+        self.data_segment(now, range, true)
+    }
+
+    #[inline]
+    fn data_segment(&mut self, now: Time, range: Range, is_retransmission: bool) -> Segment {
+        let len = range.len - u32::from(range.has_fin);
+        self.counters.sent_bytes += u64::from(len);
+        if is_retransmission {
+            self.counters.resent_bytes += u64::from(len);
+            self.counters.resent_segments += 1;
+        }
+        if self.rto_not_before == Time::NEVER {
+            // RFC 6298 §5.1.
+            self.arm_rto(now);
+        }
+        self.persist = Time::NEVER;
+        self.last_sent = now;
+        let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
+        let mut segment = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
+        segment.len = len as u16;
+        segment.is_retransmission = is_retransmission;
+        self.add_sack(&mut segment);
+        segment
+    }
+
+    #[inline]
+    fn ack_field(&self) -> Seq {
+        self.irs.at(1 + self.receiver.ack_offset())
+    }
+
+    #[inline]
+    fn add_sack(&self, segment: &mut Segment) {
+        if self.has_sack && self.receiver.has_holes() {
+            // RFC 2018 §3: three blocks beside timestamps, four without.
+            let max = if self.has_timestamps { 3 } else { 4 };
+            segment.options = Options::Sack(self.receiver.sack_blocks(self.irs.at(1), max));
+        }
+    }
+}

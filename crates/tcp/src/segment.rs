@@ -1,0 +1,170 @@
+//! A segment as a plain value. It carries ranges, not bytes: whoever drives a connection owns the payload.
+
+use bentpipe_units::Seq;
+
+/// Control bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// The acknowledgement field is valid.
+    pub const ACK: Self = Self(0x10);
+
+    /// The bits as they stand in a TCP header.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The flags with these header bits.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all bits of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any bit of `other` is set.
+    pub const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The options of a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Largest payload, options of later segments included (RFC 9293 §3.7.1).
+    pub mss: u16,
+    /// Window scale shift (RFC 7323 §2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2).
+    pub sack_permitted: bool,
+}
+
+/// Ranges of sequence numbers that the receiver holds beyond the cumulative ACK (RFC 2018 §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [(Seq, Seq); 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Append [left, right); beyond four blocks nothing happens.
+    pub fn push(&mut self, left: Seq, right: Seq) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+            *slot = (left, right);
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, as (left edge, right edge), the most recent first.
+    pub fn as_slice(&self) -> &[(Seq, Seq)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
+
+/// Options that only some segments carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Options {
+    /// None of them.
+    #[default]
+    None,
+    /// On a SYN.
+    Syn(SynOptions),
+    /// On an ACK with holes before it.
+    Sack(SackBlocks),
+}
+
+/// RFC 7323 §3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's clock (TSval).
+    pub value: u32,
+    /// The echo of the peer's (TSecr).
+    pub echo: u32,
+}
+
+/// A TCP segment without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte (or of the SYN).
+    pub seq: Seq,
+    /// Next sequence number expected; valid with [`Flags::ACK`].
+    pub ack: Seq,
+    /// Payload bytes.
+    pub len: u16,
+    /// The window field as it stands in the header, not scaled.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Whether the payload was sent before. Not on the wire: for counting only.
+    pub is_retransmission: bool,
+    /// Timestamps, once negotiated.
+    pub timestamps: Option<Timestamps>,
+    /// Rarer options.
+    pub options: Options,
+}
+
+impl Segment {
+    /// Bytes of IPv4 and TCP header, options padded to words: 40 to 100.
+    pub fn header_len(&self) -> u8 {
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let options = match self.options {
+            Options::None => 0,
+            // MSS 4, window scale 3 + 1, SACK permitted 2 + 2 (it fits the padding of the timestamps).
+            Options::Syn(syn) => {
+                let sack = if syn.sack_permitted && timestamps == 0 { 4 } else { 0 };
+                4 + if syn.window_scale.is_some() { 4 } else { 0 } + sack
+            }
+            Options::Sack(blocks) => 4 + 8 * blocks.len,
+        };
+        40 + timestamps + options
+    }
+
+    /// Sequence numbers that the segment occupies.
+    pub fn sequence_len(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_grow_with_their_options() {
+        let plain = Segment {
+            seq: Seq::new(0),
+            ack: Seq::new(0),
+            len: 0,
+            window: 0,
+            flags: Flags::ACK,
+            is_retransmission: false,
+            timestamps: None,
+            options: Options::None,
+        };
+        assert_eq!(plain.header_len(), 40);
+        let timestamps = Some(Timestamps { value: 0, echo: 0 });
+        assert_eq!(Segment { timestamps, ..plain }.header_len(), 52);
+        let mut blocks = SackBlocks::default();
+        blocks.push(Seq::new(5000), Seq::new(6000));
+        blocks.push(Seq::new(2000), Seq::new(3000));
+        assert_eq!(Segment { options: Options::Sack(blocks), ..plain }.header_len(), 60);
+        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
+        assert_eq!(Segment { options: Options::Syn(syn), ..plain }.header_len(), 52);
+        assert_eq!(Segment { options: Options::Syn(syn), timestamps, ..plain }.header_len(), 60);
+    }
+}
