@@ -40,6 +40,10 @@ class Scenario:
             problems.append("error: duration is missing")
         if problems:
             raise ScenarioError("\n".join(problems) + f"\n{len(problems)} problems; nothing was run\n  {source}")
+        for name, flow in list(tree.get("flow", {}).items()):
+            for n in range(flow.pop("count", 0)):
+                tree["flow"][f"{name}{n + 1}"] = flow
+                tree["flow"].pop(name, None)
         self.tree = tree
         self.title = tree.get("title", "")
         self.duration_s = float(tree["duration"].split()[0])
