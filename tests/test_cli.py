@@ -155,12 +155,12 @@ def test_a_reader_that_leaves_is_no_error(small):
 def test_ctrl_c_stops_at_once_and_says_how_far_it_came(small, tmp_path, save):
     # So long that it would never end by itself.
     args = ["run", str(small), "--set", "duration=100 days", *(["--save", str(tmp_path / "part")] if save else [])]
-    process = subprocess.Popen([*BENTPIPE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # The facts are printed just before the run.
-    assert "Two senders" in process.stdout.readline()
-    process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    with subprocess.Popen([*BENTPIPE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        # The facts are printed just before the run.
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert "Two senders" in first
     assert process.returncode == 130
     assert said.startswith("interrupted")
     assert "Traceback" not in said

@@ -45,7 +45,7 @@ def test_replacing_makes_another_scenario(small):
 
 
 def test_values_that_are_not_text_can_replace(small):
-    scenario = bp.load(small).replace("link.down.error", {"kind": "packet", "rate": 0.25})
+    scenario = bp.load(small).replace("link.down.error", {"kind": "packet", "rate": "25 %"})
     assert scenario == bp.load(small).replace("link.down.error.rate", "25 %")
     assert scenario.with_series(["cwnd_bytes"]).with_series(["cwnd_bytes"]) == scenario.with_series(["cwnd_bytes"])
 

@@ -337,10 +337,15 @@ def _run_all(
         sender, seed = tasks[index]
         if stop.is_set():
             return
-        simulation = _core.Run(sender, seed)
-        if advance(simulation, lambda share: shares.__setitem__(index, share), stop.is_set):
-            outcomes[index] = metrics.outcome(simulation.finish())
-            shares[index] = 1.0
+        try:
+            simulation = _core.Run(sender, seed)
+            if advance(simulation, lambda share: shares.__setitem__(index, share), stop.is_set):
+                outcomes[index] = metrics.outcome(simulation.finish())
+                shares[index] = 1.0
+        except BaseException:
+            # The others' work would be thrown away.
+            stop.set()
+            raise
 
     with ThreadPoolExecutor(jobs) as pool:
         pending: set[Future[None]] = {pool.submit(work, index) for index in range(len(tasks))}
