@@ -10,7 +10,8 @@ import bentpipe as bp
 from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.intervals import estimate, holm
-from bentpipe.metrics import METRICS, Outcome, completion
+from bentpipe.metrics import METRICS
+from bentpipe.outcomes import Outcome, completion
 
 
 def by_hand(small, **values):
@@ -156,9 +157,9 @@ def test_unknown_names_are_said_with_the_nearest(small):
 
 
 def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypatch):
-    from bentpipe import comparison
+    from bentpipe import outcomes
 
-    finish = comparison.metrics.outcome
+    finish = outcomes.outcome
     count = iter(range(100))
 
     def outcome(tables):
@@ -167,7 +168,7 @@ def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypa
             raise KeyboardInterrupt
         return finish(tables)
 
-    monkeypatch.setattr(comparison.metrics, "outcome", outcome)
+    monkeypatch.setattr(outcomes, "outcome", outcome)
     with pytest.raises(Interrupted, match="after 2 of 8 replications") as interrupted:
         bp.compare(bp.load(small), ["reno", "tahoe"], replications=8, jobs=1)
     assert interrupted.value.result.seeds == [3, 4]

@@ -1,18 +1,10 @@
 """The compiled core. Not public: use `bentpipe` itself."""
 
-from typing import TypedDict, final
+from typing import final
 
-Columns = dict[str, list[str] | tuple[str, bytes]]
-"""Text, or (NumPy dtype, bytes); NaN stands for a missing value."""
+from bentpipe._tables import Tables
 
-class Tables(TypedDict):
-    flows: Columns
-    links: Columns
-    drops: Columns
-    summary: Columns
-    series: dict[str, Columns]
-    events: Columns
-    notes: list[str]
+__all__ = ["Run", "Scenario", "build_info", "choices", "dictionary", "schema"]
 
 @final
 class Scenario:

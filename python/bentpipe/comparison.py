@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 import bentpipe
-from bentpipe import _core, human, metrics, store
+from bentpipe import _core, human, metrics, outcomes, store
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.intervals import Estimate, estimate, holm
-from bentpipe.metrics import METRICS, Outcome
+from bentpipe.metrics import METRICS
 from bentpipe.reference import choices, unknown
 from bentpipe.running import advance
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bentpipe.outcomes import Outcome
     from bentpipe.scenario import Scenario
 
 FORM = "bentpipe compare"
@@ -87,22 +88,22 @@ def compare(
     # Replication by replication, so that an interrupted comparison has complete ones.
     tasks = [(sender, seed) for seed in seeds for sender in senders]
 
-    def finished(outcomes: list[Outcome | None]) -> Comparison | None:
-        rows = [outcomes[k * len(cc) : (k + 1) * len(cc)] for k in range(replications)]
+    def finished(found: list[Outcome | None]) -> Comparison | None:
+        rows = [found[k * len(cc) : (k + 1) * len(cc)] for k in range(replications)]
         complete = {k: [o for o in row if o is not None] for k, row in enumerate(rows) if None not in row}
         if not complete:
             return None
         runs = _runs(cc, {k: seeds[k] for k in complete}, list(complete.values()))
         return Comparison(scenario, tuple(cc), runs, metric, confidence, bentpipe.__version__)
 
-    outcomes: list[Outcome | None] = [None] * len(tasks)
+    found: list[Outcome | None] = [None] * len(tasks)
     try:
-        _run_all(tasks, outcomes, jobs or _cores(), progress)
+        _run_all(tasks, found, jobs or _cores(), progress)
     except KeyboardInterrupt:
-        comparison = finished(outcomes)
+        comparison = finished(found)
         count = len(comparison.seeds) if comparison else 0
         raise Interrupted(f"interrupted after {count} of {replications} replications", comparison) from None
-    comparison = finished(outcomes)
+    comparison = finished(found)
     assert comparison is not None, "every run has ended"
     return comparison
 
@@ -325,11 +326,11 @@ def _check_takers(scenario: Scenario) -> None:
 
 def _run_all(
     tasks: Sequence[tuple[_core.Scenario, int]],
-    outcomes: list[Outcome | None],
+    found: list[Outcome | None],
     jobs: int,
     progress: Callable[[float], object] | None,
 ) -> None:
-    """Run the tasks in threads (the core releases the GIL), filling `outcomes` in their places."""
+    """Run the tasks in threads (the core releases the GIL), filling `found` in their places."""
     stop = Event()
     shares = [0.0] * len(tasks)
 
@@ -340,7 +341,7 @@ def _run_all(
         try:
             simulation = _core.Run(sender, seed)
             if advance(simulation, lambda share: shares.__setitem__(index, share), stop.is_set):
-                outcomes[index] = metrics.outcome(simulation.finish())
+                found[index] = outcomes.outcome(simulation.finish())
                 shares[index] = 1.0
         except BaseException:
             # The others' work would be thrown away.
@@ -365,7 +366,7 @@ def _cores() -> int:
 
 
 def _runs(cc: Sequence[str], seeds: dict[int, int], replications: list[list[Outcome]]) -> pl.DataFrame:
-    times = iter(metrics.completion([outcome for row in replications for outcome in row]))
+    times = iter(outcomes.completion([outcome for row in replications for outcome in row]))
     rows: list[dict[str, Any]] = []
     for (k, seed), row in zip(seeds.items(), replications, strict=True):
         for name, outcome in zip(cc, row, strict=True):

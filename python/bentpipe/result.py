@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from bentpipe.scenario import Scenario
 if TYPE_CHECKING:
     import os
 
-    from bentpipe._core import Columns, Tables
+    from bentpipe._tables import Columns, Tables
 
 FORM = "bentpipe run"
 TABLES = ("flows", "links", "drops", "summary", "events")
@@ -191,11 +190,6 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in (self.summary, self.flows, self.links))
-
-
-def to_json(content: Any) -> str:
-    """JSON for people and programs: readable, one final newline, never NaN."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _frame(columns: Columns) -> pl.DataFrame:
