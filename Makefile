@@ -27,8 +27,8 @@ bench:
 
 # Rewrites recorded results and generated files; the diff is for review.
 bless: .venv/built
-	BENTPIPE_BLESS=1 cargo test
-	BENTPIPE_BLESS=1 $(BIN)/pytest
+	BLESS=1 cargo test
+	BLESS=1 $(BIN)/pytest
 
 clean:
 	rm -rf .venv target demo.png

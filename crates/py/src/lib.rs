@@ -155,8 +155,8 @@ fn schema() -> String {
 
 /// What can be named in a scenario, as JSON.
 #[pyfunction]
-fn choices() -> PyResult<String> {
-    serde_json::to_string(&scenario::choices()).map_err(|error| RunError::new_err(error.to_string()))
+fn choices() -> String {
+    tables::choices().to_string()
 }
 
 /// Every column and series with unit and meaning, as JSON.

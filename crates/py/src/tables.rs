@@ -2,9 +2,10 @@
 
 use bentpipe_sim::record::dictionary::{self, Column, Entity};
 use bentpipe_sim::record::{RunResult, Table, Values};
+use bentpipe_sim::scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 
 pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let series = PyDict::new(py);
@@ -64,6 +65,18 @@ pub(crate) fn dictionary() -> Value {
         "events": columns(dictionary::EVENTS),
         "causes": columns(dictionary::CAUSES),
     })
+}
+
+pub(crate) fn choices() -> Value {
+    let mut topics = Map::new();
+    for choice in scenario::choices() {
+        let entry = json!({ "name": choice.name, "summary": choice.summary });
+        match topics.entry(choice.topic).or_insert_with(|| json!([])) {
+            Value::Array(entries) => entries.push(entry),
+            _ => unreachable!("made above"),
+        }
+    }
+    Value::Object(topics)
 }
 
 fn column(column: &Column) -> Value {
