@@ -154,7 +154,7 @@ def test_a_reader_that_leaves_is_no_error(small):
 @pytest.mark.parametrize("save", [False, True])
 def test_ctrl_c_stops_at_once_and_says_how_far_it_came(small, tmp_path, save):
     # So long that it would never end by itself.
-    args = ["run", str(small), "--set", "duration=100 days", *(["--save", str(tmp_path / "part")] if save else [])]
+    args = ["run", str(small), "--set", "duration=4000 h", *(["--save", str(tmp_path / "part")] if save else [])]
     with subprocess.Popen([*BENTPIPE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # The facts are printed just before the run.
         first = process.stdout.readline()

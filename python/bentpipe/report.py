@@ -38,7 +38,7 @@ def facts(scenario: Scenario) -> Text:
     text = Text(scenario.title or "untitled", style="bold")
     text.append(
         f"\n{_count(len(scenario.flow_names), 'flow')}, {_count(len(scenario.link_names), 'link direction')}, "
-        f"{scenario.duration_s:g} s, seed {scenario.seed}",
+        f"{scenario.duration_s:.10g} s, seed {scenario.seed}",
         style="not bold",
     )
     return text
@@ -159,7 +159,8 @@ def _summary(result: RunResult) -> Text:
     ended = {"time-limit": "the time was over", "completed": "every transfer was done"}.get(row["stop"], row["stop"])
     text = Text(
         f"\nGoodput {human.quantity(row['goodput_bps'], 'bit/s')} in all, "
-        f"fairness {human.quantity(row['jain'], '1')} (Jain); ended at {row['simulated_s']:.6g} s: {ended}\n"
+        f"fairness {human.quantity(row['jain'], '1')} (Jain)\n"
+        f"Ended at {row['simulated_s']:.6g} s: {ended}\n"
     )
     sent, delivered, lost, flying = (row[f"{what}_packets"] for what in ("sent", "delivered", "lost", "in_flight"))
     equal = "=" if sent == delivered + lost + flying else "is NOT (a bug in bentpipe, please report it)"

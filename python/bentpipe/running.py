@@ -59,7 +59,7 @@ def run(
     except KeyboardInterrupt:
         simulation.interrupt()
         result = _result(scenario, simulation)
-        message = f"interrupted at {result.simulated_s:.4g} s of {scenario.duration_s:g} s"
+        message = f"interrupted at {result.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
         raise Interrupted(message, result) from None
     return _result(scenario, simulation)
 

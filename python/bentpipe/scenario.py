@@ -161,7 +161,7 @@ class Scenario:
         return hash((self.digest, self.seed))
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.title!r}: {len(self.flow_names)} flows, {self.duration_s:g} s, seed {self.seed}>"
+        return f"<Scenario {self.title!r}: {len(self.flow_names)} flows, {self.duration_s:.10g} s, seed {self.seed}>"
 
 
 def _find(path: str | os.PathLike[str]) -> Path:
