@@ -185,9 +185,10 @@ def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
 
 
 def test_the_figure_has_units_and_intervals(comparison):
-    (axes,) = comparison.plot("rtt").axes
+    figure = comparison.plot("rtt")
+    (axes,) = figure.axes
     assert axes.get_xlabel() == "Median round-trip time, mean over flows (ms)"
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["reno", "tahoe"]
-    assert "3 replications, 95 % intervals" in axes.get_title("left")
+    assert "3 replications, 95 % intervals" in figure.get_suptitle()
     with pytest.raises(BentpipeError, match="not a metric"):
         comparison.plot("beauty")

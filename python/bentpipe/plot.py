@@ -97,7 +97,7 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     axes.grid(axis="x")
     count = len(comparison.seeds)
     sample = f"{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
-    _set_title(axes, comparison.scenario.title, sample)
+    figure.suptitle(f"{textwrap.fill(comparison.scenario.title, 56)}\n{sample}", x=0.02, ha="left")
     return figure
 
 
@@ -117,16 +117,18 @@ def run_figure(result: RunResult) -> Figure:
 
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
-    figure, panels = _figure(len(names), height=0.5 + 1.3 * len(names))
+    figure, panels = _figure(len(names), height=0.5 + 1.45 * len(names))
+    of_flows = [name for name in names if "flow" in result.recorded[name].columns]
     for axes, name in zip(panels, names, strict=True):
-        _draw(axes, result, name)
-    _set_title(panels[0], result.scenario.title)
+        # The colours of flows are explained once.
+        _draw(axes, result, name, has_legend=name not in of_flows[1:])
+    figure.suptitle(textwrap.fill(result.scenario.title, 56), x=0.02, ha="left")
     panels[-1].set_xlabel("Time (s)")
     panels[-1].set_xlim(0, result.simulated_s or None)
     return figure
 
 
-def _draw(axes: Axes, result: RunResult, name: str) -> None:
+def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
     if entity == "link":
@@ -155,8 +157,9 @@ def _draw(axes: Axes, result: RunResult, name: str) -> None:
     axes.set_ylim(bottom=0)
     axes.set_ylabel(_label(PANELS[name], unit))
     axes.grid()
-    if 1 < len(shown) <= LEGEND_MAX or entity == "link":
-        axes.legend(ncols=2, loc="upper right")
+    if has_legend and not is_many:
+        # Above the panel, where it hides no data.
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
 
 
 def _max(name: str) -> pl.Expr:
@@ -186,20 +189,17 @@ def _label(what: str, unit: str) -> str:
     return f"{what} ({unit})" if unit else what
 
 
-def _set_title(axes: Axes, title: str, *more: str) -> None:
-    axes.set_title("\n".join([*textwrap.wrap(title, 56), *more]), loc="left")
-
-
 # The keys are literal types in some versions of matplotlib and plain text in others.
 _STYLE: dict[Any, object] = {
     "font.size": 8,
-    "axes.titlesize": 8,
+    "figure.titlesize": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
     "legend.fontsize": 6,
-    "legend.framealpha": 0.8,
-    "legend.edgecolor": "none",
+    "legend.frameon": False,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.2,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
