@@ -1,6 +1,24 @@
-//! The laboratory.
+//! The laboratory: a scenario becomes a network, the network runs in virtual time, the run becomes tables.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`scenario`] | the file as written, what it means, all that can be wrong with it |
+//! | [`Network`] | the value that runs: links, nodes, hosts, schedule |
+//! | `engine` | the schedule and the order of events |
+//! | `link` | queue, rate, errors, delay |
+//! | [`middlebox`] | functions inside the network |
+//! | `host` | a connection and its application |
+//! | [`record`] | counters, series, tables, and the dictionary of what each column means |
 #![forbid(unsafe_code)]
 
+mod engine;
+mod host;
+mod link;
 pub mod middlebox;
+mod network;
+mod packet;
 pub mod record;
 pub mod scenario;
+
+pub use network::Network;
+pub use packet::Packet;

@@ -200,6 +200,9 @@ pub struct RtoConfig {
     pub sampling: RttSampling,
     /// Take no sample from a segment that was sent again (Karn's rule).
     pub karn: bool,
+    /// Restart the timer when duplicate or selective ACKs start a retransmission (Linux, ns-2). RFC 6298 §5 leaves it
+    /// running, so that recovery has only what is left of it.
+    pub restart_on_fast_retransmit: bool,
     /// Double the timeout at each expiry.
     pub backoff: bool,
     /// Largest factor of the backoff.
@@ -316,6 +319,7 @@ impl Default for RtoConfig {
             min_ticks: 1,
             sampling: RttSampling::PerWindow,
             karn: true,
+            restart_on_fast_retransmit: true,
             backoff: true,
             backoff_max: 64,
         }

@@ -197,6 +197,9 @@ impl Connection {
     fn begin_episode(&mut self, now: Time) {
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
+        if self.config.rto.restart_on_fast_retransmit {
+            self.arm_rto(now);
+        }
         let path = self.path(now);
         let verdict = self.verdict.judge(&Loss { offset: self.snd_una, by_timeout: false }, &path);
         if verdict == Verdict::Congestion {

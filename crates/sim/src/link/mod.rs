@@ -1,0 +1,209 @@
+//! A link: queue, then server, then errors, then propagation.
+//!
+//! Service is *lazy*. A packet leaves the queue and enters the ring at the instant its sending starts, with the
+//! instant of its arrival already known; whenever the link is touched at `t`, all starts up to `t` are replayed first.
+//! If the ring is empty nothing is being sent, so nothing waits either: the head of the ring is the link's next
+//! visible effect, and the link's one entry in the schedule. That holds for any queue whose choice at the start of
+//! sending depends only on what arrived so far.
+//!
+//! A packet that the link corrupts, or that is cut off when the link goes down, stays in the ring with a mark: its loss
+//! has a time, and the argument above keeps holding.
+
+mod error;
+mod profile;
+mod queue;
+
+use crate::packet::Packet;
+use crate::record::{Cause, Histogram};
+use crate::scenario::Link as Spec;
+use bentpipe_units::Time;
+use error::ErrorModel;
+use profile::{DelayProfile, Outages, RateProfile};
+use queue::DropTail;
+use std::collections::VecDeque;
+
+/// One direction of a link. See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// Sent or being sent, in order of arrival at the far end.
+    ring: VecDeque<Packet>,
+    queue: DropTail,
+    /// When the server is free.
+    free_at: Time,
+    last_arrival: Time,
+    rate: RateProfile,
+    delay: DelayProfile,
+    error: ErrorModel,
+    outages: Option<Box<Outages>>,
+    counters: Counters,
+    waits: Histogram,
+}
+
+/// What a link counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) offered: u64,
+    pub(crate) carried: u64,
+    pub(crate) carried_bytes: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) dropped: u64,
+    pub(crate) busy_ps: u64,
+    pub(crate) backlog_bytes_max: u64,
+}
+
+/// Packets that a link lost, with the cause.
+pub(crate) type Losses = Vec<(Packet, Cause)>;
+
+impl Link {
+    pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
+        Self {
+            ring: VecDeque::new(),
+            queue: DropTail::new(&spec.queue),
+            free_at: Time::ZERO,
+            last_arrival: Time::ZERO,
+            rate: RateProfile::new(&spec.rate),
+            delay: DelayProfile::new(&spec.delay),
+            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name)),
+            outages: spec.outage.as_ref().map(|outage| Box::new(Outages::new(outage))),
+            counters: Counters::default(),
+            waits: Histogram::default(),
+        }
+    }
+
+    /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
+    #[inline]
+    pub(crate) fn accept(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
+        self.advance(now, losses);
+        self.counters.offered += 1;
+        let was_empty = self.ring.is_empty();
+        packet.at = now;
+        if self.is_closed(now) {
+            self.lose(packet, Cause::Outage, losses);
+        } else if self.free_at <= now {
+            self.start(now, packet);
+        } else if self.queue.push(packet) {
+            self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
+        } else {
+            self.lose(packet, Cause::QueueOverflow, losses);
+        }
+        if was_empty {
+            self.next_arrival()
+        } else {
+            None
+        }
+    }
+
+    /// The head of the ring reaches the far end, at `now`; then the next one's arrival ([`Time::NEVER`]: none).
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
+        let packet = self.ring.pop_front();
+        self.advance(now, losses);
+        (packet, self.ring.front().map_or(Time::NEVER, |next| next.at))
+    }
+
+    /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
+        while self.free_at <= now {
+            if self.outages.is_some() {
+                self.flush(losses);
+            }
+            let Some(packet) = self.queue.pop() else { break };
+            self.start(self.free_at, packet);
+        }
+    }
+
+    /// When the head of the ring arrives.
+    pub(crate) fn next_arrival(&self) -> Option<Time> {
+        self.ring.front().map(|packet| packet.at)
+    }
+
+    /// Everything on the link or waiting for it.
+    pub(crate) fn len(&self) -> usize {
+        self.ring.len() + self.queue.len()
+    }
+
+    pub(crate) fn backlog(&self) -> (usize, u64) {
+        (self.queue.len(), self.queue.bytes())
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn waits(&self) -> &Histogram {
+        &self.waits
+    }
+
+    /// Time spent sending up to `now`; a packet that is being sent counts in part.
+    pub(crate) fn busy_ps(&self, now: Time) -> u64 {
+        self.counters.busy_ps - self.free_at.saturating_since(now).as_ps().min(self.counters.busy_ps)
+    }
+
+    #[inline]
+    fn start(&mut self, at: Time, mut packet: Packet) {
+        let size = packet.size();
+        self.waits.record_span(at - packet.at);
+        let mut begin = at;
+        let mut cut_at = Time::NEVER;
+        if let Some(outages) = &mut self.outages {
+            let (mut is_down, mut until) = outages.at(begin);
+            if is_down {
+                begin = until;
+                (is_down, until) = outages.at(begin);
+            }
+            if !is_down {
+                cut_at = until;
+            }
+        }
+        let mut finish = self.rate.finish(begin, size);
+        self.counters.carried += 1;
+        self.counters.carried_bytes += size;
+        if finish > cut_at {
+            packet.cut();
+            finish = cut_at;
+        }
+        // A link whose rate has fallen to zero for good holds its packet for ever.
+        self.counters.busy_ps += if finish == Time::NEVER { 0 } else { (finish - begin).as_ps() };
+        if self.error.corrupts(finish, self.counters.carried - 1, size) {
+            packet.corrupt();
+            self.counters.corrupted += 1;
+        }
+        // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
+        self.last_arrival = (finish + self.delay.at(finish)).max(self.last_arrival);
+        packet.at = self.last_arrival;
+        self.ring.push_back(packet);
+        self.free_at = finish;
+    }
+
+    fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {
+        self.counters.dropped += 1;
+        losses.push((packet, cause));
+    }
+
+    /// Whether packets that come now are turned away: the link is down and does not keep its queue.
+    fn is_closed(&mut self, now: Time) -> bool {
+        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.at(now).0)
+    }
+
+    /// If the link is down when it becomes free, what waits is lost (where the scenario says so).
+    fn flush(&mut self, losses: &mut Losses) {
+        let Some(outages) = &mut self.outages else { return };
+        if !outages.flush || !outages.at(self.free_at).0 {
+            return;
+        }
+        while self.queue.front().is_some() {
+            if let Some(packet) = self.queue.pop() {
+                self.lose(packet, Cause::Outage, losses);
+            }
+        }
+    }
+
+    /// A cut-off packet is lost on this link.
+    pub(crate) fn count_cut(&mut self) {
+        self.counters.dropped += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! Rate, delay and outages over time, looked up with a cursor: links ask in order of time.
+
+use crate::scenario::{Outage as OutageSpec, Profile};
+use bentpipe_units::{Duration, Rate, Time};
+
+/// A piecewise profile, repeated with its period.
+#[derive(Clone, Debug)]
+struct Pieces<T> {
+    points: Vec<(Time, T)>,
+    period: Option<Duration>,
+    /// Start of the current repetition, and the current piece in it.
+    origin: Time,
+    piece: usize,
+}
+
+impl<T: Copy> Pieces<T> {
+    fn new(points: &[(Time, T)], period: Option<Duration>) -> Self {
+        Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0 }
+    }
+
+    /// Move the cursor to the piece that holds `at`. Going back is allowed, and slow.
+    fn seek(&mut self, at: Time) {
+        if at < self.origin + (self.points[self.piece].0 - Time::ZERO) {
+            (self.origin, self.piece) = (Time::ZERO, 0);
+        }
+        if let Some(period) = self.period {
+            let repetitions = at.saturating_since(self.origin).as_ps() / period.as_ps().max(1);
+            if repetitions > 0 {
+                self.origin += period * repetitions;
+                self.piece = 0;
+            }
+        }
+        while self.points.get(self.piece + 1).is_some_and(|next| self.origin + (next.0 - Time::ZERO) <= at) {
+            self.piece += 1;
+        }
+    }
+
+    /// When the current piece ends.
+    fn end(&self) -> Time {
+        match self.points.get(self.piece + 1) {
+            Some(next) => self.origin + (next.0 - Time::ZERO),
+            None => self.period.map_or(Time::NEVER, |period| self.origin + period),
+        }
+    }
+
+    fn start(&self) -> Time {
+        self.origin + (self.points[self.piece].0 - Time::ZERO)
+    }
+
+    fn value(&self) -> T {
+        self.points[self.piece].1
+    }
+
+    /// The value at the end of the current piece, for interpolation.
+    fn next_value(&self) -> T {
+        match self.points.get(self.piece + 1) {
+            Some(next) => next.1,
+            None if self.period.is_some() => self.points[0].1,
+            None => self.value(),
+        }
+    }
+}
+
+/// A link's rate.
+#[derive(Clone, Debug)]
+pub(super) enum RateProfile {
+    /// With the last sending time kept: packets come in few sizes.
+    Constant { rate: Rate, size: u64, time: Duration },
+    Steps(Box<Steps>),
+}
+
+/// A rate that changes.
+#[derive(Clone, Debug)]
+pub(super) struct Steps(Pieces<Rate>);
+
+impl RateProfile {
+    pub(super) fn new(profile: &Profile<Rate>) -> Self {
+        match profile {
+            Profile::Constant(rate) => Self::Constant { rate: *rate, size: 0, time: Duration::ZERO },
+            Profile::Points { points, period, .. } => Self::Steps(Box::new(Steps(Pieces::new(points, *period)))),
+        }
+    }
+
+    /// When the last bit of `size` bytes leaves, if the first one does at `start`.
+    #[inline]
+    pub(super) fn finish(&mut self, start: Time, size: u64) -> Time {
+        match self {
+            Self::Constant { rate, size: known, time } => {
+                if *known != size {
+                    (*known, *time) = (size, rate.time_to_send(size));
+                }
+                start + *time
+            }
+            Self::Steps(steps) => steps.finish(start, size),
+        }
+    }
+}
+
+impl Steps {
+    /// Follows the rate through its changes, in units of bit x 10^12 so that nothing is rounded on the way.
+    fn finish(&mut self, start: Time, size: u64) -> Time {
+        const SCALE: u128 = 1_000_000_000_000;
+        let mut left = u128::from(size) * 8 * SCALE;
+        let mut at = start;
+        loop {
+            self.0.seek(at);
+            let rate = u128::from(self.0.value().as_bps());
+            let end = self.0.end();
+            let room = if end == Time::NEVER { u128::MAX } else { rate * u128::from((end - at).as_ps()) };
+            if rate > 0 && left <= room {
+                let ps = left.div_ceil(rate);
+                return at + Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX));
+            }
+            if end == Time::NEVER {
+                return Time::NEVER;
+            }
+            left -= room;
+            at = end;
+        }
+    }
+}
+
+/// A link's propagation delay.
+#[derive(Clone, Debug)]
+pub(super) enum DelayProfile {
+    Constant(Duration),
+    Points(Box<Points>),
+}
+
+/// A delay that changes.
+#[derive(Clone, Debug)]
+pub(super) struct Points {
+    pieces: Pieces<Duration>,
+    linear: bool,
+}
+
+impl DelayProfile {
+    pub(super) fn new(profile: &Profile<Duration>) -> Self {
+        match profile {
+            Profile::Constant(delay) => Self::Constant(*delay),
+            Profile::Points { points, linear, period } => {
+                Self::Points(Box::new(Points { pieces: Pieces::new(points, *period), linear: *linear }))
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn at(&mut self, at: Time) -> Duration {
+        match self {
+            Self::Constant(delay) => *delay,
+            Self::Points(points) => points.at(at),
+        }
+    }
+}
+
+impl Points {
+    fn at(&mut self, at: Time) -> Duration {
+        self.pieces.seek(at);
+        let (from, to) = (self.pieces.value(), self.pieces.next_value());
+        let end = self.pieces.end();
+        if !self.linear || from == to || end == Time::NEVER {
+            return from;
+        }
+        let start = self.pieces.start();
+        let (elapsed, span) = (i128::from((at - start).as_ps()), i128::from((end - start).as_ps()));
+        let change = i128::from(to.as_ps()) - i128::from(from.as_ps());
+        let delay = i128::from(from.as_ps()) + change * elapsed / span;
+        Duration::from_ps(u64::try_from(delay).unwrap_or(0))
+    }
+}
+
+/// When a link is down.
+#[derive(Clone, Debug)]
+pub(super) struct Outages {
+    /// true: down from here on.
+    pieces: Pieces<bool>,
+    pub(super) flush: bool,
+}
+
+impl Outages {
+    pub(super) fn new(spec: &OutageSpec) -> Self {
+        let mut points = vec![(Time::ZERO, false)];
+        for &(start, end) in &spec.spans {
+            points.push((start, true));
+            points.push((end, false));
+        }
+        // A span that starts at zero replaces the first point.
+        if points.get(1).is_some_and(|second| second.0 == Time::ZERO) {
+            points.remove(0);
+        }
+        Self { pieces: Pieces::new(&points, spec.period), flush: spec.flush }
+    }
+
+    /// The link's state at `at`, and until when it lasts.
+    pub(super) fn at(&mut self, at: Time) -> (bool, Time) {
+        self.pieces.seek(at);
+        (self.pieces.value(), self.pieces.end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn rates_change_in_mid_packet() {
+        let points = vec![(s(0), Rate::from_bps(8)), (s(10), Rate::from_bps(0)), (s(20), Rate::from_bps(80))];
+        let profile = Profile::Points { points, linear: false, period: Some(Duration::from_secs(30)) };
+        let mut rate = RateProfile::new(&profile);
+        assert_eq!(rate.finish(s(0), 5), s(5));
+        // 5 bytes by 10 s, nothing by 20 s, 10 bytes by 21 s.
+        assert_eq!(rate.finish(s(5), 15), s(21));
+        // 2 bytes before the repetition at 30 s: 20 bytes by 22 s, 80 more by 30 s, the rest at 1 byte/s.
+        assert_eq!(rate.finish(s(20), 102), s(32));
+        assert_eq!(rate.finish(s(63), 1), s(64));
+    }
+
+    #[test]
+    fn a_dead_rate_never_finishes() {
+        let points = vec![(s(0), Rate::from_bps(8)), (s(1), Rate::from_bps(0))];
+        let mut rate = RateProfile::new(&Profile::Points { points, linear: false, period: None });
+        assert_eq!(rate.finish(s(0), 2), Time::NEVER);
+    }
+
+    #[test]
+    fn delays_hold_or_follow_a_line() {
+        let ms = Duration::from_millis;
+        let points = vec![(s(0), ms(10)), (s(10), ms(20)), (s(20), ms(0))];
+        for (linear, expected) in [(true, [10, 15, 20, 10, 5]), (false, [10, 10, 20, 20, 0])] {
+            let mut delay =
+                DelayProfile::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) });
+            let seen = [0, 5, 10, 15, 25].map(|at| delay.at(s(at)).as_ps() / 1_000_000_000);
+            assert_eq!(seen, expected);
+            assert_eq!(delay.at(s(35)), delay.at(s(65)));
+            assert_eq!(delay.at(s(5)).as_ps() / 1_000_000_000, expected[1], "going back works");
+        }
+    }
+
+    #[test]
+    fn outages_repeat() {
+        let spec = OutageSpec { spans: vec![(s(2), s(3))], period: Some(Duration::from_secs(15)), flush: false };
+        let mut outages = Outages::new(&spec);
+        assert_eq!([0, 2, 3, 17, 18].map(|at| outages.at(s(at)).0), [false, true, false, true, false]);
+        assert_eq!(outages.at(s(17)), (true, s(18)));
+        assert_eq!(outages.at(s(18)), (false, s(30)));
+    }
+}

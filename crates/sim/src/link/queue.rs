@@ -1,0 +1,60 @@
+//! Queues: who waits, who is turned away.
+
+use crate::packet::Packet;
+use crate::scenario::{Queue as Spec, QueueLimit};
+use std::collections::VecDeque;
+
+/// First in, first out, up to a limit in packets or bytes. The packet being sent has left the queue.
+#[derive(Clone, Debug)]
+pub(super) struct DropTail {
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    packets_max: u64,
+    bytes_max: u64,
+}
+
+impl DropTail {
+    pub(super) fn new(spec: &Spec) -> Self {
+        let Spec::DropTail(limit) = spec;
+        let (packets_max, bytes_max) = match *limit {
+            QueueLimit::Packets(n) => (n, u64::MAX),
+            QueueLimit::Bytes(n) => (u64::MAX, n),
+            QueueLimit::Unlimited => (u64::MAX, u64::MAX),
+        };
+        Self { packets: VecDeque::new(), bytes: 0, packets_max, bytes_max }
+    }
+
+    /// Whether the packet was taken.
+    #[inline]
+    pub(super) fn push(&mut self, packet: Packet) -> bool {
+        let bytes = self.bytes + packet.size();
+        if self.packets.len() as u64 >= self.packets_max || bytes > self.bytes_max {
+            return false;
+        }
+        self.bytes = bytes;
+        self.packets.push_back(packet);
+        true
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+
+    /// The packet that would be popped next.
+    pub(super) fn front(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.packets.len()
+    }
+}

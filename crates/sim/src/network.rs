@@ -1,0 +1,481 @@
+//! A network in motion: links, nodes, hosts and the schedule, from a [`Scenario`]. It is a value: two of them in one
+//! thread do not know of each other.
+
+use crate::engine::{Kind, Schedule, Source};
+use crate::host::Host;
+use crate::link::{Link, Losses};
+use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
+use crate::packet::{Bodies, Packet};
+use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
+use crate::scenario::{NodeKind, Scenario};
+use bentpipe_tcp::{Event, Segment};
+use bentpipe_units::{Seq, Time};
+
+/// See the module.
+#[derive(Debug)]
+pub struct Network {
+    schedule: Schedule,
+    now: Time,
+    end: Time,
+    stop: Option<StopReason>,
+
+    links: Vec<Link>,
+    /// What a link needs to know of the node that it leads to.
+    arrivals: Vec<Arrival>,
+    nodes: Vec<Node>,
+    hosts: Vec<Host>,
+    /// Live entry of each endpoint in the schedule.
+    armed: Vec<Time>,
+
+    /// The routes of all flows one after the other; packets carry an index into this.
+    hops: Vec<Hop>,
+    /// Where each endpoint's route begins.
+    routes: Vec<u32>,
+
+    bodies: Bodies,
+    losses: Losses,
+    outbox: Outbox,
+    drops: Drops,
+    ledger: Ledger,
+    /// Transfers that have neither completed nor failed; greedy flows count for ever.
+    unfinished: usize,
+    recorder: Recorder,
+    scenario: Scenario,
+}
+
+/// The next step of a packet.
+#[derive(Clone, Copy, Debug)]
+enum Hop {
+    Link(u32),
+    Host,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    node: u32,
+    drops_corrupted: bool,
+    has_middleboxes: bool,
+}
+
+#[derive(Debug)]
+struct Node {
+    boxes: Vec<AnyMiddlebox>,
+    armed: Time,
+}
+
+impl Network {
+    /// The network of `scenario` at the start of time, with all random streams of `seed`.
+    pub fn build(scenario: &Scenario, seed: u64) -> Self {
+        let mut hops = Vec::new();
+        let mut routes = Vec::new();
+        for flow in &scenario.flows {
+            for route in [&flow.route, &flow.reverse_route] {
+                routes.push(hops.len() as u32);
+                hops.extend(route.iter().map(|&link| Hop::Link(link as u32)));
+                hops.push(Hop::Host);
+            }
+        }
+        let hosts: Vec<Host> = scenario.flows.iter().flat_map(|flow| Host::pair(flow, seed)).collect();
+        let mut network = Self {
+            schedule: Schedule::new(
+                scenario.links.iter().map(|link| link.name.as_str()),
+                scenario.nodes.iter().map(|node| node.name.as_str()),
+                scenario.flows.iter().map(|flow| flow.name.as_str()),
+            ),
+            now: Time::ZERO,
+            end: Time::ZERO + scenario.duration,
+            stop: None,
+            links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
+            arrivals: scenario.links.iter().map(|link| arrival_at(scenario, link.to)).collect(),
+            nodes: scenario
+                .nodes
+                .iter()
+                .map(|node| Node {
+                    boxes: (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect(),
+                    armed: Time::NEVER,
+                })
+                .collect(),
+            armed: vec![Time::NEVER; hosts.len()],
+            hosts,
+            hops,
+            routes,
+            bodies: Bodies::default(),
+            losses: Losses::new(),
+            outbox: Outbox::default(),
+            drops: Drops::new(),
+            ledger: Ledger::default(),
+            unfinished: scenario.flows.len(),
+            recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
+            scenario: scenario.clone(),
+        };
+        for endpoint in 0..network.hosts.len() {
+            network.rearm(endpoint);
+        }
+        let first_sample = network.recorder.next_wakeup();
+        if first_sample != Time::NEVER {
+            network.schedule.push(first_sample, Source::SAMPLER);
+        }
+        network
+    }
+
+    /// Handle up to `events` events. True: the run is over.
+    pub fn run(&mut self, events: u64) -> bool {
+        for _ in 0..events {
+            if self.stop.is_some() {
+                break;
+            }
+            match self.schedule.peek() {
+                Some((at, source)) if at <= self.end => {
+                    debug_assert!(at >= self.now, "time ran backwards");
+                    self.now = at;
+                    self.step(source.kind());
+                }
+                _ => {
+                    self.now = self.end;
+                    self.stop = Some(StopReason::TimeLimit);
+                }
+            }
+        }
+        self.stop.is_some()
+    }
+
+    /// Stop here: [`finish`](Self::finish) gives what there is so far.
+    pub fn interrupt(&mut self) {
+        self.stop.get_or_insert(StopReason::Interrupted);
+    }
+
+    /// The instant up to which the run has come.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The share of the run that is done, 0 to 1, by simulated time.
+    pub fn progress(&self) -> f64 {
+        if self.stop.is_some() {
+            return 1.0;
+        }
+        self.now.as_secs_f64() / self.end.as_secs_f64()
+    }
+
+    /// The results.
+    ///
+    /// # Panics
+    ///
+    /// If packets were not conserved, which is a defect of the engine.
+    pub fn finish(mut self) -> RunResult {
+        let now = self.now;
+        for link in 0..self.links.len() {
+            self.links[link].advance(now, &mut self.losses);
+            self.count_losses(link);
+        }
+        let on_links: usize = self.links.iter().map(Link::len).sum();
+        let held: usize = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::held).sum();
+        self.ledger.in_flight = (on_links + held) as u64;
+        let Ledger { sent, delivered, lost, in_flight } = self.ledger;
+        assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);
+        assert!(self.bodies.in_use() <= on_links + held, "every ended packet returns its body");
+        let end = End { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
+        assemble(&self.scenario, end, &self.hosts, &self.links, &self.drops, self.recorder)
+    }
+
+    #[inline]
+    fn step(&mut self, kind: Kind) {
+        match kind {
+            Kind::Link(link) => self.deliver(link),
+            Kind::Node(node) => self.wake_node(node),
+            Kind::Endpoint(endpoint) => self.wake_endpoint(endpoint),
+            Kind::Sampler => self.sample(),
+        }
+    }
+
+    /// The head of a link's ring reaches the next node.
+    #[inline]
+    fn deliver(&mut self, index: usize) {
+        let (packet, next) = self.links[index].deliver(self.now, &mut self.losses);
+        self.schedule.replace_top(next);
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        let Some(packet) = packet else { return };
+        let arrival = self.arrivals[index];
+        if packet.is_cut() {
+            self.links[index].count_cut();
+            return self.lose(Place::Link(index), packet, Cause::Outage);
+        }
+        if packet.is_corrupted() && (arrival.drops_corrupted || self.is_at_host(&packet)) {
+            return self.lose(Place::Node(arrival.node as usize), packet, Cause::BitError);
+        }
+        if arrival.has_middleboxes {
+            return self.enter_node(arrival.node as usize, packet);
+        }
+        self.forward(arrival.node as usize, packet);
+    }
+
+    #[inline]
+    fn is_at_host(&self, packet: &Packet) -> bool {
+        matches!(self.hops[packet.next as usize], Hop::Host)
+    }
+
+    /// A packet leaves `node` for its next hop.
+    #[inline]
+    fn forward(&mut self, node: usize, mut packet: Packet) {
+        match self.hops[packet.next as usize] {
+            Hop::Link(link) => {
+                packet.next += 1;
+                self.accept(link as usize, packet);
+            }
+            Hop::Host => self.arrive(node, packet),
+        }
+    }
+
+    #[inline]
+    fn accept(&mut self, link: usize, packet: Packet) {
+        if let Some(at) = self.links[link].accept(self.now, packet, &mut self.losses) {
+            self.schedule.push(at, Source::link(link));
+        }
+        if !self.losses.is_empty() {
+            self.count_losses(link);
+        }
+    }
+
+    /// A packet has reached its host.
+    #[inline]
+    fn arrive(&mut self, node: usize, packet: Packet) {
+        let endpoint = packet.endpoint();
+        if !self.hosts[endpoint].is_listening() {
+            return self.lose(Place::Node(node), packet, Cause::NoListener);
+        }
+        self.ledger.delivered += 1;
+        let segment = packet.segment(&self.bodies);
+        self.bodies.release(&packet);
+        let host = &mut self.hosts[endpoint];
+        let needless = host.conn.counters().needless_segments;
+        host.conn.handle_segment(self.now, &segment);
+        if segment.is_retransmission && host.conn.counters().needless_segments > needless {
+            host.needless += 1;
+        }
+        if packet.is_to_sender() {
+            if let Some(rtt) = host.conn.take_rtt() {
+                host.rtts.record_span(rtt);
+            }
+            if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
+                self.recorder.on_event(self.now, packet.flow as usize, "acked", host.conn.acked_bytes());
+            }
+        }
+        self.drive(endpoint);
+    }
+
+    fn wake_endpoint(&mut self, endpoint: usize) {
+        if self.armed[endpoint] != self.now {
+            // A stale entry: the deadline had moved earlier.
+            return self.schedule.replace_top(Time::NEVER);
+        }
+        let due = self.hosts[endpoint].next_wakeup();
+        if due > self.now {
+            // The deadline has moved later since.
+            self.armed[endpoint] = due;
+            return self.schedule.replace_top(due);
+        }
+        self.armed[endpoint] = Time::NEVER;
+        self.schedule.replace_top(Time::NEVER);
+        self.hosts[endpoint].handle_wakeup(self.now);
+        self.drive(endpoint);
+    }
+
+    /// Send all that an endpoint wants to send, hear what it has to say, note when it wakes up.
+    #[inline]
+    fn drive(&mut self, endpoint: usize) {
+        while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
+            self.send(endpoint, &segment);
+        }
+        while let Some(event) = self.hosts[endpoint].conn.poll_event() {
+            self.on_event(endpoint, event);
+        }
+        let is_sender = endpoint % 2 == 0;
+        let host = &self.hosts[endpoint];
+        if host.size != u64::MAX && host.completed.is_none() {
+            self.note_completion(endpoint);
+        }
+        if is_sender && self.recorder.wants_flow_series {
+            self.recorder.on_sender(self.now, endpoint / 2, &self.hosts[endpoint].conn);
+        }
+        self.rearm(endpoint);
+    }
+
+    #[inline]
+    fn rearm(&mut self, endpoint: usize) {
+        let due = self.hosts[endpoint].next_wakeup();
+        if due < self.armed[endpoint] {
+            self.armed[endpoint] = due;
+            self.schedule.push(due, Source::endpoint(endpoint));
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, endpoint: usize, segment: &Segment) {
+        let host = &mut self.hosts[endpoint];
+        host.first_sent.get_or_insert(self.now);
+        let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
+        let packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
+        host.sent_wire_bytes += packet.size();
+        self.ledger.sent += 1;
+        if self.recorder.wants_events && segment.len > 0 && !to_sender {
+            let event = if segment.is_retransmission { "retransmission" } else { "sent" };
+            let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
+            self.recorder.on_event(self.now, flow as usize, event, offset);
+        }
+        let ends = &self.scenario.flows[flow as usize];
+        let node = if to_sender { ends.to } else { ends.from };
+        self.forward(node, packet);
+    }
+
+    fn on_event(&mut self, endpoint: usize, event: Event) {
+        self.hosts[endpoint].on_event(event);
+        let is_sender = endpoint % 2 == 0;
+        if let (true, Event::Aborted(_)) = (is_sender, event) {
+            self.finish_one(endpoint);
+        }
+        if !is_sender || !self.recorder.wants_events {
+            return;
+        }
+        let (name, value) = match event {
+            Event::Established => ("established", 0),
+            Event::FastRetransmit(offset) => ("fast_retransmit", offset),
+            Event::RecoveryExit(offset) => ("recovery_exit", offset),
+            Event::Timeout(offset) => ("timeout", offset),
+            Event::ZeroWindow(offset) => ("zero_window", offset),
+            Event::Aborted(offset) => ("aborted", offset),
+            Event::PeerFinished | Event::Closed => return,
+        };
+        self.recorder.on_event(self.now, endpoint / 2, name, value);
+    }
+
+    /// The sender is done when all is acknowledged, the receiver when all is received.
+    fn note_completion(&mut self, endpoint: usize) {
+        let is_sender = endpoint % 2 == 0;
+        let host = &mut self.hosts[endpoint];
+        let bytes = if is_sender { host.conn.acked_bytes() } else { host.conn.counters().delivered_bytes };
+        let is_open = host.is_started() && (!is_sender || host.first_sent.is_some());
+        if !is_open || bytes < host.size || (host.size == 0 && !host.conn.has_been_established()) {
+            return;
+        }
+        host.completed = Some(self.now);
+        if is_sender {
+            if self.recorder.wants_events {
+                self.recorder.on_event(self.now, endpoint / 2, "completed", bytes);
+            }
+            self.finish_one(endpoint);
+        }
+    }
+
+    fn finish_one(&mut self, endpoint: usize) {
+        let host = &self.hosts[endpoint];
+        if host.completed.is_some() && host.is_aborted {
+            // Counted when it completed.
+            return;
+        }
+        self.unfinished -= 1;
+        if self.unfinished == 0 {
+            self.stop = Some(StopReason::Completed);
+        }
+    }
+
+    /// A packet meets its node's middleboxes, in order along its flow.
+    fn enter_node(&mut self, node: usize, packet: Packet) {
+        let boxes = self.nodes[node].boxes.len();
+        let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
+        self.pass(node, first, packet);
+        self.rearm_node(node);
+    }
+
+    /// A packet reaches position `position` of a node's middleboxes; past the last one it leaves the node.
+    fn pass(&mut self, node: usize, position: usize, packet: Packet) {
+        let Some(middlebox) = self.nodes[node].boxes.get_mut(position) else {
+            return self.forward(node, packet);
+        };
+        middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut self.outbox);
+        self.carry_out(node, position);
+    }
+
+    fn carry_out(&mut self, node: usize, position: usize) {
+        let mut actions = self.outbox.take();
+        for action in actions.drain(..) {
+            match action {
+                Action::Forward(packet) => self.pass(node, beyond(position, &packet), packet),
+                Action::Duplicate(packet) => {
+                    let copy = self.bodies.copy_of(&packet);
+                    self.ledger.sent += 1;
+                    self.pass(node, beyond(position, &copy), copy);
+                }
+                Action::Drop(packet, cause) => self.lose(Place::Node(node), packet, cause),
+            }
+        }
+        self.outbox.give_back(actions);
+    }
+
+    fn wake_node(&mut self, node: usize) {
+        self.schedule.replace_top(Time::NEVER);
+        if self.nodes[node].armed != self.now {
+            return;
+        }
+        self.nodes[node].armed = Time::NEVER;
+        for position in 0..self.nodes[node].boxes.len() {
+            let middlebox = &mut self.nodes[node].boxes[position];
+            if middlebox.next_wakeup() <= self.now {
+                middlebox.on_wakeup(self.now, &mut self.outbox);
+                self.carry_out(node, position);
+            }
+        }
+        self.rearm_node(node);
+    }
+
+    fn rearm_node(&mut self, node: usize) {
+        let due = self.nodes[node].boxes.iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
+        if due < self.nodes[node].armed {
+            self.nodes[node].armed = due;
+            self.schedule.push(due, Source::node(node));
+        }
+    }
+
+    fn sample(&mut self) {
+        for link in 0..self.links.len() {
+            self.links[link].advance(self.now, &mut self.losses);
+            self.count_losses(link);
+        }
+        self.recorder.on_sample(self.now, &self.hosts, &self.links);
+        self.schedule.replace_top(self.recorder.next_wakeup());
+    }
+
+    fn count_losses(&mut self, link: usize) {
+        while let Some((packet, cause)) = self.losses.pop() {
+            self.lose(Place::Link(link), packet, cause);
+        }
+    }
+
+    #[cold]
+    fn lose(&mut self, place: Place, packet: Packet, cause: Cause) {
+        self.ledger.lost += 1;
+        let (packets, bytes) = self.drops.entry((place, packet.flow, cause)).or_default();
+        *packets += 1;
+        *bytes += packet.size();
+        self.bodies.release(&packet);
+    }
+}
+
+/// The next position after `position`, in the direction of the packet. (Below zero wraps to "past the last".)
+fn beyond(position: usize, packet: &Packet) -> usize {
+    if packet.is_to_sender() {
+        position.wrapping_sub(1)
+    } else {
+        position + 1
+    }
+}
+
+fn arrival_at(scenario: &Scenario, node: usize) -> Arrival {
+    let spec = &scenario.nodes[node];
+    Arrival {
+        node: node as u32,
+        drops_corrupted: spec.kind == NodeKind::Router,
+        has_middleboxes: !spec.middleboxes.is_empty(),
+    }
+}

@@ -1,0 +1,196 @@
+//! A packet on its way: plain data, small, copied from ring to ring.
+
+use bentpipe_tcp::{Flags, Options, Segment, Timestamps};
+use bentpipe_units::{Seq, Time};
+
+/// See the module. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it entered the queue; once it is on the link, when it reaches the far end.
+    pub at: Time,
+    /// Index of its next hop in the network's hops.
+    pub next: u32,
+    /// Index of its flow.
+    pub flow: u32,
+    pub(crate) seq: Seq,
+    pub(crate) ack: Seq,
+    /// Where its rarer parts are kept; [`NO_BODY`] if it has none.
+    pub(crate) body: u32,
+    /// Payload bytes.
+    pub len: u16,
+    pub(crate) window: u16,
+    pub(crate) tcp_flags: u8,
+    /// Bytes of IP and TCP header.
+    pub header_len: u8,
+    marks: u8,
+}
+
+/// [`Packet::body`] of a packet without options.
+pub(crate) const NO_BODY: u32 = u32::MAX;
+
+const CORRUPTED: u8 = 1;
+const RETRANSMISSION: u8 = 2;
+const TO_SENDER: u8 = 4;
+const CUT: u8 = 8;
+
+impl Packet {
+    /// A packet of `flow` that carries `segment`; its rarer parts go into `bodies`.
+    pub(crate) fn new(segment: &Segment, flow: u32, to_sender: bool, first_hop: u32, bodies: &mut Bodies) -> Self {
+        let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
+        let body = if is_plain {
+            NO_BODY
+        } else {
+            bodies.insert(Body { timestamps: segment.timestamps, options: segment.options })
+        };
+        let retransmission = if segment.is_retransmission { RETRANSMISSION } else { 0 };
+        Self {
+            at: Time::ZERO,
+            next: first_hop,
+            flow,
+            seq: segment.seq,
+            ack: segment.ack,
+            body,
+            len: segment.len,
+            window: segment.window,
+            tcp_flags: segment.flags.bits(),
+            header_len: segment.header_len(),
+            marks: retransmission | if to_sender { TO_SENDER } else { 0 },
+        }
+    }
+
+    /// The segment that it carries.
+    pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
+        let (timestamps, options) = match self.body {
+            NO_BODY => (None, Options::None),
+            body => (bodies.slots[body as usize].timestamps, bodies.slots[body as usize].options),
+        };
+        Segment {
+            seq: self.seq,
+            ack: self.ack,
+            len: self.len,
+            window: self.window,
+            flags: Flags::from_bits(self.tcp_flags),
+            is_retransmission: self.marks & RETRANSMISSION != 0,
+            timestamps,
+            options,
+        }
+    }
+
+    /// Bytes on the wire, headers included.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.header_len)
+    }
+
+    /// Whether a link corrupted it.
+    #[inline]
+    pub fn is_corrupted(&self) -> bool {
+        self.marks & CORRUPTED != 0
+    }
+
+    /// A link corrupts it.
+    pub fn corrupt(&mut self) {
+        self.marks |= CORRUPTED;
+    }
+
+    /// Whether it was on a link that went down.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.marks & CUT != 0
+    }
+
+    /// The link goes down under it.
+    pub fn cut(&mut self) {
+        self.marks |= CUT;
+    }
+
+    /// Whether it travels against its flow: from the receiver to the sender.
+    #[inline]
+    pub fn is_to_sender(&self) -> bool {
+        self.marks & TO_SENDER != 0
+    }
+
+    /// The endpoint that it travels to: two per flow, the sender first.
+    #[inline]
+    pub(crate) fn endpoint(&self) -> usize {
+        2 * self.flow as usize + usize::from(!self.is_to_sender())
+    }
+}
+
+/// What only some packets carry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body {
+    timestamps: Option<Timestamps>,
+    options: Options,
+}
+
+/// A slab of bodies. Whoever ends a packet's way returns its slot.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bodies {
+    slots: Vec<Body>,
+    free: Vec<u32>,
+}
+
+impl Bodies {
+    fn insert(&mut self, body: Body) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = body;
+            return slot;
+        }
+        self.slots.push(body);
+        self.slots.len() as u32 - 1
+    }
+
+    /// A packet that is sent twice needs its parts twice.
+    pub(crate) fn copy_of(&mut self, packet: &Packet) -> Packet {
+        let body = match packet.body {
+            NO_BODY => NO_BODY,
+            body => self.insert(self.slots[body as usize]),
+        };
+        Packet { body, ..*packet }
+    }
+
+    /// The packet's way has ended.
+    #[inline]
+    pub(crate) fn release(&mut self, packet: &Packet) {
+        if packet.body != NO_BODY {
+            self.free.push(packet.body);
+        }
+    }
+
+    /// Slots in use, for the conservation check.
+    pub(crate) fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_stay_small() {
+        assert!(std::mem::size_of::<Packet>() <= 40, "{}", std::mem::size_of::<Packet>());
+    }
+
+    #[test]
+    fn segments_survive_the_journey() {
+        let mut bodies = Bodies::default();
+        let mut blocks = bentpipe_tcp::SackBlocks::default();
+        blocks.push(Seq::new(1), Seq::new(2));
+        let segment = Segment {
+            seq: Seq::new(5),
+            ack: Seq::new(6),
+            len: 7,
+            window: 8,
+            flags: Flags::ACK,
+            is_retransmission: true,
+            timestamps: Some(Timestamps { value: 1, echo: 2 }),
+            options: Options::Sack(blocks),
+        };
+        let packet = Packet::new(&segment, 3, true, 0, &mut bodies);
+        assert_eq!((packet.segment(&bodies), packet.size(), packet.endpoint()), (segment, 52 + 12 + 7, 6));
+        bodies.release(&packet);
+        assert_eq!(bodies.in_use(), 0);
+    }
+}

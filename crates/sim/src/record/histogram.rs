@@ -1,0 +1,116 @@
+//! Counts of spans in bins of at most 1.6 %, for quantiles without keeping the samples.
+
+use bentpipe_units::Duration;
+
+/// Bins in units of 1 ns: exact up to 64, then 64 bins per octave. Grows to the largest bin seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histogram {
+    zeros: u64,
+    count: u64,
+    sum_ps: u128,
+    min_ps: Option<u64>,
+    bins: Vec<u32>,
+}
+
+const PS_PER_NS: u64 = 1000;
+const BINS_LOG2: u32 = 6;
+
+impl Histogram {
+    #[inline]
+    pub(crate) fn record_span(&mut self, span: Duration) {
+        self.count += 1;
+        if span == Duration::ZERO {
+            self.zeros += 1;
+            return;
+        }
+        self.record_positive(span.as_ps());
+    }
+
+    fn record_positive(&mut self, ps: u64) {
+        self.sum_ps += u128::from(ps);
+        self.min_ps = Some(self.min_ps.map_or(ps, |min| min.min(ps)));
+        let bin = bin_of(ps / PS_PER_NS);
+        if bin >= self.bins.len() {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] = self.bins[bin].saturating_add(1);
+    }
+
+    pub(crate) fn mean_s(&self) -> f64 {
+        if self.count == 0 {
+            return f64::NAN;
+        }
+        self.sum_ps as f64 / self.count as f64 / 1e12
+    }
+
+    pub(crate) fn min_s(&self) -> f64 {
+        match self.min_ps {
+            _ if self.count == 0 => f64::NAN,
+            Some(ps) if self.zeros == 0 => ps as f64 / 1e12,
+            _ => 0.0,
+        }
+    }
+
+    /// The upper edge of the bin that holds the `q` quantile, seconds; NaN without samples.
+    pub(crate) fn quantile_s(&self, q: f64) -> f64 {
+        if self.count == 0 {
+            return f64::NAN;
+        }
+        let rank = ((q * self.count as f64).ceil() as u64).max(1);
+        let mut seen = self.zeros;
+        if seen >= rank {
+            return 0.0;
+        }
+        for (bin, &count) in self.bins.iter().enumerate() {
+            seen += u64::from(count);
+            if seen >= rank {
+                return upper_edge_ns(bin) as f64 / 1e9;
+            }
+        }
+        upper_edge_ns(self.bins.len().saturating_sub(1)) as f64 / 1e9
+    }
+}
+
+#[inline]
+fn bin_of(ns: u64) -> usize {
+    let octave = (63 - (ns | 1).leading_zeros()).saturating_sub(BINS_LOG2);
+    // The leading 7 bits: 64 bins in each octave.
+    ((octave << BINS_LOG2) as u64 + (ns >> octave)) as usize
+}
+
+fn upper_edge_ns(bin: usize) -> u64 {
+    let bin = bin as u64;
+    let octave = (bin >> BINS_LOG2).saturating_sub(1);
+    ((bin - (octave << BINS_LOG2) + 1) << octave) - u64::from(octave == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_are_narrow_and_in_order() {
+        let mut last = 0;
+        for ns in (0..5000).chain((13..60).map(|shift| (1u64 << shift) + 12_345)) {
+            let bin = bin_of(ns);
+            assert!(bin >= last && upper_edge_ns(bin) >= ns);
+            assert!((upper_edge_ns(bin) - ns) as f64 <= 0.016 * ns as f64 + 1.0, "{ns}");
+            last = bin;
+        }
+    }
+
+    #[test]
+    fn quantiles_of_known_samples() {
+        let mut histogram = Histogram::default();
+        assert!(histogram.quantile_s(0.5).is_nan() && histogram.mean_s().is_nan());
+        (1..=100).for_each(|ms| histogram.record_span(Duration::from_millis(ms)));
+        for (q, expected) in [(0.5, 0.050), (0.95, 0.095), (0.99, 0.099), (1.0, 0.100)] {
+            let measured = histogram.quantile_s(q);
+            assert!(measured >= expected && measured < expected * 1.016, "{q}: {measured}");
+        }
+        assert!((histogram.mean_s() - 0.0505).abs() < 1e-12);
+        assert_eq!(histogram.min_s(), 0.001);
+        (0..200).for_each(|_| histogram.record_span(Duration::ZERO));
+        assert_eq!((histogram.quantile_s(0.5), histogram.min_s()), (0.0, 0.0));
+    }
+}

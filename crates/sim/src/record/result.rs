@@ -1,0 +1,232 @@
+//! From counters to tables. Definitions: `dictionary`, after `specs/metrics`.
+
+use super::dictionary::{Column, DROPS, FLOWS, LINKS, SUMMARY};
+use super::table::{Table, Values};
+use super::{Cause, End, Recorder, RunResult};
+use crate::host::Host;
+use crate::link::Link;
+use crate::scenario::Scenario;
+use bentpipe_units::Time;
+use std::collections::BTreeMap;
+
+/// Where packets were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    Link(usize),
+    Node(usize),
+}
+
+/// (place, flow, cause) -> (packets, bytes).
+pub(crate) type Drops = BTreeMap<(Place, u32, Cause), (u64, u64)>;
+
+/// The tables of a run that has ended.
+pub(crate) fn assemble(
+    scenario: &Scenario,
+    end: End,
+    hosts: &[Host],
+    links: &[Link],
+    drops: &Drops,
+    recorder: Recorder,
+) -> RunResult {
+    let flows = flows(scenario, end.at, hosts);
+    let summary = summary(end, &flows, links);
+    let (series, events, notes) = recorder.finish(scenario);
+    RunResult {
+        flows,
+        links: link_rows(scenario, end.at, links),
+        drops: drop_rows(scenario, drops),
+        summary,
+        series,
+        events,
+        notes,
+    }
+}
+
+fn flows(scenario: &Scenario, at: Time, hosts: &[Host]) -> Table {
+    let run_s = at.as_secs_f64();
+    let mut table = Builder::new(FLOWS);
+    for (flow, ends) in scenario.flows.iter().zip(hosts.chunks_exact(2)) {
+        let [sender, receiver] = ends else { continue };
+        let (sent, received) = (sender.conn.counters(), receiver.conn.counters());
+        let start = sender.first_sent;
+        let since_start = |end: Option<Time>| match (start, end) {
+            (Some(start), Some(end)) => (end - start).as_secs_f64(),
+            _ => f64::NAN,
+        };
+        let active_s = since_start(Some(sender.completed.unwrap_or(at)));
+        let delivered_bits = received.delivered_bytes as f64 * 8.0;
+        table.text(&flow.name);
+        table.text(flow.tcp.cc.name());
+        table.text(outcome(sender));
+        table.real(start.map_or(f64::NAN, Time::as_secs_f64));
+        table.real(since_start(sender.completed));
+        table.real(since_start(receiver.completed));
+        table.real(ratio(received.arrived_bytes as f64 * 8.0, run_s));
+        table.real(ratio(delivered_bits, run_s));
+        table.real(ratio(delivered_bits, active_s));
+        table.whole(received.delivered_bytes);
+        table.whole(sender.conn.acked_bytes());
+        table.whole(sent.sent_bytes);
+        table.whole(sent.resent_bytes);
+        table.whole(sent.sent_segments);
+        table.whole(received.arrived_segments);
+        table.whole(sent.resent_segments);
+        table.whole(receiver.needless);
+        table.whole(sent.timeouts);
+        table.whole(sent.fast_retransmits);
+        table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
+        table.real(
+            ratio(sent.sent_bytes as f64, sender.sent_wire_bytes as f64)
+                * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
+        );
+        table.real(sender.rtts.min_s());
+        table.real(sender.rtts.mean_s());
+        table.real(sender.rtts.quantile_s(0.50));
+        table.real(sender.rtts.quantile_s(0.95));
+        table.real(sender.rtts.quantile_s(0.99));
+        table.whole(sender.conn.cwnd());
+        table.real(sender.conn.ssthresh().map_or(f64::NAN, |bytes| bytes as f64));
+    }
+    table.finish()
+}
+
+fn outcome(sender: &Host) -> &'static str {
+    if sender.completed.is_some() {
+        "completed"
+    } else if sender.is_aborted {
+        "aborted"
+    } else if sender.is_started() {
+        "running"
+    } else {
+        "waiting"
+    }
+}
+
+fn link_rows(scenario: &Scenario, at: Time, links: &[Link]) -> Table {
+    let run_s = at.as_secs_f64();
+    let mut table = Builder::new(LINKS);
+    for (spec, link) in scenario.links.iter().zip(links) {
+        let counters = link.counters();
+        let waits = link.waits();
+        table.text(&spec.name);
+        table.real(ratio(link.busy_ps(at) as f64 / 1e12, run_s));
+        table.real(ratio(counters.carried_bytes as f64 * 8.0, run_s));
+        table.whole(counters.offered);
+        table.whole(counters.carried);
+        table.whole(counters.carried_bytes);
+        table.whole(counters.corrupted);
+        table.whole(counters.dropped);
+        table.real(waits.mean_s());
+        table.real(waits.quantile_s(0.50));
+        table.real(waits.quantile_s(0.95));
+        table.real(waits.quantile_s(0.99));
+        table.whole(counters.backlog_bytes_max);
+        table.whole(link.len() as u64);
+    }
+    table.finish()
+}
+
+fn drop_rows(scenario: &Scenario, drops: &Drops) -> Table {
+    let mut table = Builder::new(DROPS);
+    for (&(place, flow, cause), &(packets, bytes)) in drops {
+        table.text(match place {
+            Place::Link(link) => &scenario.links[link].name,
+            Place::Node(node) => &scenario.nodes[node].name,
+        });
+        table.text(&scenario.flows[flow as usize].name);
+        table.text(cause.name());
+        table.whole(packets);
+        table.whole(bytes);
+    }
+    table.finish()
+}
+
+fn summary(end: End, flows: &Table, links: &[Link]) -> Table {
+    let goodputs = flows.real("goodput_bps");
+    let mut table = Builder::new(SUMMARY);
+    table.text(end.stop.name());
+    table.real(end.at.as_secs_f64());
+    table.real(goodputs.iter().sum());
+    table.real(jain(goodputs));
+    table.whole(end.ledger.sent);
+    table.whole(end.ledger.delivered);
+    table.whole(end.ledger.lost);
+    table.whole(end.ledger.in_flight);
+    table.whole(links.iter().map(|link| link.counters().carried).sum());
+    table.finish()
+}
+
+/// Jain's index (D. Chiu and R. Jain 1989); NaN if nothing was delivered at all.
+pub(crate) fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    ratio(sum * sum, squares * shares.len() as f64)
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        part / whole
+    } else {
+        f64::NAN
+    }
+}
+
+/// Fills a table row by row, in the order of its dictionary.
+struct Builder {
+    columns: Vec<(&'static str, Values)>,
+    next: usize,
+}
+
+impl Builder {
+    fn new(dictionary: &[Column]) -> Self {
+        // Whole and real columns become so with their first value.
+        Self { columns: dictionary.iter().map(|c| (c.name, Values::Text(Vec::new()))).collect(), next: 0 }
+    }
+
+    fn text(&mut self, value: &str) {
+        if let Values::Text(values) = self.column(Values::Text(Vec::new())) {
+            values.push(value.to_owned());
+        }
+    }
+
+    fn real(&mut self, value: f64) {
+        if let Values::Real(values) = self.column(Values::Real(Vec::new())) {
+            values.push(value);
+        }
+    }
+
+    fn whole(&mut self, value: u64) {
+        if let Values::Whole(values) = self.column(Values::Whole(Vec::new())) {
+            values.push(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+
+    fn column(&mut self, kind: Values) -> &mut Values {
+        let index = self.next;
+        self.next = (self.next + 1) % self.columns.len();
+        let values = &mut self.columns[index].1;
+        if matches!(values, Values::Text(texts) if texts.is_empty()) {
+            *values = kind;
+        }
+        values
+    }
+
+    fn finish(self) -> Table {
+        assert_eq!(self.next, 0, "a row has as many values as its dictionary has columns");
+        Table { columns: self.columns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jain;
+
+    /// `specs/metrics.md`, test 3.
+    #[test]
+    fn jain_index_worked_cases() {
+        assert!((jain(&[10.0, 20.0, 30.0]) - 0.857_143).abs() < 1e-6);
+        assert!((jain(&[1.0, 0.0, 0.0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((jain(&[5.0; 7]) - 1.0).abs() < 1e-12);
+        assert!(jain(&[0.0]).is_nan());
+    }
+}

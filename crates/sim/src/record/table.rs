@@ -1,0 +1,75 @@
+//! Tables by columns.
+
+/// The values of a column.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Text.
+    Text(Vec<String>),
+    /// Real numbers; NaN: missing.
+    Real(Vec<f64>),
+    /// Whole numbers.
+    Whole(Vec<i64>),
+}
+
+/// Columns of equal length, named as in the dictionary.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// (name, values), in order.
+    pub columns: Vec<(&'static str, Values)>,
+}
+
+impl Table {
+    /// The values of a column of real numbers; empty if there is none of that name and kind.
+    pub fn real(&self, name: &str) -> &[f64] {
+        match self.column(name) {
+            Some(Values::Real(values)) => values,
+            _ => &[],
+        }
+    }
+
+    /// The values of a column of whole numbers; empty if there is none of that name and kind.
+    pub fn whole(&self, name: &str) -> &[i64] {
+        match self.column(name) {
+            Some(Values::Whole(values)) => values,
+            _ => &[],
+        }
+    }
+
+    /// The values of a column of text; empty if there is none of that name and kind.
+    pub fn text(&self, name: &str) -> &[String] {
+        match self.column(name) {
+            Some(Values::Text(values)) => values,
+            _ => &[],
+        }
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.columns.first().map_or(0, |(_, values)| match values {
+            Values::Text(v) => v.len(),
+            Values::Real(v) => v.len(),
+            Values::Whole(v) => v.len(),
+        })
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|(column, _)| *column == name).map(|(_, values)| values)
+    }
+}
+
+/// Equal bit for bit: NaN equals NaN.
+impl PartialEq for Values {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::Whole(a), Self::Whole(b)) => a == b,
+            (Self::Real(a), Self::Real(b)) => a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits())),
+            _ => false,
+        }
+    }
+}
