@@ -102,7 +102,7 @@ def compare(
     except KeyboardInterrupt:
         comparison = finished(found)
         count = len(comparison.seeds) if comparison else 0
-        raise Interrupted(f"interrupted after {count} of {replications} replications", comparison) from None
+        raise Interrupted(f"interrupted after {count} of {replications} replications", lambda: comparison) from None
     comparison = finished(found)
     assert comparison is not None, "every run has ended"
     return comparison

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class BentpipeError(Exception):
@@ -26,6 +30,11 @@ class Interrupted(KeyboardInterrupt):
         What was finished until then; None if nothing was.
     """
 
-    def __init__(self, message: str, result: Any = None) -> None:
+    def __init__(self, message: str, make_result: Callable[[], Any] = lambda: None) -> None:
         super().__init__(message)
-        self.result = result
+        self._make_result = make_result
+
+    @cached_property
+    def result(self) -> Any:
+        # Made when asked for: who pressed Ctrl-C should not wait for tables.
+        return self._make_result()

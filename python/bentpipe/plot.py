@@ -134,7 +134,8 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
     if entity == "link":
         # Most links of a network have empty queues; those that matter have the largest.
         largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
-        shown = largest["link"].head(LINKS_MAX).to_list()
+        matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
+        shown = largest.filter(matters)["link"].head(LINKS_MAX).to_list()
     else:
         known = set(table["flow"].unique())
         shown = [flow for flow in result.scenario.flow_names if flow in known]

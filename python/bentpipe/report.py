@@ -128,7 +128,6 @@ def _links(links: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
     columns = [
         Shown("carried", shown["carried_bps"].to_list(), "bit/s"),
         Shown("busy", (100 * shown["utilisation"]).to_list(), "%"),
-        Shown("queue p50", shown["queue_p50_s"].to_list(), "s"),
         Shown("queue p95", shown["queue_p95_s"].to_list(), "s"),
         Shown("queue max", shown["queue_max_bytes"].to_list(), "B"),
         Shown("corrupted", shown["corrupted_packets"].to_list(), "1"),

@@ -58,9 +58,8 @@ def run(
         advance(simulation, progress)
     except KeyboardInterrupt:
         simulation.interrupt()
-        result = _result(scenario, simulation)
-        message = f"interrupted at {result.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
-        raise Interrupted(message, result) from None
+        message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
+        raise Interrupted(message, lambda: _result(scenario, simulation)) from None
     return _result(scenario, simulation)
 
 
