@@ -63,9 +63,17 @@ impl Schedule {
         let salt = |name: &str, purpose: &str| Stream::new(0, name, purpose).key()[0] as u32;
         let mut leaves = Vec::new();
         let mut first = [0; 4];
-        leaves.extend(links.enumerate().map(|(i, name)| Leaf { source: Source::Link(i), rank: 0, salt: salt(name, "link") }));
+        leaves.extend(links.enumerate().map(|(i, name)| Leaf {
+            source: Source::Link(i),
+            rank: 0,
+            salt: salt(name, "link"),
+        }));
         first[1] = leaves.len() as u32;
-        leaves.extend(nodes.enumerate().map(|(i, name)| Leaf { source: Source::Node(i), rank: 1, salt: salt(name, "node") }));
+        leaves.extend(nodes.enumerate().map(|(i, name)| Leaf {
+            source: Source::Node(i),
+            rank: 1,
+            salt: salt(name, "node"),
+        }));
         first[2] = leaves.len() as u32;
         for (i, name) in flows.enumerate() {
             leaves.push(Leaf { source: Source::Endpoint(2 * i), rank: 2, salt: salt(name, "sender") });
