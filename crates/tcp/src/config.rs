@@ -30,6 +30,10 @@ pub struct Config {
     pub idle_restart: bool,
     /// What FlightSize stands for when ssthresh is set.
     pub ssthresh_base: SsthreshBase,
+    /// Keep ssthresh to the byte, or round it down to whole segments.
+    pub ssthresh_rounding: SsthreshRounding,
+    /// The ACK that ends fast recovery also grows the window (ns-2); RFC 5681 and 6582 only deflate it.
+    pub grow_on_exit: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// When a connection that gets no answer is given up.
@@ -126,7 +130,7 @@ pub enum SackOnRto {
     Discard,
 }
 
-/// The initial window, `specs: initial-window`.
+/// The initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// This many full segments.
@@ -177,7 +181,16 @@ pub enum SsthreshBase {
     Window,
 }
 
-/// The retransmission timer, `specs: rto`.
+/// The unit of ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SsthreshRounding {
+    /// Bytes (RFC 5681).
+    Bytes,
+    /// Whole segments, rounded down (ns-2, which counts windows in packets).
+    Segments,
+}
+
+/// The retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
     /// Before the first sample (RFC 6298 §2.1).
@@ -238,7 +251,7 @@ pub enum GiveUp {
     AfterTime(Duration),
 }
 
-/// When the receiver acknowledges, `specs: delayed-ack`.
+/// When the receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
     /// Acknowledge at every n-th full segment; 1: every segment.
@@ -277,6 +290,8 @@ impl Default for Config {
             cwnd_validation: true,
             idle_restart: true,
             ssthresh_base: SsthreshBase::FlightSize,
+            ssthresh_rounding: SsthreshRounding::Bytes,
+            grow_on_exit: false,
             rto: RtoConfig::default(),
             give_up: GiveUp::AfterTime(Duration::from_secs(100)),
             timestamps: false,

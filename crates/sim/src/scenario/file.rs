@@ -399,6 +399,12 @@ pub(super) struct Tcp {
     /// What is halved when the slow start threshold is set.
     #[schemars(extend("default" = "flight-size", "x-origin" = "RFC 5681 §3.1 eq. 4"))]
     pub(super) ssthresh_base: SsthreshBase,
+    /// Keep the slow start threshold to the byte, or round it down to whole segments.
+    #[schemars(extend("default" = "bytes", "x-origin" = "RFC 5681 §3.1; ns-2 counts segments"))]
+    pub(super) ssthresh_rounding: SsthreshRounding,
+    /// Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 5681 §3.2"))]
+    pub(super) grow_on_exit: bool,
     /// When a connection that gets no answer is given up.
     #[schemars(extend("default" = "100 s", "x-origin" = "RFC 1122 §4.2.3.5"))]
     pub(super) give_up: GiveUp,
@@ -551,6 +557,12 @@ words! {
         Keep,
         /// Forget it, and go back to the first hole (RFC 2018).
         Discard,
+    }
+    SsthreshRounding {
+        /// To the byte.
+        Bytes,
+        /// Down to whole segments.
+        Segments,
     }
     SsthreshBase {
         /// The data outstanding (RFC 5681).
