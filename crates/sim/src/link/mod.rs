@@ -10,6 +10,8 @@
 //! has a time, and the argument above keeps holding.
 
 mod error;
+#[cfg(test)]
+pub(crate) mod naive;
 mod profile;
 mod queue;
 
