@@ -19,6 +19,8 @@ mod network;
 mod packet;
 pub mod record;
 pub mod scenario;
+#[cfg(test)]
+mod swarm;
 
 pub use network::Network;
 pub use packet::Packet;

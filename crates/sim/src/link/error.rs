@@ -136,6 +136,10 @@ impl GilbertElliott {
     }
 
     fn corrupts(&mut self, at: Time, index: u64, size: u64) -> bool {
+        if at == Time::NEVER {
+            // It never leaves, and no state lasts for ever.
+            return false;
+        }
         while self.until <= at {
             self.is_bad = !self.is_bad;
             let duration = self.duration();

@@ -10,6 +10,8 @@
 //! has a time, and the argument above keeps holding.
 
 mod error;
+#[cfg(test)]
+pub(crate) mod naive;
 mod profile;
 mod queue;
 
@@ -30,6 +32,8 @@ pub(crate) struct Link {
     queue: DropTail,
     /// When the server is free.
     free_at: Time,
+    /// When the last sending began: later than its packet left the queue, if the link was down.
+    sending_since: Time,
     last_arrival: Time,
     rate: RateProfile,
     delay: DelayProfile,
@@ -60,6 +64,7 @@ impl Link {
             ring: VecDeque::new(),
             queue: DropTail::new(&spec.queue),
             free_at: Time::ZERO,
+            sending_since: Time::ZERO,
             last_arrival: Time::ZERO,
             rate: RateProfile::new(&spec.rate),
             delay: DelayProfile::new(&spec.delay),
@@ -137,7 +142,7 @@ impl Link {
 
     /// Time spent sending up to `now`; a packet that is being sent counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
-        self.counters.busy_ps - self.free_at.saturating_since(now).as_ps().min(self.counters.busy_ps)
+        self.counters.busy_ps - self.free_at.saturating_since(now.max(self.sending_since)).as_ps()
     }
 
     #[inline(always)]
@@ -152,8 +157,9 @@ impl Link {
             packet.cut();
             finish = cut_at;
         }
-        // A link whose rate has fallen to zero for good holds its packet for ever.
-        self.counters.busy_ps += if finish == Time::NEVER { 0 } else { (finish - begin).as_ps() };
+        // A link whose rate has fallen to zero for good holds its packet for ever, and is not busy with it.
+        self.sending_since = if finish == Time::NEVER { finish } else { begin };
+        self.counters.busy_ps += (finish - self.sending_since).as_ps();
         if self.error.corrupts(finish, self.counters.carried - 1, size) {
             packet.corrupt();
             self.counters.corrupted += 1;

@@ -1,1 +1,213 @@
+//! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a sending takes a second.
 
+use super::*;
+use crate::packet::NO_BODY;
+use crate::scenario::{ErrorModel as ErrorSpec, Outage, Profile, Queue, QueueLimit};
+use bentpipe_tcp::{Flags, Options, Segment};
+use bentpipe_units::{Duration, Rate, Seq};
+
+fn s(seconds: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(seconds)
+}
+
+/// A link of 8 kbit/s and 10 s.
+fn spec(limit: QueueLimit) -> Spec {
+    Spec {
+        name: "l.forward".to_owned(),
+        from: 0,
+        to: 1,
+        rate: Profile::Constant(Rate::from_bps(8000)),
+        delay: Profile::Constant(Duration::from_secs(10)),
+        outage: None,
+        queue: Queue::DropTail(limit),
+        error: ErrorSpec::None,
+    }
+}
+
+fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {
+    Some(Outage { spans: vec![(s(from), s(to))], period: None, flush })
+}
+
+/// Packet number `id`, `size` bytes with its headers.
+fn packet(id: u32, size: u16) -> Packet {
+    let segment = Segment {
+        seq: Seq::new(id),
+        ack: Seq::new(0),
+        len: size - 40,
+        window: 0,
+        flags: Flags::ACK,
+        is_retransmission: false,
+        timestamps: None,
+        options: Options::None,
+    };
+    let packet = Packet::new(&segment, id, false, 0, &mut crate::packet::Bodies::default());
+    assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
+    packet
+}
+
+/// Offers packets 0, 1, ... of `size` bytes at these instants, after delivering what arrives before: (packet, seconds) of
+/// the arrivals, (packet, cause) of the losses.
+fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Vec<(u32, f64)>, Vec<(u32, Cause)>) {
+    let (mut arrivals, mut losses) = (Vec::new(), Losses::new());
+    let mut deliver_until = |link: &mut Link, until: Time, losses: &mut Losses| {
+        while let Some(at) = link.next_arrival().filter(|&at| at < until) {
+            let (packet, next) = link.deliver(at, losses);
+            assert_eq!(next, link.next_arrival().unwrap_or(Time::NEVER));
+            arrivals.extend(packet.map(|packet| (packet.flow, at.as_secs_f64())));
+        }
+    };
+    for (id, &at) in (0..).zip(offers) {
+        deliver_until(link, s(at), &mut losses);
+        link.accept(s(at), packet(id, size), &mut losses);
+    }
+    deliver_until(link, Time::NEVER, &mut losses);
+    (arrivals, losses.iter().map(|(packet, cause)| (packet.flow, *cause)).collect())
+}
+
+#[test]
+fn first_come_first_served() {
+    let mut link = Link::new(&spec(QueueLimit::Unlimited), 1);
+    let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.5, 0.5, 5.0]);
+    assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (3, 16.0)]);
+    assert!(losses.is_empty());
+    let Counters { offered, carried, carried_bytes, dropped, backlog_bytes_max, .. } = *link.counters();
+    assert_eq!((offered, carried, carried_bytes, dropped, backlog_bytes_max), (4, 4, 4000, 0, 2000));
+    assert_eq!(link.waits().mean_s(), (0.5 + 1.5) / 4.0);
+}
+
+/// Only an idle link asks to be scheduled: its head is then the new packet.
+#[test]
+fn the_head_is_the_next_event() {
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1), Losses::new());
+    assert_eq!(link.accept(s(1.0), packet(0, 1000), &mut losses), Some(s(12.0)));
+    assert_eq!(link.accept(s(1.5), packet(1, 1000), &mut losses), None);
+    assert_eq!(link.backlog(), (1, 1000));
+    link.advance(s(1.999), &mut losses);
+    assert_eq!(link.backlog(), (1, 1000));
+    link.advance(s(2.0), &mut losses);
+    assert_eq!((link.backlog(), link.len()), ((0, 0), 2));
+    assert_eq!(link.deliver(s(12.0), &mut losses).1, s(13.0));
+    assert_eq!(link.deliver(s(13.0), &mut losses).1, Time::NEVER);
+}
+
+/// The packet being sent does not count; at 1.0 s the next one starts before packet 4 arrives.
+#[test]
+fn a_full_queue_turns_packets_away() {
+    let full = [(3, Cause::QueueOverflow), (5, Cause::QueueOverflow)];
+    for limit in [QueueLimit::Packets(2), QueueLimit::Bytes(2000), QueueLimit::Bytes(2999)] {
+        let mut link = Link::new(&spec(limit), 1);
+        let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.1, 0.2, 0.3, 1.0, 1.5]);
+        assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (4, 14.0)], "{limit:?}");
+        assert_eq!(losses, full, "{limit:?}");
+        assert_eq!((link.counters().offered, link.counters().dropped, link.counters().carried), (6, 2, 4));
+    }
+}
+
+#[test]
+fn small_packets_fit_where_large_ones_do_not() {
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Bytes(1500)), 1), Losses::new());
+    for (id, size) in [(0, 1000), (1, 1000), (2, 1000), (3, 500)] {
+        link.accept(s(0.0), packet(id, size), &mut losses);
+    }
+    assert_eq!((link.backlog(), losses.len()), ((2, 1500), 1));
+}
+
+/// Down from 1.5 s to 4 s: packet 1 is cut half-way and still occupies the link's length, 2 starts when it is up again.
+#[test]
+fn an_outage_cuts_and_keeps() {
+    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, false), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut losses = Losses::new();
+    for id in 0..3 {
+        link.accept(s(0.0), packet(id, 1000), &mut losses);
+    }
+    let arrivals: Vec<_> = std::iter::from_fn(|| {
+        let at = link.next_arrival()?;
+        link.deliver(at, &mut losses).0.map(|packet| (packet.flow, at.as_secs_f64(), packet.is_cut()))
+    })
+    .collect();
+    assert_eq!(arrivals, [(0, 11.0, false), (1, 11.5, true), (2, 15.0, false)]);
+    assert_eq!((link.counters().carried, losses.len()), (3, 0));
+    assert_eq!(link.busy_ps(s(20.0)), 2_500_000_000_000);
+}
+
+/// The same outage, flushing: packets 2 and 3 are lost with it, 4 is offered in vain, 5 finds an idle link.
+#[test]
+fn an_outage_flushes_and_closes() {
+    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, true), ..spec(QueueLimit::Unlimited) }, 1);
+    let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.0, 0.0, 0.0, 3.0, 4.0]);
+    assert_eq!(arrivals, [(0, 11.0), (1, 11.5), (5, 15.0)]);
+    assert_eq!(losses, [(2, Cause::Outage), (3, Cause::Outage), (4, Cause::Outage)]);
+    // Whoever delivers the cut one counts it.
+    assert_eq!(link.counters().dropped, 3);
+}
+
+/// The delay falls from 10 s to 1 s at 2 s: what was sent later does not overtake what was sent before.
+#[test]
+fn arrivals_stay_in_order_when_the_delay_falls() {
+    let points = vec![(Time::ZERO, Duration::from_secs(10)), (s(2.0), Duration::from_secs(1))];
+    let delay = Profile::Points { points, linear: false, period: None };
+    let mut link = Link::new(&Spec { delay, ..spec(QueueLimit::Unlimited) }, 1);
+    let (arrivals, _) = run(&mut link, 1000, &[0.0, 1.0, 2.0, 12.0]);
+    assert_eq!(arrivals, [(0, 11.0), (1, 11.0), (2, 11.0), (3, 14.0)]);
+}
+
+#[test]
+fn listed_packets_are_corrupted_and_delivered() {
+    let mut link = Link::new(&Spec { error: ErrorSpec::Arrivals(vec![1]), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut losses = Losses::new();
+    for id in 0..3 {
+        link.accept(s(0.0), packet(id, 1000), &mut losses);
+    }
+    let marks: Vec<bool> = std::iter::from_fn(|| {
+        let at = link.next_arrival()?;
+        link.deliver(at, &mut losses).0.map(|packet| packet.is_corrupted())
+    })
+    .collect();
+    assert_eq!((marks.as_slice(), link.counters().corrupted), ([false, true, false].as_slice(), 1));
+}
+
+#[test]
+fn a_sending_that_goes_on_counts_in_part() {
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1), Losses::new());
+    link.accept(s(1.0), packet(0, 1000), &mut losses);
+    assert_eq!(link.busy_ps(s(1.25)), 250_000_000_000);
+    assert_eq!(link.busy_ps(s(9.0)), 1_000_000_000_000);
+}
+
+/// The rest of the outage was taken off the time spent sending before it.
+#[test]
+fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time() {
+    let mut link = Link::new(&Spec { outage: outage(2.0, 9.0, false), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut losses = Losses::new();
+    link.accept(s(0.0), packet(0, 1000), &mut losses);
+    link.accept(s(3.0), packet(1, 1000), &mut losses);
+    assert_eq!(link.busy_ps(s(4.0)), 1_000_000_000_000);
+    assert_eq!(link.busy_ps(s(9.5)), 1_500_000_000_000);
+}
+
+/// A packet that never leaves took all busy time with it, and sent the state of a bursty channel to the end of time.
+#[test]
+fn a_dead_link_keeps_its_packet_and_its_counters() {
+    let points = vec![(Time::ZERO, Rate::from_bps(8000)), (s(2.0), Rate::from_bps(0))];
+    let error = ErrorSpec::GilbertElliott {
+        unit: crate::scenario::ErrorUnit::Packet,
+        mean_good: Duration::from_secs(1),
+        mean_bad: Duration::from_secs(1),
+        rate_good: 0.0,
+        rate_bad: 0.0,
+    };
+    let ms = Duration::from_millis;
+    let delays = vec![(Time::ZERO, ms(10)), (s(1.0), ms(20))];
+    let spec = Spec {
+        rate: Profile::Points { points, linear: false, period: None },
+        delay: Profile::Points { points: delays, linear: true, period: Some(ms(3000)) },
+        error,
+        ..spec(QueueLimit::Unlimited)
+    };
+    let (mut link, mut losses) = (Link::new(&spec, 1), Losses::new());
+    link.accept(s(0.0), packet(0, 1000), &mut losses);
+    assert_eq!(link.deliver(s(1.02), &mut losses).1, Time::NEVER);
+    assert_eq!(link.accept(s(3.0), packet(1, 1000), &mut losses), Some(Time::NEVER));
+    assert_eq!(link.busy_ps(s(4.0)), 1_000_000_000_000);
+    assert_eq!(link.len(), 1);
+}

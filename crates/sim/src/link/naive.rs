@@ -1,0 +1,160 @@
+//! A link as one writes it first, for the reference engine: an event when a sending ends, an event when a packet arrives,
+//! and nothing is known before it happens. It shares the profiles and the error model with [`Link`], which is what it checks.
+
+use super::error::ErrorModel;
+use super::profile::{DelayProfile, Outages, RateProfile};
+use super::{Counters, Link, Losses};
+use crate::packet::Packet;
+use crate::record::{Cause, Histogram};
+use crate::scenario::{Link as Spec, Queue, QueueLimit};
+use bentpipe_units::Time;
+use std::collections::VecDeque;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct NaiveLink {
+    rate: RateProfile,
+    delay: DelayProfile,
+    error: ErrorModel,
+    outages: Option<Outages>,
+    limit: QueueLimit,
+    waiting: VecDeque<Packet>,
+    in_service: Option<Service>,
+    on_the_way: VecDeque<Packet>,
+    last_arrival: Time,
+    counters: Counters,
+    waits: Histogram,
+    /// An idle link of the same kind: what the tables are made from.
+    blank: Link,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    packet: Packet,
+    begin: Time,
+    end: Time,
+}
+
+impl NaiveLink {
+    pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
+        let Queue::DropTail(limit) = spec.queue;
+        Self {
+            rate: RateProfile::new(&spec.rate),
+            delay: DelayProfile::new(&spec.delay),
+            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name)),
+            outages: spec.outage.as_ref().map(Outages::new),
+            limit,
+            waiting: VecDeque::new(),
+            in_service: None,
+            on_the_way: VecDeque::new(),
+            last_arrival: Time::ZERO,
+            counters: Counters::default(),
+            waits: Histogram::default(),
+            blank: Link::new(spec, seed),
+        }
+    }
+
+    /// A packet is offered. If its sending starts at once: when that ends.
+    pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
+        packet.at = now;
+        self.counters.offered += 1;
+        if self.turns_away(now) {
+            self.lose(packet, Cause::Outage, losses);
+        } else if self.in_service.is_none() {
+            return Some(self.serve(now, packet));
+        } else if self.has_room_for(&packet) {
+            self.waiting.push_back(packet);
+            self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.backlog_bytes());
+        } else {
+            self.lose(packet, Cause::QueueOverflow, losses);
+        }
+        None
+    }
+
+    /// The sending of a packet ends: when it will arrive, and when the next sending ends, if anything waits.
+    pub(crate) fn finish_sending(&mut self, now: Time, losses: &mut Losses) -> (Time, Option<Time>) {
+        let Service { packet, begin, .. } = self.in_service.take().expect("something is being sent");
+        self.counters.busy_ps += (now - begin).as_ps();
+        self.last_arrival = self.last_arrival.max(now + self.delay.at(now));
+        self.on_the_way.push_back(packet);
+        if self.turns_away(now) {
+            while let Some(packet) = self.waiting.pop_front() {
+                self.lose(packet, Cause::Outage, losses);
+            }
+        }
+        let next = self.waiting.pop_front();
+        (self.last_arrival, next.map(|packet| self.serve(now, packet)))
+    }
+
+    pub(crate) fn deliver(&mut self) -> Packet {
+        let packet = self.on_the_way.pop_front().expect("something is on its way");
+        self.counters.dropped += u64::from(packet.is_cut());
+        packet
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len() + usize::from(self.in_service.is_some()) + self.on_the_way.len()
+    }
+
+    /// The link that would show the same in the tables at `now`.
+    pub(crate) fn face(&self, now: Time) -> Link {
+        let mut face = self.blank.clone();
+        face.counters = self.counters;
+        face.waits = self.waits.clone();
+        face.ring.extend(self.on_the_way.iter().chain(self.in_service.iter().map(|service| &service.packet)));
+        self.waiting.iter().for_each(|&packet| assert!(face.queue.push(packet), "the queue keeps its limit"));
+        if let Some(Service { begin, .. }) = self.in_service.filter(|service| service.end != Time::NEVER) {
+            face.counters.busy_ps += now.saturating_since(begin).as_ps();
+        }
+        face
+    }
+
+    fn serve(&mut self, now: Time, mut packet: Packet) -> Time {
+        let (begin, down_at) = self.next_uptime(now);
+        let full = self.rate.finish(begin, packet.size());
+        let end = full.min(down_at);
+        if end < full {
+            packet.cut();
+        }
+        if self.error.corrupts(end, self.counters.carried, packet.size()) {
+            packet.corrupt();
+            self.counters.corrupted += 1;
+        }
+        self.waits.record_span(now - packet.at);
+        self.counters.carried += 1;
+        self.counters.carried_bytes += packet.size();
+        self.in_service = Some(Service { packet, begin, end });
+        end
+    }
+
+    fn next_uptime(&mut self, now: Time) -> (Time, Time) {
+        let Some(outages) = &mut self.outages else { return (now, Time::NEVER) };
+        let (is_down, until) = outages.at(now);
+        if is_down {
+            (until, outages.at(until).1)
+        } else {
+            (now, until)
+        }
+    }
+
+    fn turns_away(&mut self, now: Time) -> bool {
+        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.at(now).0)
+    }
+
+    fn has_room_for(&self, packet: &Packet) -> bool {
+        match self.limit {
+            QueueLimit::Packets(n) => (self.waiting.len() as u64) < n,
+            QueueLimit::Bytes(n) => self.backlog_bytes() + packet.size() <= n,
+            QueueLimit::Unlimited => true,
+        }
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.waiting.iter().map(Packet::size).sum()
+    }
+
+    fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {
+        self.counters.dropped += 1;
+        losses.push((packet, cause));
+    }
+}

@@ -1,0 +1,324 @@
+//! Random scenarios in which rare things are common: ties, tiny queues, one-segment windows, outages shorter than a
+//! round trip, corruption that a bent pipe passes on.
+
+use crate::middlebox::{ImpairConfig, MiddleboxConfig};
+use crate::record::dictionary::SERIES;
+use crate::scenario::{
+    App, ErrorModel, ErrorUnit, Flow, Link, Node, NodeKind, Outage, Profile, Queue, QueueLimit, Record, Scenario, Start,
+};
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::verdict::VerdictKind;
+use bentpipe_tcp::{
+    AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
+    NewRenoTimer, Recovery, RtoConfig, RttSampling, SackOnRto, SsthreshBase, TickRounding,
+};
+use bentpipe_units::{Duration, Rate, Stream, Time};
+
+/// What a scenario is drawn from: few numbers, so that a failure shrinks to a small network with few features.
+#[derive(Clone, Debug)]
+pub(crate) struct Sketch {
+    pub(crate) seed: u64,
+    /// 1 to 8.
+    pub(crate) flows: usize,
+    pub(crate) seconds: u64,
+    /// Which features may occur: an OR of the constants below.
+    pub(crate) features: u32,
+}
+
+pub(crate) const ERRORS: u32 = 1;
+pub(crate) const OUTAGES: u32 = 2;
+pub(crate) const PROFILES: u32 = 4;
+pub(crate) const BENT_PIPES: u32 = 8;
+pub(crate) const IMPAIR: u32 = 16;
+pub(crate) const SETTINGS: u32 = 32;
+pub(crate) const SERIES_KEPT: u32 = 64;
+pub(crate) const UNEQUAL: u32 = 128;
+pub(crate) const ALL: u32 = 255;
+
+impl Sketch {
+    pub(crate) fn scenario(&self) -> Scenario {
+        let mut dice = Dice { stream: Stream::new(self.seed, "scenario", "sketch"), drawn: 0 };
+        let (nodes, edges, paths) = topology(self.flows, &mut dice);
+        let base = Base { rate: *dice.pick(&RATES), delay: *dice.pick(&DELAYS_MS), queue: dice.queue() };
+        let mut links = Vec::new();
+        for (index, &(from, to)) in edges.iter().enumerate() {
+            links.push(self.link(format!("l{index}.forward"), from, to, &base, &mut dice));
+            links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
+        }
+        let settings = self.tcp(&mut dice);
+        let flow = |(index, path)| self.flow(index, path, &links, &settings, &mut dice);
+        let flows = (0..self.flows).zip(paths).map(flow).collect();
+        let mut series: Vec<String> = SERIES.iter().map(|series| series.column.name.to_owned()).collect();
+        series.push("events".to_owned());
+        series.retain(|_| self.has(SERIES_KEPT, &mut dice));
+        Scenario {
+            title: format!("{self:?}"),
+            duration: Duration::from_secs(self.seconds),
+            seed: self.seed,
+            nodes: (0..nodes).map(|index| self.node(index, &mut dice)).collect(),
+            flows,
+            links,
+            record: Record { series, interval: Duration::from_millis(*dice.pick(&[10, 97, 500])), rows_max: 1_000_000 },
+        }
+    }
+
+    /// A feature that may occur does so every other time.
+    fn has(&self, feature: u32, dice: &mut Dice) -> bool {
+        dice.coin() && self.features & feature != 0
+    }
+
+    fn node(&self, index: usize, dice: &mut Dice) -> Node {
+        let kind = if self.has(BENT_PIPES, dice) { NodeKind::BentPipe } else { NodeKind::Router };
+        let mut middleboxes = Vec::new();
+        while middleboxes.len() < 2 && dice.coin() && self.has(IMPAIR, dice) {
+            middleboxes.push(MiddleboxConfig::Impair(ImpairConfig {
+                duplicate: *dice.pick(&[0.0, 0.01, 0.2]),
+                reorder: *dice.pick(&[0.0, 0.01, 0.2]),
+                hold: Duration::from_millis(*dice.pick(&[0, 1, 30])),
+            }));
+        }
+        Node { name: format!("n{index}"), kind, middleboxes }
+    }
+
+    fn link(&self, name: String, from: usize, to: usize, base: &Base, dice: &mut Dice) -> Link {
+        let differs = self.has(UNEQUAL, dice);
+        let rate = Rate::from_bps(if differs { *dice.pick(&RATES) } else { base.rate });
+        let delay = Duration::from_millis(if differs { *dice.pick(&DELAYS_MS) } else { base.delay });
+        Link {
+            name,
+            from,
+            to,
+            rate: if self.has(PROFILES, dice) { dice.rates(rate) } else { Profile::Constant(rate) },
+            delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
+            outage: self.has(OUTAGES, dice).then(|| dice.outage()),
+            queue: if differs { dice.queue() } else { base.queue },
+            error: if self.has(ERRORS, dice) { dice.error() } else { ErrorModel::None },
+        }
+    }
+
+    fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Config, dice: &mut Dice) -> Flow {
+        let app =
+            if dice.coin() { App::Greedy } else { App::File { size: *dice.pick(&[0, 1, 1460, 20_000, 150_000]) } };
+        let start = match dice.below(3) {
+            0 => Start::At(Time::ZERO + Duration::from_millis(dice.below(1000))),
+            1 => Start::Uniform { from: Time::ZERO, to: Time::ZERO + Duration::from_secs(1) },
+            _ => Start::At(Time::ZERO),
+        };
+        Flow {
+            name: format!("f{index}"),
+            from: links[path.out[0]].from,
+            to: links[path.back[0]].from,
+            app,
+            start,
+            route: path.out,
+            reverse_route: path.back,
+            tcp: if dice.coin() { self.tcp(dice) } else { settings.clone() },
+            phase_drawn: dice.coin(),
+        }
+    }
+
+    fn tcp(&self, dice: &mut Dice) -> Config {
+        let cc = *dice.pick(CcKind::ALL);
+        let plain = Config { cc, recovery: cc.recovery(), ..Config::default() };
+        if self.has(SETTINGS, dice) {
+            dice.tcp(plain)
+        } else {
+            plain
+        }
+    }
+}
+
+const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
+const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];
+
+/// What the links of a network have in common, unless they differ.
+struct Base {
+    rate: u64,
+    delay: u64,
+    queue: Queue,
+}
+
+/// A flow's links: those there, those back.
+struct Path {
+    out: Vec<usize>,
+    back: Vec<usize>,
+}
+
+impl Path {
+    /// Along these edges, each from its first end to its second or the other way; the same way back.
+    fn along(edges: &[(usize, bool)]) -> Self {
+        let link = |&(edge, is_forward): &(usize, bool)| 2 * edge + usize::from(!is_forward);
+        Self { out: edges.iter().map(link).collect(), back: edges.iter().rev().map(|edge| link(edge) ^ 1).collect() }
+    }
+}
+
+/// Number of nodes, the edges between them, the path of each flow.
+fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<Path>) {
+    match dice.below(4) {
+        // A dumbbell: senders, node 0, node 1, receivers.
+        0 => {
+            let access = (0..2 * flows).map(|i| if i % 2 == 0 { (i + 2, 0) } else { (1, i + 2) });
+            let paths = (0..flows).map(|i| Path::along(&[(2 * i + 1, true), (0, true), (2 * i + 2, true)]));
+            (2 * flows + 2, [(0, 1)].into_iter().chain(access).collect(), paths.collect())
+        }
+        // A chain of four links; flows from anywhere to anywhere, in both directions.
+        1 => {
+            let path = |_| {
+                let first = dice.below(4) as usize;
+                let edges: Vec<usize> = (first..=first + dice.below(4 - first as u64) as usize).collect();
+                if dice.coin() {
+                    Path::along(&edges.iter().map(|&edge| (edge, true)).collect::<Vec<_>>())
+                } else {
+                    Path::along(&edges.iter().rev().map(|&edge| (edge, false)).collect::<Vec<_>>())
+                }
+            };
+            (5, (0..4).map(|i| (i, i + 1)).collect(), (0..flows).map(path).collect())
+        }
+        // A star: from each leaf to the next, through node 0.
+        2 => {
+            let leaves = flows + 1;
+            let paths = (0..flows).map(|i| Path::along(&[(i, false), ((i + 1) % leaves, true)]));
+            (leaves + 1, (0..leaves).map(|i| (0, i + 1)).collect(), paths.collect())
+        }
+        // Three links side by side; there by one, back by any.
+        _ => {
+            let path = |i: usize| Path { out: vec![2 * (i % 3)], back: vec![2 * dice.below(3) as usize + 1] };
+            (2, vec![(0, 1); 3], (0..flows).map(path).collect())
+        }
+    }
+}
+
+struct Dice {
+    stream: Stream,
+    drawn: u64,
+}
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.stream.below(self.drawn - 1, n)
+    }
+
+    fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn ms(&mut self, choices: &[u64]) -> Duration {
+        Duration::from_millis(*self.pick(choices))
+    }
+
+    fn queue(&mut self) -> Queue {
+        Queue::DropTail(match self.below(8) {
+            0 => QueueLimit::Unlimited,
+            1..5 => QueueLimit::Packets(*self.pick(&[1, 2, 5, 20, 50])),
+            _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
+        })
+    }
+
+    fn rates(&mut self, rate: Rate) -> Profile<Rate> {
+        let values = [rate, Rate::from_bps(rate.as_bps() / 2), Rate::from_bps(0), rate];
+        let first = self.below(2) as usize;
+        let points = values[first..].iter().enumerate().map(|(i, &value)| (at_ms(300 * i as u64), value)).collect();
+        Profile::Points { points, linear: false, period: self.coin().then_some(Duration::from_millis(1200)) }
+    }
+
+    fn delays(&mut self, delay: Duration) -> Profile<Duration> {
+        let steps = [delay, delay + Duration::from_millis(40), delay / 2, delay + Duration::from_micros(7)];
+        let points = steps.iter().enumerate().map(|(i, &value)| (at_ms(250 * i as u64), value)).collect();
+        Profile::Points { points, linear: self.coin(), period: self.coin().then_some(Duration::from_secs(1)) }
+    }
+
+    fn outage(&mut self) -> Outage {
+        let (start, length) = (self.below(1000), *self.pick(&[1, 20, 400, 900]));
+        let period = self.coin().then_some(Duration::from_secs(2));
+        Outage { spans: vec![(at_ms(start), at_ms(start + length))], period, flush: self.coin() }
+    }
+
+    fn error(&mut self) -> ErrorModel {
+        let unit = *self.pick(&[ErrorUnit::Bit, ErrorUnit::Byte, ErrorUnit::Packet]);
+        let scale = match unit {
+            ErrorUnit::Bit => 1e-4,
+            ErrorUnit::Byte => 1e-3,
+            ErrorUnit::Packet => 1.0,
+        };
+        match self.below(4) {
+            0 => ErrorModel::Arrivals((0..20).map(|i| i * i).collect()),
+            1 => ErrorModel::GilbertElliott {
+                unit,
+                mean_good: self.ms(&[50, 1000]),
+                mean_bad: self.ms(&[5, 50]),
+                rate_good: *self.pick(&[0.0, 0.01]) * scale,
+                rate_bad: *self.pick(&[0.1, 0.5]) * scale,
+            },
+            _ => ErrorModel::Independent { unit, rate: *self.pick(&[1e-3, 1e-2, 0.1]) * scale },
+        }
+    }
+
+    fn tcp(&mut self, plain: Config) -> Config {
+        let smss = *self.pick(&[100, 536, 1000, 1460]);
+        let recovery = match self.below(6) {
+            0 => Recovery::TimeoutOnly,
+            1 => Recovery::FastRetransmit,
+            2 => Recovery::Reno,
+            3 => Recovery::Sack { on_rto: *self.pick(&[SackOnRto::Keep, SackOnRto::Discard]) },
+            _ => Recovery::NewReno(NewReno {
+                timer: *self.pick(&[NewRenoTimer::Impatient, NewRenoTimer::SlowButSteady]),
+                exit: *self.pick(&[NewRenoExit::FlightSize, NewRenoExit::Ssthresh]),
+                deflate: *self.pick(&[NewRenoDeflate::Full, NewRenoDeflate::ToSsthresh]),
+                first_loss: self.coin(),
+            }),
+        };
+        let free_running = DelayTimer::FreeRunning { phase: Duration::ZERO };
+        Config {
+            smss,
+            recovery,
+            verdict: *self.pick(VerdictKind::ALL),
+            limited_transmit: self.coin(),
+            initial_window: *self.pick(&[InitialWindow::Segments(1), InitialWindow::Rfc3390, InitialWindow::Rfc6928]),
+            initial_ssthresh: *self.pick(&[
+                InitialSsthresh::Unlimited,
+                InitialSsthresh::PeerWindow,
+                InitialSsthresh::Bytes(8000),
+            ]),
+            cwnd_validation: self.coin(),
+            idle_restart: self.coin(),
+            ssthresh_base: *self.pick(&[SsthreshBase::FlightSize, SsthreshBase::Window]),
+            rto: RtoConfig {
+                initial: self.ms(&[1000, 3000]),
+                min: self.ms(&[200, 1000]),
+                granularity: self.ms(&[0, 1, 10, 500]),
+                guard: self.coin(),
+                rounding: *self.pick(&[TickRounding::Floor, TickRounding::PlusOne]),
+                min_ticks: *self.pick(&[1, 2]),
+                sampling: *self.pick(&[RttSampling::PerWindow, RttSampling::PerAck]),
+                karn: self.coin(),
+                restart_on_fast_retransmit: self.coin(),
+                ..RtoConfig::default()
+            },
+            give_up: *self.pick(&[
+                GiveUp::Never,
+                GiveUp::AfterRetransmissions(3),
+                GiveUp::AfterTime(Duration::from_secs(3)),
+            ]),
+            timestamps: self.coin(),
+            window_scaling: self.coin(),
+            receive_buffer: *self.pick(&[u64::from(smss), 4000, 64_000, Config::RECEIVE_BUFFER_MAX]),
+            ack: AckPolicy {
+                every: *self.pick(&[1, 2, 3]),
+                delay: self.ms(&[40, 200]),
+                timer: *self.pick(&[DelayTimer::PerSegment, free_running]),
+                quick: *self.pick(&[0, 5]),
+            },
+            handshake: self.coin(),
+            ..plain
+        }
+    }
+}
+
+fn at_ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
