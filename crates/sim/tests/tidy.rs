@@ -154,13 +154,15 @@ fn citations_of_rfcs_parse() {
             let bad = |what: &str| format!("{}:{number}: {what}: {}", file.name, line.trim());
             for (at, _) in line.match_indices("RFC") {
                 let rest = &line[at + 3..];
-                if rest.starts_with('s') || line[..at].ends_with(|c: char| c.is_alphanumeric()) || rest.is_empty() {
+                // The word alone, as in "the RFCs" and "an RFC".
+                let is_word = rest.starts_with('s') || rest.strip_prefix(' ').is_some_and(starts_word);
+                if is_word || line[..at].ends_with(|c: char| c.is_alphanumeric()) {
                     continue;
                 }
                 let digits = rest.strip_prefix(' ').map_or(0, |r| r.bytes().take_while(u8::is_ascii_digit).count());
                 let after = rest.get(1 + digits..).unwrap_or_default();
                 if !(1..=5).contains(&digits) {
-                    findings.push(bad("expected `RFC 1234`"));
+                    findings.push(bad("expected `RFC 1234` on one line"));
                 } else if after.to_lowercase().starts_with(" sec") || after.starts_with('§') {
                     findings.push(bad("expected `RFC 1234 §5.6`"));
                 }
@@ -175,6 +177,10 @@ fn citations_of_rfcs_parse() {
         }
     }
     none(findings);
+}
+
+fn starts_word(text: &str) -> bool {
+    text.starts_with(char::is_alphabetic)
 }
 
 /// A number, or the letter of an appendix.
