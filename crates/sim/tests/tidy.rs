@@ -97,7 +97,7 @@ fn mentions(file: &File, words: &[&str]) -> Vec<String> {
     let has = |line: &str, word: &str| {
         line.match_indices(word).any(|(at, _)| {
             let (before, after) = (&line[..at], &line[at + word.len()..]);
-            !before.ends_with(is_part) && !(word.ends_with(is_part) && after.starts_with(is_part))
+            !(before.ends_with(is_part) || word.ends_with(is_part) && after.starts_with(is_part))
         })
     };
     let mut found = Vec::new();
