@@ -1,1 +1,191 @@
-//! The Python face of the core.
+//! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is said in
+//! `python/bentpipe`; the stubs are `python/bentpipe/_core.pyi`.
+
+mod tables;
+
+use bentpipe_sim::scenario::{self, Problems, Resolved};
+use bentpipe_sim::Network;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+pyo3::import_exception!(bentpipe.errors, RunError);
+pyo3::import_exception!(bentpipe.errors, ScenarioError);
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{build_info, choices, dictionary, schema, Run, Scenario};
+}
+
+/// A checked scenario with every default filled in.
+#[pyclass(frozen, module = "bentpipe._core")]
+struct Scenario {
+    resolved: Resolved,
+    duration_s: f64,
+}
+
+impl Scenario {
+    fn new(resolved: Result<Resolved, Problems>) -> PyResult<Self> {
+        let resolved = resolved.map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
+        let duration_s = resolved.scenario.duration.as_secs_f64();
+        Ok(Self { resolved, duration_s })
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    fn from_toml(text: &str, source: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        Self::new(scenario::from_toml(text, source, &sets))
+    }
+
+    #[staticmethod]
+    fn from_json(text: &str, source: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        Self::new(scenario::from_json(text, source, &sets))
+    }
+
+    fn to_toml(&self) -> String {
+        self.resolved.to_toml().to_string()
+    }
+
+    fn to_json(&self) -> String {
+        self.resolved.to_json().to_string()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.resolved.scenario.title
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.duration_s
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.resolved.scenario.seed
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        self.resolved.digest().to_string()
+    }
+
+    #[getter]
+    fn flow_names(&self) -> Vec<&str> {
+        self.resolved.scenario.flows.iter().map(|flow| flow.name.as_str()).collect()
+    }
+
+    #[getter]
+    fn link_names(&self) -> Vec<&str> {
+        self.resolved.scenario.links.iter().map(|link| link.name.as_str()).collect()
+    }
+}
+
+/// A simulation that is under way. One thread at a time may use it.
+#[pyclass(module = "bentpipe._core")]
+struct Run {
+    /// Taken by `finish`, or lost to a panic.
+    network: Option<Network>,
+    is_done: bool,
+    /// What to say in a bug report.
+    replay: String,
+}
+
+#[pymethods]
+impl Run {
+    #[new]
+    #[pyo3(signature = (scenario, seed=None))]
+    fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
+        let scenario = &scenario.resolved;
+        let seed = seed.unwrap_or(scenario.scenario.seed);
+        let replay = format!("scenario {} with seed {seed}", scenario.digest());
+        let network = guarded(py, &replay, || Network::build(&scenario.scenario, seed))?;
+        Ok(Self { network: Some(network), is_done: false, replay })
+    }
+
+    fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<()> {
+        // Taken out, so that a network which panicked half way through an event is never used again.
+        let mut network = self.network.take().ok_or_else(over)?;
+        let replay = format!("{}, after {:.9} s", self.replay, network.now().as_secs_f64());
+        let (network, is_done) = guarded(py, &replay, move || {
+            let is_done = network.run(events);
+            (network, is_done)
+        })?;
+        self.network = Some(network);
+        self.is_done = is_done;
+        Ok(())
+    }
+
+    fn interrupt(&mut self) -> PyResult<()> {
+        self.network.as_mut().ok_or_else(over)?.interrupt();
+        self.is_done = true;
+        Ok(())
+    }
+
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = self.network.take().ok_or_else(over)?;
+        let result = guarded(py, &self.replay, move || network.finish())?;
+        tables::result(py, &result)
+    }
+
+    #[getter]
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    #[getter]
+    fn progress(&self) -> PyResult<f64> {
+        Ok(self.network.as_ref().ok_or_else(over)?.progress())
+    }
+
+    #[getter]
+    fn simulated_s(&self) -> PyResult<f64> {
+        Ok(self.network.as_ref().ok_or_else(over)?.now().as_secs_f64())
+    }
+}
+
+/// JSON Schema of the scenario file.
+#[pyfunction]
+fn schema() -> String {
+    scenario::schema().to_string()
+}
+
+/// What can be named in a scenario, as JSON.
+#[pyfunction]
+fn choices() -> String {
+    tables::choices().to_string()
+}
+
+/// Every column and series with unit and meaning, as JSON.
+#[pyfunction]
+fn dictionary() -> String {
+    tables::dictionary().to_string()
+}
+
+/// Version and build profile of this module.
+#[pyfunction]
+fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    Ok(info)
+}
+
+/// Work without the GIL; a panic, always a bug in bentpipe, becomes an error that says how to see it again.
+fn guarded<T: Send>(py: Python<'_>, replay: &str, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
+        let what = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        RunError::new_err(format!("this is a bug in bentpipe, please report it: {what}\n  {replay}"))
+    })
+}
+
+fn over() -> PyErr {
+    RunError::new_err("this run is over")
+}

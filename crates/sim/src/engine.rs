@@ -28,75 +28,30 @@ pub(crate) enum Source {
     Sampler,
 }
 
-impl Source {
-    /// Rank in the upper two bits, index below.
-    #[inline]
-    const fn id(self) -> u32 {
-        match self {
-            Self::Link(index) => index as u32,
-            Self::Node(index) => 1 << RANK_SHIFT | index as u32,
-            Self::Endpoint(index) => 2 << RANK_SHIFT | index as u32,
-            Self::Sampler => 3 << RANK_SHIFT,
-        }
-    }
-
-    #[inline]
-    const fn of(id: u32) -> Self {
-        let index = (id & INDEX_MASK) as usize;
-        match id >> RANK_SHIFT {
-            0 => Self::Link(index),
-            1 => Self::Node(index),
-            2 => Self::Endpoint(index),
-            _ => Self::Sampler,
-        }
-    }
-}
-
-const RANK_SHIFT: u32 = 30;
-const INDEX_MASK: u32 = (1 << RANK_SHIFT) - 1;
-
 /// A winner tree: each source is a leaf with the instant at which it acts next, each inner node repeats the earlier
 /// of its two children, the root is the next event. A change costs one comparison per level, and fewer where
 /// it changes nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
-    tree: Vec<Entry>,
+    tree: Vec<Key>,
+    leaves: Vec<Leaf>,
     /// The first leaf of each rank.
     first: [u32; 4],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    at: Time,
-    id: u32,
+/// The order of events as a number: instant (64 bits), rank (2), lot (30), leaf (32).
+type Key = u128;
+
+#[derive(Clone, Copy, Debug)]
+struct Leaf {
+    source: Source,
+    rank: u8,
     /// What the source draws its lots from.
     salt: u32,
 }
 
-impl Entry {
-    #[inline]
-    fn is_before(&self, other: &Self) -> bool {
-        self.at < other.at || (self.at == other.at && self.at != Time::NEVER && self.wins_tie(other))
-    }
-
-    /// Rank, lot, index.
-    #[inline]
-    fn wins_tie(&self, other: &Self) -> bool {
-        let (rank, other_rank) = (self.id >> RANK_SHIFT, other.id >> RANK_SHIFT);
-        if rank != other_rank {
-            return rank < other_rank;
-        }
-        (self.lot(), self.id) < (other.lot(), other.id)
-    }
-
-    #[inline]
-    fn lot(&self) -> u32 {
-        // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
-        let x = (self.at.as_ps() ^ u64::from(self.salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        ((x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32) as u32
-    }
-}
+const LOT_BITS: u32 = 30;
 
 impl Schedule {
     /// A schedule for sources with these names, in which nothing is going to happen yet.
@@ -105,66 +60,88 @@ impl Schedule {
         nodes: impl Iterator<Item = &'a str>,
         flows: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let entry = |source: Source, name: &str, purpose: &str| Entry {
-            at: Time::NEVER,
-            id: source.id(),
-            salt: Stream::new(0, name, purpose).key()[0] as u32,
-        };
+        let salt = |name: &str, purpose: &str| Stream::new(0, name, purpose).key()[0] as u32;
         let mut leaves = Vec::new();
         let mut first = [0; 4];
-        leaves.extend(links.enumerate().map(|(i, name)| entry(Source::Link(i), name, "link")));
+        leaves.extend(links.enumerate().map(|(i, name)| Leaf {
+            source: Source::Link(i),
+            rank: 0,
+            salt: salt(name, "link"),
+        }));
         first[1] = leaves.len() as u32;
-        leaves.extend(nodes.enumerate().map(|(i, name)| entry(Source::Node(i), name, "node")));
+        leaves.extend(nodes.enumerate().map(|(i, name)| Leaf {
+            source: Source::Node(i),
+            rank: 1,
+            salt: salt(name, "node"),
+        }));
         first[2] = leaves.len() as u32;
         for (i, name) in flows.enumerate() {
-            leaves.push(entry(Source::Endpoint(2 * i), name, "sender"));
-            leaves.push(entry(Source::Endpoint(2 * i + 1), name, "receiver"));
+            leaves.push(Leaf { source: Source::Endpoint(2 * i), rank: 2, salt: salt(name, "sender") });
+            leaves.push(Leaf { source: Source::Endpoint(2 * i + 1), rank: 2, salt: salt(name, "receiver") });
         }
         first[3] = leaves.len() as u32;
-        leaves.push(entry(Source::Sampler, "", "sampler"));
+        leaves.push(Leaf { source: Source::Sampler, rank: 3, salt: 0 });
 
-        let mut tree = vec![leaves[0]; leaves.len()];
-        first.iter_mut().for_each(|leaf| *leaf += leaves.len() as u32);
-        tree.extend(leaves);
-        Self { tree, first }
+        let count = leaves.len();
+        let mut schedule = Self { tree: vec![0; 2 * count], leaves, first };
+        for leaf in 0..count {
+            schedule.tree[count + leaf] = schedule.key(leaf, Time::NEVER);
+        }
+        for index in (1..count).rev() {
+            schedule.tree[index] = schedule.tree[2 * index].min(schedule.tree[2 * index + 1]);
+        }
+        schedule
     }
 
     /// `source` acts at `at` next, whatever it was going to do before ([`Time::NEVER`]: nothing).
     #[inline]
     pub(crate) fn set(&mut self, source: Source, at: Time) {
-        let mut index = self.leaf(source);
-        let mut winner = Entry { at, ..self.tree[index] };
-        self.tree[index] = winner;
+        let leaf = self.leaf(source);
+        let mut winner = self.key(leaf, at);
+        let mut index = self.leaves.len() + leaf;
+        let tree = self.tree.as_mut_slice();
+        tree[index] = winner;
         while index > 1 {
-            let sibling = self.tree[index ^ 1];
-            if sibling.is_before(&winner) {
-                winner = sibling;
-            }
+            winner = winner.min(tree[index ^ 1]);
             index /= 2;
-            if self.tree[index] == winner {
+            if tree[index] == winner {
                 return;
             }
-            self.tree[index] = winner;
+            tree[index] = winner;
         }
     }
 
     /// When `source` acts next.
     #[inline]
     pub(crate) fn at(&self, source: Source) -> Time {
-        self.tree[self.leaf(source)].at
+        Time::from_ps((self.tree[self.leaves.len() + self.leaf(source)] >> 64) as u64)
     }
 
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
-        let root = &self.tree[1];
-        (root.at, Source::of(root.id))
+        let key = self.tree[1];
+        (Time::from_ps((key >> 64) as u64), self.leaves[key as u32 as usize].source)
     }
 
     #[inline]
     fn leaf(&self, source: Source) -> usize {
-        let id = source.id();
-        self.first[(id >> RANK_SHIFT) as usize] as usize + (id & INDEX_MASK) as usize
+        match source {
+            Source::Link(index) => index,
+            Source::Node(index) => self.first[1] as usize + index,
+            Source::Endpoint(index) => self.first[2] as usize + index,
+            Source::Sampler => self.first[3] as usize,
+        }
+    }
+
+    #[inline]
+    fn key(&self, leaf: usize, at: Time) -> Key {
+        let Leaf { rank, salt, .. } = self.leaves[leaf];
+        // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
+        let lot = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let lot = (lot ^ lot >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - LOT_BITS);
+        let tie = u64::from(rank) << 62 | lot << 32 | leaf as u64;
+        Key::from(at.as_ps()) << 64 | Key::from(tie)
     }
 }
 

@@ -56,7 +56,6 @@ struct Arrival {
     has_middleboxes: bool,
 }
 
-
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
     pub fn build(scenario: &Scenario, seed: u64) -> Self {

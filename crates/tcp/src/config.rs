@@ -268,9 +268,9 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             smss: 1460,
-            cc: CcKind::default(),
+            cc: CcKind::NewReno,
             recovery: Recovery::NewReno(NewReno::default()),
-            verdict: VerdictKind::default(),
+            verdict: VerdictKind::AlwaysCongestion,
             limited_transmit: true,
             initial_window: InitialWindow::Rfc6928,
             initial_ssthresh: InitialSsthresh::Unlimited,

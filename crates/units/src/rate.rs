@@ -48,7 +48,7 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, factor) in [("Gbit/s", 1_000_000_000u64), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)] {
             let step = factor / 1000;
-            if self.0 >= factor && self.0.is_multiple_of(step) {
+            if self.0 >= factor && self.0 % step == 0 {
                 let (whole, milli) = (self.0 / factor, self.0 % factor / step);
                 if milli == 0 {
                     return write!(f, "{whole} {unit}");

@@ -104,7 +104,7 @@ impl Link {
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
-        while self.free_at <= now {
+        while self.queue.len() > 0 && self.free_at <= now {
             if self.outages.is_some() {
                 self.flush(losses);
             }

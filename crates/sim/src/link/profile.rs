@@ -61,7 +61,11 @@ impl<T: Copy> Pieces<T> {
 #[derive(Clone, Debug)]
 pub(super) enum RateProfile {
     /// With the last sending time kept: packets come in few sizes.
-    Constant { rate: Rate, size: u64, time: Duration },
+    Constant {
+        rate: Rate,
+        size: u64,
+        time: Duration,
+    },
     Steps(Box<Steps>),
 }
 

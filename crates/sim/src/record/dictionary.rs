@@ -84,7 +84,11 @@ pub const SUMMARY: &[Column] = &[
     column("sent_packets", "1", "Packets that hosts and middleboxes put into the network."),
     column("delivered_packets", "1", "Packets that reached a host uncorrupted."),
     column("lost_packets", "1", "Packets lost, for all causes."),
-    column("in_flight_packets", "1", "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight."),
+    column(
+        "in_flight_packets",
+        "1",
+        "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.",
+    ),
     column("packet_hops", "1", "Packets carried over one link each: the measure of work."),
 ];
 
@@ -108,7 +112,13 @@ pub struct Series {
     pub sampled: bool,
 }
 
-const fn series(name: &'static str, unit: &'static str, meaning: &'static str, entity: Entity, sampled: bool) -> Series {
+const fn series(
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    entity: Entity,
+    sampled: bool,
+) -> Series {
     Series { column: column(name, unit, meaning), entity, sampled }
 }
 

@@ -177,12 +177,6 @@ registry! {
     "sack" => Sack(Reno), Recovery::Sack { on_rto: SackOnRto::Keep };
 }
 
-impl Default for CcKind {
-    fn default() -> Self {
-        Self::NewReno
-    }
-}
-
 /// A window in bytes that keeps fractions of a byte, so that many small increases add up
 /// (`specs/README`, rule 6): 16 binary digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -374,7 +374,8 @@ fn rfc9293_3_8_6_1_zero_windows_are_probed() {
     b.set_reads_at_once(false);
     a.offer(20_000);
     a.close();
-    (a.open(Time::ZERO), b.open(Time::ZERO));
+    a.open(Time::ZERO);
+    b.open(Time::ZERO);
     let mut now = Time::ZERO;
     let mut probes = 0;
     while b.counters().delivered_bytes < 20_000 {
@@ -499,7 +500,8 @@ fn exchange(config: &Config, bytes: u64, iss: Seq, fate: impl Fn(u64) -> Fate) -
     let (mut now, mut k) = (Time::ZERO, 0);
     a.offer(bytes);
     a.close();
-    (a.open(now), b.open(now));
+    a.open(now);
+    b.open(now);
     for _ in 0..200_000 {
         for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
             while let Some(segment) = conn.poll_transmit(now) {

@@ -76,9 +76,3 @@ registry! {
     /// Losses found by duplicate ACKs never reduce the window: the bound that no discrimination can beat on a path without congestion.
     "always-link-error" => AlwaysLinkError;
 }
-
-impl Default for VerdictKind {
-    fn default() -> Self {
-        Self::AlwaysCongestion
-    }
-}

@@ -1,0 +1,84 @@
+//! Tables as Python sees them: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
+
+use bentpipe_sim::record::dictionary::{self, Column, Entity};
+use bentpipe_sim::record::{RunResult, Table, Values};
+use bentpipe_sim::scenario;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::{json, Map, Value};
+
+pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
+    let series = PyDict::new(py);
+    for (name, rows) in &result.series {
+        series.set_item(name, table(py, rows)?)?;
+    }
+    let tables = PyDict::new(py);
+    tables.set_item("flows", table(py, &result.flows)?)?;
+    tables.set_item("links", table(py, &result.links)?)?;
+    tables.set_item("drops", table(py, &result.drops)?)?;
+    tables.set_item("summary", table(py, &result.summary)?)?;
+    tables.set_item("series", series)?;
+    tables.set_item("events", table(py, &result.events)?)?;
+    tables.set_item("notes", &result.notes)?;
+    Ok(tables)
+}
+
+fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, values) in &table.columns {
+        match values {
+            Values::Text(values) => columns.set_item(name, values)?,
+            Values::Real(values) => columns.set_item(name, ("<f8", bytes(py, values, |x| x.to_le_bytes())?))?,
+            Values::Whole(values) => columns.set_item(name, ("<i8", bytes(py, values, |x| x.to_le_bytes())?))?,
+        }
+    }
+    Ok(columns)
+}
+
+fn bytes<'py, T: Copy>(py: Python<'py>, values: &[T], encode: impl Fn(T) -> [u8; 8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * 8, |buffer| {
+        for (place, &value) in buffer.chunks_exact_mut(8).zip(values) {
+            place.copy_from_slice(&encode(value));
+        }
+        Ok(())
+    })
+}
+
+pub(crate) fn dictionary() -> Value {
+    let columns = |columns: &[Column]| Value::Array(columns.iter().map(column).collect());
+    let series = dictionary::SERIES.iter().map(|series| {
+        let mut entry = column(&series.column);
+        entry["entity"] = match series.entity {
+            Entity::Flow => "flow",
+            Entity::Link => "link",
+        }
+        .into();
+        entry["sampled"] = series.sampled.into();
+        entry
+    });
+    json!({
+        "flows": columns(dictionary::FLOWS),
+        "links": columns(dictionary::LINKS),
+        "drops": columns(dictionary::DROPS),
+        "summary": columns(dictionary::SUMMARY),
+        "series": Value::Array(series.collect()),
+        "events": columns(dictionary::EVENTS),
+        "causes": columns(dictionary::CAUSES),
+    })
+}
+
+pub(crate) fn choices() -> Value {
+    let mut topics = Map::new();
+    for choice in scenario::choices() {
+        let entry = json!({ "name": choice.name, "summary": choice.summary });
+        match topics.entry(choice.topic).or_insert_with(|| json!([])) {
+            Value::Array(entries) => entries.push(entry),
+            _ => unreachable!("made above"),
+        }
+    }
+    Value::Object(topics)
+}
+
+fn column(column: &Column) -> Value {
+    json!({ "name": column.name, "unit": column.unit, "meaning": column.meaning })
+}

@@ -1,0 +1,66 @@
+"""bentpipe: a laboratory for transport protocols over satellite networks.
+
+>>> import bentpipe as bp
+>>> scenario = bp.load("geo.toml")                                      # doctest: +SKIP
+>>> result = bp.run(scenario)                                           # doctest: +SKIP
+>>> comparison = bp.compare(scenario, cc=["reno", "newreno", "sack"])   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import errors
+from bentpipe._core import build_info as _build_info
+
+if TYPE_CHECKING:
+    from bentpipe.comparison import Comparison, compare
+    from bentpipe.reference import choices, schema
+    from bentpipe.result import RunResult
+    from bentpipe.running import run
+    from bentpipe.scenario import Scenario, check, load, loads
+
+__version__ = _build_info()["version"]
+
+__all__ = [
+    "Comparison",
+    "RunResult",
+    "Scenario",
+    "__version__",
+    "check",
+    "choices",
+    "compare",
+    "errors",
+    "load",
+    "loads",
+    "run",
+    "schema",
+]
+
+# Loaded when first used: the command line must answer at once, and tables and statistics take long to import.
+# No module may bear the name of a function in here, or importing it would hide the function.
+_HOMES = {
+    "Comparison": "comparison",
+    "RunResult": "result",
+    "Scenario": "scenario",
+    "check": "scenario",
+    "choices": "reference",
+    "compare": "comparison",
+    "load": "scenario",
+    "loads": "scenario",
+    "run": "running",
+    "schema": "reference",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bentpipe' has no attribute {name!r}")
+    value = getattr(import_module(f"bentpipe.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

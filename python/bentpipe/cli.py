@@ -1,0 +1,305 @@
+"""The command line. Checks what was asked, calls the library, prints; nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from bentpipe import __version__
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.console import RenderableType
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+class _Group(TyperGroup):
+    """One place where errors become text and exit codes, for all commands."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BentpipeError as error:
+            _say(str(error))
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt as interrupt:
+            _say(str(interrupt) or "interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # Plain help: the decorated one takes a quarter of a second to import.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="Scenario file, or the name of one that comes with bentpipe.")
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Put a value over the file's: link.feeder.rate='5 Mbit/s'."),
+]
+Seed = Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Instead of the scenario's own.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
+Save = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and scenario into this folder.")]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")]
+
+
+@app.command()
+def run(
+    file: File,
+    sets: Sets = None,
+    seed: Seed = None,
+    series: Annotated[str, typer.Option(metavar="A,B", help="Time series to record; see: list series.")] = "",
+    json: Json = False,
+    save: Save = None,
+    plot: Plot = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Every flow, link and cause of loss.")] = False,
+) -> None:
+    """Run a scenario: a table per flow, per link, and why packets were lost."""
+    _check_places(save, plot)
+    from bentpipe.scenario import load
+
+    scenario = load(file, _pairs(sets, seed))
+    wanted = _names(series)
+    if plot is not None:
+        from bentpipe.plot import PANELS
+
+        wanted += PANELS
+    scenario = scenario.with_series(wanted)
+    if not json:
+        from bentpipe import report
+
+        _print([report.facts(scenario)])
+
+    from bentpipe.running import run
+
+    try:
+        with _progress("simulating") as progress:
+            result = run(scenario, progress=progress)
+    except Interrupted as interrupt:
+        if save is not None:
+            interrupt.result.save(save)
+        raise
+    if save is not None:
+        result.save(save)
+    if plot is not None:
+        from bentpipe.plot import run_figure
+        from bentpipe.plot import save as save_figure
+
+        save_figure(run_figure(result), plot)
+    if json:
+        _print_json(result.to_dict())
+    else:
+        _print(report.run(result, show_all))
+
+
+@app.command()
+def compare(
+    file: File,
+    cc: Annotated[str, typer.Option(metavar="A,B", help="Congestion controls; see: list cc.")],
+    replications: Annotated[int, typer.Option(min=1, help="Runs of each sender, each with its own seed.")] = 10,
+    metric: Annotated[str, typer.Option(help="What the statements and the figure are about.")] = "goodput",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
+    sets: Sets = None,
+    seed: Seed = None,
+    json: Json = False,
+    save: Save = None,
+    plot: Plot = None,
+) -> None:
+    """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
+    _check_places(save, plot)
+    from bentpipe.scenario import load
+
+    scenario = load(file, _pairs(sets, seed))
+    if not json:
+        from bentpipe import report
+
+        _print([report.facts(scenario), ""])
+
+    from bentpipe.comparison import compare
+
+    try:
+        with _progress("comparing") as progress:
+            comparison = compare(
+                scenario, _names(cc), replications=replications, metric=metric, jobs=jobs, progress=progress
+            )
+    except Interrupted as interrupt:
+        # What is finished is valid for the replications that it names, so it is worth having.
+        if interrupt.result is not None:
+            if save is not None:
+                interrupt.result.save(save)
+            if not json:
+                _print(report.comparison(interrupt.result))
+        raise
+    if save is not None:
+        comparison.save(save)
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(comparison.plot(), plot)
+    if json:
+        _print_json(comparison.to_dict())
+    else:
+        _print(report.comparison(comparison))
+
+
+@app.command()
+def check(file: File, sets: Sets = None, json: Json = False) -> None:
+    """Check a scenario and print it with every default filled in."""
+    from bentpipe.scenario import load
+
+    scenario = load(file, _pairs(sets))
+    if json:
+        _print_json(scenario.to_dict())
+    else:
+        typer.echo(scenario.resolved(), nl=False)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors and forms."""
+    from bentpipe.reference import schema
+
+    _print_json(schema())
+
+
+@app.command("list")
+def list_(
+    topic: Annotated[str | None, typer.Argument(help="Such as cc, queue, error, scenarios, series, causes.")] = None,
+    json: Json = False,
+) -> None:
+    """List what can be named: congestion controls, queues, scenarios, time series and more."""
+    from bentpipe.reference import unknown
+
+    topics = _topics()
+    if topic is None:
+        shown = [(name, ", ".join(entry for entry, _ in entries())) for name, entries in topics.items()]
+    elif topic in topics:
+        shown = topics[topic]()
+    else:
+        raise BentpipeError("error: " + unknown(topic, "a topic", topics))
+    if json:
+        _print_json([{"name": name, "summary": summary} for name, summary in shown])
+    else:
+        from bentpipe import report
+
+        _print([report.choices(shown)])
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"bentpipe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """A laboratory for transport protocols over satellite networks."""
+
+
+def _topics() -> dict[str, Callable[[], list[tuple[str, str]]]]:
+    """Topic to what makes its list of (name, summary)."""
+    from bentpipe.reference import choices, dictionary
+    from bentpipe.scenario import shipped
+
+    def chosen(topic: str) -> Callable[[], list[tuple[str, str]]]:
+        return lambda: [(entry["name"], entry["summary"]) for entry in known[topic]]
+
+    def defined(table: str) -> Callable[[], list[tuple[str, str]]]:
+        return lambda: [(entry["name"], entry["meaning"]) for entry in dictionary()[table]]
+
+    known = choices()
+    return {topic: chosen(topic) for topic in known} | {
+        "scenarios": lambda: list(shipped().items()),
+        "series": lambda: [*defined("series")(), ("events", "What happened to each flow, when.")],
+        "causes": defined("causes"),
+    }
+
+
+def _check_places(save: Path | None, plot: Path | None) -> None:
+    """Refuse what cannot be written before anything is run for it."""
+    if plot is not None:
+        from bentpipe.plot import check_ending
+
+        check_ending(plot)
+    if save is not None:
+        from bentpipe.store import refuse_unless_free
+
+        refuse_unless_free(save)
+
+
+def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    for text in sets or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise ScenarioError(f"error: --set {text}\n  expected KEY=VALUE, such as duration='60 s'")
+        pairs.append((key.strip(), value.strip()))
+    return pairs if seed is None else [*pairs, ("seed", seed)]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _print(what: Iterable[RenderableType]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for each in what:
+        console.print(each)
+
+
+def _print_json(content: Any) -> None:
+    from json import dumps
+
+    typer.echo(dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[float], object] | None]:
+    """A bar on the terminal's error output, if there is one, for work that takes more than a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from time import monotonic
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=1.0)
+    begin = monotonic()
+
+    def progress(share: float) -> None:
+        if not bar.live.is_started and monotonic() - begin > 1:
+            bar.start()
+        bar.update(task, completed=share)
+
+    try:
+        yield progress
+    finally:
+        bar.stop()

@@ -1,0 +1,410 @@
+"""The same scenario with many senders: replications, confidence intervals, and what can be said with confidence."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import combinations
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import bentpipe
+from bentpipe import _core, human, metrics, outcomes, store
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.intervals import Estimate, estimate, holm
+from bentpipe.metrics import METRICS
+from bentpipe.reference import choices, unknown
+from bentpipe.running import advance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from matplotlib.figure import Figure
+
+    from bentpipe.outcomes import Outcome
+    from bentpipe.scenario import Scenario
+
+FORM = "bentpipe compare"
+
+
+def compare(
+    scenario: Scenario,
+    cc: Sequence[str],
+    *,
+    replications: int = 10,
+    metric: str = "goodput",
+    confidence: float = 0.95,
+    jobs: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Comparison:
+    """Run a scenario with several congestion controls and say what differs.
+
+    Replication k uses the seed of the scenario + k for every sender, so that all meet the same channel and their
+    differences can be taken in pairs (common random numbers).
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Each name takes the place of `[tcp] cc`; a flow that names its own congestion control keeps it.
+    cc : sequence of str
+        Names of congestion controls; see `bentpipe list cc`.
+    replications : int
+        Runs per sender; with one there are no intervals.
+    metric : str
+        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`
+        or `rtt`. The tables have all of them.
+    confidence : float
+        Of each interval, and of all the statements together; between 0 and 1.
+    jobs : int, optional
+        Runs at the same time; all cores if not given. The results do not depend on it.
+    progress : callable, optional
+        Told now and then which share of the work is done, 0 to 1.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ScenarioError
+        An unknown name, or no flow that would take it.
+    Interrupted
+        Ctrl-C; `result` compares the replications that all senders had finished, or is None.
+    """
+    metrics.named(metric)
+    if replications < 1 or (jobs is not None and jobs < 1) or not 0 < confidence < 1:
+        raise BentpipeError("error: replications and jobs must be at least 1, confidence between 0 and 1")
+    cc = list(dict.fromkeys(cc))
+    _check_names(cc)
+    _check_takers(scenario)
+    # Time series would only cost memory here.
+    quiet = scenario.replace("record.series", [])
+    senders = [quiet.replace("tcp.cc", name)._core for name in cc]
+    seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
+    # Replication by replication, so that an interrupted comparison has complete ones.
+    tasks = [(sender, seed) for seed in seeds for sender in senders]
+
+    def finished(found: list[Outcome | None]) -> Comparison | None:
+        rows = [found[k * len(cc) : (k + 1) * len(cc)] for k in range(replications)]
+        complete = {k: [o for o in row if o is not None] for k, row in enumerate(rows) if None not in row}
+        if not complete:
+            return None
+        runs = _runs(cc, {k: seeds[k] for k in complete}, list(complete.values()))
+        return Comparison(scenario, tuple(cc), runs, metric, confidence, bentpipe.__version__)
+
+    found: list[Outcome | None] = [None] * len(tasks)
+    try:
+        _run_all(tasks, found, jobs or _cores(), progress)
+    except KeyboardInterrupt:
+        comparison = finished(found)
+        count = len(comparison.seeds) if comparison else 0
+        raise Interrupted(f"interrupted after {count} of {replications} replications", lambda: comparison) from None
+    comparison = finished(found)
+    assert comparison is not None, "every run has ended"
+    return comparison
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Senders compared over the same replications.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    cc : tuple of str
+        The senders, as asked for.
+    runs : polars.DataFrame
+        One row per replication and sender: `cc`, `replication`, `seed` and a column per metric.
+    metric : str
+        What `statements` are about.
+    confidence : float
+    version : str
+        Of bentpipe.
+    """
+
+    scenario: Scenario
+    cc: tuple[str, ...]
+    runs: pl.DataFrame
+    metric: str
+    confidence: float
+    version: str
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per sender and metric: `cc`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+
+        `low` to `high` is Student's t interval; null with a single replication.
+        """
+        return pl.DataFrame(
+            [
+                {
+                    "cc": name,
+                    "metric": metric.name,
+                    "unit": metric.unit,
+                    "replications": found.replications,
+                    "mean": found.mean,
+                    **_interval(found),
+                }
+                for name in self.cc
+                for metric in METRICS.values()
+                for found in [self.estimate(name, metric.name)]
+            ],
+            schema={
+                "cc": pl.String,
+                "metric": pl.String,
+                "unit": pl.String,
+                "replications": pl.Int64,
+                "mean": pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
+            },
+        )
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Paired differences `cc - other` of all pairs of senders, for each metric.
+
+        Columns `metric`, `cc`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
+        metric's unit), `mean_pct`, `half_width_pct` (of the other's mean; null if that is zero), `p_holm` (corrected
+        over all pairs of the metric) and `is_shown` (`p_holm` below 1 - confidence).
+        """
+        return pl.DataFrame(
+            [row for name in METRICS for row in self._differences(name)],
+            schema={
+                "metric": pl.String,
+                "cc": pl.String,
+                "other": pl.String,
+                "replications": pl.Int64,
+                "mean": pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
+                "mean_pct": pl.Float64,
+                "half_width_pct": pl.Float64,
+                "p_holm": pl.Float64,
+                "is_shown": pl.Boolean,
+            },
+        )
+
+    @property
+    def statements(self) -> list[str]:
+        """What can be said about the metric: the best sender against each other one, in plain words."""
+        metric = METRICS[self.metric]
+        means = {name: self.estimate(name, self.metric).mean for name in self.cc}
+        known = {name: mean for name, mean in means.items() if mean is not None}
+        said = [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.cc if name not in known]
+        order = sorted(known, key=lambda name: known[name], reverse=metric.is_more_better)
+        if len(self.seeds) == 1:
+            said.append("one replication: no intervals, and any difference may be chance")
+        elif len(self.cc) > 1 and self._is_fixed():
+            said.append("all replications are equal: nothing that happens in this scenario is random")
+        rows = {(row["cc"], row["other"]): row for row in self._differences(self.metric, best=order[:1])}
+        return said + [_statement(rows[order[0], other], metric) for other in order[1:]]
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the replications, in order."""
+        return self.runs["seed"].unique(maintain_order=True).to_list()
+
+    def estimate(self, cc: str, metric: str) -> Estimate:
+        """Mean of a metric for one sender, with the half width of its interval."""
+        return estimate(self.values(cc, metric), self.confidence)
+
+    def values(self, cc: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """A metric of one sender in each replication, shape (replications,); NaN where missing."""
+        rows = self.runs.filter(pl.col("cc") == cc)
+        return np.array(rows[metrics.named(metric).column].to_list(), dtype=np.float64)
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """A matplotlib figure: mean and interval of each sender, and the single runs.
+
+        Parameters
+        ----------
+        metric : str, optional
+            As in `compare`; by default that of the statements.
+        """
+        from bentpipe.plot import comparison_figure
+
+        return comparison_figure(self, metric or self.metric)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `runs`, `table` and `differences` as Parquet, with the scenario; otherwise like `RunResult.save`."""
+        store.write(
+            folder,
+            FORM,
+            tables={"runs": self.runs, "table": self.table, "differences": self.differences},
+            scenario=self.scenario.resolved(),
+            provenance=self._provenance(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            **self._provenance(),
+            "statements": self.statements,
+            "table": self.table.to_dicts(),
+            "differences": self.differences.to_dicts(),
+            "runs": self.runs.to_dicts(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{statement}</p>" for statement in self.statements) + self.table._repr_html_()
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "cc": list(self.cc),
+            "seed": self.scenario.seed,
+            "replications": len(self.seeds),
+            "metric": self.metric,
+            "confidence": self.confidence,
+            "version": self.version,
+            "digest": self.scenario.digest,
+        }
+
+    def _is_fixed(self) -> bool:
+        columns = [metric.column for metric in METRICS.values()]
+        return self.runs.select("cc", *columns).n_unique() == len(self.cc)
+
+    def _differences(self, metric: str, best: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Rows of `differences` for one metric. `best` comes first in its pairs; the correction is over all pairs."""
+        values = {name: self.values(name, metric) for name in self.cc}
+        pairs = list(combinations([*best, *(name for name in self.cc if name not in best)], 2))
+        found = [estimate(values[one] - values[other], self.confidence) for one, other in pairs]
+        rows = []
+        for (one, other), difference, p in zip(pairs, found, holm([each.p for each in found]), strict=True):
+            paired = ~np.isnan(values[one] - values[other])
+            base = abs(float(values[other][paired].mean())) if paired.any() else 0.0
+            rows.append(
+                {
+                    "metric": metric,
+                    "cc": one,
+                    "other": other,
+                    "replications": difference.replications,
+                    "mean": difference.mean,
+                    **_interval(difference),
+                    "mean_pct": _share(difference.mean, base),
+                    "half_width_pct": _share(difference.half_width, base),
+                    "p_holm": p,
+                    "is_shown": None if p is None else p < 1 - self.confidence,
+                }
+            )
+        return rows
+
+
+def _check_names(cc: Iterable[str]) -> None:
+    known = [choice["name"] for choice in choices()["cc"]]
+    problems = [unknown(name, "a congestion control", known) for name in cc if name not in known]
+    if problems:
+        raise ScenarioError("\n".join(f"error: {problem}" for problem in problems))
+    if not cc:
+        raise ScenarioError("error: no congestion control to compare\n  known: " + ", ".join(known))
+
+
+def _check_takers(scenario: Scenario) -> None:
+    """Refuse a scenario in which every flow names its own congestion control: all senders would be the same."""
+    taken = []
+    for choice in choices()["cc"][:2]:
+        # A network that is never started tells which congestion control each flow would have.
+        simulation = _core.Run(scenario.replace("tcp.cc", choice["name"])._core)
+        simulation.interrupt()
+        taken.append(simulation.finish()["flows"]["cc"])
+    if taken[0] == taken[1:][-1]:
+        raise ScenarioError(
+            "error: every flow names its own congestion control, so there is nothing to compare\n"
+            "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
+        )
+
+
+def _run_all(
+    tasks: Sequence[tuple[_core.Scenario, int]],
+    found: list[Outcome | None],
+    jobs: int,
+    progress: Callable[[float], object] | None,
+) -> None:
+    """Run the tasks in threads (the core releases the GIL), filling `found` in their places."""
+    stop = Event()
+    shares = [0.0] * len(tasks)
+
+    def work(index: int) -> None:
+        sender, seed = tasks[index]
+        if stop.is_set():
+            return
+        try:
+            simulation = _core.Run(sender, seed)
+            if advance(simulation, lambda share: shares.__setitem__(index, share), stop.is_set):
+                found[index] = outcomes.outcome(simulation.finish())
+                shares[index] = 1.0
+        except BaseException:
+            # The others' work would be thrown away.
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(jobs) as pool:
+        pending: set[Future[None]] = {pool.submit(work, index) for index in range(len(tasks))}
+        try:
+            while pending:
+                done, pending = wait(pending, timeout=0.1)
+                for future in done:
+                    future.result()
+                if progress is not None:
+                    progress(sum(shares) / len(shares))
+        finally:
+            stop.set()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _runs(cc: Sequence[str], seeds: dict[int, int], replications: list[list[Outcome]]) -> pl.DataFrame:
+    times = iter(outcomes.completion([outcome for row in replications for outcome in row]))
+    rows: list[dict[str, Any]] = []
+    for (k, seed), row in zip(seeds.items(), replications, strict=True):
+        for name, outcome in zip(cc, row, strict=True):
+            values = {**outcome.values, "completion": next(times)}
+            rows.append(
+                {"cc": name, "replication": k, "seed": seed} | {m.column: values[m.name] for m in METRICS.values()}
+            )
+    numbers = {metric.column: pl.Float64 for metric in METRICS.values()}
+    schema = {"cc": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
+    return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))
+
+
+def _interval(found: Estimate) -> dict[str, float | None]:
+    if found.mean is None or found.half_width is None:
+        return {"low": None, "high": None}
+    return {"low": found.mean - found.half_width, "high": found.mean + found.half_width}
+
+
+def _share(value: float | None, base: float) -> float | None:
+    return None if value is None or base == 0 else 100 * value / base
+
+
+def _absent(metric: str) -> str:
+    return "its transfers were not completed" if metric == "completion" else "there is no such value in any of its runs"
+
+
+def _statement(row: dict[str, Any], metric: metrics.Metric) -> str:
+    cc, other, shown = row["cc"], row["other"], row["is_shown"]
+    if row["mean"] is None:
+        return f"{cc} and {other} cannot be compared: no replication has a {metric.name} of both"
+    if shown is False or row["mean"] == 0:
+        return f"no difference in {metric.name} can be shown between {cc} and {other}"
+    where = "above" if row["mean"] > 0 else "below"
+    mean, half_width, unit = row["mean_pct"], row["half_width_pct"], " %"
+    if mean is None:
+        divisor, unit = human.scale([row["mean"]], metric.unit)
+        mean, unit = row["mean"] / divisor, f" {unit}".rstrip()
+        half_width = None if row["low"] is None else (row["high"] - row["low"]) / 2 / divisor
+    by, margin = human.mean_and_margin(abs(mean), half_width)
+    why = "one run, no interval" if margin is None else f"±{margin}{unit}"
+    return f"{cc} is {by}{unit} ({why}) {where} {other} in {metric.name}"

@@ -1,0 +1,76 @@
+"""Numbers for people: SI prefixes, as many digits as matter."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_PREFIXES = {
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B")),
+    "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+}
+MISSING = "-"
+
+
+def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
+    """The divisor and the unit in which the largest of these values is easy to read.
+
+    >>> scale([9_510_000, 12_000], "bit/s")
+    (1000000.0, 'Mbit/s')
+    """
+    largest = max((abs(value) for value in values if value is not None and math.isfinite(value)), default=0)
+    prefixes = _PREFIXES.get(unit, ((1, "" if unit == "1" else unit),))
+    if largest == 0:
+        return prefixes[0] if unit == "s" else prefixes[-1]
+    # 999.9 of a unit shows as 1000, which is easier to read as 1.00 of the next.
+    return next((prefix for prefix in prefixes if largest >= 0.9995 * prefix[0]), prefixes[-1])
+
+
+def column(values: Sequence[float | None], unit: str) -> tuple[list[str], str]:
+    """Texts that line up under each other, and their unit.
+
+    >>> column([9_510_000, 12_000, None], "bit/s")
+    (['9.51', '0.01', '-'], 'Mbit/s')
+    """
+    divisor, text = scale(values, unit)
+    scaled = [None if value is None else value / divisor for value in values]
+    is_count = all(value is None or isinstance(value, int) for value in values) and divisor == 1
+    digits = 0 if is_count else _digits(max((abs(value) for value in scaled if value is not None), default=0))
+    return [MISSING if value is None else f"{value:.{digits}f}" for value in scaled], text
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """One value with its unit.
+
+    >>> quantity(9_510_000, "bit/s")
+    '9.51 Mbit/s'
+    >>> quantity(None, "s")
+    '-'
+    """
+    (text,), unit = column([value], unit)
+    return text if value is None else f"{text} {unit}".rstrip()
+
+
+def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | None]:
+    """A mean and the half width of its interval, with the digits that the half width allows.
+
+    >>> mean_and_margin(9.5123, 0.0342)
+    ('9.512', '0.034')
+    """
+    if half_width is None:
+        return f"{mean:.{_digits(abs(mean))}f}", None
+    # Two digits of the half width, at most four behind the point; the mean to the same place.
+    digits = _digits(half_width) - 1 if half_width > 0 else _digits(abs(mean))
+    digits = min(max(digits, 0), 4)
+    return f"{mean:.{digits}f}", f"{half_width:.{digits}f}"
+
+
+def _digits(value: float) -> int:
+    """Digits behind the point so that three count."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return min(max(2 - math.floor(math.log10(value)), 0), 6)

@@ -1,0 +1,63 @@
+"""The metrics of a run, computed from the core's tables. Apart from `metrics`, whose names are needed without NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bentpipe._tables import Columns, Tables
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a comparison keeps of a run."""
+
+    values: dict[str, float]
+    """By name of the metric; NaN where missing."""
+    completion_s: NDArray[np.float64]
+    """Per flow; NaN where not completed."""
+
+
+def outcome(tables: Tables) -> Outcome:
+    """The metrics of one run, but for the completion time, which needs all runs (see `completion`)."""
+    flows, links, summary = tables["flows"], tables["links"], tables["summary"]
+    sent = _numbers(flows, "sent_bytes").sum()
+    rtt = _numbers(flows, "rtt_p50_s")
+    rtt = rtt[~np.isnan(rtt)]
+    utilisation = _numbers(links, "utilisation")
+    return Outcome(
+        values={
+            "goodput": float(_numbers(summary, "goodput_bps")[0]),
+            "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
+            "jain": float(_numbers(summary, "jain")[0]),
+            "resent": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
+            "timeouts": float(_numbers(flows, "timeouts").sum()),
+            "rtt": float(rtt.mean()) if len(rtt) else np.nan,
+        },
+        completion_s=_numbers(flows, "completion_s"),
+    )
+
+
+def completion(outcomes: list[Outcome]) -> list[float]:
+    """Mean completion time of each run over the transfers, which are the flows that completed in at least one run.
+
+    NaN for a run in which one of these did not complete: leaving that flow out would praise a sender for failing.
+    """
+    times = np.array([outcome.completion_s for outcome in outcomes])
+    is_transfer = ~np.isnan(times).all(axis=0)
+    if not is_transfer.any():
+        return [np.nan] * len(outcomes)
+    return [float(mean) for mean in times[:, is_transfer].mean(axis=1)]
+
+
+def _numbers(columns: Columns, name: str) -> NDArray[np.float64]:
+    values = columns[name]
+    if isinstance(values, list):
+        raise TypeError(f"{name} is text")
+    dtype, content = values
+    return np.frombuffer(content, dtype=dtype).astype(np.float64)

@@ -1,0 +1,63 @@
+"""What there is to choose from and what the columns mean, as the core knows it."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of the scenario file, for editors and forms.
+
+    Returns
+    -------
+    dict
+        A new one for each call.
+    """
+    return dict(json.loads(_core.schema()))
+
+
+def choices() -> dict[str, list[dict[str, str]]]:
+    """What can be named in a scenario.
+
+    Returns
+    -------
+    dict
+        Topic (`cc`, `recovery`, `verdict`, `queue`, `error`, `app`, `middlebox`) to a list of dicts with `name`
+        and `summary`.
+    """
+    return dict(json.loads(_core.choices()))
+
+
+@cache
+def dictionary() -> dict[str, list[dict[str, Any]]]:
+    """Every column of every table and every series: dicts with `name`, `unit` and `meaning` (do not change them).
+
+    Returns
+    -------
+    dict
+        Table (`flows`, `links`, `drops`, `summary`, `series`, `events`, `causes`) to its columns in order. The units
+        are `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text). Series also have `entity` (`flow` or
+        `link`) and `sampled`.
+    """
+    return dict(json.loads(_core.dictionary()))
+
+
+def unit(table: str, column: str) -> str:
+    """Unit of a column; `KeyError` if there is no such column."""
+    return {entry["name"]: str(entry["unit"]) for entry in dictionary()[table]}[column]
+
+
+def unknown(name: str, what: str, known: Iterable[str]) -> str:
+    """The text for a name that is not known: all known ones and the nearest."""
+    known = list(known)
+    nearest = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return f"{name!r} is not {what}\n  known: {', '.join(known) or 'none'}{hint}"

@@ -1,0 +1,227 @@
+"""What the command line prints: tables for 80 columns, busiest and most important first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from bentpipe import human
+from bentpipe.metrics import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+    from rich.console import RenderableType
+
+    from bentpipe.comparison import Comparison
+    from bentpipe.result import RunResult
+    from bentpipe.scenario import Scenario
+
+FLOWS_MAX = 12
+LINKS_MAX = 10
+DROPS_MAX = 10
+
+
+class Shown(NamedTuple):
+    """A column as printed."""
+
+    title: str
+    values: Sequence[float | None]
+    unit: str
+
+
+def facts(scenario: Scenario) -> Text:
+    """Title and one line of key facts."""
+    text = Text(scenario.title or "untitled", style="bold")
+    text.append(
+        f"\n{_count(len(scenario.flow_names), 'flow')}, {_count(len(scenario.link_names), 'link direction')}, "
+        f"{scenario.duration_s:.10g} s, seed {scenario.seed}",
+        style="not bold",
+    )
+    return text
+
+
+def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
+    """A run: flows, links, why packets were lost, and whether the count of packets adds up."""
+    flows = result.flows
+    is_many = flows.height > FLOWS_MAX and not show_all
+    yield _spread(flows) if is_many else _flows(flows)
+    if is_many:
+        yield Text(f"{flows.height} flows; --all shows each", style="dim")
+    yield from _links(result.links, show_all)
+    yield from _drops(result.drops, show_all)
+    yield _summary(result)
+    for note in result.notes:
+        yield Text(f"note: {note}", style="yellow")
+
+
+def comparison(comparison: Comparison) -> Iterator[RenderableType]:
+    """A comparison: a row per sender, means over half widths, then what can be said."""
+    table = _table("", "sender", [])
+    estimates = {
+        metric.name: [comparison.estimate(name, metric.name) for name in comparison.cc] for metric in METRICS.values()
+    }
+    shown = {name: found for name, found in estimates.items() if any(each.mean is not None for each in found)}
+    cells: list[list[str]] = []
+    for name, found in shown.items():
+        divisor, unit = human.scale([each.mean for each in found], METRICS[name].unit)
+        table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
+        cells.append([_cell(each.mean, each.half_width, divisor) for each in found])
+    for place, name in enumerate(comparison.cc):
+        table.add_row(Text(name), *(column[place] for column in cells))
+    yield table
+    replications = len(comparison.seeds)
+    if replications > 1:
+        yield Text(f"mean of {replications} replications, ± {100 * comparison.confidence:g} % interval\n", style="dim")
+    for statement in comparison.statements:
+        yield Text(statement)
+
+
+def choices(entries: Sequence[tuple[str, str]]) -> Table:
+    """Names with what they are."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, summary in entries:
+        table.add_row(Text(name), Text(summary))
+    return table
+
+
+def _flows(flows: pl.DataFrame) -> Table:
+    names = flows["flow"].to_list()
+    texts = [("sender", flows["cc"].to_list()), ("outcome", flows["outcome"].to_list())]
+    return _rows("Flows", "flow", names, texts, _flow_columns(flows))
+
+
+def _spread(flows: pl.DataFrame) -> Table:
+    """Many flows: per sender, the smallest, middle and largest value of each column."""
+    names, kinds, parts = [], [], []
+    for (cc,), group in flows.group_by("cc", maintain_order=True):
+        names += [f"{cc} x {group.height}", "", ""]
+        kinds += ["min", "median", "max"]
+        parts.append(group)
+    columns = []
+    for title, _, unit in _flow_columns(flows):
+        source = _FLOW_COLUMNS[title]
+        values: list[float | None] = []
+        for group in parts:
+            values += [group[source].min(), group[source].median(), group[source].max()]  # type: ignore[list-item]
+        columns.append(Shown(title, values, unit))
+    return _rows("Flows", "sender", names, [("", kinds)], columns)
+
+
+def _flow_columns(flows: pl.DataFrame) -> list[Shown]:
+    from bentpipe.reference import unit
+
+    columns = [Shown(title, flows[name].to_list(), unit("flows", name)) for title, name in _FLOW_COLUMNS.items()]
+    return [column for column in columns if any(value is not None for value in column.values)]
+
+
+def _links(links: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
+    busy = links.filter(links["carried_packets"] > 0).sort(["utilisation", "link"], descending=[True, False])
+    shown = busy if show_all else busy.head(LINKS_MAX)
+    if shown.is_empty():
+        return
+    columns = [
+        Shown("carried", shown["carried_bps"].to_list(), "bit/s"),
+        Shown("busy", (100 * shown["utilisation"]).to_list(), "%"),
+        Shown("queue p95", shown["queue_p95_s"].to_list(), "s"),
+        Shown("queue max", shown["queue_max_bytes"].to_list(), "B"),
+        Shown("corrupted", shown["corrupted_packets"].to_list(), "1"),
+        Shown("dropped", shown["dropped_packets"].to_list(), "1"),
+    ]
+    yield _rows("Links", "link", shown["link"].to_list(), [], columns)
+    yield from _hidden(busy.height - shown.height, "more with traffic")
+
+
+def _drops(drops: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
+    if drops.is_empty():
+        return
+    import polars as pl
+
+    grouped = (
+        drops.group_by("where", "cause")
+        .agg(pl.col("packets").sum(), pl.col("flow").n_unique().alias("flows"))
+        .sort(["packets", "where", "cause"], descending=[True, False, False])
+    )
+    shown = grouped if show_all else grouped.head(DROPS_MAX)
+    columns = [Shown("packets", shown["packets"].to_list(), "1"), Shown("flows hit", shown["flows"].to_list(), "1")]
+    yield _rows("Lost", "where", shown["where"].to_list(), [("why", shown["cause"].to_list())], columns)
+    yield from _hidden(grouped.height - shown.height, "more")
+
+
+def _summary(result: RunResult) -> Text:
+    row = result.summary.row(0, named=True)
+    ended = {"time-limit": "the time was over", "completed": "every transfer was done"}.get(row["stop"], row["stop"])
+    text = Text(
+        f"\nGoodput {human.quantity(row['goodput_bps'], 'bit/s')} in all, "
+        f"fairness {human.quantity(row['jain'], '1')} (Jain)\n"
+        f"Ended at {row['simulated_s']:.6g} s: {ended}\n"
+    )
+    sent, delivered, lost, flying = (row[f"{what}_packets"] for what in ("sent", "delivered", "lost", "in_flight"))
+    equal = "=" if sent == delivered + lost + flying else "is NOT (a bug in bentpipe, please report it)"
+    text.append(f"{sent:,} packets sent {equal} {delivered:,} delivered + {lost:,} lost + {flying:,} in flight")
+    return text
+
+
+def _rows(
+    title: str, key: str, names: Sequence[str], texts: Sequence[tuple[str, Sequence[str]]], columns: Sequence[Shown]
+) -> Table:
+    table = _table(title, key, [name for name, _ in texts])
+    printed = []
+    for column in columns:
+        cells, unit = human.column(column.values, column.unit)
+        table.add_column(_title(column.title, unit), justify="right", no_wrap=True)
+        printed.append(cells)
+    for place, name in enumerate(names):
+        table.add_row(Text(name), *(Text(values[place]) for _, values in texts), *(cells[place] for cells in printed))
+    return table
+
+
+def _table(title: str, key: str, texts: Sequence[str]) -> Table:
+    table = Table(
+        title=f"\n{title}" if title else None,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for text in (key, *texts):
+        table.add_column(f"\n{text}", overflow="fold")
+    return table
+
+
+def _title(name: str, unit: str) -> str:
+    # The unit stands under the name; where there is none the name moves down, next to its numbers.
+    return f"{name}\n{unit}" if unit else f"\n{name}"
+
+
+def _cell(mean: float | None, half_width: float | None, divisor: float) -> str:
+    if mean is None:
+        return human.MISSING
+    by, margin = human.mean_and_margin(mean / divisor, None if half_width is None else half_width / divisor)
+    return by if margin is None else f"{by}\n±{margin}"
+
+
+def _hidden(count: int, what: str) -> Iterator[Text]:
+    if count > 0:
+        yield Text(f"{count} {what}; --all shows each", style="dim")
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+_FLOW_COLUMNS = {
+    "goodput": "goodput_bps",
+    "done in": "completion_s",
+    "resent": "retransmissions",
+    "timeouts": "timeouts",
+    "RTT p50": "rtt_p50_s",
+    "RTT p95": "rtt_p95_s",
+}
+_SHORT = {"utilisation": "busiest\nlink", "jain": "fairness\n(Jain)"}

@@ -1,0 +1,204 @@
+"""What a run gave: tables, time series, and all that is needed to run it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import bentpipe
+from bentpipe import store
+from bentpipe.errors import BentpipeError
+from bentpipe.reference import unknown
+from bentpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    import os
+
+    from bentpipe._tables import Columns, Tables
+
+FORM = "bentpipe run"
+TABLES = ("flows", "links", "drops", "summary", "events")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RunResult:
+    """The result of one run.
+
+    Column names carry their units; `bentpipe.reference.dictionary()` says what each column means. A value that does
+    not exist, such as the completion time of an unfinished transfer, is null.
+
+    Attributes
+    ----------
+    flows, links, drops : polars.DataFrame
+        One row per flow; per link and direction; per place, flow and cause of loss.
+    summary : polars.DataFrame
+        One row: the run as a whole.
+    events : polars.DataFrame
+        Columns `time_s`, `flow`, `event`, `value`; empty unless the series `events` was recorded.
+    scenario : Scenario
+        What was run; running it again gives the same tables.
+    seed : int
+    version : str
+        Of bentpipe.
+    notes : tuple of str
+        What the reader of the tables should know.
+    """
+
+    scenario: Scenario
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    drops: pl.DataFrame
+    summary: pl.DataFrame
+    events: pl.DataFrame
+    recorded: dict[str, pl.DataFrame]
+    notes: tuple[str, ...]
+    version: str
+
+    @classmethod
+    def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
+        """From what the core's run returns."""
+        return cls(
+            scenario=scenario,
+            flows=_frame(tables["flows"]),
+            links=_frame(tables["links"]),
+            drops=_frame(tables["drops"]),
+            summary=_frame(tables["summary"]),
+            events=_frame(tables["events"]),
+            recorded={name: _frame(columns) for name, columns in tables["series"].items()},
+            notes=tuple(tables["notes"]),
+            version=bentpipe.__version__,
+        )
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> RunResult:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        BentpipeError
+            The folder is not the result of a run.
+        """
+        provenance = store.provenance(folder, FORM)
+        text = (Path(folder) / "scenario.toml").read_text(encoding="utf-8")
+        return cls(
+            scenario=Scenario(text, source=str(Path(folder) / "scenario.toml")),
+            **{name: store.table(folder, name) for name in TABLES},
+            recorded={name: store.table(folder, f"series-{name}") for name in provenance["series"]},
+            notes=tuple(provenance["notes"]),
+            version=provenance["version"],
+        )
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write Parquet tables, `scenario.toml` and `provenance.json` into a folder.
+
+        The folder appears complete or not at all; a result that was there before is replaced. Equal results are
+        equal files, byte for byte.
+
+        Raises
+        ------
+        BentpipeError
+            There is something else in that place.
+        """
+        store.write(
+            folder,
+            FORM,
+            tables={name: getattr(self, name) for name in TABLES}
+            | {f"series-{name}": table for name, table in self.recorded.items()},
+            scenario=self.scenario.resolved(),
+            provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
+        )
+
+    def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
+        """One recorded time series.
+
+        Parameters
+        ----------
+        name : str
+            Such as `cwnd_bytes`; see `bentpipe list series`.
+        flow, link : str, optional
+            Only the rows of this flow, or of this link and direction.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
+
+        Raises
+        ------
+        BentpipeError
+            The series was not recorded, or there is no such flow or link; the text lists those that there are.
+        """
+        if name not in self.recorded:
+            raise BentpipeError("error: " + unknown(name, "a series that was recorded", self.recorded))
+        table = self.recorded[name]
+        asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
+        for entity, (wanted, known) in asked.items():
+            if wanted is None:
+                continue
+            if entity not in table.columns:
+                raise BentpipeError(f"error: {name} is not a series of {entity}s")
+            if wanted not in known:
+                raise BentpipeError("error: " + unknown(wanted, f"a {entity} of this scenario", known))
+            table = table.filter(pl.col(entity) == wanted)
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON: tables as lists of rows, series as dicts of lists."""
+        return {
+            **self._provenance(),
+            "notes": list(self.notes),
+            "summary": self.summary.to_dicts()[0],
+            "flows": self.flows.to_dicts(),
+            "links": self.links.to_dicts(),
+            "drops": self.drops.to_dicts(),
+            "events": self.events.to_dict(as_series=False),
+            "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
+        }
+
+    @property
+    def seed(self) -> int:
+        return self.scenario.seed
+
+    @property
+    def stop(self) -> str:
+        """Why the run ended: `time-limit`, `completed` or `interrupted`."""
+        return str(self.summary["stop"][0])
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated seconds at the end."""
+        return float(self.summary["simulated_s"][0])
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "seed": self.seed,
+            "version": self.version,
+            "digest": self.scenario.digest,
+        }
+
+    def __repr__(self) -> str:
+        goodput = self.summary["goodput_bps"][0] or 0.0
+        return (
+            f"<RunResult {self.scenario.title!r}, seed {self.seed}: {self.flows.height} flows, "
+            f"{goodput / 1e6:.3g} Mbit/s, {self.stop} at {self.simulated_s:g} s>"
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in (self.summary, self.flows, self.links))
+
+
+def _frame(columns: Columns) -> pl.DataFrame:
+    return pl.DataFrame([_column(name, values) for name, values in columns.items()])
+
+
+def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:
+    if isinstance(values, list):
+        return pl.Series(name, values, dtype=pl.String)
+    dtype, content = values
+    series = pl.Series(name, np.frombuffer(content, dtype=dtype))
+    return series.fill_nan(None) if series.dtype.is_float() else series

@@ -1,0 +1,85 @@
+"""Running one scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe import _core
+from bentpipe.errors import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bentpipe.result import RunResult
+    from bentpipe.scenario import Scenario
+
+EVENTS_AT_ONCE = 20_000
+"""Some milliseconds of work: Ctrl-C and progress are looked at in between."""
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    series: Iterable[str] = (),
+    progress: Callable[[float], object] | None = None,
+) -> RunResult:
+    """Simulate a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    seed : int, optional
+        Instead of the scenario's own.
+    series : iterable of str, optional
+        Time series to record besides those that the scenario asks for; see `bentpipe list series`.
+    progress : callable, optional
+        Told now and then which share of the run is done, 0 to 1.
+
+    Returns
+    -------
+    RunResult
+        Depends on the scenario, the seed and the version of bentpipe, and on nothing else.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such series.
+    Interrupted
+        Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
+    RunError
+        A bug in bentpipe.
+    """
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    scenario = scenario.with_series(series)
+    simulation = _core.Run(scenario._core)
+    try:
+        advance(simulation, progress)
+    except KeyboardInterrupt:
+        simulation.interrupt()
+        message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
+        raise Interrupted(message, lambda: _result(scenario, simulation)) from None
+    return _result(scenario, simulation)
+
+
+def advance(
+    simulation: _core.Run,
+    progress: Callable[[float], object] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Run to the end, or until told to stop; whether the end was reached."""
+    while not simulation.is_done:
+        if is_stopped():
+            return False
+        simulation.advance(EVENTS_AT_ONCE)
+        if progress is not None:
+            progress(simulation.progress)
+    return True
+
+
+def _result(scenario: Scenario, simulation: _core.Run) -> RunResult:
+    # Imported here so that the first lines of output need not wait for the tables' library.
+    from bentpipe.result import RunResult
+
+    return RunResult.from_tables(scenario, simulation.finish())

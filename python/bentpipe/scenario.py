@@ -1,0 +1,222 @@
+"""Scenarios: experiments read from files, text or dicts, checked by the core, never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core
+from bentpipe.errors import ScenarioError
+from bentpipe.reference import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
+
+SIZE_MAX = 4 * 1024 * 1024
+"""Bytes. A larger scenario file is certainly something else."""
+
+SHIPPED = Path(__file__).parent / "scenarios"
+
+
+def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
+    """Read a scenario file.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file, or JSON if the name ends in `.json`. If there is no such file, the name of a scenario that comes
+        with bentpipe (`bentpipe list scenarios`), such as `"s1"`.
+    sets : mapping or pairs, optional
+        Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        The file cannot be read or is not a valid scenario; the text lists all problems with their places.
+    """
+    text = _read(_find(path))
+    form = "json" if os.fspath(path).endswith(".json") else "toml"
+    return Scenario(text, form=form, source=os.fspath(path), sets=sets)
+
+
+def loads(text: str, sets: Sets = ()) -> Scenario:
+    """Read a scenario from TOML text; otherwise like `load`."""
+    return Scenario(text, sets=sets)
+
+
+def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
+    """The scenario in a file as it would be run: every default filled in, its origin in a comment.
+
+    Parameters and errors are those of `load`.
+    """
+    return load(path, sets).resolved()
+
+
+def shipped() -> dict[str, str]:
+    """Name and title of each scenario that comes with bentpipe, sorted by name."""
+    return {path.stem: load(path).title for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+class Scenario:
+    """A valid experiment. It cannot be changed; `replace` makes another one.
+
+    Parameters
+    ----------
+    scenario : str or dict
+        Text of a scenario file, or its content.
+    form : "toml" or "json"
+        How to read a text.
+    source : str
+        What messages call the text.
+    sets : mapping or pairs
+        Values to put over those in the text, by dotted key.
+
+    Attributes
+    ----------
+    title : str
+    duration_s : float
+        Simulated seconds after which the run ends.
+    seed : int
+        Seed of all random streams.
+    digest : str
+        Hash of all that decides the results; equal digests, equal results.
+    flow_names, link_names : list of str
+        In the order of the result tables.
+
+    Raises
+    ------
+    ScenarioError
+        The text lists all problems with their places.
+    """
+
+    def __init__(
+        self, scenario: str | Mapping[str, Any], *, form: str = "toml", source: str = "scenario", sets: Sets = ()
+    ) -> None:
+        if not isinstance(scenario, str):
+            scenario, form = _to_json(scenario), "json"
+        pairs = sets.items() if hasattr(sets, "items") else sets
+        self._text, self._form, self._source = scenario, form, source
+        self._sets = [(key, _literal(value)) for key, value in pairs]
+        read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
+        self._core = read(self._text, source, self._sets)
+
+    def replace(self, key: str, value: Any) -> Scenario:
+        """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
+        return Scenario(self._text, form=self._form, source=self._source, sets=[*self._sets, (key, value)])
+
+    def with_seed(self, seed: int) -> Scenario:
+        """The same scenario with another seed."""
+        return self.replace("seed", seed)
+
+    def with_series(self, names: Iterable[str]) -> Scenario:
+        """The same scenario that also records these time series (`bentpipe list series`)."""
+        have = list(self.to_dict().get("record", {}).get("series", []))
+        more = [name for name in dict.fromkeys(names) if name not in have]
+        return self.replace("record.series", have + more) if more else self
+
+    def resolved(self) -> str:
+        """TOML text with every default filled in and its origin in a comment; reading it gives an equal scenario."""
+        return self._core.to_toml()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The resolved scenario as a dict; reading it gives an equal scenario."""
+        return dict(json.loads(self._core.to_json()))
+
+    @property
+    def title(self) -> str:
+        return self._core.title
+
+    @property
+    def duration_s(self) -> float:
+        return self._core.duration_s
+
+    @property
+    def seed(self) -> int:
+        return self._core.seed
+
+    @property
+    def digest(self) -> str:
+        return self._core.digest
+
+    @property
+    def flow_names(self) -> list[str]:
+        return self._core.flow_names
+
+    @property
+    def link_names(self) -> list[str]:
+        return self._core.link_names
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and (self.digest, self.seed) == (other.digest, other.seed)
+
+    def __hash__(self) -> int:
+        return hash((self.digest, self.seed))
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.title!r}: {len(self.flow_names)} flows, {self.duration_s:.10g} s, seed {self.seed}>"
+
+
+def _find(path: str | os.PathLike[str]) -> Path:
+    found = Path(path)
+    if found.exists():
+        return found
+    name = os.fspath(path)
+    if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
+        return SHIPPED / f"{name}.toml"
+    names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
+    raise ScenarioError("error: " + unknown(name, "a file, nor a scenario that comes with bentpipe", names))
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.is_dir():
+            raise ScenarioError(f"error: {path} is a directory\n  expected a scenario file")
+        if path.stat().st_size > SIZE_MAX:
+            raise ScenarioError(_too_large(path))
+        with path.open("rb") as file:
+            # A pipe or device has no size beforehand.
+            content = file.read(SIZE_MAX + 1)
+    except OSError as error:
+        raise ScenarioError(f"error: {path} cannot be read: {error.strerror}") from error
+    if len(content) > SIZE_MAX:
+        raise ScenarioError(_too_large(path))
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"error: {path} is not text in UTF-8 (byte {error.start})\n  expected a scenario file"
+        ) from error
+
+
+def _too_large(path: Path) -> str:
+    return f"error: {path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
+
+
+def _to_json(content: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(content, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"error: this dict cannot be a scenario: {error}") from error
+
+
+def _literal(value: Any) -> str:
+    """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if hasattr(value, "items"):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, (str, bool, int, float)):
+        return json.dumps(value)
+    raise ScenarioError(f"error: {value!r} cannot be a value in a scenario")

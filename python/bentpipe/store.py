@@ -1,0 +1,82 @@
+"""Result folders: Parquet tables, the scenario, and where they came from. Written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+PROVENANCE = "provenance.json"
+
+
+def write(
+    folder: str | os.PathLike[str],
+    form: str,
+    *,
+    tables: Mapping[str, pl.DataFrame],
+    scenario: str,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write a result folder under a temporary name beside it, then put it in place of an older result."""
+    place = Path(folder).absolute()
+    refuse_unless_free(place)
+    fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
+    old = place.with_name(f".{place.name}.{os.getpid()}.old")
+    try:
+        fresh.mkdir(parents=True)
+        for name, table in tables.items():
+            table.write_parquet(fresh / f"{name}.parquet")
+        (fresh / "scenario.toml").write_text(scenario, encoding="utf-8")
+        text = json.dumps({"form": form, **provenance}, indent=2, ensure_ascii=False) + "\n"
+        (fresh / PROVENANCE).write_text(text, encoding="utf-8")
+        if place.exists():
+            place.rename(old)
+        fresh.rename(place)
+    except OSError as error:
+        if old.exists() and not place.exists():
+            old.rename(place)
+        raise BentpipeError(f"error: {place} cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if place.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
+    """Raise unless the place is empty or holds an older result, which may be replaced."""
+    place = Path(folder)
+    is_free = not os.path.lexists(place) or (place.is_dir() and not any(place.iterdir()))
+    if not is_free and _form(place) is None:
+        raise BentpipeError(f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in")
+
+
+def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
+    """The provenance of a result folder of this form."""
+    if _form(Path(folder)) != form:
+        raise BentpipeError(f"error: {Path(folder)} is not the result of a {form}")
+    return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
+
+
+def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
+    """One table of a result folder."""
+    import polars as pl
+
+    return pl.read_parquet(Path(folder) / f"{name}.parquet")
+
+
+def _form(place: Path) -> str | None:
+    try:
+        content = json.loads((place / PROVENANCE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    form = content.get("form") if isinstance(content, dict) else None
+    return form if isinstance(form, str) and form.startswith("bentpipe ") else None

@@ -1,0 +1,167 @@
+"""The command line, as people and programs use it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli import app
+
+BENTPIPE = [sys.executable, "-m", "bentpipe"]
+
+
+def cli(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def test_version():
+    assert cli("--version").stdout == f"bentpipe {bp.__version__}\n"
+
+
+def test_run_prints_tables_for_80_columns(small):
+    done = cli("run", small)
+    assert done.exit_code == 0
+    for text in ("Two senders", "2 flows", "goodput", "kbit/s", "bulk", "down.forward", "packets sent ="):
+        assert text in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_many_flows_are_summed_up(small, tmp_path):
+    path = tmp_path / "many.toml"
+    path.write_text(small.read_text().replace("[flow.bulk]", "[flow.bulk]\ncount = 30"))
+    done = cli("run", path)
+    assert "31 flows; --all shows each" in done.stdout
+    assert "median" in done.stdout
+    assert "bulk17" not in done.stdout
+    assert "bulk17" in cli("run", path, "--all").stdout
+
+
+def test_run_as_json_is_json_and_nothing_else(small):
+    done = cli("run", small, "--json", "--seed", 9, "--series", "cwnd_bytes")
+    assert done.stderr == ""
+    content = json.loads(done.stdout)
+    assert content == bp.run(bp.load(small), seed=9, series=["cwnd_bytes"]).to_dict()
+
+
+def test_values_can_be_set(small):
+    content = json.loads(cli("run", small, "--set", "title=Other", "--set", "duration = 5 s", "--json").stdout)
+    assert content["title"] == "Other"
+    assert content["summary"]["simulated_s"] == 5
+
+
+def test_run_saves_and_draws(small, tmp_path):
+    done = cli("run", small, "--save", tmp_path / "result", "--plot", tmp_path / "run.png")
+    assert done.exit_code == 0
+    assert "goodput_bps" in bp.RunResult.load(tmp_path / "result").recorded
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+
+
+def test_compare(small, tmp_path):
+    done = cli("compare", small, "--cc", "reno, tahoe", "--replications", 2, "--plot", tmp_path / "c.svg")
+    assert done.exit_code == 0
+    assert "mean of 2 replications, ± 95 % interval" in done.stdout
+    assert "in goodput" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert (tmp_path / "c.svg").read_text().startswith("<?xml")
+
+
+def test_compare_as_json(small):
+    done = cli("compare", small, "--cc", "reno,sack", "--replications", 2, "--jobs", 2, "--metric", "rtt", "--json")
+    assert (
+        json.loads(done.stdout) == bp.compare(bp.load(small), ["reno", "sack"], replications=2, metric="rtt").to_dict()
+    )
+
+
+def test_check_prints_what_would_be_run(small):
+    assert cli("check", small).stdout == bp.check(small)
+    assert json.loads(cli("check", small, "--json").stdout) == bp.load(small).to_dict()
+
+
+def test_schema():
+    assert json.loads(cli("schema").stdout) == bp.schema()
+
+
+@pytest.mark.parametrize("topic", ["recovery", "verdict", "queue", "error", "app", "middlebox", "cc"])
+def test_lists_of_choices(topic):
+    names = [entry["name"] for entry in json.loads(cli("list", topic, "--json").stdout)]
+    assert names
+    assert names == [choice["name"] for choice in bp.choices()[topic]]
+    assert names[0] in cli("list", topic).stdout
+
+
+def test_other_lists():
+    assert "bit-error" in cli("list", "causes").stdout
+    assert "cwnd_bytes" in cli("list", "series").stdout
+    assert cli("list", "scenarios").exit_code == 0
+    assert "newreno" in cli("list").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["run", "missing.toml"], "'missing.toml' is not a file"),
+        (["run", "."], "is a directory"),
+        (["run", "SMALL", "--set", "nonsense"], "expected KEY=VALUE"),
+        (["run", "SMALL", "--set", "=3"], "expected KEY=VALUE"),
+        (["run", "SMALL", "--set", "nonsense=3"], "nonsense"),
+        (["run", "SMALL", "--series", "nonsense"], "nonsense"),
+        (["run", "missing.toml", "--plot", "figure.bmp"], ".png, .svg, .pdf"),
+        (["run", "missing.toml", "--save", "."], "not a bentpipe result"),
+        (["compare", "SMALL", "--cc", "renoo"], "did you mean 'reno'"),
+        (["compare", "SMALL", "--cc", "reno", "--metric", "godput"], "did you mean 'goodput'"),
+        (["check", "missing.toml"], "'missing.toml' is not a file"),
+        (["list", "quue"], "did you mean 'queue'"),
+        (["run"], "Missing argument"),
+    ],
+)
+def test_mistakes_are_explained(small, args, text):
+    done = cli(*[small if arg == "SMALL" else arg for arg in args])
+    assert done.exit_code == 2
+    assert text in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed(small):
+    def imported(*args):
+        code = (
+            f"import sys; sys.argv[1:] = {args!r}\nfrom bentpipe.cli import app\ntry: app()\nexcept SystemExit: pass\n"
+        )
+        code += "print([m for m in ('polars', 'numpy', 'scipy', 'matplotlib') if m in sys.modules], file=sys.stderr)"
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.strip()
+
+    assert imported("--help") == "[]"
+    assert imported("list", "cc") == "[]"
+    assert imported("check", str(small)) == "[]"
+    assert imported("run", str(small)) == "['polars', 'numpy']"
+    assert imported("compare", str(small), "--cc", "reno", "--replications", "2") == "['polars', 'numpy', 'scipy']"
+
+
+def test_a_reader_that_leaves_is_no_error(small):
+    for args in (["run", str(small)], ["check", str(small)], ["schema"], ["list", "series"]):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([*BENTPIPE, *args], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(write)
+        assert done.stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("save", [False, True])
+def test_ctrl_c_stops_at_once_and_says_how_far_it_came(small, tmp_path, save):
+    # So long that it would never end by itself.
+    args = ["run", str(small), "--set", "duration=4000 h", *(["--save", str(tmp_path / "part")] if save else [])]
+    with subprocess.Popen([*BENTPIPE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        # The facts are printed just before the run.
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert "Two senders" in first
+    assert process.returncode == 130
+    assert said.startswith("interrupted")
+    assert "Traceback" not in said
+    assert (tmp_path / "part").exists() == (save and "interrupted at" in said)

@@ -1,0 +1,194 @@
+"""Comparing senders: the statistics against numbers worked out by hand, and the same whatever the threads."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe.comparison import Comparison
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.intervals import estimate, holm
+from bentpipe.metrics import METRICS
+from bentpipe.outcomes import Outcome, completion
+
+
+def by_hand(small, **values):
+    """A comparison in which the goodput of each sender in each replication is given."""
+    runs = [
+        {"cc": cc, "replication": k, "seed": 3 + k} | {m.column: 1.0 for m in METRICS.values()} | {"goodput_bps": value}
+        for cc, column in values.items()
+        for k, value in enumerate(column)
+    ]
+    return Comparison(bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", 0.95, "1")
+
+
+def test_student_interval_by_hand():
+    # Mean 3, s = sqrt(2.5), t(4, 0.975) = 2.776445: 3 +- 2.776445 * sqrt(2.5 / 5).
+    found = estimate(np.array([1.0, 2, 3, 4, 5]), 0.95)
+    assert found.replications == 5
+    assert found.mean == 3
+    assert found.half_width == pytest.approx(1.963243, abs=1e-6)
+    # t = 3 / sqrt(0.5) = 4.242641 with 4 degrees of freedom.
+    assert found.p == pytest.approx(0.013236, abs=1e-5)
+
+
+def test_with_two_values_t_is_a_cauchy_variable():
+    # t(1, 0.975) = tan(0.475 pi) = 12.706205, s / sqrt(2) = 1.
+    assert estimate(np.array([4.0, 6]), 0.95).half_width == pytest.approx(12.706205, abs=1e-6)
+    # P(|T| > 5) = 1 - 2 atan(5) / pi.
+    assert estimate(np.array([4.0, 6]), 0.95).p == pytest.approx(1 - 2 * np.arctan(5) / np.pi)
+
+
+def test_missing_values_do_not_count():
+    assert estimate(np.array([1, np.nan, 2, 3]), 0.95) == estimate(np.array([1.0, 2, 3]), 0.95)
+    assert estimate(np.array([np.nan, 7]), 0.95) == (1, 7, None, None)
+    assert estimate(np.array([np.nan]), 0.95) == (0, None, None, None)
+
+
+def test_equal_values_have_no_spread():
+    assert estimate(np.full(10, 0.1), 0.95) == (10, 0.1, 0, 0)
+    assert estimate(np.zeros(10), 0.95) == (10, 0, 0, 1)
+
+
+def test_holm_by_hand():
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, never falling.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([None, 0.6, 0.7]) == [None, 1.0, 1.0]
+
+
+def test_differences_are_taken_in_pairs(small):
+    # The channel makes each replication differ by 100, the senders by 1, 2 and 3: only pairs can show it.
+    comparison = by_hand(small, one=[100, 200, 300], other=[101, 202, 303])
+    rows = comparison.differences.filter(pl.col("metric") == "goodput").to_dicts()
+    assert len(rows) == 1
+    assert rows[0]["mean"] == -2
+    # t(2, 0.975) = 4.302653, s = 1.
+    assert rows[0]["high"] - rows[0]["mean"] == pytest.approx(4.302653 / 3**0.5, abs=1e-6)
+    assert rows[0]["mean_pct"] == pytest.approx(-100 * 2 / 202)
+
+
+def test_statements_in_plain_words(small):
+    comparison = by_hand(
+        small, reno=[100, 200, 300, 400], sack=[129, 230, 330.5, 430.5], newreno=[130, 229, 329.5, 432.5]
+    )
+    # newreno - reno: mean 30.25 of 250, s = 1.554563, t(3, 0.975) = 3.182446.
+    assert comparison.statements == [
+        "no difference in goodput can be shown between newreno and sack",
+        "newreno is 12.10 % (±0.99 %) above reno in goodput",
+    ]
+
+
+def test_a_metric_that_is_zero_is_compared_in_its_unit(small):
+    comparison = by_hand(small, a=[0, 0, 0], b=[2000, 2000, 2000])
+    assert comparison.statements[-1] == "b is 2.00 kbit/s (±0.00 kbit/s) above a in goodput"
+
+
+def test_less_is_better_for_times(small):
+    comparison = by_hand(small, a=[1.0, 2.0], b=[1.0, 2.0])
+    runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.0, 2.0, 2.0]))
+    comparison = Comparison(comparison.scenario, comparison.cc, runs, "completion", 0.95, "1")
+    assert comparison.statements[-1] == "b is 50.0 % (±0.0 %) below a in completion"
+
+
+def test_one_replication_has_no_interval_and_says_so(small):
+    comparison = by_hand(small, a=[10.0], b=[8.0])
+    assert comparison.statements == [
+        "one replication: no intervals, and any difference may be chance",
+        "a is 25.0 % (one run, no interval) above b in goodput",
+    ]
+    assert comparison.table["low"].null_count() == comparison.table.height
+
+
+def test_nothing_random_is_said(small):
+    comparison = by_hand(small, a=[10.0, 10.0], b=[8.0, 8.0])
+    assert comparison.statements[0].startswith("all replications are equal")
+
+
+def test_unfinished_transfers_do_not_make_a_sender_look_fast():
+    nan = np.nan
+    outcomes = [Outcome({}, np.array(times)) for times in ([1, nan, 3], [2, nan, nan], [5, nan, 7])]
+    assert completion(outcomes) == pytest.approx([2, nan, 6], nan_ok=True)
+    assert completion([Outcome({}, np.array([nan]))]) == pytest.approx([nan], nan_ok=True)
+
+
+@pytest.fixture
+def comparison(small):
+    return bp.compare(bp.load(small), ["reno", "tahoe"], replications=3)
+
+
+def test_the_number_of_threads_does_not_matter(small):
+    one, two, more = (
+        bp.compare(bp.load(small), ["reno", "tahoe", "sack"], replications=4, jobs=jobs) for jobs in (1, 2, 7)
+    )
+    assert one.runs.equals(two.runs)
+    assert one.runs.equals(more.runs)
+    assert one.to_dict() == two.to_dict() == more.to_dict()
+
+
+def test_a_comparison_is_made_of_runs(comparison, small):
+    assert comparison.seeds == [3, 4, 5]
+    assert comparison.runs["cc"].to_list() == ["reno", "tahoe"] * 3
+    alone = bp.run(bp.load(small, {"tcp.cc": "tahoe"}), seed=4)
+    row = comparison.runs.filter((pl.col("cc") == "tahoe") & (pl.col("seed") == 4)).row(0, named=True)
+    assert row["goodput_bps"] == alone.summary["goodput_bps"][0]
+    assert row["utilisation"] == alone.links["utilisation"].max()
+    assert row["timeouts"] == alone.flows["timeouts"].sum()
+    assert row["completion_s"] == alone.flows["completion_s"].drop_nulls().mean()
+
+
+def test_a_flow_that_names_its_own_sender_keeps_it(small):
+    scenario = bp.load(small, {"flow.file.tcp.cc": "tcpmin"})
+    assert len(bp.compare(scenario, ["reno"], replications=1).runs) == 1
+    with pytest.raises(ScenarioError, match="every flow names its own"):
+        bp.compare(scenario.replace("flow.bulk.tcp.cc", "sack"), ["reno", "tahoe"])
+
+
+def test_unknown_names_are_said_with_the_nearest(small):
+    with pytest.raises(ScenarioError, match=r"(?s)'renoo'.*known: .*tahoe.*did you mean 'reno'"):
+        bp.compare(bp.load(small), ["reno", "renoo"])
+    with pytest.raises(ScenarioError, match="no congestion control"):
+        bp.compare(bp.load(small), [])
+    with pytest.raises(BentpipeError, match="did you mean 'goodput'"):
+        bp.compare(bp.load(small), ["reno"], metric="godput")
+    with pytest.raises(BentpipeError, match="at least 1"):
+        bp.compare(bp.load(small), ["reno"], replications=0)
+
+
+def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypatch):
+    from bentpipe import outcomes
+
+    finish = outcomes.outcome
+    count = iter(range(100))
+
+    def outcome(tables):
+        # The fifth run: two replications of two senders are complete.
+        if next(count) == 4:
+            raise KeyboardInterrupt
+        return finish(tables)
+
+    monkeypatch.setattr(outcomes, "outcome", outcome)
+    with pytest.raises(Interrupted, match="after 2 of 8 replications") as interrupted:
+        bp.compare(bp.load(small), ["reno", "tahoe"], replications=8, jobs=1)
+    assert interrupted.value.result.seeds == [3, 4]
+
+
+def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
+    comparison.save(tmp_path / "a")
+    comparison.save(tmp_path / "a")
+    assert pl.read_parquet(tmp_path / "a" / "runs.parquet").equals(comparison.runs)
+    assert json.loads((tmp_path / "a" / "provenance.json").read_text())["cc"] == ["reno", "tahoe"]
+    json.dumps(comparison.to_dict(), allow_nan=False)
+    assert "3 replications" in repr(comparison)
+    assert "<table" in comparison._repr_html_()
+
+
+def test_the_figure_has_units_and_intervals(comparison):
+    figure = comparison.plot("rtt")
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "Median round-trip time, mean over flows (ms)"
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["reno", "tahoe"]
+    assert "3 replications, 95 % intervals" in figure.get_suptitle()
+    with pytest.raises(BentpipeError, match="not a metric"):
+        comparison.plot("beauty")

@@ -1,0 +1,190 @@
+"""Running, and keeping what came out."""
+
+import json
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe import reference, running
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.result import TABLES
+
+SERIES = ["cwnd_bytes", "queue_bytes"]
+
+
+@pytest.fixture
+def result(small):
+    return bp.run(bp.load(small), series=SERIES)
+
+
+def test_tables_have_the_columns_of_the_dictionary(result):
+    for name in ("flows", "links", "drops", "summary"):
+        assert getattr(result, name).columns == [column["name"] for column in reference.dictionary()[name]]
+    assert result.events.columns == ["time_s", "flow", "event", "value"]
+    assert result.flows["flow"].to_list() == result.scenario.flow_names
+    assert result.links["link"].to_list() == result.scenario.link_names
+    assert result.summary.height == 1
+
+
+def test_packets_add_up(result):
+    row = result.summary.row(0, named=True)
+    assert row["sent_packets"] == row["delivered_packets"] + row["lost_packets"] + row["in_flight_packets"]
+    assert row["lost_packets"] == result.drops["packets"].sum()
+
+
+def test_what_does_not_exist_is_null(result):
+    completion = dict(result.flows.select("flow", "completion_s").iter_rows())
+    assert completion["bulk"] is None
+    assert completion["file"] > 0
+    assert not any(result.flows[name].is_nan().any() for name in result.flows.columns if "_s" in name)
+
+
+def test_the_seed_decides(small):
+    scenario = bp.load(small)
+    assert_equal(bp.run(scenario), bp.run(scenario))
+    assert_equal(bp.run(scenario, seed=9), bp.run(scenario.with_seed(9)))
+    assert bp.run(scenario, seed=9).seed == 9
+    assert not bp.run(scenario, seed=9).flows.equals(bp.run(scenario).flows)
+
+
+def test_the_number_of_events_at_once_does_not_matter(small, monkeypatch):
+    scenario = bp.load(small, {"duration": "5 s"})
+    whole = bp.run(scenario, series=SERIES)
+    monkeypatch.setattr(running, "EVENTS_AT_ONCE", 997)
+    assert_equal(bp.run(scenario, series=SERIES), whole)
+
+
+def test_recording_does_not_change_the_run(result, small):
+    assert bp.run(bp.load(small)).flows.equals(result.flows)
+
+
+def test_progress_goes_from_nothing_to_all(small):
+    shares = []
+    bp.run(bp.load(small), progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_series(result):
+    cwnd = result.series("cwnd_bytes")
+    assert cwnd.columns == ["time_s", "flow", "cwnd_bytes"]
+    assert result.series("cwnd_bytes", flow="bulk")["flow"].unique().to_list() == ["bulk"]
+    assert result.series("queue_bytes", link="down.forward").columns == ["time_s", "link", "queue_bytes"]
+    assert result.series("cwnd_bytes", flow="bulk")["time_s"].is_sorted()
+
+
+def test_what_is_no_series_is_said(result, small):
+    with pytest.raises(BentpipeError, match="cwnd_bytes, queue_bytes"):
+        result.series("srtt_s")
+    with pytest.raises(BentpipeError, match="did you mean 'bulk'"):
+        result.series("cwnd_bytes", flow="bulb")
+    with pytest.raises(BentpipeError, match="not a series of links"):
+        result.series("cwnd_bytes", link="down.forward")
+    with pytest.raises(ScenarioError):
+        bp.run(bp.load(small), series=["nonsense"])
+
+
+def test_a_saved_result_is_the_same_when_loaded(result, tmp_path):
+    result.save(tmp_path / "a")
+    loaded = bp.RunResult.load(tmp_path / "a")
+    assert_equal(loaded, result)
+    assert loaded.scenario == result.scenario
+    assert loaded.seed == result.seed
+    assert loaded.version == result.version == bp.__version__
+    assert loaded.notes == result.notes
+    assert loaded.to_dict() == result.to_dict()
+
+
+def test_equal_results_are_equal_files(result, small, tmp_path):
+    result.save(tmp_path / "a")
+    bp.run(bp.load(small), series=SERIES).save(tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert "scenario.toml" in contents(tmp_path / "a")
+
+
+def test_a_result_may_replace_a_result_and_nothing_else(result, tmp_path):
+    result.save(tmp_path / "a")
+    (tmp_path / "a" / "more.txt").touch()
+    result.save(tmp_path / "a")
+    assert "more.txt" not in contents(tmp_path / "a")
+    (tmp_path / "empty").mkdir()
+    result.save(tmp_path / "empty")
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    (tmp_path / "file").touch()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "provenance.json").write_text("[]")
+    for name in ("mine", "file", "foreign"):
+        with pytest.raises(BentpipeError, match="not a bentpipe result"):
+            result.save(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "empty", "file", "foreign", "mine"]
+
+
+def test_what_cannot_be_written_leaves_nothing(result, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BentpipeError, match="cannot be written"):
+        result.save(tmp_path / "file" / "result")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_loading_something_else_is_refused(tmp_path):
+    with pytest.raises(BentpipeError, match="not the result of"):
+        bp.RunResult.load(tmp_path)
+
+
+def test_an_interrupted_run_says_how_far_it_came(small, monkeypatch):
+    monkeypatch.setattr(running, "EVENTS_AT_ONCE", 500)
+
+    def interrupt(share):
+        if share > 0.2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"^interrupted at .* s of 20 s$") as interrupted:
+        bp.run(bp.load(small), progress=interrupt)
+    result = interrupted.value.result
+    assert result.stop == "interrupted"
+    assert 4 < result.simulated_s < 20
+
+
+def test_the_result_can_be_shown(result):
+    assert "Two senders" in repr(result)
+    assert "<table" in result._repr_html_()
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
+    import matplotlib as mpl
+
+    from bentpipe import plot
+
+    before = dict(mpl.rcParams)
+    figure = plot.run_figure(result)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Congestion window (kB)", "Queue (kB)"]
+    for ending in plot.ENDINGS:
+        for name in ("a", "b"):
+            plot.save(plot.run_figure(result), tmp_path / f"{name}{ending}")
+        assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+    assert dict(mpl.rcParams) == before
+    with pytest.raises(BentpipeError, match="no name for a figure"):
+        plot.save(figure, tmp_path / "a.bmp")
+
+
+def test_a_run_without_series_has_no_figure(small):
+    from bentpipe import plot
+
+    with pytest.raises(BentpipeError, match="no time series to draw"):
+        plot.run_figure(bp.run(bp.load(small)))
+
+
+def assert_equal(one, other):
+    for name in TABLES:
+        assert getattr(one, name).equals(getattr(other, name)), name
+    assert one.recorded.keys() == other.recorded.keys()
+    assert all(isinstance(table, pl.DataFrame) for table in one.recorded.values())
+    assert all(table.equals(other.recorded[name]) for name, table in one.recorded.items())
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

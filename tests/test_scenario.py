@@ -1,0 +1,117 @@
+"""Reading scenarios: what is accepted, and what is said about what is not."""
+
+import os
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.scenario import SIZE_MAX, shipped
+
+
+def test_a_scenario_tells_what_it_is(small):
+    scenario = bp.load(small)
+    assert scenario.title == "Two senders over one satellite hop"
+    assert scenario.duration_s == 20
+    assert scenario.seed == 3
+    assert scenario.flow_names == ["bulk", "file"]
+    assert scenario.link_names == ["down.forward", "down.reverse", "up.forward", "up.reverse"]
+
+
+def test_text_dict_and_file_give_the_same_scenario(small):
+    from_file = bp.load(small)
+    assert bp.loads(small.read_text()) == from_file
+    assert bp.Scenario(from_file.to_dict()) == from_file
+    assert bp.loads(from_file.resolved()) == from_file
+    assert bp.loads(bp.check(small)) == from_file
+
+
+def test_json_files_are_read(small, tmp_path):
+    import json
+
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(bp.load(small).to_dict()))
+    assert bp.load(path) == bp.load(small)
+
+
+def test_replacing_makes_another_scenario(small):
+    scenario = bp.load(small)
+    slower = scenario.replace("link.down.rate", "500 kbit/s")
+    assert slower.digest != scenario.digest
+    assert scenario == bp.load(small)
+    assert slower == bp.load(small, {"link.down.rate": "500 kbit/s"})
+    assert slower.replace("link.down.rate", "1 Mbit/s") == scenario
+    assert scenario.with_seed(8).seed == 8
+
+
+def test_values_that_are_not_text_can_replace(small):
+    scenario = bp.load(small).replace("link.down.error", {"kind": "packet", "rate": "25 %"})
+    assert scenario == bp.load(small).replace("link.down.error.rate", "25 %")
+    assert scenario.with_series(["cwnd_bytes"]).with_series(["cwnd_bytes"]) == scenario.with_series(["cwnd_bytes"])
+
+
+def test_problems_are_scenario_errors(small):
+    with pytest.raises(ScenarioError, match="cubix") as problem:
+        bp.load(small, {"tcp.cc": "cubix"})
+    assert isinstance(problem.value, BentpipeError)
+    assert isinstance(problem.value, ValueError)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ScenarioError, match=r"missing\.toml"):
+        bp.load(tmp_path / "missing.toml")
+
+
+def test_a_directory_is_refused(tmp_path):
+    with pytest.raises(ScenarioError, match="is a directory"):
+        bp.load(tmp_path)
+
+
+def test_a_huge_file_is_refused_unread(tmp_path):
+    path = tmp_path / "huge.toml"
+    path.touch()
+    os.truncate(path, 2**40)
+    with pytest.raises(ScenarioError, match="larger than 4 MiB"):
+        bp.load(path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no /dev/zero")  # noqa: PTH110
+def test_an_endless_device_is_refused():
+    with pytest.raises(ScenarioError, match="larger than 4 MiB"):
+        bp.load("/dev/zero")
+
+
+def test_a_file_of_the_largest_size_is_read(small, tmp_path):
+    path = tmp_path / "large.toml"
+    text = small.read_bytes()
+    path.write_bytes(text + b"\n" * (SIZE_MAX - len(text)))
+    assert bp.load(path) == bp.load(small)
+
+
+def test_a_binary_file_is_refused(tmp_path):
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"title = \xff\xfe")
+    with pytest.raises(ScenarioError, match=r"not text in UTF-8 \(byte 8\)"):
+        bp.load(path)
+
+
+def test_dicts_that_are_no_data_are_refused():
+    with pytest.raises(ScenarioError, match="cannot be a scenario"):
+        bp.Scenario({"duration": object()})
+    with pytest.raises(ScenarioError, match="cannot be a scenario"):
+        bp.Scenario({"seed": float("nan")})
+
+
+def test_shipped_scenarios_are_valid_and_found_by_name():
+    assert all(shipped().values()), "each has a title"
+    for name in shipped():
+        assert bp.load(name).title == shipped()[name]
+
+
+def test_the_nearest_shipped_scenario_is_named(tmp_path, monkeypatch):
+    (tmp_path / "s1.toml").touch()
+    monkeypatch.setattr("bentpipe.scenario.SHIPPED", tmp_path)
+    with pytest.raises(ScenarioError, match="did you mean 's1'"):
+        bp.load("s11")
+    with pytest.raises(ScenarioError):
+        bp.load("../" + tmp_path.name + "/s1")
