@@ -73,6 +73,25 @@ fn the_settings_that_they_suggest_are_accepted() {
     }
 }
 
+/// What documents show as a scenario is one, and runs.
+#[test]
+fn examples_in_documents_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut examples = 0;
+    for page in ["README.md", "docs/guides/first-scenario.md", "docs/guides/compare-senders.md"] {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        for example in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            let scenario = load(page, example, &[]).scenario;
+            let mut network = Network::build(&scenario, scenario.seed);
+            while !network.run(1 << 16) {}
+            let result = network.finish();
+            assert!(result.flows.whole("delivered_bytes").iter().all(|&bytes| bytes > 0), "{page}: {example}");
+            examples += 1;
+        }
+    }
+    assert!(examples >= 4);
+}
+
 #[test]
 fn s1_fills_its_bottleneck_and_errors_empty_it() {
     let clean = run("s1.toml", &[("duration", "30 s")]).summary.real("goodput_bps")[0];
