@@ -53,7 +53,7 @@ pub struct Config {
 /// How losses are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Duplicate ACKs mean nothing; only the timer finds losses (TCPmin of S002).
+    /// Duplicate ACKs mean nothing; only the timer finds losses (TCPmin, Emmelmann).
     TimeoutOnly,
     /// Fast retransmit, then slow start from the hole; no fast recovery (Tahoe).
     FastRetransmit,
@@ -177,7 +177,7 @@ pub enum InitialSsthresh {
 pub enum SsthreshBase {
     /// The data outstanding (RFC 5681 eq. 4).
     FlightSize,
-    /// min(cwnd, advertised window) (Jacobson 1988, ns-2, S002).
+    /// min(cwnd, advertised window) (Jacobson 1988, ns-2).
     Window,
 }
 

@@ -170,7 +170,7 @@ macro_rules! registry {
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe), Recovery::FastRetransmit;
-    /// Tahoe without fast retransmit: only the timer finds losses (S002).
+    /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
     "tcpmin" => TcpMin(Tahoe), Recovery::TimeoutOnly;
     /// Additive increase, halving, fast recovery (RFC 5681).
     "reno" => Reno(Reno), Recovery::Reno;
