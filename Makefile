@@ -23,7 +23,7 @@ lint: .venv/built
 	$(BIN)/mypy
 
 bench:
-	cargo bench
+	cargo bench --package bentpipe-sim --bench cases
 
 # Rewrites recorded results and generated files; the diff is for review.
 bless: .venv/built
