@@ -182,6 +182,12 @@ class Tcp(TypedDict, total=False):
     ssthresh_base :
         What is halved when the slow start threshold is set. Default: "flight-size".
 
+    ssthresh_rounding :
+        Keep the slow start threshold to the byte, or round it down to whole segments. Default: "bytes".
+
+    grow_on_exit :
+        Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+
     give_up :
         When a connection that gets no answer is given up. Default: "100 s".
 
@@ -214,6 +220,8 @@ class Tcp(TypedDict, total=False):
     cwnd_validation: bool
     idle_restart: bool
     ssthresh_base: Literal["flight-size", "window"]
+    ssthresh_rounding: Literal["bytes", "segments"]
+    grow_on_exit: bool
     give_up: str
     timestamps: bool
     window_scaling: bool

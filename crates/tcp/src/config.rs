@@ -30,6 +30,10 @@ pub struct Config {
     pub idle_restart: bool,
     /// What FlightSize stands for when ssthresh is set.
     pub ssthresh_base: SsthreshBase,
+    /// Keep ssthresh to the byte, or round it down to whole segments.
+    pub ssthresh_rounding: SsthreshRounding,
+    /// The ACK that ends fast recovery also grows the window (ns-2); RFC 5681 and 6582 only deflate it.
+    pub grow_on_exit: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// When a connection that gets no answer is given up.
@@ -49,7 +53,7 @@ pub struct Config {
 /// How losses are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Duplicate ACKs mean nothing; only the timer finds losses (TCPmin of S002).
+    /// Duplicate ACKs mean nothing; only the timer finds losses (TCPmin, Emmelmann).
     TimeoutOnly,
     /// Fast retransmit, then slow start from the hole; no fast recovery (Tahoe).
     FastRetransmit,
@@ -126,7 +130,7 @@ pub enum SackOnRto {
     Discard,
 }
 
-/// The initial window, `specs: initial-window`.
+/// The initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// This many full segments.
@@ -173,11 +177,20 @@ pub enum InitialSsthresh {
 pub enum SsthreshBase {
     /// The data outstanding (RFC 5681 eq. 4).
     FlightSize,
-    /// min(cwnd, advertised window) (Jacobson 1988, ns-2, S002).
+    /// min(cwnd, advertised window) (Jacobson 1988, ns-2).
     Window,
 }
 
-/// The retransmission timer, `specs: rto`.
+/// The unit of ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SsthreshRounding {
+    /// Bytes (RFC 5681).
+    Bytes,
+    /// Whole segments, rounded down (ns-2, which counts windows in packets).
+    Segments,
+}
+
+/// The retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
     /// Before the first sample (RFC 6298 §2.1).
@@ -238,7 +251,7 @@ pub enum GiveUp {
     AfterTime(Duration),
 }
 
-/// When the receiver acknowledges, `specs: delayed-ack`.
+/// When the receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
     /// Acknowledge at every n-th full segment; 1: every segment.
@@ -277,6 +290,8 @@ impl Default for Config {
             cwnd_validation: true,
             idle_restart: true,
             ssthresh_base: SsthreshBase::FlightSize,
+            ssthresh_rounding: SsthreshRounding::Bytes,
+            grow_on_exit: false,
             rto: RtoConfig::default(),
             give_up: GiveUp::AfterTime(Duration::from_secs(100)),
             timestamps: false,

@@ -45,11 +45,12 @@ fn packet(id: u32, size: u16) -> Packet {
     packet
 }
 
-/// (packet, seconds).
-type Arrival = (u32, f64);
+/// (number, seconds) of each packet that reached the far end.
+type Arrivals = Vec<(u32, f64)>;
 
-/// Offers packets 0, 1, ... of `size` bytes at these instants, after delivering what arrives before.
-fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Vec<Arrival>, Vec<(u32, Cause)>) {
+/// Offers packets 0, 1, ... of `size` bytes at these instants, after delivering what arrives before: (packet, seconds) of
+/// the arrivals, (packet, cause) of the losses.
+fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause)>) {
     let (mut arrivals, mut losses) = (Vec::new(), Losses::new());
     let mut deliver_until = |link: &mut Link, until: Time, losses: &mut Losses| {
         while let Some(at) = link.next_arrival().filter(|&at| at < until) {

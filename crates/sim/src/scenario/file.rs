@@ -253,7 +253,7 @@ pub(super) enum ErrorModel {
         #[schemars(extend("default" = 0, "x-origin" = "Gilbert 1960"))]
         rate_good: Chance,
         /// Error rate in the bad state.
-        #[schemars(extend("default" = 1, "x-origin" = "specs: error-models, matched pair"))]
+        #[schemars(extend("default" = 1, "x-origin" = "Gilbert 1960"))]
         rate_bad: Chance,
     },
     /// Exactly these packets: for worked examples.
@@ -399,11 +399,17 @@ pub(super) struct Tcp {
     /// What is halved when the slow start threshold is set.
     #[schemars(extend("default" = "flight-size", "x-origin" = "RFC 5681 §3.1 eq. 4"))]
     pub(super) ssthresh_base: SsthreshBase,
+    /// Keep the slow start threshold to the byte, or round it down to whole segments.
+    #[schemars(extend("default" = "bytes", "x-origin" = "RFC 5681 §3.1; ns-2 counts segments"))]
+    pub(super) ssthresh_rounding: SsthreshRounding,
+    /// Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 5681 §3.2"))]
+    pub(super) grow_on_exit: bool,
     /// When a connection that gets no answer is given up.
     #[schemars(extend("default" = "100 s", "x-origin" = "RFC 1122 §4.2.3.5"))]
     pub(super) give_up: GiveUp,
     /// Timestamps: 12 bytes in every segment, a round-trip sample from every ACK.
-    #[schemars(extend("default" = false, "x-origin" = "specs: timestamps-window-scaling"))]
+    #[schemars(extend("default" = false, "x-origin" = "the five papers do not use them"))]
     pub(super) timestamps: bool,
     /// Window scaling; without it the advertised window ends at 65535 B.
     #[schemars(extend("default" = true, "x-origin" = "RFC 7323 §2"))]
@@ -439,16 +445,16 @@ pub(super) struct Rto {
     #[schemars(extend("default" = "1 ms", "x-origin" = "RFC 7323 §5.4"))]
     pub(super) granularity: Span,
     /// Where in a tick the clock starts; `random` is drawn for each end.
-    #[schemars(extend("default" = "random", "x-origin" = "specs: rto"))]
+    #[schemars(extend("default" = "random", "x-origin" = "hosts are not synchronised"))]
     pub(super) phase: Phase,
     /// Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR).
     #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §2.3"))]
     pub(super) guard: bool,
     /// How a round trip becomes a number of ticks.
-    #[schemars(extend("default" = "floor", "x-origin" = "specs: rto"))]
+    #[schemars(extend("default" = "floor", "x-origin" = "ns-2"))]
     pub(super) rounding: Rounding,
     /// Smallest timeout in ticks.
-    #[schemars(extend("default" = 1, "x-origin" = "specs: rto"), range(max = 1_000_000))]
+    #[schemars(extend("default" = 1, "x-origin" = "RFC 6298 §2.4 sets no tick count"), range(max = 1_000_000))]
     pub(super) min_ticks: u32,
     /// Which ACKs give a round-trip sample when timestamps are off.
     #[schemars(extend("default" = "per-window", "x-origin" = "RFC 6298 §3"))]
@@ -475,7 +481,7 @@ pub(super) struct Ack {
     #[schemars(extend("default" = 2, "x-origin" = "RFC 5681 §4.2"), range(min = 1, max = 1_000_000))]
     pub(super) every: u32,
     /// Longest delay of an acknowledgement.
-    #[schemars(extend("default" = "200 ms", "x-origin" = "specs: delayed-ack"))]
+    #[schemars(extend("default" = "200 ms", "x-origin" = "within RFC 1122 §4.2.3.2; usual"))]
     pub(super) delay: Span,
     /// What the delay is counted from.
     #[schemars(extend("default" = "per-segment", "x-origin" = "RFC 5681 §4.2"))]
@@ -507,7 +513,7 @@ pub(super) enum Recovery {
         #[schemars(extend("default" = "full", "x-origin" = "RFC 6582 §3.2 step 3"))]
         deflate: RecoveryDeflate,
         /// Allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids.
-        #[schemars(extend("default" = true, "x-origin" = "specs: tcp-newreno"))]
+        #[schemars(extend("default" = true, "x-origin" = "RFC 6582 §3.2 read as ns-2 does"))]
         first_loss: bool,
     },
     /// Selective acknowledgements (RFC 2018, RFC 6675).
@@ -551,6 +557,12 @@ words! {
         Keep,
         /// Forget it, and go back to the first hole (RFC 2018).
         Discard,
+    }
+    SsthreshRounding {
+        /// To the byte.
+        Bytes,
+        /// Down to whole segments.
+        Segments,
     }
     SsthreshBase {
         /// The data outstanding (RFC 5681).

@@ -1,4 +1,4 @@
-//! The delay to a satellite that crosses overhead, `specs: geometry-delay` (S002; E. Lutz et al. 2000).
+//! The delay to a satellite that crosses overhead, (E. Lutz et al., "Satellite Systems", 2000).
 //!
 //! Only `libm` is used, so that the same scenario means the same numbers on every machine.
 
@@ -6,7 +6,7 @@ use bentpipe_units::{Duration, Time};
 use libm::{acos, cos, sin, sqrt};
 use std::f64::consts::PI;
 
-/// Equatorial radius of the Earth, km (S002 and ns-2: 6378).
+/// Equatorial radius of the Earth, km (ns-2: 6378).
 const R: f64 = 6378.137;
 /// Speed of light, km/s.
 const C: f64 = 299_792.458;

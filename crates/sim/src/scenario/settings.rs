@@ -8,7 +8,7 @@ use super::{pass::Pass, App, ErrorModel, ErrorUnit, NodeKind, Outage, Profile, Q
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
-    NewRenoTimer, Recovery, RtoConfig, RttSampling, SackOnRto, SsthreshBase, TickRounding,
+    NewRenoTimer, Recovery, RtoConfig, RttSampling, SackOnRto, SsthreshBase, SsthreshRounding, TickRounding,
 };
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -146,6 +146,11 @@ pub(super) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, path: &[&str])
         initial_ssthresh,
         cwnd_validation: tcp.cwnd_validation,
         idle_restart: tcp.idle_restart,
+        ssthresh_rounding: match tcp.ssthresh_rounding {
+            file::SsthreshRounding::Bytes => SsthreshRounding::Bytes,
+            file::SsthreshRounding::Segments => SsthreshRounding::Segments,
+        },
+        grow_on_exit: tcp.grow_on_exit,
         ssthresh_base: match tcp.ssthresh_base {
             file::SsthreshBase::FlightSize => SsthreshBase::FlightSize,
             file::SsthreshBase::Window => SsthreshBase::Window,

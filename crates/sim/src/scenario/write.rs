@@ -8,7 +8,7 @@ use super::{App, ErrorModel, ErrorUnit, Flow, Link, NodeKind, Outage, Profile, Q
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use bentpipe_tcp::{
     DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery,
-    RttSampling, SackOnRto, SsthreshBase, TickRounding,
+    RttSampling, SackOnRto, SsthreshBase, SsthreshRounding, TickRounding,
 };
 use serde_json::{json, Map, Value as Json};
 use std::collections::BTreeMap;
@@ -361,6 +361,11 @@ fn transport(flow: &Flow) -> Json {
         },
         "cwnd_validation": tcp.cwnd_validation,
         "idle_restart": tcp.idle_restart,
+        "ssthresh_rounding": match tcp.ssthresh_rounding {
+            SsthreshRounding::Bytes => "bytes",
+            SsthreshRounding::Segments => "segments",
+        },
+        "grow_on_exit": tcp.grow_on_exit,
         "ssthresh_base": match tcp.ssthresh_base {
             SsthreshBase::FlightSize => "flight-size",
             SsthreshBase::Window => "window",

@@ -39,6 +39,8 @@ pub struct PathState {
     pub flight_size: u64,
     /// What a reaction to loss takes its share of: FlightSize or min(cwnd, rwnd), as configured.
     pub ssthresh_base: u64,
+    /// ssthresh is a whole number of these, bytes.
+    pub ssthresh_unit: u64,
     /// Smoothed round-trip time (RFC 6298); none before the first sample.
     pub srtt: Option<Duration>,
     /// The receiver's advertised window, bytes.
@@ -49,6 +51,12 @@ impl PathState {
     /// max(base / 2, 2 SMSS): RFC 5681 eq. (4).
     pub fn half(&self) -> u64 {
         (self.ssthresh_base / 2).max(2 * self.smss)
+    }
+
+    /// [`half`](Self::half) as it is kept in ssthresh.
+    pub fn half_as_ssthresh(&self) -> u64 {
+        let half = self.half();
+        half - half % self.ssthresh_unit
     }
 }
 
@@ -162,7 +170,7 @@ macro_rules! registry {
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe), Recovery::FastRetransmit;
-    /// Tahoe without fast retransmit: only the timer finds losses (S002).
+    /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
     "tcpmin" => TcpMin(Tahoe), Recovery::TimeoutOnly;
     /// Additive increase, halving, fast recovery (RFC 5681).
     "reno" => Reno(Reno), Recovery::Reno;

@@ -33,13 +33,13 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, _why: Congestion, path: &PathState) {
-        self.ssthresh = path.half();
-        self.cwnd = Cwnd::new(self.ssthresh);
+        self.ssthresh = path.half_as_ssthresh();
+        self.cwnd = Cwnd::new(path.half());
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
         if first {
-            self.ssthresh = path.half();
+            self.ssthresh = path.half_as_ssthresh();
         }
         self.cwnd = Cwnd::new(self.smss);
     }

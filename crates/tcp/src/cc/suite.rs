@@ -114,6 +114,7 @@ fn path(flight_size: u64) -> PathState {
         smss: SMSS,
         flight_size,
         ssthresh_base: flight_size,
+        ssthresh_unit: 1,
         srtt: Some(Duration::from_millis(500)),
         rwnd: 1 << 30,
     }

@@ -1,5 +1,5 @@
 //! Tahoe's window (V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988): like Reno's, but each loss,
-//! however it was found, brings it back to one segment. TCPmin (S002) is the same window with a recovery that
+//! however it was found, brings it back to one segment. TCPmin (M. Emmelmann's study of timers and receive buffers over LEO) is the same window with a recovery that
 //! waits for the timer.
 
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Reno};

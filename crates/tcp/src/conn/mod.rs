@@ -23,7 +23,7 @@ mod transmit;
 pub use state::State;
 
 use crate::cc::{Cc, CongestionControl, Init, PathState};
-use crate::config::{Config, InitialSsthresh, SsthreshBase};
+use crate::config::{Config, InitialSsthresh, SsthreshBase, SsthreshRounding};
 use crate::segment::{Flags, Segment};
 use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
@@ -383,6 +383,10 @@ impl Connection {
             ssthresh_base: match self.config.ssthresh_base {
                 SsthreshBase::FlightSize => flight_size.saturating_sub(self.episode.limited_bytes),
                 SsthreshBase::Window => self.cc.cwnd().min(self.rwnd),
+            },
+            ssthresh_unit: match self.config.ssthresh_rounding {
+                SsthreshRounding::Bytes => 1,
+                SsthreshRounding::Segments => u64::from(self.smss),
             },
             srtt: self.rtt.srtt(),
             rwnd: self.rwnd,

@@ -218,7 +218,7 @@ impl Connection {
         self.episode.phase = Phase::Open;
         self.episode.inflation = 0;
         self.events.push_back(Event::RecoveryExit(self.snd_una));
-        Advance { in_recovery: true, restart_timer: true }
+        Advance { in_recovery: !self.config.grow_on_exit, restart_timer: true }
     }
 
     fn must_give_up(&self, now: Time) -> bool {

@@ -1,0 +1,157 @@
+//! The scenarios that come with bentpipe: each is valid, runs, and does what its first lines say.
+
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::scenario::{from_toml, Resolved};
+use bentpipe_sim::Network;
+use std::path::{Path, PathBuf};
+
+/// Name and text of each.
+fn shipped() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenarios");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn load(name: &str, text: &str, sets: &[(&str, &str)]) -> Resolved {
+    let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    from_toml(text, name, &sets).unwrap_or_else(|problems| panic!("{name}: {problems}"))
+}
+
+fn run(name: &str, sets: &[(&str, &str)]) -> RunResult {
+    let text = shipped().into_iter().find(|(file, _)| file == name).unwrap().1;
+    let scenario = load(name, &text, sets).scenario;
+    let mut network = Network::build(&scenario, scenario.seed);
+    while !network.run(1 << 16) {}
+    network.finish()
+}
+
+#[test]
+fn each_shipped_scenario_runs() {
+    assert!(shipped().len() >= 6);
+    for (name, text) in shipped() {
+        let whole = load(&name, &text, &[]);
+        assert!(!whole.scenario.title.is_empty(), "{name} has a title");
+        assert!(text.starts_with("# ") && text.contains("#   bentpipe "), "{name} says what it is and what to try");
+
+        let result = run(&name, &[("duration", "20 s")]);
+        let (goodput, fastest) = (result.summary.real("goodput_bps")[0], 300e6);
+        assert!(goodput > 0.0 && goodput < fastest, "{name}: {goodput}");
+        let flows = result.flows.text("outcome").iter().zip(result.flows.whole("delivered_bytes"));
+        assert!(flows.into_iter().all(|(outcome, &bytes)| bytes > 0 || outcome == "waiting"), "{name}");
+        assert!(result.links.real("utilisation").iter().all(|share| (0.0..=1.0).contains(share)), "{name}");
+        assert!(result.notes.is_empty(), "{name}: {:?}", result.notes);
+    }
+}
+
+/// What `bentpipe check` prints of each is the same scenario.
+#[test]
+fn each_shipped_scenario_can_be_written_out() {
+    for (name, text) in shipped() {
+        let resolved = load(&name, &text, &[]);
+        let again = load(&name, &resolved.to_toml(), &[]);
+        assert_eq!((again.digest(), &again.scenario), (resolved.digest(), &resolved.scenario), "{name}");
+    }
+}
+
+/// The commands in their first lines name keys that exist.
+#[test]
+fn the_settings_that_they_suggest_are_accepted() {
+    for (name, text) in shipped() {
+        for line in text.lines().filter(|line| line.starts_with("#   bentpipe ")) {
+            let settings = line.split("--set ").skip(1).map(|rest| rest.split_once('=').unwrap());
+            let sets: Vec<(&str, &str)> = settings
+                .map(|(key, value)| match value.strip_prefix('\'') {
+                    Some(quoted) => (key, quoted.split('\'').next().unwrap()),
+                    None => (key, value.split_whitespace().next().unwrap()),
+                })
+                .collect();
+            load(&name, &text, &sets);
+        }
+    }
+}
+
+/// What documents show as a scenario is one, and runs.
+#[test]
+fn examples_in_documents_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut examples = 0;
+    for page in ["README.md", "docs/guides/first-scenario.md", "docs/guides/compare-senders.md"] {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        for example in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            let scenario = load(page, example, &[]).scenario;
+            let mut network = Network::build(&scenario, scenario.seed);
+            while !network.run(1 << 16) {}
+            let result = network.finish();
+            assert!(result.flows.whole("delivered_bytes").iter().all(|&bytes| bytes > 0), "{page}: {example}");
+            examples += 1;
+        }
+    }
+    assert!(examples >= 4);
+}
+
+#[test]
+fn s1_fills_its_bottleneck_and_errors_empty_it() {
+    let clean = run("s1.toml", &[("duration", "30 s")]).summary.real("goodput_bps")[0];
+    let lossy = run("s1.toml", &[("duration", "30 s"), ("link.isl1.forward.error.rate", "1e-2")]);
+    assert!(clean > 8e6 && clean <= 10e6 * 1024.0 / 1064.0, "{clean}");
+    assert!(lossy.summary.real("goodput_bps")[0] < 0.8 * clean);
+    assert!(lossy.drops.text("cause").iter().any(|cause| cause == "bit-error"));
+}
+
+/// The satellite repeats what the uplink corrupted; the earth station drops it.
+#[test]
+fn s2_loses_packets_where_they_are_checked() {
+    let error = [("duration", "20 s"), ("link.uplink.error", "{ kind = \"packet\", rate = 1e-3 }")];
+    let result = run("s2.toml", &error);
+    let places = result.drops.text("where");
+    assert!(!places.is_empty() && places.iter().all(|place| place.starts_with("ES")), "{places:?}");
+}
+
+/// 6375 segments fill the path, and nothing is lost.
+#[test]
+fn s2_has_a_window_of_one_bandwidth_delay_product() {
+    let result = run("s2.toml", &[]);
+    assert_eq!(result.flows.whole("retransmissions"), [0]);
+    let lan1 = result.links.text("link").iter().position(|link| link == "lan1.forward").unwrap();
+    assert!(result.links.real("utilisation")[lan1] > 0.85);
+}
+
+/// One round trip of 504 ms for the handshake, then 8, 7, 6, 5 for 100 segments from 1, 2, 4, 8 (threshold 32), and the
+/// time that sending takes.
+#[test]
+fn s3_takes_as_many_round_trips_as_the_window_needs() {
+    for (window, rounds) in [(1, 8), (2, 7), (4, 6), (8, 5)] {
+        let result = run("s3.toml", &[("tcp.initial_window", &format!("{window} segments"))]);
+        let seconds = result.flows.real("completion_s")[0];
+        let least = 0.504 * f64::from(rounds + 1);
+        assert!(seconds > least && seconds < least + 0.15, "{window}: {seconds} s for {rounds} rounds");
+    }
+}
+
+/// The queue, not the orbit, makes the round trip when the buffer is large.
+#[test]
+fn leo_pass_completes_and_its_buffer_makes_the_round_trip() {
+    let result = run("leo-pass.toml", &[("flow.ftp.app.size", "25 MB"), ("link.pass.error.rate", "0")]);
+    assert_eq!(result.flows.text("outcome"), ["completed"]);
+    assert_eq!(result.flows.whole("timeouts"), [0]);
+    let rtt = result.flows.real("rtt_p50_s")[0];
+    assert!((0.24..0.28).contains(&rtt), "65535 B at 2.048 Mbit/s take 256 ms: {rtt}");
+}
+
+/// With one packet in five corrupted, some segment of 250 MB is lost seven times in a row.
+#[test]
+fn leo_pass_gives_up_at_a_high_error_rate() {
+    let result = run("leo-pass.toml", &[("link.pass.error.rate", "2e-5"), ("duration", "12 h")]);
+    assert_eq!(result.flows.text("outcome"), ["aborted"]);
+}
+
+#[test]
+fn starlink_loses_packets_on_the_air_and_at_boundaries() {
+    let result = run("starlink.toml", &[]);
+    for cause in ["bit-error", "outage"] {
+        assert!(result.drops.text("cause").iter().any(|found| found == cause), "{cause}");
+    }
+}

@@ -1,0 +1,275 @@
+//! What keeps the house clean: rules over the whole repository that need no reviewer. Each failure names the file and
+//! the line, and all of them at once.
+
+use bentpipe_sim::middlebox::MiddleboxConfig;
+use bentpipe_sim::record::dictionary::{Column, CAUSES, DROPS, EVENTS, FLOWS, LINKS, SERIES, SUMMARY};
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::verdict::VerdictKind;
+use std::path::{Path, PathBuf};
+
+/// Lines that a file may have without its tests.
+const LINES_MAX: usize = 600;
+
+/// Files that may be longer, each with the reason.
+const LONGER: [(&str, &str); 0] = [];
+
+/// Bytes that a file may have.
+const SIZE_MAX: u64 = 200_000;
+
+/// Folders that hold nothing of ours, wherever they are.
+const SKIPPED: [&str; 6] = ["target", "build", "dist", "site", "results", "__pycache__"];
+
+/// The sources that time, randomness and output must not reach.
+const CORE: [&str; 3] = ["crates/units/src", "crates/tcp/src", "crates/sim/src"];
+
+/// A text file of the repository.
+struct File {
+    /// From the root of the repository, with `/`.
+    name: String,
+    text: String,
+}
+
+impl File {
+    fn has_ending(&self, endings: &[&str]) -> bool {
+        endings.iter().any(|ending| self.name.ends_with(ending))
+    }
+
+    fn is_core(&self) -> bool {
+        CORE.iter().any(|folder| self.name.starts_with(folder)) && self.has_ending(&[".rs"])
+    }
+
+    fn is_test(&self) -> bool {
+        self.name.contains("/tests/") || self.name.starts_with("tests/") || self.has_ending(&["/tests.rs", "/suite.rs"])
+    }
+
+    /// Its lines with their numbers, tests at the end left out.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let end = self.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(self.text.len());
+        (1..).zip(self.text[..end].lines())
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every file under the root, sorted; hidden ones and what tools make left out.
+fn paths() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.starts_with('.') || SKIPPED.contains(&name.as_str()) || name.ends_with(".egg-info") {
+                continue;
+            }
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn name(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/")
+}
+
+/// All that people write: sources, documents, scenarios.
+fn files() -> Vec<File> {
+    let endings = [".rs", ".py", ".pyi", ".toml", ".md", ".yml", ".cff"];
+    let paths = paths().into_iter().filter(|path| endings.iter().any(|ending| name(path).ends_with(ending)));
+    paths.map(|path| File { name: name(&path), text: std::fs::read_to_string(path).unwrap() }).collect()
+}
+
+/// Fails with all findings.
+fn none(findings: impl IntoIterator<Item = String>) {
+    let findings: Vec<String> = findings.into_iter().collect();
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+/// Places where one of `words` stands as a whole word.
+fn mentions(file: &File, words: &[&str]) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let has = |line: &str, word: &str| {
+        line.match_indices(word).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + word.len()..]);
+            !(before.ends_with(is_part) || word.ends_with(is_part) && after.starts_with(is_part))
+        })
+    };
+    let mut found = Vec::new();
+    for (number, line) in file.lines() {
+        let code = line.split("//").next().unwrap();
+        found.extend(words.iter().filter(|w| has(code, w)).map(|w| format!("{}:{number}: {w}", file.name)));
+    }
+    found
+}
+
+#[test]
+fn sources_are_short() {
+    let generated = |file: &File| file.text.lines().next().is_some_and(|line| line.contains("Generated"));
+    let too_long = |file: &File| {
+        let lines = file.lines().count();
+        let allowed = LONGER.iter().any(|longer| longer.0 == file.name);
+        let is_ours = file.has_ending(&[".rs", ".py"]) && !file.is_test() && !generated(file);
+        (is_ours && !allowed && lines > LINES_MAX).then(|| format!("{}: {lines} lines without its tests", file.name))
+    };
+    none(files().iter().filter_map(too_long));
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let words = ["todo!", "unimplemented!", "dbg!"];
+    none(
+        files()
+            .iter()
+            .filter(|f| f.has_ending(&[".rs"]) && !f.name.ends_with("tidy.rs"))
+            .flat_map(|f| mentions(f, &words)),
+    );
+}
+
+#[test]
+fn the_core_does_not_print() {
+    let words = ["println!", "eprintln!", "print!", "eprint!"];
+    none(files().iter().filter(|f| f.is_core() && !f.is_test()).flat_map(|f| mentions(f, &words)));
+}
+
+/// One clock (simulated), one kind of randomness (addressed streams), no hidden order.
+#[test]
+fn the_core_is_deterministic() {
+    let words =
+        ["HashMap", "HashSet", "RandomState", "time::Instant", "Instant::now", "SystemTime", "thread::sleep", "rand"];
+    none(files().iter().filter(|f| f.is_core() && !f.is_test()).flat_map(|f| mentions(f, &words)));
+}
+
+/// `RFC 1234`, and `§5.6` where a section is meant: one form, so that a script can collect them.
+#[test]
+fn citations_of_rfcs_parse() {
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| !file.name.ends_with("tidy.rs")) {
+        for (number, line) in (1..).zip(file.text.lines()) {
+            let bad = |what: &str| format!("{}:{number}: {what}: {}", file.name, line.trim());
+            for (at, _) in line.match_indices("RFC") {
+                let rest = &line[at + 3..];
+                // The word alone, as in "the RFCs" and "an RFC".
+                let is_word = rest.starts_with('s') || rest.strip_prefix(' ').is_some_and(starts_word);
+                if is_word || line[..at].ends_with(|c: char| c.is_alphanumeric()) {
+                    continue;
+                }
+                let digits = rest.strip_prefix(' ').map_or(0, |r| r.bytes().take_while(u8::is_ascii_digit).count());
+                let after = rest.get(1 + digits..).unwrap_or_default();
+                if !(1..=5).contains(&digits) {
+                    findings.push(bad("expected `RFC 1234` on one line"));
+                } else if after.to_lowercase().starts_with(" sec") || after.starts_with('§') {
+                    findings.push(bad("expected `RFC 1234 §5.6`"));
+                }
+            }
+            for (at, sign) in line.match_indices('§') {
+                let section = line[at + sign.len()..].split(|c: char| !(c.is_alphanumeric() || c == '.')).next();
+                let parts = section.unwrap_or_default().trim_end_matches('.').split('.');
+                if parts.clone().any(|part| part.is_empty()) || !parts.clone().next().is_some_and(starts_section) {
+                    findings.push(bad("expected a section such as `§5.6`"));
+                }
+            }
+        }
+    }
+    none(findings);
+}
+
+fn starts_word(text: &str) -> bool {
+    text.starts_with(char::is_alphabetic)
+}
+
+/// A number, or the letter of an appendix.
+fn starts_section(part: &str) -> bool {
+    part.bytes().all(|b| b.is_ascii_digit()) || (part.len() == 1 && part.bytes().all(|b| b.is_ascii_uppercase()))
+}
+
+/// What a registry offers is explained in one sentence and appears in the reference.
+#[test]
+fn each_registered_name_is_documented() {
+    let reference = std::fs::read_to_string(root().join("docs/reference/scenario.md")).unwrap();
+    let cc = CcKind::ALL.iter().map(|kind| ("cc", kind.name(), kind.summary()));
+    let verdicts = VerdictKind::ALL.iter().map(|kind| ("verdict", kind.name(), kind.summary()));
+    let middleboxes = MiddleboxConfig::ALL.iter().map(|&(name, summary)| ("middlebox", name, summary));
+    let undocumented = cc.chain(verdicts).chain(middleboxes).filter_map(|(topic, name, summary)| {
+        let short = format!("`{topic} = \"{name}\"`: ");
+        let long = format!("`{topic} = {{ kind = \"{name}\"");
+        let is_listed = reference.contains(&short) || reference.contains(&long);
+        let is_sentence = summary.ends_with('.') && summary.starts_with(char::is_uppercase);
+        let is_named =
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        (!is_listed || !is_sentence || !is_named).then(|| format!("{topic} {name}: {summary}"))
+    });
+    none(undocumented);
+}
+
+/// Names end in their unit, meanings are sentences, nothing is there twice.
+#[test]
+fn each_column_has_a_unit_and_a_meaning() {
+    let series: Vec<Column> = SERIES.iter().map(|series| series.column).collect();
+    let tables = [("flows", FLOWS), ("links", LINKS), ("drops", DROPS), ("summary", SUMMARY), ("series", &series)];
+    let tables = tables.into_iter().chain([("events", EVENTS), ("causes", CAUSES)]);
+    let endings = [("_bytes", "B"), ("_bps", "bit/s"), ("_pct", "%"), ("_s", "s"), ("bytes", "B")];
+    let mut findings = Vec::new();
+    for (table, columns) in tables {
+        for (index, column) in columns.iter().enumerate() {
+            let Column { name, unit, meaning } = *column;
+            let expected = endings.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, unit)| *unit);
+            let is_known = ["", "1", "%", "B", "bit/s", "s"].contains(&unit);
+            if !is_known || expected.is_some_and(|expected| expected != unit) {
+                findings.push(format!("{table}.{name}: the unit is {unit:?}"));
+            }
+            if meaning.len() < 8 || !meaning.ends_with('.') {
+                findings.push(format!("{table}.{name}: the meaning is no sentence: {meaning:?}"));
+            }
+            if columns[..index].iter().any(|other| other.name == name) {
+                findings.push(format!("{table}.{name} is there twice"));
+            }
+        }
+    }
+    none(findings);
+}
+
+#[test]
+fn files_are_clean_and_small() {
+    let mut findings = Vec::new();
+    for path in paths() {
+        let size = std::fs::metadata(&path).unwrap().len();
+        let is_made = [".so", ".pyd", ".dylib", ".png"].iter().any(|ending| name(&path).ends_with(ending));
+        if size > SIZE_MAX && !is_made {
+            findings.push(format!("{}: {size} B", name(&path)));
+        }
+    }
+    for file in files() {
+        if !file.text.is_empty() && (!file.text.ends_with('\n') || file.text.ends_with("\n\n")) {
+            findings.push(format!("{}: ends in one line break", file.name));
+        }
+        for (number, line) in (1..).zip(file.text.lines()) {
+            if line.contains('\t') || line.ends_with(' ') || line.ends_with('\r') {
+                findings.push(format!("{}:{number}: tab or space at the end", file.name));
+            }
+        }
+    }
+    none(findings);
+}
+
+/// Links between pages lead somewhere.
+#[test]
+fn links_in_documents_lead_to_files() {
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| file.has_ending(&[".md"])) {
+        let folder = root().join(&file.name);
+        for rest in file.text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap();
+            let is_elsewhere = target.is_empty() || target.contains("://");
+            if !is_elsewhere && !folder.parent().unwrap().join(target).exists() {
+                findings.push(format!("{}: {target}", file.name));
+            }
+        }
+    }
+    none(findings);
+}
