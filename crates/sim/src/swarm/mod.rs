@@ -3,7 +3,11 @@
 mod random;
 mod reference;
 
+use crate::record::RunResult;
+use crate::scenario::{App, Scenario};
 use crate::Network;
+use bentpipe_tcp::GiveUp;
+use bentpipe_units::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use random::Sketch;
@@ -28,20 +32,87 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     })
 }
 
+/// Also asserts that packets are conserved: `finish` does.
+fn run(scenario: &Scenario) -> RunResult {
+    let mut network = Network::build(scenario, scenario.seed);
+    assert!(network.run(u64::MAX));
+    network.finish()
+}
+
+/// (application, outcome, delivered bytes, acknowledged bytes).
+fn outcomes<'a>(scenario: &'a Scenario, result: &'a RunResult) -> impl Iterator<Item = (App, &'a str, u64, u64)> {
+    let columns = ["delivered_bytes", "acked_bytes"].map(|name| result.flows.whole(name));
+    let outcomes = result.flows.text("outcome");
+    (0..outcomes.len()).map(move |row| {
+        let [delivered, acked] = columns.map(|column| column[row] as u64);
+        (scenario.flows[row].app, outcomes[row].as_str(), delivered, acked)
+    })
+}
+
 proptest! {
-    #![proptest_config(swarm(300))]
+    #![proptest_config(swarm(1000))]
 
     /// The schedule of sources and the lazy links give what an event for everything gives, down to the last bit.
     #[test]
     fn the_engine_agrees_with_its_specification(sketch in sketch()) {
         let scenario = sketch.scenario();
-        let mut network = Network::build(&scenario, sketch.seed);
-        assert!(network.run(u64::MAX));
-        let (result, expected) = (network.finish(), reference::run(&scenario, sketch.seed));
+        let (result, expected) = (run(&scenario), reference::run(&scenario, sketch.seed));
         prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
         prop_assert_eq!(&result.summary, &expected.summary);
         prop_assert_eq!(&result.flows, &expected.flows);
         prop_assert!(result == expected, "series or events differ");
+    }
+
+    #[test]
+    fn what_is_acknowledged_was_delivered_and_what_was_delivered_was_offered(sketch in sketch()) {
+        let scenario = sketch.scenario();
+        let result = run(&scenario);
+        for (app, outcome, delivered, acked) in outcomes(&scenario, &result) {
+            prop_assert!(acked <= delivered, "{} of {} acknowledged", acked, delivered);
+            match (app, outcome) {
+                (App::File { size }, "completed") => prop_assert_eq!((delivered, acked), (size, size)),
+                (App::File { size }, "running" | "aborted" | "waiting") => prop_assert!(delivered <= size),
+                (App::Greedy, "running" | "aborted" | "waiting") => {}
+                (app, outcome) => prop_assert!(false, "{:?} {}", app, outcome),
+            }
+        }
+    }
+
+    /// Loss, reordering, duplication, outages, tiny queues and windows delay a transfer; nothing prevents it.
+    #[test]
+    fn patient_transfers_complete(sketch in sketch()) {
+        let mut scenario = sketch.scenario();
+        scenario.duration = Duration::from_secs(1_000_000);
+        scenario.record.series.clear();
+        for (flow, size) in scenario.flows.iter_mut().zip([0, 1, 100, 1460, 5000, 20_000].iter().cycle()) {
+            flow.app = App::File { size: *size };
+            flow.tcp.give_up = GiveUp::Never;
+        }
+        let result = run(&scenario);
+        for (app, outcome, delivered, _) in outcomes(&scenario, &result) {
+            prop_assert_eq!((App::File { size: delivered }, outcome), (app, "completed"));
+        }
+    }
+}
+
+/// A swarm in which nothing happens proves nothing.
+#[test]
+fn the_swarm_meets_every_fate() {
+    let mut fates: Vec<String> = Vec::new();
+    for seed in 0..200 {
+        let result = run(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL }.scenario());
+        fates.extend(result.drops.text("cause").iter().chain(result.flows.text("outcome")).cloned());
+        fates.extend(result.summary.text("stop").iter().cloned());
+        fates.extend(result.events.text("event").iter().cloned());
+    }
+    for fate in [
+        ["bit-error", "queue-overflow", "outage", "no-listener"],
+        ["completed", "running", "aborted", "time-limit"],
+        ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
+    ]
+    .as_flattened()
+    {
+        assert!(fates.iter().any(|met| met == fate), "{fate}");
     }
 }

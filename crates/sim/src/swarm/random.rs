@@ -234,7 +234,8 @@ impl Dice {
 
     fn outage(&mut self) -> Outage {
         let (start, length) = (self.below(1000), *self.pick(&[1, 20, 400, 900]));
-        let period = self.coin().then_some(Duration::from_secs(2));
+        // Not a divisor of the longest timeout, or a timer could meet the outage each time, for ever.
+        let period = self.coin().then_some(Duration::from_millis(2300));
         Outage { spans: vec![(at_ms(start), at_ms(start + length))], period, flush: self.coin() }
     }
 

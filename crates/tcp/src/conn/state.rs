@@ -2,6 +2,7 @@
 
 use super::{initial_cc, Connection, Event, Role};
 use crate::cc::CongestionControl;
+use crate::config::GiveUp;
 use crate::segment::{Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Seq, Time};
 
@@ -170,7 +171,7 @@ impl Connection {
     pub(super) fn on_syn_timeout(&mut self) {
         self.counters.timeouts += 1;
         self.syn_resends += 1;
-        if self.syn_resends > SYN_RESENDS_MAX {
+        if self.syn_resends > SYN_RESENDS_MAX && self.config.give_up != GiveUp::Never {
             return self.abort();
         }
         self.rtt.back_off();

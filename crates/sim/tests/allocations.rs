@@ -1,0 +1,79 @@
+//! After warm-up, packets cost no allocations. What is left are rings and histograms that meet a new maximum and grow:
+//! there are some two hundred of them, and each doubles a few times in a run, however long.
+#![allow(unsafe_code)]
+
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::Network;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const TEN_FLOWS: &str = r#"
+duration = "60 s"
+[tcp]
+cc = "newreno"
+[link.up]
+from = "s{n}"
+to = "sat1"
+count = 10
+rate = "10 Mbit/s"
+delay = "20 ms"
+[link.isl]
+from = "sat1"
+to = "sat2"
+rate = "10 Mbit/s"
+delay = "20 ms"
+[link.down]
+from = "sat2"
+to = "r{n}"
+count = 10
+rate = "10 Mbit/s"
+delay = "20 ms"
+[flow.f]
+from = "s{n}"
+to = "r{n}"
+count = 10
+start = { uniform = ["0 s", "1 s"] }
+"#;
+
+#[test]
+fn packets_allocate_nothing_once_the_rings_have_grown() {
+    let scenario = from_toml(TEN_FLOWS, "test.toml", &[]).expect("the scenario is valid").scenario;
+    let mut network = Network::build(&scenario, 1);
+    let mut run_until = |seconds: f64| {
+        while network.now().as_secs_f64() < seconds {
+            network.run(1000);
+        }
+        ALLOCATIONS.load(Ordering::Relaxed)
+    };
+    let warm = run_until(20.0);
+    // Three, for 75,000 packet-hops.
+    let more = run_until(40.0) - warm;
+    assert!(more <= 8, "{more} allocations in 20 s");
+}

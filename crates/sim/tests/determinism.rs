@@ -1,0 +1,136 @@
+//! The same scenario and seed give the same tables, bit for bit, whatever else happens.
+
+use bentpipe_sim::record::dictionary::SERIES;
+use bentpipe_sim::record::{RunResult, Table, Values};
+use bentpipe_sim::scenario::{from_toml, Scenario};
+use bentpipe_sim::Network;
+
+/// Parts of a file, in an order that the tests change: two bottlenecks that share no link.
+const HEAD: &str = "duration = \"20 s\"\n[tcp]\ncc = \"newreno\"\n";
+const PARTS: [&str; 6] = [
+    r#"
+    [node.sat]
+    middlebox = [{ kind = "impair", duplicate = "1 %", reorder = "1 %", hold = "10 ms" }]
+    "#,
+    r#"
+    [link.up]
+    from = "s{n}"
+    to = "sat"
+    count = 5
+    rate = "10 Mbit/s"
+    delay = "10 ms"
+    "#,
+    r#"
+    [link.down]
+    from = "sat"
+    to = "r"
+    rate = "5 Mbit/s"
+    delay = "100 ms"
+    queue = "20 packets"
+    error = { kind = "packet", rate = 1e-3 }
+    outage = { spans = [["5 s", "5.2 s"]], every = "9 s" }
+    "#,
+    r#"
+    [flow.f]
+    from = "s{n}"
+    to = "r"
+    count = 5
+    start = { uniform = ["0 s", "1 s"] }
+    "#,
+    r#"
+    [link.other]
+    from = "a"
+    to = "b"
+    rate = "5 Mbit/s"
+    delay = "20 ms"
+    error = { kind = "packet", rate = 1e-2 }
+    "#,
+    r#"
+    [flow.elsewhere]
+    from = "a"
+    to = "b"
+    "#,
+];
+
+fn scenario(parts: &[usize], record: &str) -> Scenario {
+    let body: String = parts.iter().map(|&part| PARTS[part]).collect();
+    from_toml(&format!("{HEAD}{body}{record}"), "test.toml", &[]).expect("the scenario is valid").scenario
+}
+
+fn network(parts: &[usize]) -> Network {
+    Network::build(&scenario(parts, ""), 7)
+}
+
+fn run(scenario: &Scenario) -> RunResult {
+    let mut network = Network::build(scenario, 7);
+    assert!(network.run(u64::MAX));
+    network.finish()
+}
+
+/// The rows of a table as text, each real number by its bits.
+fn rows(table: &Table) -> Vec<String> {
+    let cell = |values: &Values, row: usize| match values {
+        Values::Text(texts) => texts[row].clone(),
+        Values::Real(reals) => format!("{:x}", reals[row].to_bits()),
+        Values::Whole(wholes) => wholes[row].to_string(),
+    };
+    (0..table.len()).map(|row| table.columns.iter().map(|(_, values)| cell(values, row) + " ").collect()).collect()
+}
+
+#[test]
+fn twice_and_in_another_thread() {
+    let first = run(&scenario(&[0, 1, 2, 3], ""));
+    assert!(first.drops.len() > 5, "something happens: {:?}", first.drops);
+    assert!(first == run(&scenario(&[0, 1, 2, 3], "")));
+    let elsewhere = std::thread::spawn(|| run(&scenario(&[0, 1, 2, 3], "")));
+    assert!(first == elsewhere.join().expect("the thread ends well"));
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let scenario = scenario(&[0, 1, 2, 3], "");
+    let mut other = Network::build(&scenario, 8);
+    assert!(other.run(u64::MAX));
+    assert!(run(&scenario) != other.finish());
+}
+
+#[test]
+fn whoever_looks() {
+    let names: Vec<String> = SERIES.iter().map(|series| format!("\"{}\"", series.column.name)).collect();
+    let record = format!("[record]\nseries = [{}, \"events\"]\ninterval = \"7 ms\"", names.join(", "));
+    let (watched, alone) = (run(&scenario(&[0, 1, 2, 3], &record)), run(&scenario(&[0, 1, 2, 3], "")));
+    assert!(watched.series.iter().all(|(_, table)| !table.is_empty()) && !watched.events.is_empty());
+    assert_eq!(
+        [&watched.flows, &watched.links, &watched.drops, &watched.summary],
+        [&alone.flows, &alone.links, &alone.drops, &alone.summary]
+    );
+}
+
+#[test]
+fn whoever_else_sends_on_other_links() {
+    let (both, alone) = (run(&scenario(&[0, 1, 2, 3, 4, 5], "")), run(&scenario(&[0, 1, 2, 3], "")));
+    for (both, alone) in [(&both.flows, &alone.flows), (&both.links, &alone.links), (&both.drops, &alone.drops)] {
+        let both = rows(both);
+        assert!(both.len() > alone.len());
+        assert!(rows(alone).iter().all(|row| both.contains(row)));
+    }
+}
+
+#[test]
+fn in_whatever_order_the_file_has_them() {
+    assert!(run(&scenario(&[0, 1, 2, 3, 4, 5], "")) == run(&scenario(&[5, 3, 4, 2, 0, 1], "")));
+}
+
+#[test]
+fn in_whatever_steps_and_beside_whatever_other_network() {
+    let whole = run(&scenario(&[0, 1, 2, 3], ""));
+    let (mut one, mut other) = (network(&[0, 1, 2, 3]), network(&[0, 1, 2, 3, 4, 5]));
+    loop {
+        let is_over = [one.run(1), other.run(13)];
+        if is_over == [true, true] {
+            break;
+        }
+    }
+    assert!(whole == one.finish());
+    assert!(run(&scenario(&[0, 1, 2, 3, 4, 5], "")) == other.finish());
+}

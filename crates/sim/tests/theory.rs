@@ -1,0 +1,175 @@
+//! Against closed forms: what the laboratory measures is what the literature says.
+
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::Network;
+
+fn run_with(text: &str, seed: u64) -> RunResult {
+    let scenario = from_toml(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems:?}")).scenario;
+    let mut network = Network::build(&scenario, seed);
+    assert!(network.run(u64::MAX));
+    network.finish()
+}
+
+/// One flow from `a` to `b` over one link; `tcp`, `link` (both directions) and `forward` are lines of their sections.
+fn one_flow(seconds: u32, tcp: &str, link: &str, forward: &str, app: &str) -> String {
+    format!(
+        "duration = \"{seconds} s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n[link.l.forward]\n{forward}\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\n{app}\n"
+    )
+}
+
+fn run(seconds: u32, tcp: &str, link: &str, forward: &str) -> RunResult {
+    run_with(&one_flow(seconds, tcp, link, forward, ""), 1)
+}
+
+fn goodput(result: &RunResult) -> f64 {
+    result.flows.real("goodput_bps")[0]
+}
+
+fn forward(result: &RunResult, column: &str) -> f64 {
+    assert_eq!(result.links.text("link")[0], "l.forward");
+    result.links.real(column).first().copied().unwrap_or_else(|| result.links.whole(column)[0] as f64)
+}
+
+#[track_caller]
+fn assert_near(measured: f64, expected: f64, tolerance: f64) {
+    let ratio = measured / expected;
+    assert!((ratio - 1.0).abs() <= tolerance, "measured {measured}, expected {expected}: ratio {ratio:.4}");
+}
+
+#[test]
+fn a_window_per_round_trip() {
+    let result = run(2000, "receive_buffer = \"93440 B\"", "rate = \"1 Gbit/s\"\ndelay = \"250 ms\"", "");
+    assert_near(goodput(&result), 93_440.0 * 8.0 / 0.5, 0.01);
+}
+
+/// `specs/satellite-mitigations`: 970.9 kbit/s at 0.54 s. The segments divide the window, so that none of it is lost to
+/// silly window avoidance.
+#[test]
+fn without_window_scaling_a_geo_link_gives_971_kbit_per_second() {
+    let tcp = "smss = \"1285 B\"\nwindow_scaling = false\nack = { every = 1 }";
+    let result = run(2000, tcp, "rate = \"1 Gbit/s\"\ndelay = \"270 ms\"", "");
+    assert_near(goodput(&result), 970.9e3, 0.01);
+}
+
+/// Goodput in segments per round trip of 100 ms, mean over seeds, at a packet error rate of `p`.
+fn segments_per_rtt(p: f64, ack_every: u32, seconds: u32, seeds: u64) -> f64 {
+    // Slow start ends near the mean window: without a limit, its overshoot takes a tenth of the run to forget.
+    let tcp = format!(
+        "cc = \"reno\"\nrecovery = \"sack\"\nack = {{ every = {ack_every} }}\ninitial_ssthresh = \"{:.0} segments\"",
+        (1.0 / p).sqrt()
+    );
+    let error = format!("error = {{ kind = \"packet\", rate = {p} }}");
+    let text = one_flow(seconds, &tcp, "rate = \"1 Gbit/s\"\ndelay = \"50 ms\"\nqueue = \"unlimited\"", &error, "");
+    (1..=seeds).map(|seed| goodput(&run_with(&text, seed)) * 0.1 / (1460.0 * 8.0)).sum::<f64>() / seeds as f64
+}
+
+/// M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", CCR 1997: C = sqrt(3/2) for
+/// periodic losses; for independent ones T. Ott et al. (1996) find 1.31, which is 7 % more.
+#[test]
+fn throughput_falls_with_the_square_root_of_loss() {
+    for (p, seconds) in [(1e-4, 600), (3e-4, 600), (1e-3, 600)] {
+        assert_near(segments_per_rtt(p, 1, seconds, 4), (1.5 / p).sqrt(), 0.15);
+    }
+}
+
+/// The window grows half as fast if every second segment is acknowledged.
+#[test]
+fn delayed_acknowledgements_cost_a_factor_of_root_two() {
+    for (p, seconds) in [(1e-4, 600), (1e-3, 600)] {
+        assert_near(segments_per_rtt(p, 2, seconds, 4), (0.75 / p).sqrt(), 0.15);
+    }
+}
+
+/// J. Padhye et al., "Modeling TCP throughput", SIGCOMM 1998, eq. (30), in segments per round trip; `timeout` in round
+/// trips.
+fn padhye(p: f64, b: f64, timeout: f64) -> f64 {
+    let retransmit = (2.0 * b * p / 3.0).sqrt();
+    let silence = timeout * (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
+    1.0 / (retransmit + silence)
+}
+
+/// The timeout is its minimum, 200 ms.
+#[test]
+fn timeouts_dominate_at_high_loss() {
+    for p in [1e-2, 2e-2, 5e-2] {
+        for ack_every in [1, 2] {
+            let tcp = format!(
+                "cc = \"reno\"\nrecovery = \"reno\"\nack = {{ every = {ack_every} }}\nrto = {{ min = \"200 ms\" }}"
+            );
+            let error = format!("error = {{ kind = \"packet\", rate = {p} }}");
+            let result = run(5000, &tcp, "rate = \"1 Gbit/s\"\ndelay = \"50 ms\"", &error);
+            let sent = result.flows.whole("sent_packets")[0] as f64 / 50_000.0;
+            assert_near(sent, padhye(p, f64::from(ack_every), 2.0), 0.25);
+        }
+    }
+}
+
+#[test]
+fn a_saturated_link_is_always_busy() {
+    let result = run(1000, "cc = \"sack\"", "rate = \"2 Mbit/s\"\ndelay = \"50 ms\"\nqueue = \"2 bdp\"", "");
+    assert_near(forward(&result, "utilisation"), 1.0, 0.005);
+    assert_near(goodput(&result), 2e6 * 1460.0 / 1500.0, 0.01);
+}
+
+/// A window of 100 segments on a path that holds 50 of them: the others wait.
+#[test]
+fn what_exceeds_the_path_waits() {
+    let tcp = "receive_buffer = \"146000 B\"";
+    // 12 ms per packet of 1500 B, 0.32 ms per ACK; 0.6 s in all without waiting.
+    let result = run(2000, tcp, "rate = \"1 Mbit/s\"\ndelay = \"293.84 ms\"\nqueue = \"unlimited\"", "");
+    assert_near(forward(&result, "queue_p50_s"), 0.6, 0.03);
+}
+
+/// Who enters a full queue of n packets waits for n - 1 others and the rest of the one being sent.
+#[test]
+fn a_full_queue_takes_its_length_to_leave() {
+    let result = run(200, "", "rate = \"1 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"40 packets\"", "");
+    assert_eq!(forward(&result, "queue_max_bytes"), 60_000.0);
+    assert_near(forward(&result, "queue_p99_s"), 39.5 * 0.012, 0.03);
+}
+
+/// `specs/error-models`: a packet of L bytes survives errors of rate r per bit with (1 - r)^8L, within four deviations.
+#[test]
+fn packets_are_hit_as_often_as_the_closed_form_says() {
+    for (kind, rate, p) in [("bit", 1e-6f64, 0.011_928), ("byte", 1e-5, 0.014_888), ("packet", 2e-2, 0.02)] {
+        let error = format!("error = {{ kind = \"{kind}\", rate = {rate:e} }}");
+        let result = run(2000, "cc = \"reno\"\nrecovery = \"sack\"", "rate = \"100 Mbit/s\"\ndelay = \"5 ms\"", &error);
+        let (hit, n) = (forward(&result, "corrupted_packets"), forward(&result, "carried_packets"));
+        assert!(n > 1e5 && (hit / n - p).abs() < 4.0 * (p / n).sqrt(), "{kind}: {hit} of {n}, expected {p}");
+    }
+}
+
+#[test]
+fn equals_share_equally() {
+    let result = run_with(
+        "duration = \"600 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+         [link.up]\nfrom = \"s{n}\"\nto = \"a\"\ncount = 10\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n\
+         [flow.f]\nfrom = \"s{n}\"\nto = \"b\"\ncount = 10\nstart = { uniform = [\"0 s\", \"1 s\"] }\n",
+        1,
+    );
+    assert!(result.summary.real("jain")[0] > 0.98, "{:?}", result.flows.real("goodput_bps"));
+}
+
+/// `specs/initial-window`, the table: rounds for 1, 10 and 100 segments by initial window. A round more opens the
+/// connection.
+#[test]
+fn transfers_take_the_rounds_of_the_table() {
+    let table = [(1, [1, 1, 1, 1, 1]), (10, [4, 3, 2, 2, 2]), (100, [8, 7, 6, 5, 5])];
+    for (segments, rounds) in table {
+        for (window, rounds) in [1, 2, 4, 6, 8].into_iter().zip(rounds) {
+            let tcp = format!(
+                "smss = \"1000 B\"\ninitial_window = \"{window} segments\"\ninitial_ssthresh = \"32 segments\"\n\
+                 ack = {{ every = 1 }}"
+            );
+            let app = format!("app = {{ kind = \"file\", size = \"{segments} kB\" }}");
+            let link = "rate = \"1 Gbit/s\"\ndelay = \"250 ms\"\nqueue = \"unlimited\"";
+            let result = run_with(&one_flow(60, &tcp, link, "", &app), 1);
+            let completion = result.flows.real("completion_s")[0];
+            let expected = 0.5 * f64::from(rounds + 1);
+            let is_near = (expected..expected + 0.01).contains(&completion);
+            assert!(is_near, "{segments} segments from {window}: {completion} s, expected {expected} s");
+        }
+    }
+}
