@@ -54,7 +54,7 @@ pub const LINKS: &[Column] = &[
     column("utilisation", "1", "Time in which the link was sending, over the run's duration."),
     column("carried_bps", "bit/s", "8 x bytes put on the link, headers included, over the run's duration."),
     column("offered_packets", "1", "Packets handed to the link."),
-    column("carried_packets", "1", "Packets whose last bit left the link's sender, later corrupted ones included."),
+    column("carried_packets", "1", "Packets whose sending began, corrupted and cut off ones included."),
     column("carried_bytes", "B", "Bytes of those, headers included."),
     column("corrupted_packets", "1", "Packets that this link corrupted."),
     column("dropped_packets", "1", "Packets that this link lost (queue overflow, outage); corrupted ones are dropped, and counted, where they arrive."),

@@ -28,7 +28,7 @@ use crate::segment::{Flags, Segment};
 use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
 use receive::Receiver;
-use recovery::Episode;
+use recovery::{Episode, Phase};
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
@@ -381,7 +381,7 @@ impl Connection {
             smss: u64::from(self.smss),
             flight_size,
             ssthresh_base: match self.config.ssthresh_base {
-                SsthreshBase::FlightSize => flight_size.saturating_sub(self.episode.limited_bytes),
+                SsthreshBase::FlightSize => self.flight_to_halve(flight_size),
                 SsthreshBase::Window => self.cc.cwnd().min(self.rwnd),
             },
             ssthresh_unit: match self.config.ssthresh_rounding {
@@ -390,6 +390,21 @@ impl Connection {
             },
             srtt: self.rtt.srtt(),
             rwnd: self.rwnd,
+        }
+    }
+
+    /// FlightSize as RFC 5681 eq. (4) means it: what limited transmit added does not count (RFC 3042 §2).
+    ///
+    /// DEVIATION: RFC 5681 §2 counts all data not yet cumulatively acknowledged. In fast recovery most of that has left
+    /// the network (each duplicate or selective ACK says so) and new data have taken its place; a timeout there would
+    /// set ssthresh to a multiple of the path, slow start would overshoot again, and so on for ever. So it counts
+    /// at most as the window that recovery allows in the network.
+    fn flight_to_halve(&self, flight_size: u64) -> u64 {
+        let flight_size = flight_size.saturating_sub(self.episode.limited_bytes);
+        if self.episode.phase == Phase::Open {
+            flight_size
+        } else {
+            flight_size.min(self.cc.cwnd())
         }
     }
 

@@ -596,3 +596,19 @@ proptest! {
         prop_assert!(a.acked_bytes() <= b.counters().delivered_bytes);
     }
 }
+
+/// A timeout in fast recovery halves what recovery had in the network, not all that was ever outstanding.
+#[test]
+fn a_timeout_in_recovery_does_not_raise_ssthresh() {
+    for cc in [CcKind::Reno, CcKind::NewReno, CcKind::Sack] {
+        let mut s = Sender::new(cc, 20, |_| ());
+        s.send(200);
+        for right in 2..=20 {
+            s.ack(0, &[(1, right)]);
+        }
+        let before = s.ssthresh();
+        assert_eq!(before, 10, "{}", cc.name());
+        s.time_out();
+        assert_eq!(s.ssthresh(), 5, "{}", cc.name());
+    }
+}
