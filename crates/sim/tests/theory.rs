@@ -114,6 +114,16 @@ fn a_saturated_link_is_always_busy() {
 }
 
 /// A window of 100 segments on a path that holds 50 of them: the others wait.
+/// With a queue of one bandwidth-delay product halving the window keeps the link busy. (NewReno once filled two thirds of it:
+/// timeouts within recovery raised ssthresh, again and again.)
+#[test]
+fn every_sender_with_fast_recovery_fills_a_plain_link() {
+    for cc in ["reno", "newreno", "sack"] {
+        let result = run(200, &format!("cc = \"{cc}\""), "rate = \"2 Mbit/s\"\ndelay = \"50 ms\"", "");
+        assert!(forward(&result, "utilisation") > 0.95, "{cc}: {}", forward(&result, "utilisation"));
+    }
+}
+
 #[test]
 fn what_exceeds_the_path_waits() {
     let tcp = "receive_buffer = \"146000 B\"";
