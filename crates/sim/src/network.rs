@@ -73,7 +73,7 @@ impl Network {
         let mut network = Self {
             schedule: Schedule::new(
                 scenario.links.iter().map(|link| link.name.as_str()),
-                scenario.nodes.iter().map(|node| node.name.as_str()),
+                scenario.nodes.iter().map(|node| (node.name.as_str(), !node.middleboxes.is_empty())),
                 scenario.flows.iter().map(|flow| flow.name.as_str()),
             ),
             now: Time::ZERO,
