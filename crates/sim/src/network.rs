@@ -26,8 +26,9 @@ pub struct Network {
     nodes: Vec<Vec<AnyMiddlebox>>,
     hosts: Vec<Host>,
 
-    /// The routes of all flows one after the other; packets carry an index into this.
-    hops: Vec<Hop>,
+    /// The routes of all flows one after the other, as links, each with [`HOST`] at its end; packets carry an
+    /// index into this.
+    hops: Vec<u32>,
     /// Where each endpoint's route begins.
     routes: Vec<u32>,
 
@@ -42,12 +43,8 @@ pub struct Network {
     scenario: Scenario,
 }
 
-/// The next step of a packet.
-#[derive(Clone, Copy, Debug)]
-enum Hop {
-    Link(u32),
-    Host,
-}
+/// The hop after the last link.
+const HOST: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
@@ -55,7 +52,6 @@ struct Arrival {
     drops_corrupted: bool,
     has_middleboxes: bool,
 }
-
 
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
@@ -65,8 +61,8 @@ impl Network {
         for flow in &scenario.flows {
             for route in [&flow.route, &flow.reverse_route] {
                 routes.push(hops.len() as u32);
-                hops.extend(route.iter().map(|&link| Hop::Link(link as u32)));
-                hops.push(Hop::Host);
+                hops.extend(route.iter().map(|&link| link as u32));
+                hops.push(HOST);
             }
         }
         let hosts: Vec<Host> = scenario.flows.iter().flat_map(|flow| Host::pair(flow, seed)).collect();
@@ -176,19 +172,16 @@ impl Network {
     /// The head of a link's ring reaches the next node.
     #[inline(always)]
     fn deliver(&mut self, index: usize) {
-        let (packet, next) = self.links[index].deliver(self.now, &mut self.losses);
-        self.schedule.set(Source::Link(index), next);
+        let link = &mut self.links[index];
+        let packet = link.deliver(self.now, &mut self.losses);
+        self.schedule.set(Source::Link(index), link.next_arrival());
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
         let Some(packet) = packet else { return };
         let arrival = self.arrivals[index];
-        if packet.is_cut() {
-            self.links[index].count_cut();
-            return self.lose(Place::Link(index), packet, Cause::Outage);
-        }
-        if packet.is_corrupted() && (arrival.drops_corrupted || self.is_at_host(&packet)) {
-            return self.lose(Place::Node(arrival.node as usize), packet, Cause::BitError);
+        if packet.is_marked() && self.ends_at(index, arrival, &packet) {
+            return;
         }
         if arrival.has_middleboxes {
             return self.enter_node(arrival.node as usize, packet);
@@ -196,21 +189,30 @@ impl Network {
         self.forward(arrival.node as usize, packet);
     }
 
-    #[inline(always)]
-    fn is_at_host(&self, packet: &Packet) -> bool {
-        matches!(self.hops[packet.next as usize], Hop::Host)
+    /// Whether a packet that link `index` damaged is lost where it arrives.
+    #[cold]
+    fn ends_at(&mut self, index: usize, arrival: Arrival, packet: &Packet) -> bool {
+        if packet.is_cut() {
+            self.links[index].count_cut();
+            self.lose(Place::Link(index), *packet, Cause::Outage);
+            return true;
+        }
+        let is_dropped = arrival.drops_corrupted || self.hops[packet.next as usize] == HOST;
+        if is_dropped {
+            self.lose(Place::Node(arrival.node as usize), *packet, Cause::BitError);
+        }
+        is_dropped
     }
 
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
     fn forward(&mut self, node: usize, mut packet: Packet) {
-        match self.hops[packet.next as usize] {
-            Hop::Link(link) => {
-                packet.next += 1;
-                self.accept(link as usize, packet);
-            }
-            Hop::Host => self.arrive(node, packet),
+        let hop = self.hops[packet.next as usize];
+        if hop == HOST {
+            return self.arrive(node, packet);
         }
+        packet.next += 1;
+        self.accept(hop as usize, packet);
     }
 
     #[inline(always)]

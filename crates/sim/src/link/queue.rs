@@ -1,13 +1,13 @@
 //! Queues: who waits, who is turned away.
 
+use super::ring::Ring;
 use crate::packet::Packet;
 use crate::scenario::{Queue as Spec, QueueLimit};
-use std::collections::VecDeque;
 
 /// First in, first out, up to a limit in packets or bytes. The packet being sent has left the queue.
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
-    packets: VecDeque<Packet>,
+    packets: Ring,
     bytes: u64,
     packets_max: u64,
     bytes_max: u64,
@@ -21,7 +21,7 @@ impl DropTail {
             QueueLimit::Bytes(n) => (u64::MAX, n),
             QueueLimit::Unlimited => (u64::MAX, u64::MAX),
         };
-        Self { packets: VecDeque::new(), bytes: 0, packets_max, bytes_max }
+        Self { packets: Ring::default(), bytes: 0, packets_max, bytes_max }
     }
 
     /// Whether the packet was taken.
@@ -32,20 +32,15 @@ impl DropTail {
             return false;
         }
         self.bytes = bytes;
-        self.packets.push_back(packet);
+        self.packets.push(packet);
         true
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
+        let packet = self.packets.pop()?;
         self.bytes -= packet.size();
         Some(packet)
-    }
-
-    /// The packet that would be popped next.
-    pub(super) fn front(&self) -> Option<&Packet> {
-        self.packets.front()
     }
 
     #[inline]
