@@ -32,17 +32,18 @@ pub(crate) enum Source {
 /// of its two children, the root is the next event.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half: node `i` is half `i % 2` of pair
-    /// `i / 2`, so that a step up the tree looks at one pair.
-    pairs: Vec<[Key; 2]>,
+    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half. The key's two halves stand in
+    /// tables of their own, of equal length: they are addressed without arithmetic.
+    instants: Vec<u64>,
+    ties: Vec<u64>,
     leaves: Vec<Leaf>,
     /// The leaf of each node; none ([`u32::MAX`]) where nothing can wake up.
     nodes: Vec<u32>,
     first_endpoint: usize,
 }
 
-/// The order of events as a number: instant (64 bits), rank (2), lot (30), leaf (32).
-type Key = u128;
+/// The order of events: instant; then rank (2 bits), lot (30) and leaf (32).
+type Key = (u64, u64);
 
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
@@ -86,7 +87,13 @@ impl Schedule {
 
         let count = leaves.len();
         let first_endpoint = first_endpoint.unwrap_or(count);
-        let mut schedule = Self { pairs: vec![[Key::MAX; 2]; count], leaves, nodes, first_endpoint };
+        let mut schedule = Self {
+            instants: vec![u64::MAX; 2 * count],
+            ties: vec![u64::MAX; 2 * count],
+            leaves,
+            nodes,
+            first_endpoint,
+        };
         for leaf in 0..count {
             schedule.replay(leaf, schedule.key(leaf, Time::NEVER));
         }
@@ -98,7 +105,7 @@ impl Schedule {
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let leaf = self.leaf(source);
         let key = self.key(leaf, at);
-        if key < self.leaf_key(leaf) {
+        if key < self.key_of(self.leaves.len() + leaf) {
             self.raise(leaf, key);
         } else {
             self.replay(leaf, key);
@@ -108,22 +115,21 @@ impl Schedule {
     /// When `source` acts next.
     #[inline]
     pub(crate) fn at(&self, source: Source) -> Time {
-        time_of(self.leaf_key(self.leaf(source)))
+        Time::from_ps(self.instants[self.leaves.len() + self.leaf(source)])
     }
 
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
-        let key = self.pairs[0][1];
-        (time_of(key), self.leaves[key as u32 as usize].source)
+        (Time::from_ps(self.instants[1]), self.leaves[self.ties[1] as u32 as usize].source)
     }
 
     /// A leaf becomes earlier: it wins until it meets somebody earlier still.
     #[inline]
     fn raise(&mut self, leaf: usize, key: Key) {
         let mut node = self.leaves.len() + leaf;
-        while node > 0 && key < self.pairs[node / 2][node % 2] {
-            self.pairs[node / 2][node % 2] = key;
+        while node > 0 && key < self.key_of(node) {
+            (self.instants[node], self.ties[node]) = (key.0, key.1);
             node /= 2;
         }
     }
@@ -132,22 +138,23 @@ impl Schedule {
     /// was the winner of all of them; so there is no branch to be guessed wrong.
     #[inline]
     fn replay(&mut self, leaf: usize, key: Key) {
+        let instants = self.instants.as_mut_slice();
+        // The same length, said so that one check of an index is enough.
+        let ties = &mut self.ties[..instants.len()];
         let mut node = self.leaves.len() + leaf;
         let mut winner = key;
         while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            let rival = pair[(node ^ 1) % 2];
-            pair[node % 2] = winner;
-            winner = winner.min(rival);
+            (instants[node], ties[node]) = (winner.0, winner.1);
+            let rival = (instants[node ^ 1], ties[node ^ 1]);
+            winner = earlier(winner, rival);
             node /= 2;
         }
-        self.pairs[0][1] = winner;
+        (instants[1], ties[1]) = (winner.0, winner.1);
     }
 
     #[inline]
-    fn leaf_key(&self, leaf: usize) -> Key {
-        let node = self.leaves.len() + leaf;
-        self.pairs[node / 2][node % 2]
+    fn key_of(&self, node: usize) -> Key {
+        (self.instants[node], self.ties[node])
     }
 
     #[inline]
@@ -166,13 +173,16 @@ impl Schedule {
         // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
         let lot = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let lot = (lot ^ lot >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - LOT_BITS);
-        Key::from(at.as_ps()) << 64 | Key::from(tie | lot << 32)
+        (at.as_ps(), tie | lot << 32)
     }
 }
 
+/// Compared as one number, without a branch.
 #[inline]
-fn time_of(key: Key) -> Time {
-    Time::from_ps((key >> 64) as u64)
+fn earlier(a: Key, b: Key) -> Key {
+    let number = |key: Key| u128::from(key.0) << 64 | u128::from(key.1);
+    let winner = number(a).min(number(b));
+    ((winner >> 64) as u64, winner as u64)
 }
 
 #[cfg(test)]

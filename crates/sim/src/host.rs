@@ -2,7 +2,7 @@
 
 use crate::record::Histogram;
 use crate::scenario::{App, Flow, Start};
-use bentpipe_tcp::{Config, Connection, DelayTimer, Event, Role, State};
+use bentpipe_tcp::{Config, Connection, DelayTimer, Event, GiveUp, Role, State};
 use bentpipe_units::{Duration, Seq, Stream, Time};
 
 /// More than any run can send.
@@ -16,6 +16,7 @@ pub(crate) struct Host {
     start: Time,
     /// Bytes of a transfer that ends; `u64::MAX` for a greedy one.
     pub(crate) size: u64,
+    never_gives_up: bool,
     pub(crate) first_sent: Option<Time>,
     /// Sender: the last byte was acknowledged. Receiver: it was received.
     pub(crate) completed: Option<Time>,
@@ -47,6 +48,7 @@ impl Host {
                 conn: Connection::new(config, role, Seq::new(0)),
                 start,
                 size,
+                never_gives_up: flow.tcp.give_up == GiveUp::Never,
                 first_sent: None,
                 completed: None,
                 is_aborted: false,
@@ -86,6 +88,11 @@ impl Host {
     #[inline]
     pub(crate) fn is_listening(&self) -> bool {
         self.conn.state() != State::Closed
+    }
+
+    /// Whether an established connection goes on until the run ends.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.size == u64::MAX && self.never_gives_up
     }
 
     pub(crate) fn is_started(&self) -> bool {

@@ -18,6 +18,9 @@ pub struct Network {
     now: Time,
     end: Time,
     stop: Option<StopReason>,
+    /// See [`Network::update_horizon`].
+    horizon: Time,
+    is_endless: bool,
 
     links: Vec<Link>,
     /// What a link needs to know of the node that it leads to.
@@ -51,8 +54,9 @@ struct Arrival {
     node: u32,
     drops_corrupted: bool,
     has_middleboxes: bool,
+    /// Every packet goes on to a link that only this one feeds.
+    relays: bool,
 }
-
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
     pub fn build(scenario: &Scenario, seed: u64) -> Self {
@@ -75,8 +79,10 @@ impl Network {
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
             stop: None,
+            horizon: Time::ZERO,
+            is_endless: false,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
-            arrivals: scenario.links.iter().map(|link| arrival_at(scenario, link.to)).collect(),
+            arrivals: arrivals(scenario),
             nodes: scenario
                 .nodes
                 .iter()
@@ -172,14 +178,18 @@ impl Network {
     /// The head of a link's ring reaches the next node.
     #[inline(always)]
     fn deliver(&mut self, index: usize) {
+        let arrival = self.arrivals[index];
         let link = &mut self.links[index];
-        let packet = link.deliver(self.now, &mut self.losses);
+        link.advance(self.now, &mut self.losses);
+        if arrival.relays {
+            return self.relay(index, arrival);
+        }
+        let packet = link.take(self.now);
         self.schedule.set(Source::Link(index), link.next_arrival());
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
         let Some(packet) = packet else { return };
-        let arrival = self.arrivals[index];
         if packet.is_marked() && self.ends_at(index, arrival, &packet) {
             return;
         }
@@ -187,6 +197,31 @@ impl Network {
             return self.enter_node(arrival.node as usize, packet);
         }
         self.forward(arrival.node as usize, packet);
+    }
+
+    /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
+    /// at its own instant, and there is one event for all packets that are on the link instead of one for each.
+    /// Such a link sees the same packets at the same instants, and nobody else looks at it before the horizon.
+    fn relay(&mut self, index: usize, arrival: Arrival) {
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        let until = self.horizon.max(self.now);
+        while let Some(mut packet) = self.links[index].take_ahead(self.now, until) {
+            if packet.is_marked() && self.ends_at(index, arrival, &packet) {
+                continue;
+            }
+            let next = self.hops[packet.next as usize] as usize;
+            packet.next += 1;
+            self.accept(packet.at, next, packet);
+        }
+        self.schedule.set(Source::Link(index), self.links[index].next_arrival());
+    }
+
+    /// How far links may be ahead of time: up to the next sample, and up to the end of the run where that is known, that
+    /// is once a flow is established that neither completes nor gives up.
+    fn update_horizon(&mut self) {
+        self.horizon = if self.is_endless { self.end.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
     /// Whether a packet that link `index` damaged is lost where it arrives.
@@ -212,12 +247,12 @@ impl Network {
             return self.arrive(node, packet);
         }
         packet.next += 1;
-        self.accept(hop as usize, packet);
+        self.accept(self.now, hop as usize, packet);
     }
 
     #[inline(always)]
-    fn accept(&mut self, link: usize, packet: Packet) {
-        if let Some(at) = self.links[link].accept(self.now, packet, &mut self.losses) {
+    fn accept(&mut self, at: Time, link: usize, packet: Packet) {
+        if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }
         if !self.losses.is_empty() {
@@ -314,6 +349,10 @@ impl Network {
         let is_sender = endpoint % 2 == 0;
         if let (true, Event::Aborted(_)) = (is_sender, event) {
             self.finish_one(endpoint);
+        }
+        if is_sender && event == Event::Established && self.hosts[endpoint].is_endless() {
+            self.is_endless = true;
+            self.update_horizon();
         }
         if !is_sender || !self.recorder.wants_events {
             return;
@@ -415,6 +454,7 @@ impl Network {
             self.count_losses(link);
         }
         self.recorder.on_sample(self.now, &self.hosts, &self.links);
+        self.update_horizon();
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 
@@ -443,11 +483,56 @@ fn beyond(position: usize, packet: &Packet) -> usize {
     }
 }
 
-fn arrival_at(scenario: &Scenario, node: usize) -> Arrival {
-    let spec = &scenario.nodes[node];
-    Arrival {
-        node: node as u32,
-        drops_corrupted: spec.kind == NodeKind::Router,
-        has_middleboxes: !spec.middleboxes.is_empty(),
+/// What each link leads to.
+fn arrivals(scenario: &Scenario) -> Vec<Arrival> {
+    let feeders = Feeders::of(scenario);
+    let mut arrivals: Vec<Arrival> = scenario
+        .links
+        .iter()
+        .map(|link| {
+            let node = &scenario.nodes[link.to];
+            Arrival {
+                node: link.to as u32,
+                drops_corrupted: node.kind == NodeKind::Router,
+                has_middleboxes: !node.middleboxes.is_empty(),
+                relays: node.middleboxes.is_empty(),
+            }
+        })
+        .collect();
+    for route in routes(scenario) {
+        for (at, &link) in route.iter().enumerate() {
+            let is_followed_by_own = route.get(at + 1).is_some_and(|&next| feeders.0[next] == Feeder::Link(link));
+            arrivals[link].relays &= is_followed_by_own;
+        }
     }
+    arrivals
+}
+
+/// Where each link's packets come from.
+struct Feeders(Vec<Feeder>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Nobody,
+    Link(usize),
+    /// A host, or several links.
+    Many,
+}
+
+impl Feeders {
+    fn of(scenario: &Scenario) -> Self {
+        let mut feeders = vec![Feeder::Nobody; scenario.links.len()];
+        for route in routes(scenario) {
+            for (at, &link) in route.iter().enumerate() {
+                let feeder = if at == 0 { Feeder::Many } else { Feeder::Link(route[at - 1]) };
+                let known = &mut feeders[link];
+                *known = if *known == Feeder::Nobody || *known == feeder { feeder } else { Feeder::Many };
+            }
+        }
+        Self(feeders)
+    }
+}
+
+fn routes(scenario: &Scenario) -> impl Iterator<Item = &Vec<usize>> {
+    scenario.flows.iter().flat_map(|flow| [&flow.route, &flow.reverse_route])
 }

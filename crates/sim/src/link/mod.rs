@@ -110,12 +110,21 @@ impl Link {
         None
     }
 
-    /// The head of the ring reaches the far end, at `now`.
+    /// The packet that reaches the far end at `now`.
     #[inline(always)]
-    pub(crate) fn deliver(&mut self, now: Time, losses: &mut Losses) -> Option<Packet> {
-        let packet = self.ring.pop();
-        self.advance(now, losses);
-        packet
+    pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
+        if self.ring.next_at() <= now {
+            self.ring.pop()
+        } else {
+            None
+        }
+    }
+
+    /// The next packet that reaches the far end by `until`, ahead of time. The last one stays until it arrives: a
+    /// ring is never empty while packets wait.
+    #[inline(always)]
+    pub(crate) fn take_ahead(&mut self, now: Time, until: Time) -> Option<Packet> {
+        self.take(if self.ring.len() > 1 { until } else { now })
     }
 
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
