@@ -112,12 +112,6 @@ impl Schedule {
         }
     }
 
-    /// When `source` acts next.
-    #[inline]
-    pub(crate) fn at(&self, source: Source) -> Time {
-        Time::from_ps(self.instants[self.leaves.len() + self.leaf(source)])
-    }
-
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {

@@ -12,6 +12,8 @@ const ENDLESS: u64 = u64::MAX >> 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) conn: Connection,
+    /// When the schedule wakes it up: not later than it has to.
+    pub(crate) armed: Time,
     /// When the application starts; [`Time::NEVER`] once it has.
     start: Time,
     /// Bytes of a transfer that ends; `u64::MAX` for a greedy one.
@@ -46,6 +48,7 @@ impl Host {
             let config = config_of(flow, &mut phases, draw);
             Self {
                 conn: Connection::new(config, role, Seq::new(0)),
+                armed: Time::NEVER,
                 start,
                 size,
                 never_gives_up: flow.tcp.give_up == GiveUp::Never,
@@ -82,6 +85,12 @@ impl Host {
     #[inline]
     pub(crate) fn next_wakeup(&self) -> Time {
         self.conn.next_wakeup().min(self.start)
+    }
+
+    /// Whether it has a transfer that ends, and has not.
+    #[inline]
+    pub(crate) fn may_complete(&self) -> bool {
+        self.size != u64::MAX && self.completed.is_none()
     }
 
     /// Whether a segment that arrives finds anybody.

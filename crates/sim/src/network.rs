@@ -264,13 +264,13 @@ impl Network {
     #[inline]
     fn arrive(&mut self, node: usize, packet: Packet) {
         let endpoint = packet.endpoint();
-        if !self.hosts[endpoint].is_listening() {
+        let host = &mut self.hosts[endpoint];
+        if !host.is_listening() {
             return self.lose(Place::Node(node), packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(&packet);
-        let host = &mut self.hosts[endpoint];
         let needless = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
         if segment.is_retransmission && host.conn.counters().needless_segments > needless {
@@ -288,14 +288,16 @@ impl Network {
     }
 
     fn wake_endpoint(&mut self, endpoint: usize) {
-        let due = self.hosts[endpoint].next_wakeup();
-        if due > self.now {
-            // The deadline has moved later since.
-            return self.schedule.set(Source::Endpoint(endpoint), due);
+        let host = &mut self.hosts[endpoint];
+        let due = host.next_wakeup();
+        let is_due = due <= self.now;
+        // Else the deadline has moved later since.
+        host.armed = if is_due { Time::NEVER } else { due };
+        self.schedule.set(Source::Endpoint(endpoint), host.armed);
+        if is_due {
+            host.handle_wakeup(self.now);
+            self.drive(endpoint);
         }
-        self.schedule.set(Source::Endpoint(endpoint), Time::NEVER);
-        self.hosts[endpoint].handle_wakeup(self.now);
-        self.drive(endpoint);
     }
 
     /// Send all that an endpoint wants to send, hear what it has to say, note when it wakes up.
@@ -304,34 +306,43 @@ impl Network {
         while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
             self.send(endpoint, &segment);
         }
-        while let Some(event) = self.hosts[endpoint].conn.poll_event() {
-            self.on_event(endpoint, event);
-        }
-        let is_sender = endpoint % 2 == 0;
-        let host = &self.hosts[endpoint];
-        if host.size != u64::MAX && host.completed.is_none() {
-            self.note_completion(endpoint);
-        }
-        if is_sender && self.recorder.wants_flow_series {
-            self.recorder.on_sender(self.now, endpoint / 2, &self.hosts[endpoint].conn);
+        let host = &mut self.hosts[endpoint];
+        if host.conn.has_events() || self.recorder.wants_flow_series || host.may_complete() {
+            self.take_note(endpoint);
         }
         self.rearm(endpoint);
     }
 
+    /// What does not happen at every packet, or is not always asked for.
+    #[inline(never)]
+    fn take_note(&mut self, endpoint: usize) {
+        while let Some(event) = self.hosts[endpoint].conn.poll_event() {
+            self.on_event(endpoint, event);
+        }
+        if self.hosts[endpoint].may_complete() {
+            self.note_completion(endpoint);
+        }
+        if endpoint % 2 == 0 && self.recorder.wants_flow_series {
+            self.recorder.on_sender(self.now, endpoint / 2, &self.hosts[endpoint].conn);
+        }
+    }
+
     #[inline]
     fn rearm(&mut self, endpoint: usize) {
-        let due = self.hosts[endpoint].next_wakeup();
-        if due < self.schedule.at(Source::Endpoint(endpoint)) {
+        let host = &mut self.hosts[endpoint];
+        let due = host.next_wakeup();
+        if due < host.armed {
+            host.armed = due;
             self.schedule.set(Source::Endpoint(endpoint), due);
         }
     }
 
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
+        let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
+        let mut packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
         let host = &mut self.hosts[endpoint];
         host.first_sent.get_or_insert(self.now);
-        let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
-        let packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
         host.sent_wire_bytes += packet.size();
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && !to_sender {
@@ -339,9 +350,19 @@ impl Network {
             let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, flow as usize, event, offset);
         }
-        let ends = &self.scenario.flows[flow as usize];
-        let node = if to_sender { ends.to } else { ends.from };
-        self.forward(node, packet);
+        let hop = self.hops[packet.next as usize];
+        if hop == HOST {
+            return self.loop_back(packet);
+        }
+        packet.next += 1;
+        self.accept(self.now, hop as usize, packet);
+    }
+
+    /// A packet of a flow whose ends are on the same node.
+    #[cold]
+    fn loop_back(&mut self, packet: Packet) {
+        let ends = &self.scenario.flows[packet.flow as usize];
+        self.arrive(ends.to, packet);
     }
 
     fn on_event(&mut self, endpoint: usize, event: Event) {
