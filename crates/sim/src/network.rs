@@ -185,7 +185,7 @@ impl Network {
             return self.relay(index, arrival);
         }
         let packet = link.take(self.now);
-        self.schedule.set(Source::Link(index), link.next_arrival());
+        self.schedule.set_next(link.next_arrival());
         if !self.losses.is_empty() {
             self.count_losses(index);
         }

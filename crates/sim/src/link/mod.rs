@@ -113,11 +113,7 @@ impl Link {
     /// The packet that reaches the far end at `now`.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
-        if self.ring.next_at() <= now {
-            self.ring.pop()
-        } else {
-            None
-        }
+        self.ring.pop_due(now)
     }
 
     /// The next packet that reaches the far end by `until`, ahead of time. The last one stays until it arrives: a

@@ -28,10 +28,19 @@ impl Ring {
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Packet> {
+        self.pop_due(Time::NEVER)
+    }
+
+    /// The first packet, if it is due by `until`.
+    #[inline]
+    pub(super) fn pop_due(&mut self, until: Time) -> Option<Packet> {
         if self.len == 0 {
             return None;
         }
         let packet = self.slots[self.head];
+        if packet.at > until {
+            return None;
+        }
         self.head = (self.head + 1) & (self.slots.len() - 1);
         self.len -= 1;
         Some(packet)
