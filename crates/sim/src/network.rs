@@ -207,13 +207,12 @@ impl Network {
             self.count_losses(index);
         }
         let until = self.horizon.max(self.now);
-        while let Some(mut packet) = self.links[index].take_ahead(self.now, until) {
+        while let Some(packet) = self.links[index].take_ahead(self.now, until) {
             if packet.is_marked() && self.ends_at(index, arrival, &packet) {
                 continue;
             }
             let next = self.hops[packet.next as usize] as usize;
-            packet.next += 1;
-            self.accept(packet.at, next, packet);
+            self.accept(packet.at, next, &packet);
         }
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
     }
@@ -241,17 +240,16 @@ impl Network {
 
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
-    fn forward(&mut self, node: usize, mut packet: Packet) {
+    fn forward(&mut self, node: usize, packet: Packet) {
         let hop = self.hops[packet.next as usize];
         if hop == HOST {
             return self.arrive(node, packet);
         }
-        packet.next += 1;
-        self.accept(self.now, hop as usize, packet);
+        self.accept(self.now, hop as usize, &packet);
     }
 
     #[inline(always)]
-    fn accept(&mut self, at: Time, link: usize, packet: Packet) {
+    fn accept(&mut self, at: Time, link: usize, packet: &Packet) {
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }
@@ -340,7 +338,7 @@ impl Network {
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
         let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
-        let mut packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
+        let packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
         let host = &mut self.hosts[endpoint];
         host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
@@ -354,8 +352,7 @@ impl Network {
         if hop == HOST {
             return self.loop_back(packet);
         }
-        packet.next += 1;
-        self.accept(self.now, hop as usize, packet);
+        self.accept(self.now, hop as usize, &packet);
     }
 
     /// A packet of a flow whose ends are on the same node.

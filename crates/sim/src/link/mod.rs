@@ -87,25 +87,28 @@ impl Link {
     }
 
     /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
+    /// From here on the packet points to the hop after this one.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
+    pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.advance(now, losses);
         self.counters.offered += 1;
         let was_empty = self.ring.len() == 0;
         if self.outages.is_some() && self.is_closed(now) {
-            self.lose(packet, Cause::Outage, losses);
+            self.lose(*packet, Cause::Outage, losses);
             return None;
         }
         if self.free_at <= now {
             self.waits.record_zero();
-            let arrival = self.start(now, packet);
-            return was_empty.then_some(arrival);
+            let slot = self.start(now, packet);
+            slot.next += 1;
+            return was_empty.then_some(slot.at);
         }
-        packet.at = now;
-        if self.queue.push(packet) {
+        if let Some(slot) = self.queue.push(packet) {
+            slot.at = now;
+            slot.next += 1;
             self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
         } else {
-            self.lose(packet, Cause::QueueOverflow, losses);
+            self.lose(*packet, Cause::QueueOverflow, losses);
         }
         None
     }
@@ -132,7 +135,7 @@ impl Link {
             }
             let Some(packet) = self.queue.pop() else { break };
             self.waits.record_span(self.free_at - packet.at);
-            self.start(self.free_at, packet);
+            self.start(self.free_at, &packet);
         }
     }
 
@@ -164,43 +167,45 @@ impl Link {
         self.counters.busy_ps - self.free_at.saturating_since(now).as_ps().min(self.counters.busy_ps)
     }
 
-    /// Sending starts at `at`. Returns when the packet reaches the far end.
+    /// Sending starts at `at`. Returns the packet's place in the ring.
     #[inline(always)]
-    fn start(&mut self, at: Time, mut packet: Packet) -> Time {
+    fn start(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
         self.counters.carried += 1;
         self.counters.carried_bytes += size;
-        if size == self.usual.size {
-            self.free_at = at + self.usual.sending;
-            packet.at = self.free_at + self.usual.delay;
-            self.counters.busy_ps += self.usual.sending.as_ps();
-        } else {
-            self.send_unusual(at, &mut packet);
+        if size != self.usual.size {
+            return self.send_unusual(at, packet);
         }
-        self.ring.push(packet);
-        packet.at
+        self.counters.busy_ps += self.usual.sending.as_ps();
+        self.free_at = at + self.usual.sending;
+        let slot = self.ring.push(packet);
+        slot.at = self.free_at + self.usual.delay;
+        slot
     }
 
     #[inline(never)]
-    fn send_unusual(&mut self, at: Time, packet: &mut Packet) {
+    fn send_unusual(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
         let (begin, cut_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
-        let mut finish = self.rate.finish(begin, size);
-        if finish > cut_at {
-            packet.cut();
-            finish = cut_at;
-        }
+        let uncut = self.rate.finish(begin, size);
+        let finish = uncut.min(cut_at);
         // A link whose rate has fallen to zero for good holds its packet for ever.
         self.counters.busy_ps += if finish == Time::NEVER { 0 } else { (finish - begin).as_ps() };
-        if self.error.corrupts(finish, self.counters.carried - 1, size) {
-            packet.corrupt();
-            self.counters.corrupted += 1;
-        }
+        let is_corrupted = self.error.corrupts(finish, self.counters.carried - 1, size);
+        self.counters.corrupted += u64::from(is_corrupted);
         // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
         self.last_arrival = (finish + self.delay.at(finish)).max(self.last_arrival);
-        packet.at = self.last_arrival;
         self.free_at = finish;
         self.note_usual(size);
+        let slot = self.ring.push(packet);
+        slot.at = self.last_arrival;
+        if uncut > cut_at {
+            slot.cut();
+        }
+        if is_corrupted {
+            slot.corrupt();
+        }
+        slot
     }
 
     /// The next packet is likely to be of this size too.

@@ -24,16 +24,15 @@ impl DropTail {
         Self { packets: Ring::default(), bytes: 0, packets_max, bytes_max }
     }
 
-    /// Whether the packet was taken.
+    /// The packet's place in the queue; none if it was not taken.
     #[inline]
-    pub(super) fn push(&mut self, packet: Packet) -> bool {
+    pub(super) fn push(&mut self, packet: &Packet) -> Option<&mut Packet> {
         let bytes = self.bytes + packet.size();
         if self.packets.len() as u64 >= self.packets_max || bytes > self.bytes_max {
-            return false;
+            return None;
         }
         self.bytes = bytes;
-        self.packets.push(packet);
-        true
+        Some(self.packets.push(packet))
     }
 
     #[inline]

@@ -16,14 +16,17 @@ pub(super) struct Ring {
 const FIRST_SIZE: usize = 4;
 
 impl Ring {
+    /// Append a packet. Change it in its slot, not before: a copy that follows a small write has to wait for it.
     #[inline]
-    pub(super) fn push(&mut self, packet: Packet) {
+    pub(super) fn push(&mut self, packet: &Packet) -> &mut Packet {
         if self.len == self.slots.len() {
-            self.grow(packet);
+            self.grow(*packet);
         }
         let slot = (self.head + self.len) & (self.slots.len() - 1);
-        self.slots[slot] = packet;
         self.len += 1;
+        let slot = &mut self.slots[slot];
+        *slot = *packet;
+        slot
     }
 
     #[inline]
@@ -95,7 +98,7 @@ mod tests {
         for round in 0..1000u64 {
             for i in 0..round % 7 {
                 packet.at = Time::from_ps(10 * round + i);
-                ring.push(packet);
+                ring.push(&packet);
                 model.push_back(packet.at);
             }
             for _ in 0..round % 5 {
