@@ -72,9 +72,9 @@ impl Connection {
         if !self.receiver.must_ack_now() {
             return None;
         }
-        let mut segment = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
-        self.add_sack(&mut segment);
-        Some(segment)
+        let options = self.sack_options();
+        let bare = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
+        Some(Segment { options, ..bare })
     }
 
     pub(super) fn on_persist(&mut self, now: Time) {
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
         let window = self.receiver.window(self.rcv_shift);
         self.receiver.on_ack_sent();
@@ -260,11 +260,9 @@ impl Connection {
         self.persist = Time::NEVER;
         self.last_sent = now;
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
-        let mut segment = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
-        segment.len = len as u16;
-        segment.is_retransmission = is_retransmission;
-        self.add_sack(&mut segment);
-        segment
+        let options = self.sack_options();
+        let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
+        Segment { len: len as u16, is_retransmission, options, ..bare }
     }
 
     #[inline]
@@ -273,14 +271,16 @@ impl Connection {
     }
 
     #[inline]
-    fn add_sack(&self, segment: &mut Segment) {
+    fn sack_options(&self) -> Options {
         if self.has_sack && self.receiver.has_holes() {
-            segment.options = self.sack_options();
+            self.sack_blocks()
+        } else {
+            Options::None
         }
     }
 
     #[inline(never)]
-    fn sack_options(&self) -> Options {
+    fn sack_blocks(&self) -> Options {
         // RFC 2018 §3: three blocks beside timestamps, four without.
         let max = if self.has_timestamps { 3 } else { 4 };
         Options::Sack(self.receiver.sack_blocks(self.irs.at(1), max))
