@@ -29,66 +29,73 @@ pub(crate) enum Source {
 }
 
 /// A winner tree: each source is a leaf with the instant at which it acts next, each inner node repeats the earlier
-/// of its two children, the root is the next event. A change costs one comparison per level, and fewer where
-/// it changes nothing.
+/// of its two children, the root is the next event.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
-    tree: Vec<Key>,
+    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half. The key's two halves stand in
+    /// tables of their own, of equal length: they are addressed without arithmetic.
+    instants: Vec<u64>,
+    ties: Vec<u64>,
     leaves: Vec<Leaf>,
-    /// The first leaf of each rank.
-    first: [u32; 4],
+    /// The leaf of each node; none ([`u32::MAX`]) where nothing can wake up.
+    nodes: Vec<u32>,
+    first_endpoint: usize,
 }
 
-/// The order of events as a number: instant (64 bits), rank (2), lot (30), leaf (32).
-type Key = u128;
+/// The order of events: instant; then rank (2 bits), lot (30) and leaf (32).
+type Key = (u64, u64);
 
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
     source: Source,
-    rank: u8,
     /// What the source draws its lots from.
     salt: u32,
+    /// Rank and leaf at their places in the key.
+    tie: u64,
 }
 
 const LOT_BITS: u32 = 30;
 
 impl Schedule {
-    /// A schedule for sources with these names, in which nothing is going to happen yet.
+    /// A schedule for sources with these names, in which nothing is going to happen yet. Nodes come with whether
+    /// they can wake up.
     pub(crate) fn new<'a>(
         links: impl Iterator<Item = &'a str>,
-        nodes: impl Iterator<Item = &'a str>,
+        nodes: impl Iterator<Item = (&'a str, bool)>,
         flows: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let salt = |name: &str, purpose: &str| Stream::new(0, name, purpose).key()[0] as u32;
         let mut leaves = Vec::new();
-        let mut first = [0; 4];
-        leaves.extend(links.enumerate().map(|(i, name)| Leaf {
-            source: Source::Link(i),
-            rank: 0,
-            salt: salt(name, "link"),
-        }));
-        first[1] = leaves.len() as u32;
-        leaves.extend(nodes.enumerate().map(|(i, name)| Leaf {
-            source: Source::Node(i),
-            rank: 1,
-            salt: salt(name, "node"),
-        }));
-        first[2] = leaves.len() as u32;
-        for (i, name) in flows.enumerate() {
-            leaves.push(Leaf { source: Source::Endpoint(2 * i), rank: 2, salt: salt(name, "sender") });
-            leaves.push(Leaf { source: Source::Endpoint(2 * i + 1), rank: 2, salt: salt(name, "receiver") });
+        let mut add = |source, rank: u64, name: &str, purpose: &str| {
+            let (leaf, salt) = (leaves.len(), Stream::new(0, name, purpose).key()[0] as u32);
+            leaves.push(Leaf { source, salt, tie: rank << 62 | leaf as u64 });
+            leaf
+        };
+        for (i, name) in links.enumerate() {
+            add(Source::Link(i), 0, name, "link");
         }
-        first[3] = leaves.len() as u32;
-        leaves.push(Leaf { source: Source::Sampler, rank: 3, salt: 0 });
+        let nodes = (0..)
+            .zip(nodes)
+            .map(|(i, (name, can_wake))| if can_wake { add(Source::Node(i), 1, name, "node") as u32 } else { u32::MAX })
+            .collect();
+        let mut first_endpoint = None;
+        for (i, name) in flows.enumerate() {
+            let sender = add(Source::Endpoint(2 * i), 2, name, "sender");
+            add(Source::Endpoint(2 * i + 1), 2, name, "receiver");
+            first_endpoint.get_or_insert(sender);
+        }
+        add(Source::Sampler, 3, "", "sampler");
 
         let count = leaves.len();
-        let mut schedule = Self { tree: vec![0; 2 * count], leaves, first };
+        let first_endpoint = first_endpoint.unwrap_or(count);
+        let mut schedule = Self {
+            instants: vec![u64::MAX; 2 * count],
+            ties: vec![u64::MAX; 2 * count],
+            leaves,
+            nodes,
+            first_endpoint,
+        };
         for leaf in 0..count {
-            schedule.tree[count + leaf] = schedule.key(leaf, Time::NEVER);
-        }
-        for index in (1..count).rev() {
-            schedule.tree[index] = schedule.tree[2 * index].min(schedule.tree[2 * index + 1]);
+            schedule.replay(leaf, schedule.key(leaf, Time::NEVER));
         }
         schedule
     }
@@ -97,52 +104,87 @@ impl Schedule {
     #[inline]
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let leaf = self.leaf(source);
-        let mut winner = self.key(leaf, at);
-        let mut index = self.leaves.len() + leaf;
-        let tree = self.tree.as_mut_slice();
-        tree[index] = winner;
-        while index > 1 {
-            winner = winner.min(tree[index ^ 1]);
-            index /= 2;
-            if tree[index] == winner {
-                return;
-            }
-            tree[index] = winner;
+        let key = self.key(leaf, at);
+        if key < self.key_of(self.leaves.len() + leaf) {
+            self.raise(leaf, key);
+        } else {
+            self.replay(leaf, key);
         }
     }
 
-    /// When `source` acts next.
+    /// The source of the next event acts at `at` next, not before now.
     #[inline]
-    pub(crate) fn at(&self, source: Source) -> Time {
-        Time::from_ps((self.tree[self.leaves.len() + self.leaf(source)] >> 64) as u64)
+    pub(crate) fn set_next(&mut self, at: Time) {
+        let leaf = self.ties[1] as u32 as usize;
+        self.replay(leaf, self.key(leaf, at));
     }
 
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
-        let key = self.tree[1];
-        (Time::from_ps((key >> 64) as u64), self.leaves[key as u32 as usize].source)
+        (Time::from_ps(self.instants[1]), self.leaves[self.ties[1] as u32 as usize].source)
+    }
+
+    /// A leaf becomes earlier: it wins until it meets somebody earlier still.
+    #[inline]
+    fn raise(&mut self, leaf: usize, key: Key) {
+        let mut node = self.leaves.len() + leaf;
+        while node > 0 && key < self.key_of(node) {
+            (self.instants[node], self.ties[node]) = (key.0, key.1);
+            node /= 2;
+        }
+    }
+
+    /// A leaf becomes later: all its matches are played again. No way out half-way, because a link that delivers
+    /// was the winner of all of them; so there is no branch to be guessed wrong.
+    #[inline]
+    fn replay(&mut self, leaf: usize, key: Key) {
+        let instants = self.instants.as_mut_slice();
+        // The same length, said so that one check of an index is enough.
+        let ties = &mut self.ties[..instants.len()];
+        let mut node = self.leaves.len() + leaf;
+        let mut winner = key;
+        while node > 1 {
+            (instants[node], ties[node]) = (winner.0, winner.1);
+            let rival = (instants[node ^ 1], ties[node ^ 1]);
+            winner = earlier(winner, rival);
+            node /= 2;
+        }
+        (instants[1], ties[1]) = (winner.0, winner.1);
+    }
+
+    #[inline]
+    fn key_of(&self, node: usize) -> Key {
+        (self.instants[node], self.ties[node])
     }
 
     #[inline]
     fn leaf(&self, source: Source) -> usize {
         match source {
             Source::Link(index) => index,
-            Source::Node(index) => self.first[1] as usize + index,
-            Source::Endpoint(index) => self.first[2] as usize + index,
-            Source::Sampler => self.first[3] as usize,
+            Source::Node(index) => self.nodes[index] as usize,
+            Source::Endpoint(index) => self.first_endpoint + index,
+            Source::Sampler => self.leaves.len() - 1,
         }
     }
 
     #[inline]
     fn key(&self, leaf: usize, at: Time) -> Key {
-        let Leaf { rank, salt, .. } = self.leaves[leaf];
+        let Leaf { tie, salt, .. } = self.leaves[leaf];
         // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
         let lot = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let lot = (lot ^ lot >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - LOT_BITS);
-        let tie = u64::from(rank) << 62 | lot << 32 | leaf as u64;
-        Key::from(at.as_ps()) << 64 | Key::from(tie)
+        (at.as_ps(), tie | lot << 32)
     }
+}
+
+/// Compared as one number and chosen with a mask: which of two sources is earlier cannot be foreseen, and a branch that
+/// is guessed wrong costs more than all of this.
+#[inline]
+fn earlier(a: Key, b: Key) -> Key {
+    let number = |key: Key| u128::from(key.0) << 64 | u128::from(key.1);
+    let mask = u64::from(number(b) < number(a)).wrapping_neg();
+    (a.0 ^ (a.0 ^ b.0) & mask, a.1 ^ (a.1 ^ b.1) & mask)
 }
 
 #[cfg(test)]
@@ -150,7 +192,7 @@ mod tests {
     use super::*;
 
     fn order(names: &[&'static str], entries: &[(u64, Source)]) -> Vec<Source> {
-        let mut schedule = Schedule::new(names.iter().copied(), ["n"].into_iter(), ["f"].into_iter());
+        let mut schedule = Schedule::new(names.iter().copied(), [("n", true)].into_iter(), ["f"].into_iter());
         entries.iter().for_each(|&(ps, source)| schedule.set(source, Time::from_ps(ps)));
         std::iter::from_fn(|| {
             let (at, source) = schedule.next();

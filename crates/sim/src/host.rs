@@ -2,7 +2,7 @@
 
 use crate::record::Histogram;
 use crate::scenario::{App, Flow, Start};
-use bentpipe_tcp::{Config, Connection, DelayTimer, Event, Role, State};
+use bentpipe_tcp::{Config, Connection, DelayTimer, Event, GiveUp, Role, State};
 use bentpipe_units::{Duration, Seq, Stream, Time};
 
 /// More than any run can send.
@@ -12,10 +12,13 @@ const ENDLESS: u64 = u64::MAX >> 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) conn: Connection,
+    /// When the schedule wakes it up: not later than it has to.
+    pub(crate) armed: Time,
     /// When the application starts; [`Time::NEVER`] once it has.
     start: Time,
     /// Bytes of a transfer that ends; `u64::MAX` for a greedy one.
     pub(crate) size: u64,
+    never_gives_up: bool,
     pub(crate) first_sent: Option<Time>,
     /// Sender: the last byte was acknowledged. Receiver: it was received.
     pub(crate) completed: Option<Time>,
@@ -45,8 +48,10 @@ impl Host {
             let config = config_of(flow, &mut phases, draw);
             Self {
                 conn: Connection::new(config, role, Seq::new(0)),
+                armed: Time::NEVER,
                 start,
                 size,
+                never_gives_up: flow.tcp.give_up == GiveUp::Never,
                 first_sent: None,
                 completed: None,
                 is_aborted: false,
@@ -82,10 +87,21 @@ impl Host {
         self.conn.next_wakeup().min(self.start)
     }
 
+    /// Whether it has a transfer that ends, and has not.
+    #[inline]
+    pub(crate) fn may_complete(&self) -> bool {
+        self.size != u64::MAX && self.completed.is_none()
+    }
+
     /// Whether a segment that arrives finds anybody.
     #[inline]
     pub(crate) fn is_listening(&self) -> bool {
         self.conn.state() != State::Closed
+    }
+
+    /// Whether an established connection goes on until the run ends.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.size == u64::MAX && self.never_gives_up
     }
 
     pub(crate) fn is_started(&self) -> bool {

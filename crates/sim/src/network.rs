@@ -18,6 +18,9 @@ pub struct Network {
     now: Time,
     end: Time,
     stop: Option<StopReason>,
+    /// See [`Network::update_horizon`].
+    horizon: Time,
+    is_endless: bool,
 
     links: Vec<Link>,
     /// What a link needs to know of the node that it leads to.
@@ -26,8 +29,9 @@ pub struct Network {
     nodes: Vec<Vec<AnyMiddlebox>>,
     hosts: Vec<Host>,
 
-    /// The routes of all flows one after the other; packets carry an index into this.
-    hops: Vec<Hop>,
+    /// The routes of all flows one after the other, as links, each with [`HOST`] at its end; packets carry an
+    /// index into this.
+    hops: Vec<u32>,
     /// Where each endpoint's route begins.
     routes: Vec<u32>,
 
@@ -42,18 +46,16 @@ pub struct Network {
     scenario: Scenario,
 }
 
-/// The next step of a packet.
-#[derive(Clone, Copy, Debug)]
-enum Hop {
-    Link(u32),
-    Host,
-}
+/// The hop after the last link.
+const HOST: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     node: u32,
     drops_corrupted: bool,
     has_middleboxes: bool,
+    /// Every packet goes on to a link that only this one feeds.
+    relays: bool,
 }
 
 impl Network {
@@ -64,22 +66,24 @@ impl Network {
         for flow in &scenario.flows {
             for route in [&flow.route, &flow.reverse_route] {
                 routes.push(hops.len() as u32);
-                hops.extend(route.iter().map(|&link| Hop::Link(link as u32)));
-                hops.push(Hop::Host);
+                hops.extend(route.iter().map(|&link| link as u32));
+                hops.push(HOST);
             }
         }
         let hosts: Vec<Host> = scenario.flows.iter().flat_map(|flow| Host::pair(flow, seed)).collect();
         let mut network = Self {
             schedule: Schedule::new(
                 scenario.links.iter().map(|link| link.name.as_str()),
-                scenario.nodes.iter().map(|node| node.name.as_str()),
+                scenario.nodes.iter().map(|node| (node.name.as_str(), !node.middleboxes.is_empty())),
                 scenario.flows.iter().map(|flow| flow.name.as_str()),
             ),
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
             stop: None,
+            horizon: Time::ZERO,
+            is_endless: false,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
-            arrivals: scenario.links.iter().map(|link| arrival_at(scenario, link.to)).collect(),
+            arrivals: arrivals(scenario),
             nodes: scenario
                 .nodes
                 .iter()
@@ -175,19 +179,20 @@ impl Network {
     /// The head of a link's ring reaches the next node.
     #[inline(always)]
     fn deliver(&mut self, index: usize) {
-        let (packet, next) = self.links[index].deliver(self.now, &mut self.losses);
-        self.schedule.set(Source::Link(index), next);
+        let arrival = self.arrivals[index];
+        let link = &mut self.links[index];
+        link.advance(self.now, &mut self.losses);
+        if arrival.relays {
+            return self.relay(index, arrival);
+        }
+        let packet = link.take(self.now);
+        self.schedule.set_next(link.next_arrival());
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
         let Some(packet) = packet else { return };
-        let arrival = self.arrivals[index];
-        if packet.is_cut() {
-            self.links[index].count_cut();
-            return self.lose(Place::Link(index), packet, Cause::Outage);
-        }
-        if packet.is_corrupted() && (arrival.drops_corrupted || self.is_at_host(&packet)) {
-            return self.lose(Place::Node(arrival.node as usize), packet, Cause::BitError);
+        if packet.is_marked() && self.ends_at(index, arrival, &packet) {
+            return;
         }
         if arrival.has_middleboxes {
             return self.enter_node(arrival.node as usize, packet);
@@ -195,26 +200,58 @@ impl Network {
         self.forward(arrival.node as usize, packet);
     }
 
-    #[inline(always)]
-    fn is_at_host(&self, packet: &Packet) -> bool {
-        matches!(self.hops[packet.next as usize], Hop::Host)
+    /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
+    /// at its own instant, and there is one event for all packets that are on the link instead of one for each.
+    /// Such a link sees the same packets at the same instants, and nobody else looks at it before the horizon.
+    fn relay(&mut self, index: usize, arrival: Arrival) {
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        let until = self.horizon.max(self.now);
+        while let Some(packet) = self.links[index].take_ahead(self.now, until) {
+            if packet.is_marked() && self.ends_at(index, arrival, &packet) {
+                continue;
+            }
+            let next = self.hops[packet.next as usize] as usize;
+            self.accept(packet.at, next, &packet);
+        }
+        self.schedule.set(Source::Link(index), self.links[index].next_arrival());
+    }
+
+    /// How far links may be ahead of time: up to the next sample, and up to the end of the run where that is known, that
+    /// is once a flow is established that neither completes nor gives up.
+    fn update_horizon(&mut self) {
+        self.horizon = if self.is_endless { self.end.min(self.recorder.next_wakeup()) } else { Time::ZERO };
+    }
+
+    /// Whether a packet that link `index` damaged is lost where it arrives.
+    #[cold]
+    fn ends_at(&mut self, index: usize, arrival: Arrival, packet: &Packet) -> bool {
+        if packet.is_cut() {
+            self.links[index].count_cut();
+            self.lose(Place::Link(index), *packet, Cause::Outage);
+            return true;
+        }
+        let is_dropped = arrival.drops_corrupted || self.hops[packet.next as usize] == HOST;
+        if is_dropped {
+            self.lose(Place::Node(arrival.node as usize), *packet, Cause::BitError);
+        }
+        is_dropped
     }
 
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
-    fn forward(&mut self, node: usize, mut packet: Packet) {
-        match self.hops[packet.next as usize] {
-            Hop::Link(link) => {
-                packet.next += 1;
-                self.accept(link as usize, packet);
-            }
-            Hop::Host => self.arrive(node, packet),
+    fn forward(&mut self, node: usize, packet: Packet) {
+        let hop = self.hops[packet.next as usize];
+        if hop == HOST {
+            return self.arrive(node, packet);
         }
+        self.accept(self.now, hop as usize, &packet);
     }
 
     #[inline(always)]
-    fn accept(&mut self, link: usize, packet: Packet) {
-        if let Some(at) = self.links[link].accept(self.now, packet, &mut self.losses) {
+    fn accept(&mut self, at: Time, link: usize, packet: &Packet) {
+        if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }
         if !self.losses.is_empty() {
@@ -226,13 +263,13 @@ impl Network {
     #[inline]
     fn arrive(&mut self, node: usize, packet: Packet) {
         let endpoint = packet.endpoint();
-        if !self.hosts[endpoint].is_listening() {
+        let host = &mut self.hosts[endpoint];
+        if !host.is_listening() {
             return self.lose(Place::Node(node), packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(&packet);
-        let host = &mut self.hosts[endpoint];
         let needless = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
         if segment.is_retransmission && host.conn.counters().needless_segments > needless {
@@ -250,50 +287,68 @@ impl Network {
     }
 
     fn wake_endpoint(&mut self, endpoint: usize) {
-        let due = self.hosts[endpoint].next_wakeup();
-        if due > self.now {
-            // The deadline has moved later since.
-            return self.schedule.set(Source::Endpoint(endpoint), due);
+        let host = &mut self.hosts[endpoint];
+        let due = host.next_wakeup();
+        let is_due = due <= self.now;
+        // Else the deadline has moved later since.
+        host.armed = if is_due { Time::NEVER } else { due };
+        self.schedule.set(Source::Endpoint(endpoint), host.armed);
+        if is_due {
+            host.handle_wakeup(self.now);
+            self.drive(endpoint);
         }
-        self.schedule.set(Source::Endpoint(endpoint), Time::NEVER);
-        self.hosts[endpoint].handle_wakeup(self.now);
-        self.drive(endpoint);
     }
 
     /// Send all that an endpoint wants to send, hear what it has to say, note when it wakes up.
     #[inline]
     fn drive(&mut self, endpoint: usize) {
-        while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
-            self.send(endpoint, &segment);
-        }
-        while let Some(event) = self.hosts[endpoint].conn.poll_event() {
-            self.on_event(endpoint, event);
-        }
-        let is_sender = endpoint % 2 == 0;
-        let host = &self.hosts[endpoint];
-        if host.size != u64::MAX && host.completed.is_none() {
-            self.note_completion(endpoint);
-        }
-        if is_sender && self.recorder.wants_flow_series {
-            self.recorder.on_sender(self.now, endpoint / 2, &self.hosts[endpoint].conn);
+        self.transmit(endpoint);
+        let host = &mut self.hosts[endpoint];
+        if host.conn.has_events() || self.recorder.wants_flow_series || host.may_complete() {
+            self.take_note(endpoint);
         }
         self.rearm(endpoint);
     }
 
     #[inline]
+    fn transmit(&mut self, endpoint: usize) {
+        while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
+            self.send(endpoint, &segment);
+        }
+    }
+
+    /// What does not happen at every packet, or is not always asked for.
+    #[inline(never)]
+    fn take_note(&mut self, endpoint: usize) {
+        while let Some(event) = self.hosts[endpoint].conn.poll_event() {
+            self.on_event(endpoint, event);
+            // The application may have closed.
+            self.transmit(endpoint);
+        }
+        if self.hosts[endpoint].may_complete() {
+            self.note_completion(endpoint);
+        }
+        if endpoint % 2 == 0 && self.recorder.wants_flow_series {
+            self.recorder.on_sender(self.now, endpoint / 2, &self.hosts[endpoint].conn);
+        }
+    }
+
+    #[inline]
     fn rearm(&mut self, endpoint: usize) {
-        let due = self.hosts[endpoint].next_wakeup();
-        if due < self.schedule.at(Source::Endpoint(endpoint)) {
+        let host = &mut self.hosts[endpoint];
+        let due = host.next_wakeup();
+        if due < host.armed {
+            host.armed = due;
             self.schedule.set(Source::Endpoint(endpoint), due);
         }
     }
 
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
-        let host = &mut self.hosts[endpoint];
-        host.first_sent.get_or_insert(self.now);
         let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
         let packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
+        let host = &mut self.hosts[endpoint];
+        host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && !to_sender {
@@ -301,9 +356,18 @@ impl Network {
             let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, flow as usize, event, offset);
         }
-        let ends = &self.scenario.flows[flow as usize];
-        let node = if to_sender { ends.to } else { ends.from };
-        self.forward(node, packet);
+        let hop = self.hops[packet.next as usize];
+        if hop == HOST {
+            return self.loop_back(packet);
+        }
+        self.accept(self.now, hop as usize, &packet);
+    }
+
+    /// A packet of a flow whose ends are on the same node.
+    #[cold]
+    fn loop_back(&mut self, packet: Packet) {
+        let ends = &self.scenario.flows[packet.flow as usize];
+        self.arrive(ends.to, packet);
     }
 
     fn on_event(&mut self, endpoint: usize, event: Event) {
@@ -311,6 +375,10 @@ impl Network {
         let is_sender = endpoint % 2 == 0;
         if let (true, Event::Aborted(_)) = (is_sender, event) {
             self.finish_one(endpoint);
+        }
+        if is_sender && event == Event::Established && self.hosts[endpoint].is_endless() {
+            self.is_endless = true;
+            self.update_horizon();
         }
         if !is_sender || !self.recorder.wants_events {
             return;
@@ -412,6 +480,7 @@ impl Network {
             self.count_losses(link);
         }
         self.recorder.on_sample(self.now, &self.hosts, &self.links);
+        self.update_horizon();
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 
@@ -440,11 +509,56 @@ fn beyond(position: usize, packet: &Packet) -> usize {
     }
 }
 
-fn arrival_at(scenario: &Scenario, node: usize) -> Arrival {
-    let spec = &scenario.nodes[node];
-    Arrival {
-        node: node as u32,
-        drops_corrupted: spec.kind == NodeKind::Router,
-        has_middleboxes: !spec.middleboxes.is_empty(),
+/// What each link leads to.
+fn arrivals(scenario: &Scenario) -> Vec<Arrival> {
+    let feeders = Feeders::of(scenario);
+    let mut arrivals: Vec<Arrival> = scenario
+        .links
+        .iter()
+        .map(|link| {
+            let node = &scenario.nodes[link.to];
+            Arrival {
+                node: link.to as u32,
+                drops_corrupted: node.kind == NodeKind::Router,
+                has_middleboxes: !node.middleboxes.is_empty(),
+                relays: node.middleboxes.is_empty(),
+            }
+        })
+        .collect();
+    for route in routes(scenario) {
+        for (at, &link) in route.iter().enumerate() {
+            let is_followed_by_own = route.get(at + 1).is_some_and(|&next| feeders.0[next] == Feeder::Link(link));
+            arrivals[link].relays &= is_followed_by_own;
+        }
     }
+    arrivals
+}
+
+/// Where each link's packets come from.
+struct Feeders(Vec<Feeder>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Nobody,
+    Link(usize),
+    /// A host, or several links.
+    Many,
+}
+
+impl Feeders {
+    fn of(scenario: &Scenario) -> Self {
+        let mut feeders = vec![Feeder::Nobody; scenario.links.len()];
+        for route in routes(scenario) {
+            for (at, &link) in route.iter().enumerate() {
+                let feeder = if at == 0 { Feeder::Many } else { Feeder::Link(route[at - 1]) };
+                let known = &mut feeders[link];
+                *known = if *known == Feeder::Nobody || *known == feeder { feeder } else { Feeder::Many };
+            }
+        }
+        Self(feeders)
+    }
+}
+
+fn routes(scenario: &Scenario) -> impl Iterator<Item = &Vec<usize>> {
+    scenario.flows.iter().flat_map(|flow| [&flow.route, &flow.reverse_route])
 }

@@ -82,6 +82,12 @@ impl Packet {
         u64::from(self.len) + u64::from(self.header_len)
     }
 
+    /// Whether anything happened to it on a link.
+    #[inline]
+    pub(crate) fn is_marked(&self) -> bool {
+        self.marks & (CORRUPTED | CUT) != 0
+    }
+
     /// Whether a link corrupted it.
     #[inline]
     pub fn is_corrupted(&self) -> bool {

@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 const TEN_FLOWS: &str = r#"
-duration = "60 s"
+duration = "90 s"
 [tcp]
 cc = "newreno"
 [link.up]
@@ -72,8 +72,8 @@ fn packets_allocate_nothing_once_the_rings_have_grown() {
         }
         ALLOCATIONS.load(Ordering::Relaxed)
     };
-    let warm = run_until(20.0);
-    // Three, for 75,000 packet-hops.
-    let more = run_until(40.0) - warm;
+    let warm = run_until(60.0);
+    // A flow may still reach its largest window so far, and its rings grow with it: a few times in 75,000 packet-hops.
+    let more = run_until(80.0) - warm;
     assert!(more <= 8, "{more} allocations in 20 s");
 }

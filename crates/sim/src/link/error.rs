@@ -26,15 +26,14 @@ impl ErrorModel {
         }
     }
 
-    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, is corrupted.
-    /// Numbers and times do not decrease.
-    #[inline(always)]
-    pub(super) fn corrupts(&mut self, at: Time, index: u64, size: u64) -> bool {
-        !matches!(self, Self::None) && self.draw(at, index, size)
+    #[inline]
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Self::None)
     }
 
-    #[inline(never)]
-    fn draw(&mut self, at: Time, index: u64, size: u64) -> bool {
+    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, is corrupted.
+    /// Numbers and times do not decrease.
+    pub(super) fn corrupts(&mut self, at: Time, index: u64, size: u64) -> bool {
         match self {
             Self::None => false,
             Self::Independent(model) => model.corrupts(size),

@@ -14,26 +14,28 @@ mod error;
 pub(crate) mod naive;
 mod profile;
 mod queue;
+mod ring;
 
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
 use crate::scenario::Link as Spec;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 use error::ErrorModel;
 use profile::{DelayProfile, Outages, RateProfile};
 use queue::DropTail;
-use std::collections::VecDeque;
+use ring::Ring;
 
 /// One direction of a link. See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     /// Sent or being sent, in order of arrival at the far end.
-    ring: VecDeque<Packet>,
+    ring: Ring,
     queue: DropTail,
     /// When the server is free.
     free_at: Time,
-    /// When the last sending began: later than its packet left the queue, if the link was down.
+    /// When the last unusual sending began: later than its packet left the queue, if the link was down.
     sending_since: Time,
+    usual: Usual,
     last_arrival: Time,
     rate: RateProfile,
     delay: DelayProfile,
@@ -42,6 +44,19 @@ pub(crate) struct Link {
     counters: Counters,
     waits: Histogram,
 }
+
+/// What a packet of the usual size meets on a link of constant rate and delay, without errors and outages. Most
+/// links are of this kind and see packets of few sizes, so that most packets need nothing else.
+#[derive(Clone, Copy, Debug)]
+struct Usual {
+    /// [`NO_SIZE`] on links of other kinds.
+    size: u64,
+    sending: Duration,
+    delay: Duration,
+}
+
+/// Larger than any packet.
+const NO_SIZE: u64 = u64::MAX;
 
 /// What a link counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,10 +76,11 @@ pub(crate) type Losses = Vec<(Packet, Cause)>;
 impl Link {
     pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
         Self {
-            ring: VecDeque::new(),
+            ring: Ring::default(),
             queue: DropTail::new(&spec.queue),
             free_at: Time::ZERO,
             sending_since: Time::ZERO,
+            usual: Usual { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
             last_arrival: Time::ZERO,
             rate: RateProfile::new(&spec.rate),
             delay: DelayProfile::new(&spec.delay),
@@ -76,34 +92,43 @@ impl Link {
     }
 
     /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
+    /// From here on the packet points to the hop after this one.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
+    pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.advance(now, losses);
         self.counters.offered += 1;
-        let was_empty = self.ring.is_empty();
-        packet.at = now;
-        if self.is_closed(now) {
-            self.lose(packet, Cause::Outage, losses);
-        } else if self.free_at <= now {
-            self.start(now, packet);
-        } else if self.queue.push(packet) {
+        let was_empty = self.ring.len() == 0;
+        if self.outages.is_some() && self.is_closed(now) {
+            self.lose(*packet, Cause::Outage, losses);
+            return None;
+        }
+        if self.free_at <= now {
+            self.waits.record_zero();
+            let slot = self.start(now, packet);
+            slot.next += 1;
+            return was_empty.then_some(slot.at);
+        }
+        if let Some(slot) = self.queue.push(packet) {
+            slot.at = now;
+            slot.next += 1;
             self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
         } else {
-            self.lose(packet, Cause::QueueOverflow, losses);
+            self.lose(*packet, Cause::QueueOverflow, losses);
         }
-        if was_empty {
-            self.next_arrival()
-        } else {
-            None
-        }
+        None
     }
 
-    /// The head of the ring reaches the far end, at `now`; then the next one's arrival ([`Time::NEVER`]: none).
+    /// The packet that reaches the far end at `now`.
     #[inline(always)]
-    pub(crate) fn deliver(&mut self, now: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
-        let packet = self.ring.pop_front();
-        self.advance(now, losses);
-        (packet, self.ring.front().map_or(Time::NEVER, |next| next.at))
+    pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
+        self.ring.pop_due(now)
+    }
+
+    /// The next packet that reaches the far end by `until`, ahead of time. The last one stays until it arrives: a
+    /// ring is never empty while packets wait.
+    #[inline(always)]
+    pub(crate) fn take_ahead(&mut self, now: Time, until: Time) -> Option<Packet> {
+        self.take(if self.ring.len() > 1 { until } else { now })
     }
 
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
@@ -114,13 +139,15 @@ impl Link {
                 self.flush(losses);
             }
             let Some(packet) = self.queue.pop() else { break };
-            self.start(self.free_at, packet);
+            self.waits.record_span(self.free_at - packet.at);
+            self.start(self.free_at, &packet);
         }
     }
 
-    /// When the head of the ring arrives.
-    pub(crate) fn next_arrival(&self) -> Option<Time> {
-        self.ring.front().map(|packet| packet.at)
+    /// When the head of the ring arrives; [`Time::NEVER`]: there is none.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Time {
+        self.ring.next_at()
     }
 
     /// Everything on the link or waiting for it.
@@ -142,33 +169,60 @@ impl Link {
 
     /// Time spent sending up to `now`; a packet that is being sent counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
-        self.counters.busy_ps - self.free_at.saturating_since(now.max(self.sending_since)).as_ps()
+        let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
+        // After an interruption a link may be ahead of `now` by more than what it is sending.
+        self.counters.busy_ps.saturating_sub(unsent)
     }
 
+    /// Sending starts at `at`. Returns the packet's place in the ring.
     #[inline(always)]
-    fn start(&mut self, at: Time, mut packet: Packet) {
+    fn start(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
-        self.waits.record_span(at - packet.at);
-        let (begin, cut_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
-        let mut finish = self.rate.finish(begin, size);
         self.counters.carried += 1;
         self.counters.carried_bytes += size;
-        if finish > cut_at {
-            packet.cut();
-            finish = cut_at;
+        if size != self.usual.size {
+            return self.send_unusual(at, packet);
         }
+        self.counters.busy_ps += self.usual.sending.as_ps();
+        self.free_at = at + self.usual.sending;
+        let slot = self.ring.push(packet);
+        slot.at = self.free_at + self.usual.delay;
+        slot
+    }
+
+    #[inline(never)]
+    fn send_unusual(&mut self, at: Time, packet: &Packet) -> &mut Packet {
+        let size = packet.size();
+        let (begin, cut_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
+        let uncut = self.rate.finish(begin, size);
+        let finish = uncut.min(cut_at);
         // A link whose rate has fallen to zero for good holds its packet for ever, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
-        if self.error.corrupts(finish, self.counters.carried - 1, size) {
-            packet.corrupt();
-            self.counters.corrupted += 1;
-        }
+        let is_corrupted = self.error.corrupts(finish, self.counters.carried - 1, size);
+        self.counters.corrupted += u64::from(is_corrupted);
         // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
         self.last_arrival = (finish + self.delay.at(finish)).max(self.last_arrival);
-        packet.at = self.last_arrival;
-        self.ring.push_back(packet);
         self.free_at = finish;
+        self.note_usual(size);
+        let slot = self.ring.push(packet);
+        slot.at = self.last_arrival;
+        if uncut > cut_at {
+            slot.cut();
+        }
+        if is_corrupted {
+            slot.corrupt();
+        }
+        slot
+    }
+
+    /// The next packet is likely to be of this size too.
+    fn note_usual(&mut self, size: u64) {
+        if self.outages.is_none() && self.error.is_none() {
+            if let (Some(sending), Some(delay)) = (self.rate.constant(size), self.delay.constant()) {
+                self.usual = Usual { size, sending, delay };
+            }
+        }
     }
 
     /// The next instant from `at` on at which the link is up, and when it goes down after that.
@@ -197,10 +251,8 @@ impl Link {
         if !outages.flush || !outages.at(self.free_at).0 {
             return;
         }
-        while self.queue.front().is_some() {
-            if let Some(packet) = self.queue.pop() {
-                self.lose(packet, Cause::Outage, losses);
-            }
+        while let Some(packet) = self.queue.pop() {
+            self.lose(packet, Cause::Outage, losses);
         }
     }
 

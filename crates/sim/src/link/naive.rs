@@ -101,8 +101,12 @@ impl NaiveLink {
         let mut face = self.blank.clone();
         face.counters = self.counters;
         face.waits = self.waits.clone();
-        face.ring.extend(self.on_the_way.iter().chain(self.in_service.iter().map(|service| &service.packet)));
-        self.waiting.iter().for_each(|&packet| assert!(face.queue.push(packet), "the queue keeps its limit"));
+        for packet in self.on_the_way.iter().chain(self.in_service.iter().map(|service| &service.packet)) {
+            face.ring.push(packet);
+        }
+        for packet in &self.waiting {
+            assert!(face.queue.push(packet).is_some(), "the queue keeps its limit");
+        }
         if let Some(Service { begin, .. }) = self.in_service.filter(|service| service.end != Time::NEVER) {
             face.counters.busy_ps += now.saturating_since(begin).as_ps();
         }

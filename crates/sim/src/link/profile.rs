@@ -82,22 +82,23 @@ impl RateProfile {
     }
 
     /// When the last bit of `size` bytes leaves, if the first one does at `start`.
-    #[inline(always)]
     pub(super) fn finish(&mut self, start: Time, size: u64) -> Time {
         match self {
-            Self::Constant { size: known, time, .. } if *known == size => start + *time,
-            _ => self.compute_finish(start, size),
-        }
-    }
-
-    #[inline(never)]
-    fn compute_finish(&mut self, start: Time, size: u64) -> Time {
-        match self {
             Self::Constant { rate, size: known, time } => {
-                (*known, *time) = (size, rate.time_to_send(size));
+                if *known != size {
+                    (*known, *time) = (size, rate.time_to_send(size));
+                }
                 start + *time
             }
             Self::Steps(steps) => steps.finish(start, size),
+        }
+    }
+
+    /// How long `size` bytes take at any time; none if that depends on the time, or is for ever.
+    pub(super) fn constant(&self, size: u64) -> Option<Duration> {
+        match self {
+            Self::Constant { rate, .. } => Some(rate.time_to_send(size)).filter(|&time| time != Duration::MAX),
+            Self::Steps(_) => None,
         }
     }
 }
@@ -150,17 +151,23 @@ impl DelayProfile {
         }
     }
 
-    #[inline(always)]
     pub(super) fn at(&mut self, at: Time) -> Duration {
         match self {
             Self::Constant(delay) => *delay,
             Self::Points(points) => points.at(at),
         }
     }
+
+    /// The delay, if it never changes.
+    pub(super) fn constant(&self) -> Option<Duration> {
+        match self {
+            Self::Constant(delay) => Some(*delay),
+            Self::Points(_) => None,
+        }
+    }
 }
 
 impl Points {
-    #[inline(never)]
     fn at(&mut self, at: Time) -> Duration {
         self.pieces.seek(at);
         let (from, to) = (self.pieces.value(), self.pieces.next_value());

@@ -1,13 +1,13 @@
 //! Queues: who waits, who is turned away.
 
+use super::ring::Ring;
 use crate::packet::Packet;
 use crate::scenario::{Queue as Spec, QueueLimit};
-use std::collections::VecDeque;
 
 /// First in, first out, up to a limit in packets or bytes. The packet being sent has left the queue.
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
-    packets: VecDeque<Packet>,
+    packets: Ring,
     bytes: u64,
     packets_max: u64,
     bytes_max: u64,
@@ -21,31 +21,25 @@ impl DropTail {
             QueueLimit::Bytes(n) => (u64::MAX, n),
             QueueLimit::Unlimited => (u64::MAX, u64::MAX),
         };
-        Self { packets: VecDeque::new(), bytes: 0, packets_max, bytes_max }
+        Self { packets: Ring::default(), bytes: 0, packets_max, bytes_max }
     }
 
-    /// Whether the packet was taken.
+    /// The packet's place in the queue; none if it was not taken.
     #[inline]
-    pub(super) fn push(&mut self, packet: Packet) -> bool {
+    pub(super) fn push(&mut self, packet: &Packet) -> Option<&mut Packet> {
         let bytes = self.bytes + packet.size();
         if self.packets.len() as u64 >= self.packets_max || bytes > self.bytes_max {
-            return false;
+            return None;
         }
         self.bytes = bytes;
-        self.packets.push_back(packet);
-        true
+        Some(self.packets.push(packet))
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
+        let packet = self.packets.pop()?;
         self.bytes -= packet.size();
         Some(packet)
-    }
-
-    /// The packet that would be popped next.
-    pub(super) fn front(&self) -> Option<&Packet> {
-        self.packets.front()
     }
 
     #[inline]

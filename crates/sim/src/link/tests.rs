@@ -45,6 +45,12 @@ fn packet(id: u32, size: u16) -> Packet {
     packet
 }
 
+/// What happens when the head of the ring reaches the far end: the packet, and when the next one does.
+fn deliver(link: &mut Link, at: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
+    link.advance(at, losses);
+    (link.take(at), link.next_arrival())
+}
+
 /// (number, seconds) of each packet that reached the far end.
 type Arrivals = Vec<(u32, f64)>;
 
@@ -53,15 +59,16 @@ type Arrivals = Vec<(u32, f64)>;
 fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause)>) {
     let (mut arrivals, mut losses) = (Vec::new(), Losses::new());
     let mut deliver_until = |link: &mut Link, until: Time, losses: &mut Losses| {
-        while let Some(at) = link.next_arrival().filter(|&at| at < until) {
-            let (packet, next) = link.deliver(at, losses);
-            assert_eq!(next, link.next_arrival().unwrap_or(Time::NEVER));
+        while link.next_arrival() < until {
+            let at = link.next_arrival();
+            let (packet, next) = deliver(link, at, losses);
+            assert_eq!(next, link.next_arrival());
             arrivals.extend(packet.map(|packet| (packet.flow, at.as_secs_f64())));
         }
     };
     for (id, &at) in (0..).zip(offers) {
         deliver_until(link, s(at), &mut losses);
-        link.accept(s(at), packet(id, size), &mut losses);
+        link.accept(s(at), &packet(id, size), &mut losses);
     }
     deliver_until(link, Time::NEVER, &mut losses);
     (arrivals, losses.iter().map(|(packet, cause)| (packet.flow, *cause)).collect())
@@ -82,15 +89,15 @@ fn first_come_first_served() {
 #[test]
 fn the_head_is_the_next_event() {
     let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1), Losses::new());
-    assert_eq!(link.accept(s(1.0), packet(0, 1000), &mut losses), Some(s(12.0)));
-    assert_eq!(link.accept(s(1.5), packet(1, 1000), &mut losses), None);
+    assert_eq!(link.accept(s(1.0), &packet(0, 1000), &mut losses), Some(s(12.0)));
+    assert_eq!(link.accept(s(1.5), &packet(1, 1000), &mut losses), None);
     assert_eq!(link.backlog(), (1, 1000));
     link.advance(s(1.999), &mut losses);
     assert_eq!(link.backlog(), (1, 1000));
     link.advance(s(2.0), &mut losses);
     assert_eq!((link.backlog(), link.len()), ((0, 0), 2));
-    assert_eq!(link.deliver(s(12.0), &mut losses).1, s(13.0));
-    assert_eq!(link.deliver(s(13.0), &mut losses).1, Time::NEVER);
+    assert_eq!(deliver(&mut link, s(12.0), &mut losses).1, s(13.0));
+    assert_eq!(deliver(&mut link, s(13.0), &mut losses).1, Time::NEVER);
 }
 
 /// The packet being sent does not count; at 1.0 s the next one starts before packet 4 arrives.
@@ -110,7 +117,7 @@ fn a_full_queue_turns_packets_away() {
 fn small_packets_fit_where_large_ones_do_not() {
     let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Bytes(1500)), 1), Losses::new());
     for (id, size) in [(0, 1000), (1, 1000), (2, 1000), (3, 500)] {
-        link.accept(s(0.0), packet(id, size), &mut losses);
+        link.accept(s(0.0), &packet(id, size), &mut losses);
     }
     assert_eq!((link.backlog(), losses.len()), ((2, 1500), 1));
 }
@@ -121,11 +128,11 @@ fn an_outage_cuts_and_keeps() {
     let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, false), ..spec(QueueLimit::Unlimited) }, 1);
     let mut losses = Losses::new();
     for id in 0..3 {
-        link.accept(s(0.0), packet(id, 1000), &mut losses);
+        link.accept(s(0.0), &packet(id, 1000), &mut losses);
     }
     let arrivals: Vec<_> = std::iter::from_fn(|| {
-        let at = link.next_arrival()?;
-        link.deliver(at, &mut losses).0.map(|packet| (packet.flow, at.as_secs_f64(), packet.is_cut()))
+        let at = Some(link.next_arrival()).filter(|&at| at != Time::NEVER)?;
+        deliver(&mut link, at, &mut losses).0.map(|packet| (packet.flow, at.as_secs_f64(), packet.is_cut()))
     })
     .collect();
     assert_eq!(arrivals, [(0, 11.0, false), (1, 11.5, true), (2, 15.0, false)]);
@@ -159,11 +166,11 @@ fn listed_packets_are_corrupted_and_delivered() {
     let mut link = Link::new(&Spec { error: ErrorSpec::Arrivals(vec![1]), ..spec(QueueLimit::Unlimited) }, 1);
     let mut losses = Losses::new();
     for id in 0..3 {
-        link.accept(s(0.0), packet(id, 1000), &mut losses);
+        link.accept(s(0.0), &packet(id, 1000), &mut losses);
     }
     let marks: Vec<bool> = std::iter::from_fn(|| {
-        let at = link.next_arrival()?;
-        link.deliver(at, &mut losses).0.map(|packet| packet.is_corrupted())
+        let at = Some(link.next_arrival()).filter(|&at| at != Time::NEVER)?;
+        deliver(&mut link, at, &mut losses).0.map(|packet| packet.is_corrupted())
     })
     .collect();
     assert_eq!((marks.as_slice(), link.counters().corrupted), ([false, true, false].as_slice(), 1));
@@ -172,7 +179,7 @@ fn listed_packets_are_corrupted_and_delivered() {
 #[test]
 fn a_sending_that_goes_on_counts_in_part() {
     let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1), Losses::new());
-    link.accept(s(1.0), packet(0, 1000), &mut losses);
+    link.accept(s(1.0), &packet(0, 1000), &mut losses);
     assert_eq!(link.busy_ps(s(1.25)), 250_000_000_000);
     assert_eq!(link.busy_ps(s(9.0)), 1_000_000_000_000);
 }
@@ -182,8 +189,8 @@ fn a_sending_that_goes_on_counts_in_part() {
 fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time() {
     let mut link = Link::new(&Spec { outage: outage(2.0, 9.0, false), ..spec(QueueLimit::Unlimited) }, 1);
     let mut losses = Losses::new();
-    link.accept(s(0.0), packet(0, 1000), &mut losses);
-    link.accept(s(3.0), packet(1, 1000), &mut losses);
+    link.accept(s(0.0), &packet(0, 1000), &mut losses);
+    link.accept(s(3.0), &packet(1, 1000), &mut losses);
     assert_eq!(link.busy_ps(s(4.0)), 1_000_000_000_000);
     assert_eq!(link.busy_ps(s(9.5)), 1_500_000_000_000);
 }
@@ -208,9 +215,9 @@ fn a_dead_link_keeps_its_packet_and_its_counters() {
         ..spec(QueueLimit::Unlimited)
     };
     let (mut link, mut losses) = (Link::new(&spec, 1), Losses::new());
-    link.accept(s(0.0), packet(0, 1000), &mut losses);
-    assert_eq!(link.deliver(s(1.02), &mut losses).1, Time::NEVER);
-    assert_eq!(link.accept(s(3.0), packet(1, 1000), &mut losses), Some(Time::NEVER));
+    link.accept(s(0.0), &packet(0, 1000), &mut losses);
+    assert_eq!(deliver(&mut link, s(1.02), &mut losses).1, Time::NEVER);
+    assert_eq!(link.accept(s(3.0), &packet(1, 1000), &mut losses), Some(Time::NEVER));
     assert_eq!(link.busy_ps(s(4.0)), 1_000_000_000_000);
     assert_eq!(link.len(), 1);
 }

@@ -2,14 +2,16 @@
 
 use bentpipe_units::Duration;
 
-/// Bins in units of 1 ns: exact up to 64, then 64 bins per octave. Grows to the largest bin seen.
+/// Bins in units of 1 ns: exact up to 64, then 64 bins per octave. Grows to the bins seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     zeros: u64,
-    count: u64,
+    positives: u64,
     sum_ps: u128,
     /// Of the positive ones; 0: none.
     min_ps: u64,
+    /// The bin of `bins[0]`: spans of one quantity lie close together, and most of the lower bins stay empty.
+    first: usize,
     bins: Vec<u64>,
 }
 
@@ -19,42 +21,55 @@ const BINS_LOG2: u32 = 6;
 impl Histogram {
     #[inline]
     pub(crate) fn record_span(&mut self, span: Duration) {
-        self.count += 1;
         if span == Duration::ZERO {
-            self.zeros += 1;
-            return;
+            return self.record_zero();
         }
-        self.record_positive(span.as_ps());
-    }
-
-    #[inline]
-    fn record_positive(&mut self, ps: u64) {
+        let ps = span.as_ps();
+        self.positives += 1;
         self.sum_ps += u128::from(ps);
         // Wraps to the largest value while there is none.
         self.min_ps = (self.min_ps.wrapping_sub(1)).min(ps - 1) + 1;
         let bin = bin_of(ps / PS_PER_NS);
-        match self.bins.get_mut(bin) {
+        // Wraps to an index that does not exist below the first bin.
+        match self.bins.get_mut(bin.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => self.grow(bin),
         }
     }
 
+    #[inline]
+    pub(crate) fn record_zero(&mut self) {
+        self.zeros += 1;
+    }
+
+    /// By whole octaves, so that it seldom happens.
     #[cold]
     fn grow(&mut self, bin: usize) {
-        self.bins.resize(bin + 1, 0);
-        self.bins[bin] = 1;
+        let octave = bin & !((1 << BINS_LOG2) - 1);
+        if self.bins.is_empty() {
+            self.first = octave;
+        }
+        let missing_below = self.first.saturating_sub(octave);
+        self.bins.splice(..0, std::iter::repeat_n(0, missing_below));
+        self.first -= missing_below;
+        self.bins.resize(self.bins.len().max(octave + (1 << BINS_LOG2) - self.first), 0);
+        self.bins[bin - self.first] += 1;
+    }
+
+    fn count(&self) -> u64 {
+        self.zeros + self.positives
     }
 
     pub(crate) fn mean_s(&self) -> f64 {
-        if self.count == 0 {
+        if self.count() == 0 {
             return f64::NAN;
         }
-        self.sum_ps as f64 / self.count as f64 / 1e12
+        self.sum_ps as f64 / self.count() as f64 / 1e12
     }
 
     pub(crate) fn min_s(&self) -> f64 {
-        match (self.count, self.zeros) {
-            (0, _) => f64::NAN,
+        match (self.positives, self.zeros) {
+            (0, 0) => f64::NAN,
             (_, 0) => self.min_ps as f64 / 1e12,
             _ => 0.0,
         }
@@ -62,21 +77,21 @@ impl Histogram {
 
     /// The upper edge of the bin that holds the `q` quantile, seconds; NaN without samples.
     pub(crate) fn quantile_s(&self, q: f64) -> f64 {
-        if self.count == 0 {
+        if self.count() == 0 {
             return f64::NAN;
         }
-        let rank = ((q * self.count as f64).ceil() as u64).max(1);
+        let rank = ((q * self.count() as f64).ceil() as u64).max(1);
         let mut seen = self.zeros;
         if seen >= rank {
             return 0.0;
         }
-        for (bin, &count) in self.bins.iter().enumerate() {
+        for (bin, &count) in (self.first..).zip(&self.bins) {
             seen += count;
             if seen >= rank {
                 return upper_edge_ns(bin) as f64 / 1e9;
             }
         }
-        upper_edge_ns(self.bins.len().saturating_sub(1)) as f64 / 1e9
+        upper_edge_ns((self.first + self.bins.len()).saturating_sub(1)) as f64 / 1e9
     }
 }
 

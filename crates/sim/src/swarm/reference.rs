@@ -190,7 +190,7 @@ impl<'a> Reference<'a> {
         self.drive(endpoint);
     }
 
-    fn drive(&mut self, endpoint: usize) {
+    fn transmit(&mut self, endpoint: usize) {
         let (flow, is_receiver) = (endpoint / 2, endpoint % 2 == 1);
         while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
             let packet = Packet::new(&segment, flow as u32, is_receiver, 0, &mut self.bodies);
@@ -205,11 +205,17 @@ impl<'a> Reference<'a> {
             let ends = &self.scenario.flows[flow];
             self.forward(if is_receiver { ends.to } else { ends.from }, packet);
         }
+    }
+
+    fn drive(&mut self, endpoint: usize) {
+        let (flow, is_receiver) = (endpoint / 2, endpoint % 2 == 1);
+        self.transmit(endpoint);
         while let Some(event) = self.hosts[endpoint].conn.poll_event() {
             self.hosts[endpoint].on_event(event);
             if !is_receiver {
                 self.on_sender_event(endpoint, event);
             }
+            self.transmit(endpoint);
         }
         self.note_completion(endpoint);
         if !is_receiver && self.recorder.wants_flow_series {

@@ -113,7 +113,9 @@ impl Connection {
 
         let news = if self.has_sack { self.read_sack(segment) } else { 0 };
         let advance = self.on_advance(newly);
-        self.on_sack(now, news);
+        if news > 0 {
+            self.on_sack(now, news);
+        }
         let is_cwnd_limited = self.is_window_used();
         if !advance.in_recovery {
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
@@ -152,6 +154,7 @@ impl Connection {
         }
     }
 
+    #[inline(never)]
     fn read_sack(&mut self, segment: &Segment) -> u64 {
         let Options::Sack(blocks) = segment.options else { return 0 };
         let first = self.iss.at(1);

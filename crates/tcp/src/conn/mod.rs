@@ -186,6 +186,14 @@ struct Control {
     small: bool,
 }
 
+impl Control {
+    /// Whether a segment must not wait for data.
+    #[inline]
+    fn is_any(self) -> bool {
+        self.syn | self.rst | self.probe
+    }
+}
+
 /// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited).
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowUsage {
@@ -261,7 +269,9 @@ impl Connection {
             self.refuse_unexpected(segment);
         }
         self.handle_ack(now, segment);
-        self.advance_close(now);
+        if self.is_closing || self.receiver.is_finished() {
+            self.advance_close(now);
+        }
     }
 
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
@@ -288,6 +298,12 @@ impl Connection {
     #[inline]
     pub fn next_wakeup(&self) -> Time {
         self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger)
+    }
+
+    /// Whether [`poll_event`](Self::poll_event) has something to tell.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// The next thing that happened, oldest first.

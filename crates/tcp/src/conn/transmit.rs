@@ -15,13 +15,23 @@ const PERSIST_MAX: Duration = Duration::from_secs(60);
 impl Connection {
     /// The next segment to send now, or `None`. Its answer may change after any other call.
     #[must_use]
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.next_segment(now)?;
-        self.counters.sent_segments += 1;
-        Some(segment)
+        if self.control.is_any() || !self.sends_data() {
+            return self.next_control(now);
+        }
+        if self.has_data() {
+            if let Some(segment) = self.next_data(now) {
+                return Some(segment);
+            }
+        }
+        self.next_ack(now)
     }
 
-    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+    /// While a control segment waits, and in states in which no data are sent.
+    #[cold]
+    #[inline(never)]
+    fn next_control(&mut self, now: Time) -> Option<Segment> {
         if self.control.rst {
             self.control.rst = false;
             let segment = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::RST);
@@ -33,7 +43,7 @@ impl Connection {
         if !self.state.is_synchronised() {
             return None;
         }
-        if !matches!(self.state, State::FinWait2 | State::TimeWait) {
+        if self.sends_data() {
             if let Some(segment) = self.next_data(now) {
                 return Some(segment);
             }
@@ -43,11 +53,28 @@ impl Connection {
             self.control.probe = false;
             return Some(self.bare_segment(now, self.iss.at(self.snd_una), self.ack_field(), Flags::ACK));
         }
-        self.receiver.must_ack_now().then(|| {
-            let mut segment = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
-            self.add_sack(&mut segment);
-            segment
-        })
+        self.next_ack(now)
+    }
+
+    #[inline]
+    fn sends_data(&self) -> bool {
+        self.state.is_synchronised() && !matches!(self.state, State::FinWait2 | State::TimeWait)
+    }
+
+    /// False: neither new data nor something to resend; so it is at a receiver, always.
+    #[inline]
+    fn has_data(&self) -> bool {
+        self.snd_nxt < self.offered || self.is_closing || self.board.flight_size() > 0
+    }
+
+    #[inline]
+    fn next_ack(&mut self, now: Time) -> Option<Segment> {
+        if !self.receiver.must_ack_now() {
+            return None;
+        }
+        let options = self.sack_options();
+        let bare = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
+        Some(Segment { options, ..bare })
     }
 
     pub(super) fn on_persist(&mut self, now: Time) {
@@ -60,15 +87,17 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
         let window = self.receiver.window(self.rcv_shift);
         self.receiver.on_ack_sent();
         let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
         self.last_ack_sent = self.receiver.ack_offset();
+        self.counters.sent_segments += 1;
         Segment { seq, ack, len: 0, window, flags, is_retransmission: false, timestamps, options: Options::None }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_data(&mut self, now: Time) -> Option<Segment> {
         if self.episode.resend_first {
             self.episode.resend_first = false;
@@ -90,6 +119,7 @@ impl Connection {
     }
 
     /// RFC 6675 §4 NextSeg(), rules 1 to 4, while the window has room for a segment.
+    #[inline(never)]
     fn next_by_sack(&mut self, now: Time) -> Option<Segment> {
         let smss = u64::from(self.smss);
         if self.board.pipe() + smss > self.cc.cwnd() {
@@ -113,7 +143,7 @@ impl Connection {
         Some(self.resend(now, highest, false))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_new(&mut self, now: Time) -> Option<Segment> {
         let left = self.offered.saturating_sub(self.snd_nxt);
         let mut len = left.min(u64::from(self.smss));
@@ -181,6 +211,7 @@ impl Connection {
 
     /// How much to send into a window smaller than the segment (RFC 9293 §3.8.6.2.1: avoid silly windows): at least
     /// half the largest window seen, or anything once the persist timer says so.
+    #[inline(never)]
     fn squeeze(&mut self, now: Time, usable: u64) -> Option<u64> {
         let is_worthwhile = usable > 0 && 2 * usable >= self.rwnd_largest;
         let is_forced = usable > 0 && std::mem::take(&mut self.control.small);
@@ -204,6 +235,7 @@ impl Connection {
         }
     }
 
+    #[inline(never)]
     fn resend(&mut self, now: Time, index: u64, counts: bool) -> Segment {
         let range = self.board.resend(index, now, counts);
         if self.rtt.is_karn() {
@@ -213,7 +245,7 @@ impl Connection {
         self.data_segment(now, range, true)
     }
 
-    #[inline]
+    #[inline(always)]
     fn data_segment(&mut self, now: Time, range: Range, is_retransmission: bool) -> Segment {
         let len = range.len - u32::from(range.has_fin);
         self.counters.sent_bytes += u64::from(len);
@@ -228,11 +260,9 @@ impl Connection {
         self.persist = Time::NEVER;
         self.last_sent = now;
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
-        let mut segment = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
-        segment.len = len as u16;
-        segment.is_retransmission = is_retransmission;
-        self.add_sack(&mut segment);
-        segment
+        let options = self.sack_options();
+        let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
+        Segment { len: len as u16, is_retransmission, options, ..bare }
     }
 
     #[inline]
@@ -241,11 +271,18 @@ impl Connection {
     }
 
     #[inline]
-    fn add_sack(&self, segment: &mut Segment) {
+    fn sack_options(&self) -> Options {
         if self.has_sack && self.receiver.has_holes() {
-            // RFC 2018 §3: three blocks beside timestamps, four without.
-            let max = if self.has_timestamps { 3 } else { 4 };
-            segment.options = Options::Sack(self.receiver.sack_blocks(self.irs.at(1), max));
+            self.sack_blocks()
+        } else {
+            Options::None
         }
+    }
+
+    #[inline(never)]
+    fn sack_blocks(&self) -> Options {
+        // RFC 2018 §3: three blocks beside timestamps, four without.
+        let max = if self.has_timestamps { 3 } else { 4 };
+        Options::Sack(self.receiver.sack_blocks(self.irs.at(1), max))
     }
 }

@@ -1,0 +1,112 @@
+//! A ring of packets that grows: first in, first out.
+
+use crate::packet::Packet;
+use bentpipe_units::Time;
+
+/// See the module. Like the standard library's, but its size is a power of two, so that a position wraps with one
+/// `and`: each hop pushes and pops.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ring {
+    /// A power of two of them, or none yet.
+    slots: Vec<Packet>,
+    head: usize,
+    len: usize,
+}
+
+const FIRST_SIZE: usize = 4;
+
+impl Ring {
+    /// Append a packet. Change it in its slot, not before: a copy that follows a small write has to wait for it.
+    #[inline]
+    pub(super) fn push(&mut self, packet: &Packet) -> &mut Packet {
+        if self.len == self.slots.len() {
+            self.grow(*packet);
+        }
+        let slot = (self.head + self.len) & (self.slots.len() - 1);
+        self.len += 1;
+        let slot = &mut self.slots[slot];
+        *slot = *packet;
+        slot
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Packet> {
+        self.pop_due(Time::NEVER)
+    }
+
+    /// The first packet, if it is due by `until`.
+    #[inline]
+    pub(super) fn pop_due(&mut self, until: Time) -> Option<Packet> {
+        if self.len == 0 {
+            return None;
+        }
+        let packet = self.slots[self.head];
+        if packet.at > until {
+            return None;
+        }
+        self.head = (self.head + 1) & (self.slots.len() - 1);
+        self.len -= 1;
+        Some(packet)
+    }
+
+    /// When the first packet is due; [`Time::NEVER`]: there is none.
+    #[inline]
+    pub(super) fn next_at(&self) -> Time {
+        if self.len == 0 {
+            return Time::NEVER;
+        }
+        self.slots[self.head].at
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Twice the size; `filler` stands in the new slots.
+    #[cold]
+    fn grow(&mut self, filler: Packet) {
+        self.slots.rotate_left(self.head);
+        self.head = 0;
+        self.slots.resize((2 * self.len).max(FIRST_SIZE), filler);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Bodies;
+    use bentpipe_tcp::{Flags, Options, Segment};
+    use bentpipe_units::Seq;
+    use std::collections::VecDeque;
+
+    /// Against the standard library's ring, at all fill levels and all positions of the head.
+    #[test]
+    fn first_in_first_out() {
+        let segment = Segment {
+            seq: Seq::new(0),
+            ack: Seq::new(0),
+            len: 0,
+            window: 0,
+            flags: Flags::ACK,
+            is_retransmission: false,
+            timestamps: None,
+            options: Options::None,
+        };
+        let mut packet = Packet::new(&segment, 0, false, 0, &mut Bodies::default());
+        let (mut ring, mut model) = (Ring::default(), VecDeque::new());
+        for round in 0..1000u64 {
+            for i in 0..round % 7 {
+                packet.at = Time::from_ps(10 * round + i);
+                ring.push(&packet);
+                model.push_back(packet.at);
+            }
+            for _ in 0..round % 5 {
+                assert_eq!(ring.next_at(), model.front().copied().unwrap_or(Time::NEVER));
+                assert_eq!(ring.pop().map(|p| p.at), model.pop_front());
+            }
+            assert_eq!(ring.len(), model.len());
+        }
+        assert!(ring.len() > 900);
+    }
+}
