@@ -32,18 +32,20 @@ pub(crate) enum Source {
 /// of its two children, the root is the next event.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half. The key's two halves stand in
-    /// tables of their own, of equal length: they are addressed without arithmetic.
-    instants: Vec<u64>,
-    ties: Vec<u64>,
+    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
+    tree: Vec<Key>,
     leaves: Vec<Leaf>,
     /// The leaf of each node; none ([`u32::MAX`]) where nothing can wake up.
     nodes: Vec<u32>,
     first_endpoint: usize,
 }
 
-/// The order of events: instant; then rank (2 bits), lot (30) and leaf (32).
-type Key = (u64, u64);
+/// The order of events as a number that is never negative: instant (64 bits), rank (2), lot (30), leaf (31).
+type Key = i128;
+
+const TIE_BITS: u32 = 63;
+const LOT_BITS: u32 = 30;
+const LEAF_BITS: u32 = 31;
 
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
@@ -53,8 +55,6 @@ struct Leaf {
     /// Rank and leaf at their places in the key.
     tie: u64,
 }
-
-const LOT_BITS: u32 = 30;
 
 impl Schedule {
     /// A schedule for sources with these names, in which nothing is going to happen yet. Nodes come with whether
@@ -67,7 +67,7 @@ impl Schedule {
         let mut leaves = Vec::new();
         let mut add = |source, rank: u64, name: &str, purpose: &str| {
             let (leaf, salt) = (leaves.len(), Stream::new(0, name, purpose).key()[0] as u32);
-            leaves.push(Leaf { source, salt, tie: rank << 62 | leaf as u64 });
+            leaves.push(Leaf { source, salt, tie: rank << (LOT_BITS + LEAF_BITS) | leaf as u64 });
             leaf
         };
         for (i, name) in links.enumerate() {
@@ -87,13 +87,7 @@ impl Schedule {
 
         let count = leaves.len();
         let first_endpoint = first_endpoint.unwrap_or(count);
-        let mut schedule = Self {
-            instants: vec![u64::MAX; 2 * count],
-            ties: vec![u64::MAX; 2 * count],
-            leaves,
-            nodes,
-            first_endpoint,
-        };
+        let mut schedule = Self { tree: vec![Key::MAX; 2 * count], leaves, nodes, first_endpoint };
         for leaf in 0..count {
             schedule.replay(leaf, schedule.key(leaf, Time::NEVER));
         }
@@ -105,7 +99,7 @@ impl Schedule {
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let leaf = self.leaf(source);
         let key = self.key(leaf, at);
-        if key < self.key_of(self.leaves.len() + leaf) {
+        if key < self.tree[self.leaves.len() + leaf] {
             self.raise(leaf, key);
         } else {
             self.replay(leaf, key);
@@ -115,47 +109,43 @@ impl Schedule {
     /// The source of the next event acts at `at` next, not before now.
     #[inline]
     pub(crate) fn set_next(&mut self, at: Time) {
-        let leaf = self.ties[1] as u32 as usize;
+        let leaf = leaf_of(self.tree[1]);
         self.replay(leaf, self.key(leaf, at));
     }
 
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
-        (Time::from_ps(self.instants[1]), self.leaves[self.ties[1] as u32 as usize].source)
+        let key = self.tree[1];
+        (Time::from_ps((key >> TIE_BITS) as u64), self.leaves[leaf_of(key)].source)
     }
 
     /// A leaf becomes earlier: it wins until it meets somebody earlier still.
     #[inline]
     fn raise(&mut self, leaf: usize, key: Key) {
         let mut node = self.leaves.len() + leaf;
-        while node > 0 && key < self.key_of(node) {
-            (self.instants[node], self.ties[node]) = (key.0, key.1);
+        while node > 0 && key < self.tree[node] {
+            self.tree[node] = key;
             node /= 2;
         }
     }
 
     /// A leaf becomes later: all its matches are played again. No way out half-way, because a link that delivers
-    /// was the winner of all of them; so there is no branch to be guessed wrong.
+    /// was the winner of all of them. Who wins cannot be foreseen, and a branch that is guessed wrong costs more
+    /// than the arithmetic that replaces it.
     #[inline]
     fn replay(&mut self, leaf: usize, key: Key) {
-        let instants = self.instants.as_mut_slice();
-        // The same length, said so that one check of an index is enough.
-        let ties = &mut self.ties[..instants.len()];
+        let tree = self.tree.as_mut_slice();
         let mut node = self.leaves.len() + leaf;
         let mut winner = key;
         while node > 1 {
-            (instants[node], ties[node]) = (winner.0, winner.1);
-            let rival = (instants[node ^ 1], ties[node ^ 1]);
-            winner = earlier(winner, rival);
+            tree[node] = winner;
+            let lead = tree[node ^ 1] - winner;
+            // The lead if it is negative, else zero.
+            winner += lead & (lead >> (Key::BITS - 1));
             node /= 2;
         }
-        (instants[1], ties[1]) = (winner.0, winner.1);
-    }
-
-    #[inline]
-    fn key_of(&self, node: usize) -> Key {
-        (self.instants[node], self.ties[node])
+        tree[1] = winner;
     }
 
     #[inline]
@@ -174,17 +164,13 @@ impl Schedule {
         // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
         let lot = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let lot = (lot ^ lot >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - LOT_BITS);
-        (at.as_ps(), tie | lot << 32)
+        Key::from(at.as_ps()) << TIE_BITS | Key::from(tie | lot << LEAF_BITS)
     }
 }
 
-/// Compared as one number and chosen with a mask: which of two sources is earlier cannot be foreseen, and a branch that
-/// is guessed wrong costs more than all of this.
 #[inline]
-fn earlier(a: Key, b: Key) -> Key {
-    let number = |key: Key| u128::from(key.0) << 64 | u128::from(key.1);
-    let mask = u64::from(number(b) < number(a)).wrapping_neg();
-    (a.0 ^ (a.0 ^ b.0) & mask, a.1 ^ (a.1 ^ b.1) & mask)
+fn leaf_of(key: Key) -> usize {
+    (key as u32 & ((1 << LEAF_BITS) - 1)) as usize
 }
 
 #[cfg(test)]

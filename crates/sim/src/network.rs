@@ -562,3 +562,61 @@ impl Feeders {
 fn routes(scenario: &Scenario) -> impl Iterator<Item = &Vec<usize>> {
     scenario.flows.iter().flat_map(|flow| [&flow.route, &flow.reverse_route])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three hops of which the second and third are fed by one link each; the third is the bottleneck. With errors,
+    /// an outage, and losses of all kinds on links that run ahead of time.
+    const CHAIN: &str = r#"
+duration = "20.0123 s"
+[tcp]
+cc = "sack"
+give_up = "never"
+[link.up]
+from = "a{n}"
+to = "b"
+count = 2
+rate = "10 Mbit/s"
+delay = "5 ms"
+queue = "30 packets"
+[link.one]
+from = "b"
+to = "c"
+rate = "8 Mbit/s"
+delay = "40 ms"
+queue = "60 packets"
+error = { kind = "packet", rate = "0.2 %" }
+[link.two]
+from = "c"
+to = "d"
+rate = { points = [["0 s", "6 Mbit/s"], ["5 s", "3 Mbit/s"]], every = "9 s" }
+delay = "70 ms"
+queue = "20 packets"
+outage = { spans = [["12 s", "12.1 s"]], queue = "flush" }
+[flow.f]
+from = "a{n}"
+to = "d"
+count = 2
+"#;
+
+    #[test]
+    fn relaying_ahead_of_time_changes_nothing() {
+        for record in
+            ["", "[record]\nseries = [\"queue_packets\", \"carried_bps\", \"cwnd_bytes\"]\ninterval = \"7 ms\"\n"]
+        {
+            let scenario = crate::scenario::from_toml(&format!("{CHAIN}{record}"), "chain", &[]).unwrap().scenario;
+            let run = |relays: bool| {
+                let mut network = Network::build(&scenario, 3);
+                assert!(network.arrivals.iter().any(|arrival| arrival.relays));
+                network.arrivals.iter_mut().for_each(|arrival| arrival.relays &= relays);
+                while !network.run(1000) {}
+                network.finish()
+            };
+            let (with, without) = (run(true), run(false));
+            assert_eq!(with, without);
+            assert!(with.drops.len() >= 4, "{:?}", with.drops);
+        }
+    }
+}
