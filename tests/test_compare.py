@@ -101,6 +101,10 @@ def test_one_replication_has_no_interval_and_says_so(small):
     assert comparison.table["low"].null_count() == comparison.table.height
 
 
+def test_one_sender_has_nothing_to_be_compared_with(small):
+    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one sender: there is nothing to compare it with"]
+
+
 def test_nothing_random_is_said(small):
     comparison = by_hand(small, a=[10.0, 10.0], b=[8.0, 8.0])
     assert comparison.statements[0].startswith("all replications are equal")
@@ -152,7 +156,7 @@ def test_unknown_names_are_said_with_the_nearest(small):
         bp.compare(bp.load(small), [])
     with pytest.raises(BentpipeError, match="did you mean 'goodput'"):
         bp.compare(bp.load(small), ["reno"], metric="godput")
-    with pytest.raises(BentpipeError, match="at least 1"):
+    with pytest.raises(BentpipeError, match="expected 1 to 10000"):
         bp.compare(bp.load(small), ["reno"], replications=0)
 
 

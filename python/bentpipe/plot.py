@@ -10,6 +10,7 @@ from bentpipe import human
 from bentpipe.errors import BentpipeError
 from bentpipe.metrics import Metric, named
 from bentpipe.reference import unit as unit_of
+from bentpipe.store import refuse_unless_writable
 
 if TYPE_CHECKING:
     import os
@@ -38,8 +39,13 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--")
 
 
-def check_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse a file name that says no kind of figure, before any work is done for it."""
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no figure can be written, before any work is done for it."""
+    _check_ending(path)
+    refuse_unless_writable(path)
+
+
+def _check_ending(path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise BentpipeError(f"error: {path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
@@ -47,7 +53,7 @@ def check_ending(path: str | os.PathLike[str]) -> None:
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure; the ending of the name decides the kind. Equal figures are equal files."""
-    check_ending(path)
+    _check_ending(path)
     # Without these the file would contain the time of its making.
     undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[Path(path).suffix.lower()]
     try:

@@ -165,10 +165,10 @@ class Scenario:
 
 
 def _find(path: str | os.PathLike[str]) -> Path:
-    found = Path(path)
-    if found.exists():
+    found, name = Path(path), os.fspath(path)
+    # Path("") is the current folder, which nobody meant.
+    if name and found.exists():
         return found
-    name = os.fspath(path)
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
         return SHIPPED / f"{name}.toml"
     names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
