@@ -73,10 +73,10 @@ def run(
 ) -> None:
     """Run a scenario: a table per flow, per link, and why packets were lost."""
     _check_places(save, plot)
-    from bentpipe.scenario import load
+    from bentpipe.scenario import load, names_of
 
     scenario = load(file, _pairs(sets, seed))
-    wanted = _names(series)
+    wanted = names_of(series)
     if plot is not None:
         from bentpipe.plot import PANELS
 
@@ -125,9 +125,9 @@ def compare(
     """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
     _check_places(save, plot)
     from bentpipe.asking import checked
-    from bentpipe.scenario import load
+    from bentpipe.scenario import load, names_of
 
-    senders = checked(_names(cc), metric=metric, replications=replications)
+    senders = checked(names_of(cc), metric=metric, replications=replications)
     scenario = load(file, _pairs(sets, seed))
     if not json:
         from bentpipe import report
@@ -258,10 +258,6 @@ def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, A
             raise ScenarioError(f"error: --set {text}\n  expected KEY=VALUE, such as duration='60 s'")
         pairs.append((key.strip(), value.strip()))
     return pairs if seed is None else [*pairs, ("seed", seed)]
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _print(what: Iterable[RenderableType]) -> None:

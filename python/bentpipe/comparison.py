@@ -19,9 +19,10 @@ from bentpipe.intervals import Estimate, estimate, holm
 from bentpipe.metrics import METRICS
 from bentpipe.reference import choices
 from bentpipe.running import advance
+from bentpipe.scenario import names_of, scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -32,8 +33,8 @@ FORM = "bentpipe compare"
 
 
 def compare(
-    scenario: Scenario,
-    cc: Sequence[str],
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    cc: str | Sequence[str],
     *,
     replications: int = 10,
     metric: str = "goodput",
@@ -48,9 +49,9 @@ def compare(
 
     Parameters
     ----------
-    scenario : Scenario
-        Each name takes the place of `[tcp] cc`; a flow that names its own congestion control keeps it.
-    cc : sequence of str
+    scenario : Scenario, dict, path or name
+        As in `run`. Each name takes the place of `[tcp] cc`; a flow that names its own congestion control keeps it.
+    cc : str or sequence of str
         Names of congestion controls; see `bentpipe list cc`.
     replications : int
         Runs per sender, at most 10000; with one there are no intervals.
@@ -75,7 +76,8 @@ def compare(
     Interrupted
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
-    cc = asking.checked(cc, metric=metric, replications=replications, jobs=jobs, confidence=confidence)
+    scenario = scenario_of(scenario)
+    cc = asking.checked(names_of(cc), metric=metric, replications=replications, jobs=jobs, confidence=confidence)
     _check_takers(scenario)
     # Time series would only cost memory here.
     quiet = scenario.replace("record.series", [])
