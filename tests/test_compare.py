@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
+from bentpipe import human
 from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.intervals import estimate, holm
@@ -99,6 +100,13 @@ def test_one_replication_has_no_interval_and_says_so(small):
         "a is 25.0 % (one run, no interval) above b in goodput",
     ]
     assert comparison.table["low"].null_count() == comparison.table.height
+
+
+def test_a_margin_that_is_small_is_not_printed_as_none():
+    assert human.mean_and_margin(34.41763, 0.00012) == ("34.418", "1e-4")
+    assert human.mean_and_margin(262.05, 0.65) == ("262.05", "0.65")
+    assert human.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")
+    assert human.mean_and_margin(3.0, 0.0) == ("3.00", "0.00")
 
 
 def test_one_sender_has_nothing_to_be_compared_with(small):
