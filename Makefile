@@ -34,7 +34,8 @@ clean:
 	rm -rf .venv target demo.png
 
 .venv/built: .venv/tools $(RUST)
-	$(BIN)/maturin develop --uv --release --quiet --extras test
+	@echo "Building: some minutes the first time."
+	@$(BIN)/maturin develop --uv --release --quiet --extras test > .venv/log 2>&1 || { cat .venv/log; exit 1; }
 	@touch $@
 
 .venv/tools: pyproject.toml
@@ -43,6 +44,6 @@ clean:
 	    || { echo "Python 3.10 or newer is needed: make PYTHON=..."; exit 1; }
 	@$(PYTHON) -m venv --clear .venv || $(PYTHON) -m virtualenv --quiet --clear .venv \
 	    || { rm -rf .venv; echo "Python cannot make a .venv: install its venv module (python3-venv) or virtualenv."; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python "maturin>=1.9,<2"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python "maturin>=1.9,<2"
 	@touch $@

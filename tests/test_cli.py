@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
+from bentpipe.__main__ import main
 from bentpipe.cli import app
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
@@ -39,6 +41,13 @@ def test_many_flows_are_summed_up(small, tmp_path):
     assert "median" in done.stdout
     assert "bulk17" not in done.stdout
     assert "bulk17" in cli("run", path, "--all").stdout
+
+
+def test_transfers_that_failed_are_not_called_done(small):
+    outage = ["--set", "link.up.outage={spans=[['2 s', '90 s']]}", "--set", "tcp.give_up=2 retransmissions"]
+    done = cli("run", small, *outage, "--set", "duration=80 s", "--set", "flow.bulk.app={kind='file', size='5 MB'}")
+    assert "every transfer was over; 2 connections gave up\n" in done.stdout
+    assert "aborted" in done.stdout
 
 
 def test_run_as_json_is_json_and_nothing_else(small):
@@ -114,16 +123,47 @@ def test_other_lists():
         (["run", "missing.toml", "--save", "."], "not a bentpipe result"),
         (["compare", "SMALL", "--cc", "renoo"], "did you mean 'reno'"),
         (["compare", "SMALL", "--cc", "reno", "--metric", "godput"], "did you mean 'goodput'"),
+        (["compare", "SMALL", "--cc", "reno", "--replications", "1000000000"], "expected 1 to 10000"),
+        (["run", "missing.toml", "--plot", "missing/figure.png"], "there is no folder missing"),
+        (["run", "missing.toml", "--plot", "SMALL/figure.png"], "is no folder"),
+        (["run", "missing.toml", "--plot", "FOLDER.png"], "is a folder"),
+        (["run", "missing.toml", "--save", "SMALL/result"], "is no folder"),
+        (["run", ""], "'' is not a file"),
         (["check", "missing.toml"], "'missing.toml' is not a file"),
         (["list", "quue"], "did you mean 'queue'"),
         (["run"], "Missing argument"),
     ],
 )
-def test_mistakes_are_explained(small, args, text):
-    done = cli(*[small if arg == "SMALL" else arg for arg in args])
+def test_mistakes_are_explained(small, tmp_path, args, text):
+    (tmp_path / "folder.png").mkdir()
+    places = {"SMALL": str(small), "FOLDER.png": str(tmp_path / "folder.png")}
+    for short, place in places.items():
+        args = [arg.replace(short, place) for arg in args]
+    done = cli(*args)
     assert done.exit_code == 2
     assert text in done.stderr
+    assert done.stdout == ""
     assert "Traceback" not in done.output
+
+
+def test_ctrl_c_while_loading_is_quiet(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "bentpipe.cli", SimpleNamespace(app=interrupted))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")  # noqa: PTH110
+def test_a_full_disk_is_said(small):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*BENTPIPE, "check", str(small)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: the output cannot be written: no space left on device\n"
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed(small):

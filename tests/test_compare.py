@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
+from bentpipe import human
 from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.intervals import estimate, holm
@@ -101,6 +102,18 @@ def test_one_replication_has_no_interval_and_says_so(small):
     assert comparison.table["low"].null_count() == comparison.table.height
 
 
+def test_a_margin_that_is_small_is_not_printed_as_none():
+    assert human.mean_and_margin(34.41763, 0.00012) == ("34.418", "1e-4")
+    assert human.mean_and_margin(262.05, 0.65) == ("262.05", "0.65")
+    assert human.mean_and_margin(0.78, 1e-15) == ("0.7800", "0.0000")
+    assert human.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")
+    assert human.mean_and_margin(3.0, 0.0) == ("3.00", "0.00")
+
+
+def test_one_sender_has_nothing_to_be_compared_with(small):
+    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one sender: there is nothing to compare it with"]
+
+
 def test_nothing_random_is_said(small):
     comparison = by_hand(small, a=[10.0, 10.0], b=[8.0, 8.0])
     assert comparison.statements[0].startswith("all replications are equal")
@@ -152,7 +165,7 @@ def test_unknown_names_are_said_with_the_nearest(small):
         bp.compare(bp.load(small), [])
     with pytest.raises(BentpipeError, match="did you mean 'goodput'"):
         bp.compare(bp.load(small), ["reno"], metric="godput")
-    with pytest.raises(BentpipeError, match="at least 1"):
+    with pytest.raises(BentpipeError, match="expected 1 to 10000"):
         bp.compare(bp.load(small), ["reno"], replications=0)
 
 

@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe import reference, running
+from bentpipe import lines, plot, reference, running
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.result import TABLES
 
@@ -157,8 +158,6 @@ def test_the_result_can_be_shown(result):
 def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
     import matplotlib as mpl
 
-    from bentpipe import plot
-
     before = dict(mpl.rcParams)
     figure = plot.run_figure(result)
     assert [axes.get_ylabel() for axes in figure.axes] == ["Congestion window (kB)", "Queue (kB)"]
@@ -171,9 +170,31 @@ def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
         plot.save(figure, tmp_path / "a.bmp")
 
 
-def test_a_run_without_series_has_no_figure(small):
-    from bentpipe import plot
+def test_rates_are_drawn_as_means_over_visible_intervals():
+    rows = pl.DataFrame({"time_s": [k / 10 for k in range(1, 1201)], "goodput_bps": [0.0, 8.0] * 600})
+    times, values = lines.rates(rows, "goodput_bps", 120.0)
+    assert times.tolist() == list(range(1, 121))
+    assert values.tolist() == [4.0] * 120
+    few = rows.head(100)
+    assert lines.rates(few, "goodput_bps", 10.0)[1].tolist() == few["goodput_bps"].to_list()
 
+
+def test_the_mean_of_many_lines_is_over_those_that_are_active():
+    one = np.array([0.0, 5.0]), np.array([2.0, 4.0])
+    other = np.array([0.0]), np.array([8.0])
+    times, values = lines.mean([one, other], [(0.0, 10.0), (0.0, 7.0)], 10.0, holds=True)
+    assert (times[0], times[-1]) == (0.0, 10.0)
+    assert values[np.searchsorted(times, [1.0, 6.0, 8.0])].tolist() == [5.0, 6.0, 4.0]
+
+
+def test_many_flows_are_a_cloud_and_a_mean(small):
+    content = bp.load(small).to_dict()
+    content["flow"] = {f"f{n}": content["flow"]["bulk"] for n in range(9)}
+    top, _ = plot.run_figure(bp.run(content, series=["goodput_bps", "cwnd_bytes"])).axes
+    assert [text.get_text() for text in top.get_legend().get_texts()] == ["each of 9", "mean of those active"]
+
+
+def test_a_run_without_series_has_no_figure(small):
     with pytest.raises(BentpipeError, match="no time series to draw"):
         plot.run_figure(bp.run(bp.load(small)))
 

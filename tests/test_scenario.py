@@ -1,6 +1,7 @@
 """Reading scenarios: what is accepted, and what is said about what is not."""
 
 import os
+import pickle
 
 import pytest
 
@@ -24,6 +25,24 @@ def test_text_dict_and_file_give_the_same_scenario(small):
     assert bp.Scenario(from_file.to_dict()) == from_file
     assert bp.loads(from_file.resolved()) == from_file
     assert bp.loads(bp.check(small)) == from_file
+
+
+def test_dicts_files_and_names_can_be_run_as_they_are(small):
+    content = bp.load(small).to_dict()
+    flows = bp.run(bp.load(small)).flows
+    assert all(bp.run(what).flows.equals(flows) for what in (content, small, str(small)))
+    assert bp.compare(content, "reno, sack", replications=1).cc == ("reno", "sack")
+    with pytest.raises(ScenarioError, match="did you mean 's1'"):
+        bp.run("s11")
+
+
+def test_one_series_may_be_named_without_a_list(small):
+    assert list(bp.run(small, series="cwnd_bytes").recorded) == ["cwnd_bytes"]
+
+
+def test_scenarios_can_be_sent_to_other_processes(small):
+    scenario = bp.load(small).with_seed(9)
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
 
 
 def test_json_files_are_read(small, tmp_path):

@@ -39,6 +39,8 @@ class _Group(TyperGroup):
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
+    # Click has its own suggestions, and one is enough.
+    suggest_commands=False,
     pretty_exceptions_enable=False,
     # Plain help: the decorated one takes a quarter of a second to import.
     rich_markup_mode=None,
@@ -71,10 +73,10 @@ def run(
 ) -> None:
     """Run a scenario: a table per flow, per link, and why packets were lost."""
     _check_places(save, plot)
-    from bentpipe.scenario import load
+    from bentpipe.scenario import load, names_of
 
     scenario = load(file, _pairs(sets, seed))
-    wanted = _names(series)
+    wanted = names_of(series)
     if plot is not None:
         from bentpipe.plot import PANELS
 
@@ -122,8 +124,10 @@ def compare(
 ) -> None:
     """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
     _check_places(save, plot)
-    from bentpipe.scenario import load
+    from bentpipe.asking import checked
+    from bentpipe.scenario import load, names_of
 
+    senders = checked(names_of(cc), metric=metric, replications=replications)
     scenario = load(file, _pairs(sets, seed))
     if not json:
         from bentpipe import report
@@ -135,7 +139,7 @@ def compare(
     try:
         with _progress("comparing") as progress:
             comparison = compare(
-                scenario, _names(cc), replications=replications, metric=metric, jobs=jobs, progress=progress
+                scenario, senders, replications=replications, metric=metric, jobs=jobs, progress=progress
             )
     except Interrupted as interrupt:
         # What is finished is valid for the replications that it names, so it is worth having.
@@ -237,9 +241,9 @@ def _topics() -> dict[str, Callable[[], list[tuple[str, str]]]]:
 def _check_places(save: Path | None, plot: Path | None) -> None:
     """Refuse what cannot be written before anything is run for it."""
     if plot is not None:
-        from bentpipe.plot import check_ending
+        from bentpipe.plot import check_place
 
-        check_ending(plot)
+        check_place(plot)
     if save is not None:
         from bentpipe.store import refuse_unless_free
 
@@ -254,10 +258,6 @@ def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, A
             raise ScenarioError(f"error: --set {text}\n  expected KEY=VALUE, such as duration='60 s'")
         pairs.append((key.strip(), value.strip()))
     return pairs if seed is None else [*pairs, ("seed", seed)]
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _print(what: Iterable[RenderableType]) -> None:

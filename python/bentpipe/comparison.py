@@ -13,15 +13,16 @@ import numpy as np
 import polars as pl
 
 import bentpipe
-from bentpipe import _core, human, metrics, outcomes, store
-from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe import _core, asking, human, metrics, outcomes, store
+from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.intervals import Estimate, estimate, holm
 from bentpipe.metrics import METRICS
-from bentpipe.reference import choices, unknown
+from bentpipe.reference import choices
 from bentpipe.running import advance
+from bentpipe.scenario import names_of, scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -32,8 +33,8 @@ FORM = "bentpipe compare"
 
 
 def compare(
-    scenario: Scenario,
-    cc: Sequence[str],
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    cc: str | Sequence[str],
     *,
     replications: int = 10,
     metric: str = "goodput",
@@ -48,12 +49,12 @@ def compare(
 
     Parameters
     ----------
-    scenario : Scenario
-        Each name takes the place of `[tcp] cc`; a flow that names its own congestion control keeps it.
-    cc : sequence of str
+    scenario : Scenario, dict, path or name
+        As in `run`. Each name takes the place of `[tcp] cc`; a flow that names its own congestion control keeps it.
+    cc : str or sequence of str
         Names of congestion controls; see `bentpipe list cc`.
     replications : int
-        Runs per sender; with one there are no intervals.
+        Runs per sender, at most 10000; with one there are no intervals.
     metric : str
         What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`
         or `rtt`. The tables have all of them.
@@ -75,11 +76,8 @@ def compare(
     Interrupted
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
-    metrics.named(metric)
-    if replications < 1 or (jobs is not None and jobs < 1) or not 0 < confidence < 1:
-        raise BentpipeError("error: replications and jobs must be at least 1, confidence between 0 and 1")
-    cc = list(dict.fromkeys(cc))
-    _check_names(cc)
+    scenario = scenario_of(scenario)
+    cc = asking.checked(names_of(cc), metric=metric, replications=replications, jobs=jobs, confidence=confidence)
     _check_takers(scenario)
     # Time series would only cost memory here.
     quiet = scenario.replace("record.series", [])
@@ -195,7 +193,8 @@ class Comparison:
         metric = METRICS[self.metric]
         means = {name: self.estimate(name, self.metric).mean for name in self.cc}
         known = {name: mean for name, mean in means.items() if mean is not None}
-        said = [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.cc if name not in known]
+        said = ["only one sender: there is nothing to compare it with"] if len(self.cc) == 1 else []
+        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.cc if name not in known]
         order = sorted(known, key=lambda name: known[name], reverse=metric.is_more_better)
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
@@ -298,15 +297,6 @@ class Comparison:
                 }
             )
         return rows
-
-
-def _check_names(cc: Iterable[str]) -> None:
-    known = [choice["name"] for choice in choices()["cc"]]
-    problems = [unknown(name, "a congestion control", known) for name in cc if name not in known]
-    if problems:
-        raise ScenarioError("\n".join(f"error: {problem}" for problem in problems))
-    if not cc:
-        raise ScenarioError("error: no congestion control to compare\n  known: " + ", ".join(known))
 
 
 def _check_takers(scenario: Scenario) -> None:

@@ -60,13 +60,17 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
 
     >>> mean_and_margin(9.5123, 0.0342)
     ('9.512', '0.034')
+    >>> mean_and_margin(34.41763, 0.00012)
+    ('34.418', '1e-4')
     """
     if half_width is None:
         return f"{mean:.{_digits(abs(mean))}f}", None
-    # Two digits of the half width, at most four behind the point; the mean to the same place.
+    # Two digits of the half width; the mean to the same place, but with no more digits than people read.
     digits = _digits(half_width) - 1 if half_width > 0 else _digits(abs(mean))
-    digits = min(max(digits, 0), 4)
-    return f"{mean:.{digits}f}", f"{half_width:.{digits}f}"
+    digits = min(max(digits, 0), 4, _digits(max(abs(mean), half_width)) + 2)
+    # A small half width is not none, unless it is only what the arithmetic rounds.
+    is_hidden = 1e-9 * abs(mean) < half_width < 0.5 * 10**-digits
+    return f"{mean:.{digits}f}", f"{half_width:.0e}".replace("e-0", "e-") if is_hidden else f"{half_width:.{digits}f}"
 
 
 def _digits(value: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,11 @@ from bentpipe import human
 from bentpipe.errors import BentpipeError
 from bentpipe.metrics import Metric, named
 from bentpipe.reference import unit as unit_of
+from bentpipe.store import refuse_unless_writable
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     import polars as pl
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.comparison import Comparison
+    from bentpipe.lines import Line
     from bentpipe.result import RunResult
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -38,8 +42,13 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--")
 
 
-def check_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse a file name that says no kind of figure, before any work is done for it."""
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no figure can be written, before any work is done for it."""
+    _check_ending(path)
+    refuse_unless_writable(path)
+
+
+def _check_ending(path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise BentpipeError(f"error: {path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
@@ -47,7 +56,7 @@ def check_ending(path: str | os.PathLike[str]) -> None:
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure; the ending of the name decides the kind. Equal figures are equal files."""
-    check_ending(path)
+    _check_ending(path)
     # Without these the file would contain the time of its making.
     undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[Path(path).suffix.lower()]
     try:
@@ -123,12 +132,21 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
         # The colours of flows are explained once.
         _draw(axes, result, name, has_legend=name not in of_flows[1:])
     figure.suptitle(textwrap.fill(result.scenario.title, 56), x=0.02, ha="left")
-    panels[-1].set_xlabel("Time (s)")
+    panels[-1].set_xlabel("Time (s)" + _averaging(result, names))
     panels[-1].set_xlim(0, result.simulated_s or None)
     return figure
 
 
+def _averaging(result: RunResult, names: list[str]) -> str:
+    from bentpipe.lines import RATES
+
+    is_averaged = any(_is_rate(name) and result.recorded[name].height > RATES for name in names)
+    return f"; rates are means over {human.quantity(result.simulated_s / RATES, 's')}" if is_averaged else ""
+
+
 def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
+    from bentpipe import lines
+
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
     if entity == "link":
@@ -139,28 +157,54 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
     else:
         known = set(table["flow"].unique())
         shown = [flow for flow in result.scenario.flow_names if flow in known]
-    divisor, unit = human.scale(table[name].to_list(), unit_of("series", name))
+    drawn = [_line(table.filter(table[entity] == each), name, result.simulated_s) for each in shown]
+    largest_value = max((float(values.max()) for _, values in drawn if len(values)), default=0.0)
+    divisor, unit = human.scale([largest_value], unit_of("series", name))
     is_many = len(shown) > LEGEND_MAX
     for place, each in enumerate(shown):
-        rows = table.filter(table[entity] == each)
+        times, values = drawn[place]
+        # Many lines cannot be told apart, so they are one cloud, and their mean is the line.
+        colour = COLOURS[place % len(COLOURS)] if not is_many else "0.7"
         axes.plot(
-            rows["time_s"].to_numpy(),
-            rows[name].to_numpy() / divisor,
-            color=COLOURS[place % len(COLOURS)],
+            times,
+            values / divisor,
+            color=colour,
             linestyle=DASHES[place // len(COLOURS) % len(DASHES)] if not is_many else "-",
             linewidth=0.4 if is_many else 0.9,
-            alpha=0.6 if is_many else 1,
-            # Between two rows of a series that is recorded on change, the value does not change.
-            drawstyle="steps-post" if name == "cwnd_bytes" else "default",
-            label=each,
-            rasterized=rows.height > 20_000,
+            drawstyle="steps-post" if _holds(name) else "default",
+            label=(f"each of {len(shown)}" if place == 0 else None) if is_many else each,
+            rasterized=len(times) > 20_000,
         )
+    if is_many:
+        times, values = lines.mean(drawn, _spans(result, shown), result.simulated_s, holds=_holds(name))
+        axes.plot(times, values / divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
     axes.set_ylim(bottom=0)
     axes.set_ylabel(_label(PANELS[name], unit))
     axes.grid()
-    if has_legend and not is_many:
+    if has_legend:
         # Above the panel, where it hides no data.
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
+
+
+def _line(rows: pl.DataFrame, name: str, end_s: float) -> Line:
+    from bentpipe import lines
+
+    return lines.rates(rows, name, end_s) if _is_rate(name) else lines.line(rows, name)
+
+
+def _holds(name: str) -> bool:
+    """Between two rows of a series that is recorded on change, the value does not change."""
+    return name == "cwnd_bytes"
+
+
+def _is_rate(name: str) -> bool:
+    return unit_of("series", name) == "bit/s"
+
+
+def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:
+    """From when to when each of the flows was active."""
+    rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
+    return [(rows[flow]["start_s"], rows[flow]["start_s"] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
 
 
 def _max(name: str) -> pl.Expr:

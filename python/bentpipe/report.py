@@ -155,7 +155,11 @@ def _drops(drops: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
 
 def _summary(result: RunResult) -> Text:
     row = result.summary.row(0, named=True)
-    ended = {"time-limit": "the time was over", "completed": "every transfer was done"}.get(row["stop"], row["stop"])
+    failed = result.flows["outcome"].to_list().count("aborted")
+    done = "every transfer was over" if failed else "every transfer was done"
+    ended = {"time-limit": "the time was over", "completed": done}.get(row["stop"], row["stop"])
+    if failed:
+        ended += f"; {_count(failed, 'connection')} gave up"
     text = Text(
         f"\nGoodput {human.quantity(row['goodput_bps'], 'bit/s')} in all, "
         f"fairness {human.quantity(row['jain'], '1')} (Jain)\n"

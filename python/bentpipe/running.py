@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from bentpipe import _core
 from bentpipe.errors import Interrupted
+from bentpipe.scenario import scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
@@ -18,20 +21,21 @@ EVENTS_AT_ONCE = 20_000
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
     *,
     seed: int | None = None,
-    series: Iterable[str] = (),
+    series: str | Iterable[str] = (),
     progress: Callable[[float], object] | None = None,
 ) -> RunResult:
     """Simulate a scenario.
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Scenario, dict, path or name
+        Other than a `Scenario`: the content of a scenario file, or what `load` takes.
     seed : int, optional
         Instead of the scenario's own.
-    series : iterable of str, optional
+    series : str or iterable of str, optional
         Time series to record besides those that the scenario asks for; see `bentpipe list series`.
     progress : callable, optional
         Told now and then which share of the run is done, 0 to 1.
@@ -44,12 +48,13 @@ def run(
     Raises
     ------
     ScenarioError
-        There is no such series.
+        There is no such series, or no valid scenario.
     Interrupted
         Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
     RunError
         A bug in bentpipe.
     """
+    scenario = scenario_of(scenario)
     if seed is not None:
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)

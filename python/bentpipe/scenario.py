@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,19 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     text = _read(_find(path))
     form = "json" if os.fspath(path).endswith(".json") else "toml"
     return Scenario(text, form=form, source=os.fspath(path), sets=sets)
+
+
+def scenario_of(what: Scenario | Mapping[str, Any] | str | os.PathLike[str]) -> Scenario:
+    """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe."""
+    if isinstance(what, Scenario):
+        return what
+    return load(what) if isinstance(what, (str, os.PathLike)) else Scenario(what)
+
+
+def names_of(names: str | Iterable[str]) -> list[str]:
+    """Names, each once. A text may have several, with commas between them."""
+    names = names.split(",") if isinstance(names, str) else names
+    return list(dict.fromkeys(filter(None, map(str.strip, names))))
 
 
 def loads(text: str, sets: Sets = ()) -> Scenario:
@@ -116,10 +130,10 @@ class Scenario:
         """The same scenario with another seed."""
         return self.replace("seed", seed)
 
-    def with_series(self, names: Iterable[str]) -> Scenario:
+    def with_series(self, names: str | Iterable[str]) -> Scenario:
         """The same scenario that also records these time series (`bentpipe list series`)."""
         have = list(self.to_dict().get("record", {}).get("series", []))
-        more = [name for name in dict.fromkeys(names) if name not in have]
+        more = [name for name in names_of(names) if name not in have]
         return self.replace("record.series", have + more) if more else self
 
     def resolved(self) -> str:
@@ -154,6 +168,10 @@ class Scenario:
     def link_names(self) -> list[str]:
         return self._core.link_names
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The core's part cannot be pickled, and the text makes it again.
+        return partial(Scenario, form=self._form, source=self._source, sets=self._sets), (self._text,)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and (self.digest, self.seed) == (other.digest, other.seed)
 
@@ -165,10 +183,10 @@ class Scenario:
 
 
 def _find(path: str | os.PathLike[str]) -> Path:
-    found = Path(path)
-    if found.exists():
+    found, name = Path(path), os.fspath(path)
+    # Path("") is the current folder, which nobody meant.
+    if name and found.exists():
         return found
-    name = os.fspath(path)
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
         return SHIPPED / f"{name}.toml"
     names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]

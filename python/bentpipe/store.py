@@ -57,6 +57,29 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     is_free = not os.path.lexists(place) or (place.is_dir() and not any(place.iterdir()))
     if not is_free and _form(place) is None:
         raise BentpipeError(f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in")
+    parent = next(folder for folder in place.absolute().parents if os.path.lexists(folder))
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise BentpipeError(f"error: {place} cannot be written: {_why_not(parent)}\n  choose another folder to save in")
+
+
+def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
+    """Raise unless a file can be written there: its folder exists, and the file may be made or replaced."""
+    place = Path(path)
+    wrong = None
+    if place.is_dir():
+        wrong = f"{place} is a folder"
+    elif not place.parent.is_dir() or not os.access(place.parent, os.W_OK):
+        wrong = _why_not(place.parent)
+    elif place.exists() and not os.access(place, os.W_OK):
+        wrong = f"{place} is write-protected"
+    if wrong is not None:
+        raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another place, or make the folder")
+
+
+def _why_not(folder: Path) -> str:
+    if not os.path.lexists(folder):
+        return f"there is no folder {folder}"
+    return f"{folder} is write-protected" if folder.is_dir() else f"{folder} is no folder"
 
 
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:

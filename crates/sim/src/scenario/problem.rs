@@ -68,7 +68,8 @@ pub(super) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>)
     }
     let near = names.into_iter().filter(|name| name.len() <= LONGEST_NAME);
     let best = near.map(|name| (distance(given, name), name)).min()?;
-    (best.0 <= (length / 3).max(1)).then_some(best.1)
+    // Something must remain of what was given: any two letters are one mistake apart.
+    (best.0 <= (length / 3).max(1) && best.0 < length).then_some(best.1)
 }
 
 /// `did you mean "cubic"?`, or nothing.
@@ -109,5 +110,6 @@ mod tests {
         assert_eq!(nearest("quic", names), None);
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest("x", []), None);
+        assert_eq!(nearest("x", ["a"]), None);
     }
 }

@@ -1,0 +1,41 @@
+"""What may be asked of a comparison. Needs no statistics, so that mistakes are said at once and before any output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe import metrics
+from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.reference import choices, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REPLICATIONS_MAX = 10_000
+"""More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
+
+
+def checked(
+    cc: Iterable[str],
+    *,
+    metric: str,
+    replications: int = 1,
+    jobs: int | None = None,
+    confidence: float = 0.95,
+) -> list[str]:
+    """The congestion controls to compare, if all of this makes sense."""
+    metrics.named(metric)
+    if not 1 <= replications <= REPLICATIONS_MAX:
+        raise BentpipeError(f"error: {replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
+    if jobs is not None and jobs < 1:
+        raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
+    if not 0 < confidence < 1:
+        raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+    names = list(cc)
+    known = [choice["name"] for choice in choices()["cc"]]
+    problems = [unknown(name, "a congestion control", known) for name in names if name not in known]
+    if problems:
+        raise ScenarioError("\n".join(f"error: {problem}" for problem in problems))
+    if not names:
+        raise ScenarioError("error: no congestion control to compare\n  known: " + ", ".join(known))
+    return names

@@ -1,0 +1,51 @@
+"""What the lines of a figure go through, computed from time series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+    Line = tuple[Numbers, Numbers]
+
+RATES = 120
+"""Intervals over which rates are averaged."""
+GRID = 600
+"""Instants at which the mean of many lines is taken."""
+
+
+def line(rows: pl.DataFrame, name: str) -> Line:
+    """Times and values as recorded."""
+    return rows["time_s"].to_numpy(), rows[name].to_numpy()
+
+
+def rates(rows: pl.DataFrame, name: str, end_s: float) -> Line:
+    """Rates of equal intervals, averaged over intervals that can be seen: data arrives in bursts.
+
+    Each rate stands at the end of its interval.
+    """
+    times, values = line(rows, name)
+    if len(times) <= RATES:
+        return times, values
+    places = np.ceil(times / end_s * RATES - 1e-9)
+    ends, first = np.unique(places, return_index=True)
+    return ends * end_s / RATES, np.add.reduceat(values, first) / np.diff(np.append(first, len(values)))
+
+
+def mean(lines: Sequence[Line], spans: Sequence[tuple[float, float]], end_s: float, *, holds: bool) -> Line:
+    """The mean at each instant over the lines in whose span it is. A value holds until the next one, or moves to it."""
+    times = np.linspace(0, end_s, GRID)
+    total, count = np.zeros(GRID), np.zeros(GRID)
+    for (have, values), (first, last) in zip(lines, spans, strict=True):
+        place = np.searchsorted(have, times, side="right") - 1
+        there = (place >= 0) & (first <= times) & (times <= last)
+        total[there] += values[place[there]] if holds else np.interp(times[there], have, values)
+        count[there] += 1
+    return times[count > 0], total[count > 0] / count[count > 0]
