@@ -71,6 +71,7 @@ impl Network {
             }
         }
         let hosts: Vec<Host> = scenario.flows.iter().flat_map(|flow| Host::pair(flow, seed)).collect();
+        let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(
                 scenario.links.iter().map(|link| link.name.as_str()),
@@ -78,11 +79,11 @@ impl Network {
                 scenario.flows.iter().map(|flow| flow.name.as_str()),
             ),
             now: Time::ZERO,
-            end: Time::ZERO + scenario.duration,
+            end,
             stop: None,
             horizon: Time::ZERO,
             is_endless: false,
-            links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
+            links: scenario.links.iter().map(|link| Link::new(link, seed, end)).collect(),
             arrivals: arrivals(scenario),
             nodes: scenario
                 .nodes

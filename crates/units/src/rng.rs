@@ -93,6 +93,20 @@ mod tests {
         );
     }
 
+    /// `numpy.random.Philox(key=[1, 2]).random_raw(5)` of NumPy 2.
+    #[test]
+    fn draws_are_numpys() {
+        let mut stream = Stream { key: [1, 2], block: [0; 4], block_index: u64::MAX };
+        let expected = [
+            0x4f2f_4313_b553_6b09,
+            0x5b61_7be3_219f_f32a,
+            0x0972_9347_6f92_75cb,
+            0xf63f_3bf4_962c_3942,
+            0x04dc_c604_73aa_0f43,
+        ];
+        assert_eq!([0, 1, 2, 3, 4].map(|i| stream.at(i)), expected);
+    }
+
     #[test]
     fn draws_depend_on_address_only() {
         let mut a = Stream::new(1, "link/feeder", "loss");

@@ -74,7 +74,7 @@ pub(crate) struct Counters {
 pub(crate) type Losses = Vec<(Packet, Cause)>;
 
 impl Link {
-    pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
+    pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
             ring: Ring::default(),
             queue: DropTail::new(&spec.queue),
@@ -84,7 +84,7 @@ impl Link {
             last_arrival: Time::ZERO,
             rate: RateProfile::new(&spec.rate),
             delay: DelayProfile::new(&spec.delay),
-            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name)),
+            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name), end),
             outages: spec.outage.as_ref().map(|outage| Box::new(Outages::new(outage))),
             counters: Counters::default(),
             waits: Histogram::default(),

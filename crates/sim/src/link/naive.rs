@@ -36,12 +36,12 @@ struct Service {
 }
 
 impl NaiveLink {
-    pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
+    pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         let Queue::DropTail(limit) = spec.queue;
         Self {
             rate: RateProfile::new(&spec.rate),
             delay: DelayProfile::new(&spec.delay),
-            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name)),
+            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name), end),
             outages: spec.outage.as_ref().map(Outages::new),
             limit,
             waiting: VecDeque::new(),
@@ -50,7 +50,7 @@ impl NaiveLink {
             last_arrival: Time::ZERO,
             counters: Counters::default(),
             waits: Histogram::default(),
-            blank: Link::new(spec, seed),
+            blank: Link::new(spec, seed, end),
         }
     }
 

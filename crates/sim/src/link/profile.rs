@@ -71,13 +71,17 @@ pub(super) enum RateProfile {
 
 /// A rate that changes.
 #[derive(Clone, Debug)]
-pub(super) struct Steps(Pieces<Rate>);
+pub(super) struct Steps {
+    pieces: Pieces<Rate>,
+    /// What one repetition carries, in the units of `finish`; 0 if nothing repeats.
+    per_period: u128,
+}
 
 impl RateProfile {
     pub(super) fn new(profile: &Profile<Rate>) -> Self {
         match profile {
             Profile::Constant(rate) => Self::Constant { rate: *rate, size: 0, time: Duration::ZERO },
-            Profile::Points { points, period, .. } => Self::Steps(Box::new(Steps(Pieces::new(points, *period)))),
+            Profile::Points { points, period, .. } => Self::Steps(Box::new(Steps::new(Pieces::new(points, *period)))),
         }
     }
 
@@ -104,15 +108,37 @@ impl RateProfile {
 }
 
 impl Steps {
+    fn new(pieces: Pieces<Rate>) -> Self {
+        let ends = pieces.points.iter().skip(1).map(|point| point.0 - Time::ZERO);
+        let per_period = pieces.period.map_or(0, |period| {
+            let spans = pieces.points.iter().zip(ends.chain([period]));
+            spans
+                .map(|((from, rate), to)| {
+                    u128::from(rate.as_bps()) * u128::from((to.saturating_sub(*from - Time::ZERO)).as_ps())
+                })
+                .sum()
+        });
+        Self { pieces, per_period }
+    }
+
     /// Follows the rate through its changes, in units of bit x 10^12 so that nothing is rounded on the way.
     fn finish(&mut self, start: Time, size: u64) -> Time {
         const SCALE: u128 = 1_000_000_000_000;
         let mut left = u128::from(size) * 8 * SCALE;
         let mut at = start;
+        // Whole repetitions at once: a packet may outlast any number of them.
+        if let (Some(period), true) = (self.pieces.period, self.per_period > 0) {
+            let repetitions = (left - 1) / self.per_period;
+            left -= repetitions * self.per_period;
+            at += period * u64::try_from(repetitions).unwrap_or(u64::MAX);
+            if at == Time::NEVER {
+                return at;
+            }
+        }
         loop {
-            self.0.seek(at);
-            let rate = u128::from(self.0.value().as_bps());
-            let end = self.0.end();
+            self.pieces.seek(at);
+            let rate = u128::from(self.pieces.value().as_bps());
+            let end = self.pieces.end();
             let room = if end == Time::NEVER { u128::MAX } else { rate * u128::from((end - at).as_ps()) };
             if rate > 0 && left <= room {
                 let ps = left.div_ceil(rate);
@@ -231,6 +257,15 @@ mod tests {
         // 2 bytes before the repetition at 30 s: 20 bytes by 22 s, 80 more by 30 s, the rest at 1 byte/s.
         assert_eq!(rate.finish(s(20), 102), s(32));
         assert_eq!(rate.finish(s(63), 1), s(64));
+    }
+
+    /// Eight thousand seconds through pieces of a microsecond, in a few steps.
+    #[test]
+    fn a_packet_outlasts_any_number_of_repetitions() {
+        let us = |n: u64| Time::ZERO + Duration::from_micros(n);
+        let points = vec![(us(0), Rate::from_bps(1)), (us(1), Rate::from_bps(2))];
+        let profile = Profile::Points { points, linear: false, period: Some(Duration::from_micros(2)) };
+        assert_eq!(RateProfile::new(&profile).finish(us(0), 1500), s(8000));
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause
 
 #[test]
 fn first_come_first_served() {
-    let mut link = Link::new(&spec(QueueLimit::Unlimited), 1);
+    let mut link = Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER);
     let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.5, 0.5, 5.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (3, 16.0)]);
     assert!(losses.is_empty());
@@ -88,7 +88,7 @@ fn first_come_first_served() {
 /// Only an idle link asks to be scheduled: its head is then the new packet.
 #[test]
 fn the_head_is_the_next_event() {
-    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1), Losses::new());
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     assert_eq!(link.accept(s(1.0), &packet(0, 1000), &mut losses), Some(s(12.0)));
     assert_eq!(link.accept(s(1.5), &packet(1, 1000), &mut losses), None);
     assert_eq!(link.backlog(), (1, 1000));
@@ -105,7 +105,7 @@ fn the_head_is_the_next_event() {
 fn a_full_queue_turns_packets_away() {
     let full = [(3, Cause::QueueOverflow), (5, Cause::QueueOverflow)];
     for limit in [QueueLimit::Packets(2), QueueLimit::Bytes(2000), QueueLimit::Bytes(2999)] {
-        let mut link = Link::new(&spec(limit), 1);
+        let mut link = Link::new(&spec(limit), 1, Time::NEVER);
         let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.1, 0.2, 0.3, 1.0, 1.5]);
         assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (4, 14.0)], "{limit:?}");
         assert_eq!(losses, full, "{limit:?}");
@@ -115,7 +115,7 @@ fn a_full_queue_turns_packets_away() {
 
 #[test]
 fn small_packets_fit_where_large_ones_do_not() {
-    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Bytes(1500)), 1), Losses::new());
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Bytes(1500)), 1, Time::NEVER), Losses::new());
     for (id, size) in [(0, 1000), (1, 1000), (2, 1000), (3, 500)] {
         link.accept(s(0.0), &packet(id, size), &mut losses);
     }
@@ -125,7 +125,7 @@ fn small_packets_fit_where_large_ones_do_not() {
 /// Down from 1.5 s to 4 s: packet 1 is cut half-way and still occupies the link's length, 2 starts when it is up again.
 #[test]
 fn an_outage_cuts_and_keeps() {
-    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, false), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, false), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let mut losses = Losses::new();
     for id in 0..3 {
         link.accept(s(0.0), &packet(id, 1000), &mut losses);
@@ -143,7 +143,7 @@ fn an_outage_cuts_and_keeps() {
 /// The same outage, flushing: packets 2 and 3 are lost with it, 4 is offered in vain, 5 finds an idle link.
 #[test]
 fn an_outage_flushes_and_closes() {
-    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, true), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, true), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.0, 0.0, 0.0, 3.0, 4.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 11.5), (5, 15.0)]);
     assert_eq!(losses, [(2, Cause::Outage), (3, Cause::Outage), (4, Cause::Outage)]);
@@ -156,14 +156,15 @@ fn an_outage_flushes_and_closes() {
 fn arrivals_stay_in_order_when_the_delay_falls() {
     let points = vec![(Time::ZERO, Duration::from_secs(10)), (s(2.0), Duration::from_secs(1))];
     let delay = Profile::Points { points, linear: false, period: None };
-    let mut link = Link::new(&Spec { delay, ..spec(QueueLimit::Unlimited) }, 1);
+    let mut link = Link::new(&Spec { delay, ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let (arrivals, _) = run(&mut link, 1000, &[0.0, 1.0, 2.0, 12.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 11.0), (2, 11.0), (3, 14.0)]);
 }
 
 #[test]
 fn listed_packets_are_corrupted_and_delivered() {
-    let mut link = Link::new(&Spec { error: ErrorSpec::Arrivals(vec![1]), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut link =
+        Link::new(&Spec { error: ErrorSpec::Arrivals(vec![1]), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let mut losses = Losses::new();
     for id in 0..3 {
         link.accept(s(0.0), &packet(id, 1000), &mut losses);
@@ -178,7 +179,7 @@ fn listed_packets_are_corrupted_and_delivered() {
 
 #[test]
 fn a_sending_that_goes_on_counts_in_part() {
-    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1), Losses::new());
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     link.accept(s(1.0), &packet(0, 1000), &mut losses);
     assert_eq!(link.busy_ps(s(1.25)), 250_000_000_000);
     assert_eq!(link.busy_ps(s(9.0)), 1_000_000_000_000);
@@ -187,7 +188,7 @@ fn a_sending_that_goes_on_counts_in_part() {
 /// The rest of the outage was taken off the time spent sending before it.
 #[test]
 fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time() {
-    let mut link = Link::new(&Spec { outage: outage(2.0, 9.0, false), ..spec(QueueLimit::Unlimited) }, 1);
+    let mut link = Link::new(&Spec { outage: outage(2.0, 9.0, false), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let mut losses = Losses::new();
     link.accept(s(0.0), &packet(0, 1000), &mut losses);
     link.accept(s(3.0), &packet(1, 1000), &mut losses);
@@ -214,7 +215,7 @@ fn a_dead_link_keeps_its_packet_and_its_counters() {
         error,
         ..spec(QueueLimit::Unlimited)
     };
-    let (mut link, mut losses) = (Link::new(&spec, 1), Losses::new());
+    let (mut link, mut losses) = (Link::new(&spec, 1, Time::NEVER), Losses::new());
     link.accept(s(0.0), &packet(0, 1000), &mut losses);
     assert_eq!(deliver(&mut link, s(1.02), &mut losses).1, Time::NEVER);
     assert_eq!(link.accept(s(3.0), &packet(1, 1000), &mut losses), Some(Time::NEVER));

@@ -75,7 +75,11 @@ impl<'a> Reference<'a> {
             heap: BinaryHeap::new(),
             entered: 0,
             now: Time::ZERO,
-            links: scenario.links.iter().map(|link| NaiveLink::new(link, seed)).collect(),
+            links: scenario
+                .links
+                .iter()
+                .map(|link| NaiveLink::new(link, seed, Time::ZERO + scenario.duration))
+                .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
             hosts: scenario.flows.iter().flat_map(|flow| Host::pair(flow, seed)).collect(),
             bodies: Bodies::default(),
