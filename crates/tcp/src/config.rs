@@ -94,40 +94,44 @@ pub struct NewReno {
     pub first_loss: bool,
 }
 
-/// RFC 6582 §3.2 step 3 and §4: the timer on partial ACKs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewRenoTimer {
-    /// Restart at the first partial ACK only: many losses end in a timeout.
-    Impatient,
-    /// Restart at every partial ACK: one loss is repaired per round trip, however many there are.
-    SlowButSteady,
+bentpipe_units::words! {
+    /// RFC 6582 §3.2 step 3 and §4: the timer on partial ACKs.
+    pub enum NewRenoTimer {
+        /// The first partial ACK only: many losses end in a timeout.
+        "impatient" => Impatient,
+        /// Every partial ACK: one loss is repaired per round trip.
+        "slow-but-steady" => SlowButSteady,
+    }
 }
 
-/// RFC 6582 §3.2 step 3, full acknowledgements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewRenoExit {
-    /// `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (option 1).
-    FlightSize,
-    /// `ssthresh` (option 2).
-    Ssthresh,
+bentpipe_units::words! {
+    /// RFC 6582 §3.2 step 3, full acknowledgements.
+    pub enum NewRenoExit {
+        /// min(ssthresh, max(FlightSize, SMSS) + SMSS).
+        "flight-size" => FlightSize,
+        /// ssthresh.
+        "ssthresh" => Ssthresh,
+    }
 }
 
-/// How far the window may deflate on partial ACKs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewRenoDeflate {
-    /// By all that was acknowledged, as RFC 6582 says; the window may fall below ssthresh.
-    Full,
-    /// Not below ssthresh (ns-2 keeps the inflation as a counter that ends at zero).
-    ToSsthresh,
+bentpipe_units::words! {
+    /// How far the window may deflate on partial ACKs.
+    pub enum NewRenoDeflate {
+        /// By all that was acknowledged.
+        "full" => Full,
+        /// Not below ssthresh (ns-2).
+        "to-ssthresh" => ToSsthresh,
+    }
 }
 
-/// RFC 2018 §8 against RFC 6675 §5.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SackOnRto {
-    /// Keep what was reported and skip it when resending (RFC 6675).
-    Keep,
-    /// Forget it and go back to the first hole (RFC 2018).
-    Discard,
+bentpipe_units::words! {
+    /// RFC 2018 §8 against RFC 6675 §5.1.
+    pub enum SackOnRto {
+        /// Keep it, and skip what was received when resending (RFC 6675).
+        "keep" => Keep,
+        /// Forget it, and go back to the first hole (RFC 2018).
+        "discard" => Discard,
+    }
 }
 
 /// The initial window.
@@ -172,22 +176,24 @@ pub enum InitialSsthresh {
     PeerWindow,
 }
 
-/// What is halved when ssthresh is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SsthreshBase {
-    /// The data outstanding (RFC 5681 eq. 4).
-    FlightSize,
-    /// min(cwnd, advertised window) (Jacobson 1988, ns-2).
-    Window,
+bentpipe_units::words! {
+    /// What is halved when ssthresh is set.
+    pub enum SsthreshBase {
+        /// The data outstanding (RFC 5681).
+        "flight-size" => FlightSize,
+        /// The smaller of the congestion window and the advertised window (Jacobson 1988, ns-2).
+        "window" => Window,
+    }
 }
 
-/// The unit of ssthresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SsthreshRounding {
-    /// Bytes (RFC 5681).
-    Bytes,
-    /// Whole segments, rounded down (ns-2, which counts windows in packets).
-    Segments,
+bentpipe_units::words! {
+    /// The unit of ssthresh.
+    pub enum SsthreshRounding {
+        /// To the byte.
+        "bytes" => Bytes,
+        /// Down to whole segments.
+        "segments" => Segments,
+    }
 }
 
 /// The retransmission timer (RFC 6298).
@@ -222,22 +228,24 @@ pub struct RtoConfig {
     pub backoff_max: u32,
 }
 
-/// RTT samples in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TickRounding {
-    /// Difference of the tick counters.
-    Floor,
-    /// Difference plus one (BSD).
-    PlusOne,
+bentpipe_units::words! {
+    /// RTT samples in ticks.
+    pub enum TickRounding {
+        /// The difference of the tick counters.
+        "floor" => Floor,
+        /// The difference plus one (BSD).
+        "plus-one" => PlusOne,
+    }
 }
 
-/// How often the RTT is sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RttSampling {
-    /// One segment is timed at a time, about one sample per round trip (RFC 6298 §3).
-    PerWindow,
-    /// Every ACK of data that was sent once gives a sample.
-    PerAck,
+bentpipe_units::words! {
+    /// How often the RTT is sampled.
+    pub enum RttSampling {
+        /// One segment is timed at a time.
+        "per-window" => PerWindow,
+        /// Every ACK of data that was sent once.
+        "per-ack" => PerAck,
+    }
 }
 
 /// When to abort.

@@ -1,5 +1,5 @@
 //! What all crates must agree on: [`Time`] and [`Duration`] in picoseconds, [`Rate`] in bit/s, TCP
-//! sequence numbers, quantities as people write them, and random streams that are *addressed*, not consumed.
+//! sequence numbers, quantities and names as people write them, and random streams that are *addressed*, not consumed.
 //!
 //! Lengths and windows are plain `u64` counts of bytes throughout the workspace: there is no second unit
 //! with which they could be confused (segments appear only as `n * smss`).
@@ -9,8 +9,10 @@ mod rate;
 mod rng;
 mod seq;
 mod time;
+mod words;
 
 pub use rate::Rate;
 pub use rng::Stream;
 pub use seq::Seq;
 pub use time::{Duration, Time};
+pub use words::Word;

@@ -145,13 +145,14 @@ pub struct Node {
     pub middleboxes: Vec<crate::middlebox::MiddleboxConfig>,
 }
 
-/// What a node does with a packet that arrives corrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Checks the frame and drops it.
-    Router,
-    /// A repeater: passes it on, corrupted.
-    BentPipe,
+bentpipe_units::words! {
+    /// What a node does with a packet that arrives corrupted.
+    pub enum NodeKind {
+        /// Checks each packet and drops a corrupted one.
+        "router" => Router,
+        /// A repeater: passes corrupted packets on, corrupted.
+        "bent-pipe" => BentPipe,
+    }
 }
 
 /// One direction of a link.
@@ -249,15 +250,16 @@ pub enum ErrorModel {
     Arrivals(Vec<u64>),
 }
 
-/// What an error rate counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorUnit {
-    /// A packet of L bytes is hit with probability 1 - (1-r)^(8L).
-    Bit,
-    /// 1 - (1-r)^L.
-    Byte,
-    /// r.
-    Packet,
+bentpipe_units::words! {
+    /// What an error rate counts: a packet of L bytes is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or r.
+    pub enum ErrorUnit {
+        /// Per bit, headers included.
+        "bit" => Bit,
+        /// Per byte, headers included.
+        "byte" => Byte,
+        /// Per packet.
+        "packet" => Packet,
+    }
 }
 
 /// One connection and the application that uses it.

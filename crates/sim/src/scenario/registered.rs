@@ -1,8 +1,9 @@
-//! Names that other modules define: controllers, verdicts, time series. Nothing of them is repeated here.
+//! Names that other modules define: controllers, verdicts, words, time series. Nothing of them is repeated here.
 
 use crate::record::dictionary;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
+use bentpipe_units::Word;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -44,6 +45,31 @@ macro_rules! registered {
 registered! {
     Cc(CcKind) "Cc";
     Verdict(VerdictKind) "Verdict";
+}
+
+/// A choice of words, written as text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<T>(pub(super) T);
+
+impl<'de, T: Word> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = T::ALL.iter().find(|word| word.name() == name);
+        found.map(|word| Self(*word)).ok_or_else(|| serde::de::Error::custom(name))
+    }
+}
+
+impl<T: Word> JsonSchema for Named<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::TYPE.into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = T::ALL
+            .iter()
+            .map(|word| json_schema!({ "description": word.summary(), "type": "string", "const": word.name() }))
+            .collect();
+        json_schema!({ "oneOf": names })
+    }
 }
 
 /// A time series of the dictionary, or `events`.

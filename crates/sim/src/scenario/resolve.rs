@@ -365,7 +365,7 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
 fn make_node(name: &str, node: Option<&file::Node>) -> Node {
     Node {
         name: name.to_owned(),
-        kind: node.map_or(NodeKind::Router, |node| settings::node_kind(node.kind)),
+        kind: node.map_or(NodeKind::Router, |node| node.kind.0),
         middleboxes: node.into_iter().flat_map(|node| &node.middlebox).map(settings::middlebox).collect(),
     }
 }

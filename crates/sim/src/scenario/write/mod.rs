@@ -1,18 +1,18 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+mod link;
+mod tcp;
+
 use super::resolve::Meaning;
 use super::route::Graph;
-use super::text::buffer_text;
 use super::tree::{Place, Tree, Value};
-use super::{App, ErrorModel, ErrorUnit, Flow, Link, NodeKind, Outage, Profile, Queue, QueueLimit, Scenario, Start};
-use crate::middlebox::{ImpairConfig, MiddleboxConfig};
-use bentpipe_tcp::{
-    DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery,
-    RttSampling, SackOnRto, SsthreshBase, SsthreshRounding, TickRounding,
-};
+use super::{App, NodeKind, Scenario, Start};
+use bentpipe_units::Word;
+use link::{direction, middlebox};
 use serde_json::{json, Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
+use tcp::transport;
 
 /// A valid scenario, with where each of its values is from.
 #[derive(Clone, Debug)]
@@ -186,9 +186,8 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
     let common = first.map_or(Json::Null, transport);
     let nodes = scenario.nodes.iter().filter_map(|node| {
         let plain = node.kind == NodeKind::Router && node.middleboxes.is_empty();
-        let kind = if node.kind == NodeKind::Router { "router" } else { "bent-pipe" };
         let middleboxes: Vec<Json> = node.middleboxes.iter().map(middlebox).collect();
-        (!plain).then(|| (node.name.clone(), json!({ "kind": kind, "middlebox": middleboxes })))
+        (!plain).then(|| (node.name.clone(), json!({ "kind": node.kind.name(), "middlebox": middleboxes })))
     });
     let links = scenario.links.iter().filter_map(|link| {
         let name = link.name.strip_suffix(".forward")?;
@@ -276,178 +275,4 @@ fn difference(own: &Json, common: &Json) -> Json {
 
 fn text(value: impl Display) -> Json {
     value.to_string().into()
-}
-
-fn middlebox(config: &MiddleboxConfig) -> Json {
-    match config {
-        MiddleboxConfig::Impair(ImpairConfig { duplicate, reorder, hold }) => {
-            json!({ "kind": "impair", "duplicate": duplicate, "reorder": reorder, "hold": text(hold) })
-        }
-    }
-}
-
-fn direction(link: &Link) -> Map<String, Json> {
-    let mut table = Map::new();
-    table.insert("rate".into(), profile(&link.rate, false));
-    table.insert("delay".into(), profile(&link.delay, true));
-    let Queue::DropTail(limit) = link.queue;
-    let limit = match limit {
-        QueueLimit::Packets(n) => format!("{n} packets"),
-        QueueLimit::Bytes(n) => format!("{n} B"),
-        QueueLimit::Unlimited => "unlimited".into(),
-    };
-    table.insert("queue".into(), limit.into());
-    let unit = |unit| match unit {
-        ErrorUnit::Bit => "bit",
-        ErrorUnit::Byte => "byte",
-        ErrorUnit::Packet => "packet",
-    };
-    table.insert(
-        "error".into(),
-        match &link.error {
-            ErrorModel::None => json!({ "kind": "none" }),
-            ErrorModel::Independent { unit: u, rate } => json!({ "kind": unit(*u), "rate": rate }),
-            ErrorModel::GilbertElliott { unit: u, mean_good, mean_bad, rate_good, rate_bad } => json!({
-                "kind": "gilbert-elliott", "unit": unit(*u), "mean_good": text(mean_good), "mean_bad": text(mean_bad),
-                "rate_good": rate_good, "rate_bad": rate_bad,
-            }),
-            ErrorModel::Arrivals(list) => json!({ "kind": "arrivals", "list": list }),
-        },
-    );
-    if let Some(Outage { spans, period, flush }) = &link.outage {
-        let spans: Json = spans.iter().map(|(from, to)| json!([text(from), text(to)])).collect();
-        let mut outage = Map::from_iter([("spans".to_owned(), spans)]);
-        outage.extend(period.map(|period| ("every".to_owned(), text(period))));
-        outage.insert("queue".into(), if *flush { "flush" } else { "keep" }.into());
-        table.insert("outage".into(), outage.into());
-    }
-    table
-}
-
-fn profile<T: Display>(profile: &Profile<T>, interpolated: bool) -> Json {
-    match profile {
-        Profile::Constant(value) => text(value),
-        Profile::Points { points, linear, period } => {
-            let points: Json = points.iter().map(|(at, value)| json!([text(at), text(value)])).collect();
-            let mut table = Map::from_iter([("points".to_owned(), points)]);
-            if interpolated {
-                table.insert("interpolate".into(), if *linear { "linear" } else { "hold" }.into());
-            }
-            table.extend(period.as_ref().map(|period| ("every".to_owned(), text(period))));
-            table.into()
-        }
-    }
-}
-
-fn transport(flow: &Flow) -> Json {
-    let tcp = &flow.tcp;
-    json!({
-        "cc": { "kind": tcp.cc.name() },
-        "smss": format!("{} B", tcp.smss),
-        "recovery": recovery(tcp.recovery),
-        "verdict": { "kind": tcp.verdict.name() },
-        "limited_transmit": tcp.limited_transmit,
-        "initial_window": match tcp.initial_window {
-            InitialWindow::Segments(n) => format!("{n} segments"),
-            InitialWindow::Bytes(n) => format!("{n} B"),
-            InitialWindow::Rfc3390 => "rfc3390".into(),
-            InitialWindow::Rfc5681 => "rfc5681".into(),
-            InitialWindow::Rfc6928 => "rfc6928".into(),
-        },
-        "initial_ssthresh": match tcp.initial_ssthresh {
-            InitialSsthresh::Unlimited => "unlimited".into(),
-            InitialSsthresh::Bytes(n) => format!("{n} B"),
-            InitialSsthresh::PeerWindow => "peer-window".into(),
-        },
-        "cwnd_validation": tcp.cwnd_validation,
-        "idle_restart": tcp.idle_restart,
-        "ssthresh_rounding": match tcp.ssthresh_rounding {
-            SsthreshRounding::Bytes => "bytes",
-            SsthreshRounding::Segments => "segments",
-        },
-        "grow_on_exit": tcp.grow_on_exit,
-        "ssthresh_base": match tcp.ssthresh_base {
-            SsthreshBase::FlightSize => "flight-size",
-            SsthreshBase::Window => "window",
-        },
-        "give_up": match tcp.give_up {
-            GiveUp::Never => "never".into(),
-            GiveUp::AfterRetransmissions(n) => format!("{n} retransmissions"),
-            GiveUp::AfterTime(span) => span.to_string(),
-        },
-        "timestamps": tcp.timestamps,
-        "window_scaling": tcp.window_scaling,
-        "receive_buffer": buffer_text(tcp.receive_buffer),
-        "handshake": tcp.handshake,
-        "rto": {
-            "initial": text(tcp.rto.initial),
-            "min": text(tcp.rto.min),
-            "max": text(tcp.rto.max),
-            "granularity": text(tcp.rto.granularity),
-            "phase": if flow.phase_drawn { "random".into() } else { text(tcp.rto.phase) },
-            "guard": tcp.rto.guard,
-            "rounding": match tcp.rto.rounding {
-                TickRounding::Floor => "floor",
-                TickRounding::PlusOne => "plus-one",
-            },
-            "min_ticks": tcp.rto.min_ticks,
-            "sampling": match tcp.rto.sampling {
-                RttSampling::PerWindow => "per-window",
-                RttSampling::PerAck => "per-ack",
-            },
-            "karn": tcp.rto.karn,
-            "restart_on_fast_retransmit": tcp.rto.restart_on_fast_retransmit,
-            "backoff": tcp.rto.backoff,
-            "backoff_max": tcp.rto.backoff_max,
-        },
-        "ack": {
-            "every": tcp.ack.every,
-            "delay": text(tcp.ack.delay),
-            "timer": match tcp.ack.timer {
-                DelayTimer::PerSegment => "per-segment",
-                DelayTimer::FreeRunning { .. } => "free-running",
-            },
-            "quick": tcp.ack.quick,
-        },
-    })
-}
-
-fn recovery(recovery: Recovery) -> Json {
-    let mut table = Map::from_iter([("kind".to_owned(), Json::from(recovery.name()))]);
-    let mut put = |key: &str, value: Json| drop(table.insert(key.into(), value));
-    match recovery {
-        Recovery::NewReno(newreno) => {
-            put(
-                "timer",
-                match newreno.timer {
-                    NewRenoTimer::Impatient => "impatient".into(),
-                    NewRenoTimer::SlowButSteady => "slow-but-steady".into(),
-                },
-            );
-            put(
-                "exit",
-                match newreno.exit {
-                    NewRenoExit::FlightSize => "flight-size".into(),
-                    NewRenoExit::Ssthresh => "ssthresh".into(),
-                },
-            );
-            put(
-                "deflate",
-                match newreno.deflate {
-                    NewRenoDeflate::Full => "full".into(),
-                    NewRenoDeflate::ToSsthresh => "to-ssthresh".into(),
-                },
-            );
-            put("first_loss", newreno.first_loss.into());
-        }
-        Recovery::Sack { on_rto } => put(
-            "on_rto",
-            match on_rto {
-                SackOnRto::Keep => "keep".into(),
-                SackOnRto::Discard => "discard".into(),
-            },
-        ),
-        Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
-    }
-    table.into()
 }

@@ -1,0 +1,59 @@
+//! Flows as they are written.
+
+use super::Tcp;
+use crate::scenario::text::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// One connection and the application that uses it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct Flow {
+    /// The sending node. May contain `{n}` if there is a `count`.
+    pub(in crate::scenario) from: String,
+    /// The receiving node. May contain `{n}` if there is a `count`.
+    pub(in crate::scenario) to: String,
+    /// Make this many flows from the entry, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name (appended if it has none).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(in crate::scenario) count: Option<u32>,
+    /// What it sends.
+    #[schemars(extend("default" = "greedy"))]
+    pub(in crate::scenario) app: App,
+    /// When it opens.
+    #[schemars(extend("default" = "0 s"))]
+    pub(in crate::scenario) start: Start,
+    /// The way there: nodes from `from` to `to`, or names of links where two links join the same nodes. Without it, the way of shortest delay at the start of the run.
+    pub(in crate::scenario) route: Option<Vec<String>>,
+    /// The way back, from `to` to `from`. Without it, the way of shortest delay.
+    pub(in crate::scenario) reverse_route: Option<Vec<String>>,
+    /// What differs from `[tcp]`, key by key.
+    pub(in crate::scenario) tcp: Option<Tcp>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::scenario) enum App {
+    /// As much as the window allows, until the run ends.
+    Greedy,
+    /// A number of bytes, then close.
+    File {
+        /// Bytes of application data, at least 1.
+        size: Bytes,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(in crate::scenario) enum Start {
+    At(Span),
+    Uniform(StartUniform),
+}
+
+/// A random instant.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct StartUniform {
+    /// Earliest and latest instant, the latest excluded; drawn for each flow.
+    pub(in crate::scenario) uniform: (Span, Span),
+}

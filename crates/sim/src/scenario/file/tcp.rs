@@ -1,0 +1,177 @@
+//! The transport as it is written.
+
+use crate::scenario::registered::{Cc, Named, Verdict};
+use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, Span};
+use bentpipe_tcp::{
+    NewRenoDeflate, NewRenoExit, NewRenoTimer, RttSampling, SackOnRto, SsthreshBase, SsthreshRounding, TickRounding,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The transport of a flow.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct Tcp {
+    /// Which congestion control moves the window.
+    #[schemars(extend("default" = "newreno", "x-origin" = "RFC 6582"))]
+    pub(in crate::scenario) cc: Cc,
+    /// Largest payload of a segment (SMSS), 40 B to 65415 B.
+    #[schemars(extend("default" = "1460 B", "x-origin" = "RFC 9293 §3.7.1: 1500 B packets less 40 B"))]
+    pub(in crate::scenario) smss: Bytes,
+    /// Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
+    pub(in crate::scenario) recovery: Option<Recovery>,
+    /// What a loss is taken to mean.
+    #[schemars(extend("default" = "always-congestion", "x-origin" = "RFC 5681"))]
+    pub(in crate::scenario) verdict: Verdict,
+    /// Send one new segment on each of the first two duplicate ACKs.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 3042"))]
+    pub(in crate::scenario) limited_transmit: bool,
+    /// Window at the start of data transfer.
+    #[schemars(extend("default" = "rfc6928", "x-origin" = "RFC 6928 §2"))]
+    pub(in crate::scenario) initial_window: InitialWindow,
+    /// Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip.
+    #[schemars(extend("default" = "unlimited", "x-origin" = "RFC 5681 §3.1"))]
+    pub(in crate::scenario) initial_ssthresh: InitialSsthresh,
+    /// Grow the window only while it limits sending.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 7661"))]
+    pub(in crate::scenario) cwnd_validation: bool,
+    /// Fall back to the restart window after an idle time of one retransmission timeout.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 5681 §4.1"))]
+    pub(in crate::scenario) idle_restart: bool,
+    /// What is halved when the slow start threshold is set.
+    #[schemars(extend("default" = "flight-size", "x-origin" = "RFC 5681 §3.1 eq. 4"))]
+    pub(in crate::scenario) ssthresh_base: Named<SsthreshBase>,
+    /// Keep the slow start threshold to the byte, or round it down to whole segments.
+    #[schemars(extend("default" = "bytes", "x-origin" = "RFC 5681 §3.1; ns-2 counts segments"))]
+    pub(in crate::scenario) ssthresh_rounding: Named<SsthreshRounding>,
+    /// Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 5681 §3.2"))]
+    pub(in crate::scenario) grow_on_exit: bool,
+    /// When a connection that gets no answer is given up.
+    #[schemars(extend("default" = "100 s", "x-origin" = "RFC 1122 §4.2.3.5"))]
+    pub(in crate::scenario) give_up: GiveUp,
+    /// Timestamps: 12 bytes in every segment, a round-trip sample from every ACK.
+    #[schemars(extend("default" = false, "x-origin" = "the five papers do not use them"))]
+    pub(in crate::scenario) timestamps: bool,
+    /// Window scaling; without it the advertised window ends at 65535 B.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 7323 §2"))]
+    pub(in crate::scenario) window_scaling: bool,
+    /// The receiver's buffer, which bounds the window it advertises; at most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip.
+    #[schemars(extend("default" = "unlimited", "x-origin" = "RFC 7323 §2.3"))]
+    pub(in crate::scenario) receive_buffer: ReceiveBuffer,
+    /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 9293 §3.5"))]
+    pub(in crate::scenario) handshake: bool,
+    /// The retransmission timer.
+    #[schemars(extend("default" = {}))]
+    pub(in crate::scenario) rto: Rto,
+    /// When the receiver acknowledges.
+    #[schemars(extend("default" = {}))]
+    pub(in crate::scenario) ack: Ack,
+}
+
+/// The retransmission timer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct Rto {
+    /// Timeout before the first sample, at least 1 ms.
+    #[schemars(extend("default" = "1 s", "x-origin" = "RFC 6298 §2.1"))]
+    pub(in crate::scenario) initial: Span,
+    /// Lower bound.
+    #[schemars(extend("default" = "1 s", "x-origin" = "RFC 6298 §2.4"))]
+    pub(in crate::scenario) min: Span,
+    /// Upper bound, at least 1 ms.
+    #[schemars(extend("default" = "60 s", "x-origin" = "RFC 6298 §2.5"))]
+    pub(in crate::scenario) max: Span,
+    /// Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock.
+    #[schemars(extend("default" = "1 ms", "x-origin" = "RFC 7323 §5.4"))]
+    pub(in crate::scenario) granularity: Span,
+    /// Where in a tick the clock starts; `random` is drawn for each end.
+    #[schemars(extend("default" = "random", "x-origin" = "hosts are not synchronised"))]
+    pub(in crate::scenario) phase: Phase,
+    /// Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR).
+    #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §2.3"))]
+    pub(in crate::scenario) guard: bool,
+    /// How a round trip becomes a number of ticks.
+    #[schemars(extend("default" = "floor", "x-origin" = "ns-2"))]
+    pub(in crate::scenario) rounding: Named<TickRounding>,
+    /// Smallest timeout in ticks.
+    #[schemars(extend("default" = 1, "x-origin" = "RFC 6298 §2.4 sets no tick count"), range(max = 1_000_000))]
+    pub(in crate::scenario) min_ticks: u32,
+    /// Which ACKs give a round-trip sample when timestamps are off.
+    #[schemars(extend("default" = "per-window", "x-origin" = "RFC 6298 §3"))]
+    pub(in crate::scenario) sampling: Named<RttSampling>,
+    /// Take no sample from a segment that was sent again.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §3"))]
+    pub(in crate::scenario) karn: bool,
+    /// Restart the timer when duplicate or selective ACKs start a retransmission; RFC 6298 §5 leaves it running, so that recovery has only what is left of it.
+    #[schemars(extend("default" = true, "x-origin" = "Linux, ns-2"))]
+    pub(in crate::scenario) restart_on_fast_retransmit: bool,
+    /// Double the timeout at each expiry.
+    #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §5.5"))]
+    pub(in crate::scenario) backoff: bool,
+    /// Largest factor of the backoff.
+    #[schemars(extend("default" = 64, "x-origin" = "ns-2"), range(min = 1, max = 1_000_000))]
+    pub(in crate::scenario) backoff_max: u32,
+}
+
+/// When the receiver acknowledges.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct Ack {
+    /// Acknowledge at every n-th full segment; 1: every segment.
+    #[schemars(extend("default" = 2, "x-origin" = "RFC 5681 §4.2"), range(min = 1, max = 1_000_000))]
+    pub(in crate::scenario) every: u32,
+    /// Longest delay of an acknowledgement.
+    #[schemars(extend("default" = "200 ms", "x-origin" = "within RFC 1122 §4.2.3.2; usual"))]
+    pub(in crate::scenario) delay: Span,
+    /// What the delay is counted from.
+    #[schemars(extend("default" = "per-segment", "x-origin" = "RFC 5681 §4.2"))]
+    pub(in crate::scenario) timer: Named<AckTimer>,
+    /// Acknowledge each of the first n segments of a connection at once.
+    #[schemars(extend("default" = 0, "x-origin" = "RFC 5681 §4.2"))]
+    pub(in crate::scenario) quick: u32,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::scenario) enum Recovery {
+    /// Only the timer finds losses.
+    TimeoutOnly,
+    /// Fast retransmit, then slow start from the hole; no fast recovery.
+    FastRetransmit,
+    /// Fast recovery that any new ACK ends (RFC 5681).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 6582).
+    #[serde(rename = "newreno")]
+    NewReno {
+        /// Which partial ACKs restart the retransmission timer.
+        #[schemars(extend("default" = "impatient", "x-origin" = "RFC 6582 §4"))]
+        timer: Named<NewRenoTimer>,
+        /// The window when recovery ends.
+        #[schemars(extend("default" = "flight-size", "x-origin" = "RFC 6582 §3.2 step 3, option 1"))]
+        exit: Named<NewRenoExit>,
+        /// How far partial ACKs may deflate the window.
+        #[schemars(extend("default" = "full", "x-origin" = "RFC 6582 §3.2 step 3"))]
+        deflate: Named<NewRenoDeflate>,
+        /// Allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids.
+        #[schemars(extend("default" = true, "x-origin" = "RFC 6582 §3.2 read as ns-2 does"))]
+        first_loss: bool,
+    },
+    /// Selective acknowledgements (RFC 2018, RFC 6675).
+    Sack {
+        /// What a timeout does with the information about blocks received.
+        #[schemars(extend("default" = "keep", "x-origin" = "RFC 6675 §5.1"))]
+        on_rto: Named<SackOnRto>,
+    },
+}
+
+bentpipe_units::words! {
+    /// What the delay of an acknowledgement is counted from.
+    pub(in crate::scenario) enum AckTimer {
+        /// From the arrival of the segment.
+        "per-segment" => PerSegment,
+        /// A clock that fires at multiples of the delay, whatever arrives (BSD); its phase is drawn.
+        "free-running" => FreeRunning,
+    }
+}

@@ -1,0 +1,187 @@
+//! The transport.
+
+use super::product;
+use crate::scenario::file;
+use crate::scenario::resolve::Report;
+use crate::scenario::text::Amount;
+use bentpipe_tcp::{
+    AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, Recovery, RtoConfig,
+};
+use bentpipe_units::{Duration, Rate};
+
+/// A flow's transport. What is written in bdp waits until the route is known.
+#[derive(Clone)]
+pub(in crate::scenario) struct Transport {
+    pub(in crate::scenario) config: Config,
+    pub(in crate::scenario) phase_drawn: bool,
+    /// Millionths of a bandwidth-delay product.
+    pub(in crate::scenario) ssthresh_bdp: Option<u64>,
+    pub(in crate::scenario) buffer_bdp: Option<u64>,
+}
+
+impl Transport {
+    /// The configuration on a path with this bandwidth-delay product in bytes.
+    pub(in crate::scenario) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
+        let least = 2 * u64::from(self.config.smss);
+        let mut config = self.config.clone();
+        if let Some(bdp) = self.ssthresh_bdp {
+            let bytes = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
+            config.initial_ssthresh = InitialSsthresh::Bytes(bytes);
+        }
+        if let Some(bdp) = self.buffer_bdp {
+            config.receive_buffer = product(rate, rtt, bdp).clamp(least, Config::RECEIVE_BUFFER_MAX);
+        }
+        config
+    }
+}
+
+/// No window grows beyond this (1 TB); larger thresholds are the same as none.
+const WINDOW_MAX: u64 = 1 << 40;
+/// The shortest timeout that is not mistaken for a typing error.
+const TIMEOUT_MIN: Duration = Duration::from_millis(1);
+
+pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, path: &[&str]) -> Transport {
+    let path = |keys: &[&'static str]| -> Vec<String> {
+        path.iter().copied().chain(keys.iter().copied()).map(str::to_owned).collect()
+    };
+    let defaults = Config::default();
+    let smss = u32::try_from(tcp.smss.0).ok().filter(|smss| (40..=Config::SMSS_MAX).contains(smss));
+    if smss.is_none() {
+        report.value(&path(&["smss"]), "is out of range", &format!("expected 40 B to {} B", Config::SMSS_MAX));
+    }
+    let smss = smss.unwrap_or(defaults.smss);
+    let segments = |n: u64| n.saturating_mul(smss.into());
+
+    let initial_window = match tcp.initial_window.0 {
+        Amount::Segments(n) => InitialWindow::Segments(u32::try_from(n).unwrap_or(u32::MAX)),
+        Amount::Bytes(n) => InitialWindow::Bytes(n),
+        Amount::Word("rfc3390") => InitialWindow::Rfc3390,
+        Amount::Word("rfc5681") => InitialWindow::Rfc5681,
+        _ => InitialWindow::Rfc6928,
+    };
+    if !(u64::from(smss)..=WINDOW_MAX).contains(&initial_window.bytes(smss)) {
+        report.value(&path(&["initial_window"]), "is out of range", "expected at least one segment, at most 1 TB");
+    }
+    let mut ssthresh_bdp = None;
+    let initial_ssthresh = match tcp.initial_ssthresh.0 {
+        Amount::Bytes(n) => InitialSsthresh::Bytes(n),
+        Amount::Segments(n) => InitialSsthresh::Bytes(segments(n)),
+        Amount::Word("peer-window") => InitialSsthresh::PeerWindow,
+        Amount::Bdp(n) => {
+            ssthresh_bdp = Some(n);
+            InitialSsthresh::Unlimited
+        }
+        _ => InitialSsthresh::Unlimited,
+    };
+    if matches!(initial_ssthresh, InitialSsthresh::Bytes(n) if !(segments(2)..=WINDOW_MAX).contains(&n)) {
+        let expected = "expected at least 2 segments (RFC 5681 §3.1), at most 1 TB";
+        report.value(&path(&["initial_ssthresh"]), "is out of range", expected);
+    }
+    let mut buffer_bdp = None;
+    let receive_buffer = match tcp.receive_buffer.0 {
+        Amount::Bytes(n) => n,
+        Amount::Segments(n) => segments(n),
+        Amount::Bdp(n) => {
+            buffer_bdp = Some(n);
+            Config::RECEIVE_BUFFER_MAX
+        }
+        _ => Config::RECEIVE_BUFFER_MAX,
+    };
+    if !(smss.into()..=Config::RECEIVE_BUFFER_MAX).contains(&receive_buffer) {
+        let expected =
+            format!("expected at least one segment, at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
+        report.value(&path(&["receive_buffer"]), "is out of range", &expected);
+    }
+
+    let rto = &tcp.rto;
+    for (key, value) in [("initial", rto.initial.0), ("max", rto.max.0)] {
+        if value < TIMEOUT_MIN {
+            report.value(&path(&["rto", key]), "is out of range", "expected at least 1 ms");
+        }
+    }
+    for (key, value) in [("min", rto.min.0), ("initial", rto.initial.0)] {
+        if value > rto.max.0 {
+            let key = if report.is_default(&path(&["rto", key])) { "max" } else { key };
+            let expected =
+                format!("expected rto.{} at most rto.max", if key == "max" { "min and rto.initial" } else { key });
+            report.value(&path(&["rto", key]), "does not fit the other bound", &expected);
+        }
+    }
+    let (phase, phase_drawn) = match rto.phase.0 {
+        Amount::Span(phase) => (phase, false),
+        _ => (Duration::ZERO, true),
+    };
+    if phase != Duration::ZERO && phase >= rto.granularity.0 {
+        let expected = format!("expected less than the granularity, {}", rto.granularity.0);
+        report.value(&path(&["rto", "phase"]), "is out of range", &expected);
+    }
+    let give_up = match tcp.give_up.0 {
+        Amount::Retransmissions(n) => GiveUp::AfterRetransmissions(u32::try_from(n).unwrap_or(u32::MAX)),
+        Amount::Span(span) => GiveUp::AfterTime(span),
+        _ => GiveUp::Never,
+    };
+    if give_up == GiveUp::AfterTime(Duration::ZERO) {
+        report.value(&path(&["give_up"]), "gives up at once", "expected more than 0 s");
+    }
+    if tcp.ack.timer.0 == file::AckTimer::FreeRunning && tcp.ack.delay.0 == Duration::ZERO {
+        report.value(&path(&["ack", "delay"]), "is no period for a free-running timer", "expected more than 0 s");
+    }
+
+    let config = Config {
+        smss,
+        cc: tcp.cc.0,
+        recovery: tcp.recovery.map_or(tcp.cc.0.recovery(), recovery),
+        verdict: tcp.verdict.0,
+        limited_transmit: tcp.limited_transmit,
+        initial_window,
+        initial_ssthresh,
+        cwnd_validation: tcp.cwnd_validation,
+        idle_restart: tcp.idle_restart,
+        ssthresh_rounding: tcp.ssthresh_rounding.0,
+        grow_on_exit: tcp.grow_on_exit,
+        ssthresh_base: tcp.ssthresh_base.0,
+        rto: RtoConfig {
+            initial: rto.initial.0,
+            min: rto.min.0,
+            max: rto.max.0,
+            granularity: rto.granularity.0,
+            phase,
+            guard: rto.guard,
+            rounding: rto.rounding.0,
+            min_ticks: rto.min_ticks,
+            sampling: rto.sampling.0,
+            karn: rto.karn,
+            restart_on_fast_retransmit: rto.restart_on_fast_retransmit,
+            backoff: rto.backoff,
+            backoff_max: rto.backoff_max,
+        },
+        give_up,
+        timestamps: tcp.timestamps,
+        window_scaling: tcp.window_scaling,
+        receive_buffer,
+        ack: AckPolicy {
+            every: tcp.ack.every,
+            delay: tcp.ack.delay.0,
+            timer: match tcp.ack.timer.0 {
+                file::AckTimer::PerSegment => DelayTimer::PerSegment,
+                // The phase is drawn when the connection is built.
+                file::AckTimer::FreeRunning => DelayTimer::FreeRunning { phase: Duration::ZERO },
+            },
+            quick: tcp.ack.quick,
+        },
+        handshake: tcp.handshake,
+    };
+    Transport { config, phase_drawn, ssthresh_bdp, buffer_bdp }
+}
+
+fn recovery(recovery: file::Recovery) -> Recovery {
+    match recovery {
+        file::Recovery::TimeoutOnly => Recovery::TimeoutOnly,
+        file::Recovery::FastRetransmit => Recovery::FastRetransmit,
+        file::Recovery::Reno => Recovery::Reno,
+        file::Recovery::NewReno { timer, exit, deflate, first_loss } => {
+            Recovery::NewReno(NewReno { timer: timer.0, exit: exit.0, deflate: deflate.0, first_loss })
+        }
+        file::Recovery::Sack { on_rto } => Recovery::Sack { on_rto: on_rto.0 },
+    }
+}

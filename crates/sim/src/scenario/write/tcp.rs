@@ -1,0 +1,85 @@
+//! The transport.
+
+use super::text;
+use crate::scenario::text::buffer_text;
+use crate::scenario::Flow;
+use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
+use bentpipe_units::Word;
+use serde_json::{json, Map, Value as Json};
+
+pub(super) fn transport(flow: &Flow) -> Json {
+    let tcp = &flow.tcp;
+    json!({
+        "cc": { "kind": tcp.cc.name() },
+        "smss": format!("{} B", tcp.smss),
+        "recovery": recovery(tcp.recovery),
+        "verdict": { "kind": tcp.verdict.name() },
+        "limited_transmit": tcp.limited_transmit,
+        "initial_window": match tcp.initial_window {
+            InitialWindow::Segments(n) => format!("{n} segments"),
+            InitialWindow::Bytes(n) => format!("{n} B"),
+            InitialWindow::Rfc3390 => "rfc3390".into(),
+            InitialWindow::Rfc5681 => "rfc5681".into(),
+            InitialWindow::Rfc6928 => "rfc6928".into(),
+        },
+        "initial_ssthresh": match tcp.initial_ssthresh {
+            InitialSsthresh::Unlimited => "unlimited".into(),
+            InitialSsthresh::Bytes(n) => format!("{n} B"),
+            InitialSsthresh::PeerWindow => "peer-window".into(),
+        },
+        "cwnd_validation": tcp.cwnd_validation,
+        "idle_restart": tcp.idle_restart,
+        "ssthresh_rounding": tcp.ssthresh_rounding.name(),
+        "grow_on_exit": tcp.grow_on_exit,
+        "ssthresh_base": tcp.ssthresh_base.name(),
+        "give_up": match tcp.give_up {
+            GiveUp::Never => "never".into(),
+            GiveUp::AfterRetransmissions(n) => format!("{n} retransmissions"),
+            GiveUp::AfterTime(span) => span.to_string(),
+        },
+        "timestamps": tcp.timestamps,
+        "window_scaling": tcp.window_scaling,
+        "receive_buffer": buffer_text(tcp.receive_buffer),
+        "handshake": tcp.handshake,
+        "rto": {
+            "initial": text(tcp.rto.initial),
+            "min": text(tcp.rto.min),
+            "max": text(tcp.rto.max),
+            "granularity": text(tcp.rto.granularity),
+            "phase": if flow.phase_drawn { "random".into() } else { text(tcp.rto.phase) },
+            "guard": tcp.rto.guard,
+            "rounding": tcp.rto.rounding.name(),
+            "min_ticks": tcp.rto.min_ticks,
+            "sampling": tcp.rto.sampling.name(),
+            "karn": tcp.rto.karn,
+            "restart_on_fast_retransmit": tcp.rto.restart_on_fast_retransmit,
+            "backoff": tcp.rto.backoff,
+            "backoff_max": tcp.rto.backoff_max,
+        },
+        "ack": {
+            "every": tcp.ack.every,
+            "delay": text(tcp.ack.delay),
+            "timer": match tcp.ack.timer {
+                DelayTimer::PerSegment => "per-segment",
+                DelayTimer::FreeRunning { .. } => "free-running",
+            },
+            "quick": tcp.ack.quick,
+        },
+    })
+}
+
+fn recovery(recovery: Recovery) -> Json {
+    let mut table = Map::from_iter([("kind".to_owned(), Json::from(recovery.name()))]);
+    let mut put = |key: &str, value: Json| drop(table.insert(key.into(), value));
+    match recovery {
+        Recovery::NewReno(newreno) => {
+            put("timer", newreno.timer.name().into());
+            put("exit", newreno.exit.name().into());
+            put("deflate", newreno.deflate.name().into());
+            put("first_loss", newreno.first_loss.into());
+        }
+        Recovery::Sack { on_rto } => put("on_rto", on_rto.name().into()),
+        Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
+    }
+    table.into()
+}

@@ -1,0 +1,36 @@
+//! Choices that have a name in scenario files: an enum, its words and what each means, written once.
+
+/// A choice by name. Made by [`words!`](crate::words).
+pub trait Word: Copy + Eq + 'static {
+    /// All of them, in the order of the declaration.
+    const ALL: &'static [Self];
+    /// The name of the type.
+    const TYPE: &'static str;
+    /// The name in scenario files.
+    fn name(self) -> &'static str;
+    /// One line for lists and the reference.
+    fn summary(self) -> &'static str;
+}
+
+/// An enum without fields whose variants have names for scenario files; implements [`Word`](crate::Word).
+#[macro_export]
+macro_rules! words {
+    ($(#[doc = $about:literal])+ $vis:vis enum $type:ident {
+        $($(#[doc = $doc:literal])+ $name:literal => $variant:ident,)+
+    }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $type { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl $crate::Word for $type {
+            const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            const TYPE: &'static str = stringify!($type);
+            fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+            fn summary(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
