@@ -1,6 +1,6 @@
 //! A packet on its way: plain data, small, copied from ring to ring.
 
-use bentpipe_tcp::{Flags, Options, Segment, Timestamps};
+use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
 /// See the module. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
@@ -32,6 +32,8 @@ const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const CUT: u8 = 8;
+/// Where the two bits of the ECN field begin.
+const ECN_SHIFT: u8 = 4;
 
 impl Packet {
     /// A packet of `flow` that carries `segment`; its rarer parts go into `bodies`.
@@ -54,7 +56,7 @@ impl Packet {
             window: segment.window,
             tcp_flags: segment.flags.bits(),
             header_len: segment.header_len(),
-            marks: retransmission | if to_sender { TO_SENDER } else { 0 },
+            marks: retransmission | if to_sender { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
         }
     }
 
@@ -70,6 +72,7 @@ impl Packet {
             len: self.len,
             window: self.window,
             flags: Flags::from_bits(self.tcp_flags),
+            ecn: self.ecn(),
             is_retransmission: self.marks & RETRANSMISSION != 0,
             timestamps,
             options,
@@ -97,6 +100,21 @@ impl Packet {
     /// A link corrupts it.
     pub fn corrupt(&mut self) {
         self.marks |= CORRUPTED;
+    }
+
+    /// Its ECN field.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.marks >> ECN_SHIFT)
+    }
+
+    /// A queue marks it, if its sender understands marks; returns whether it did.
+    pub fn mark_congestion(&mut self) -> bool {
+        let understands = self.ecn() != Ecn::NotEct;
+        if understands {
+            self.marks |= Ecn::Ce.bits() << ECN_SHIFT;
+        }
+        understands
     }
 
     /// Whether it was on a link that went down.
@@ -190,12 +208,15 @@ mod tests {
             len: 7,
             window: 8,
             flags: Flags::ACK,
+            ecn: Ecn::Ect0,
             is_retransmission: true,
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             options: Options::Sack(blocks),
         };
-        let packet = Packet::new(&segment, 3, true, 0, &mut bodies);
+        let mut packet = Packet::new(&segment, 3, true, 0, &mut bodies);
         assert_eq!((packet.segment(&bodies), packet.size(), packet.endpoint()), (segment, 52 + 12 + 7, 6));
+        assert!(packet.mark_congestion());
+        assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
         assert_eq!(bodies.in_use(), 0);
     }

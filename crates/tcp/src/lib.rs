@@ -14,4 +14,4 @@ pub mod verdict;
 
 pub use config::*;
 pub use conn::{Connection, Counters, Event, Role, State};
-pub use segment::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
+pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

@@ -15,6 +15,10 @@ impl Flags {
     pub const RST: Self = Self(0x04);
     /// The acknowledgement field is valid.
     pub const ACK: Self = Self(0x10);
+    /// ECN echo (RFC 3168 §6.1).
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub const CWR: Self = Self(0x80);
 
     /// The bits as they stand in a TCP header.
     pub const fn bits(self) -> u8 {
@@ -40,6 +44,37 @@ impl Flags {
     /// Whether any bit of `other` is set.
     pub const fn has_any(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// The sender does not understand marks: it is dropped instead.
+    #[default]
+    NotEct,
+    /// The sender understands marks; also the experiments of RFC 8311.
+    Ect1,
+    /// The sender understands marks.
+    Ect0,
+    /// Congestion experienced: a queue marked it.
+    Ce,
+}
+
+impl Ecn {
+    /// The two bits as they stand in the header.
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+
+    /// The codepoint with these bits; others are ignored.
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
     }
 }
 
@@ -110,6 +145,8 @@ pub struct Segment {
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
     /// Whether the payload was sent before. Not on the wire: for counting only.
     pub is_retransmission: bool,
     /// Timestamps, once negotiated.
@@ -145,6 +182,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn codepoints_are_those_of_rfc3168() {
+        assert_eq!([Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(Ecn::bits), [0b00, 0b01, 0b10, 0b11]);
+        assert!((0..4).all(|bits| Ecn::from_bits(bits).bits() == bits));
+    }
+
+    #[test]
     fn headers_grow_with_their_options() {
         let plain = Segment {
             seq: Seq::new(0),
@@ -152,6 +195,7 @@ mod tests {
             len: 0,
             window: 0,
             flags: Flags::ACK,
+            ecn: Ecn::NotEct,
             is_retransmission: false,
             timestamps: None,
             options: Options::None,

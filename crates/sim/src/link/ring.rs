@@ -76,7 +76,7 @@ impl Ring {
 mod tests {
     use super::*;
     use crate::packet::Bodies;
-    use bentpipe_tcp::{Flags, Options, Segment};
+    use bentpipe_tcp::{Ecn, Flags, Options, Segment};
     use bentpipe_units::Seq;
     use std::collections::VecDeque;
 
@@ -89,6 +89,7 @@ mod tests {
             len: 0,
             window: 0,
             flags: Flags::ACK,
+            ecn: Ecn::NotEct,
             is_retransmission: false,
             timestamps: None,
             options: Options::None,

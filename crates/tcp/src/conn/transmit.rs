@@ -5,7 +5,7 @@ use super::scoreboard::Range;
 use super::{Connection, State};
 use crate::cc::CongestionControl;
 use crate::config::RttSampling;
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Duration, Seq, Time};
 
 /// Bounds of the persist timer (RFC 9293 §3.8.6.1; `specs/rto.md`, zero window).
@@ -94,7 +94,17 @@ impl Connection {
         let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
         self.last_ack_sent = self.receiver.ack_offset();
         self.counters.sent_segments += 1;
-        Segment { seq, ack, len: 0, window, flags, is_retransmission: false, timestamps, options: Options::None }
+        Segment {
+            seq,
+            ack,
+            len: 0,
+            window,
+            flags,
+            ecn: Ecn::NotEct,
+            is_retransmission: false,
+            timestamps,
+            options: Options::None,
+        }
     }
 
     #[inline(always)]
