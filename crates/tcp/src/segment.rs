@@ -133,7 +133,7 @@ pub struct Timestamps {
 }
 
 /// A TCP segment without its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Sequence number of the first byte (or of the SYN).
     pub seq: Seq,
@@ -189,17 +189,7 @@ mod tests {
 
     #[test]
     fn headers_grow_with_their_options() {
-        let plain = Segment {
-            seq: Seq::new(0),
-            ack: Seq::new(0),
-            len: 0,
-            window: 0,
-            flags: Flags::ACK,
-            ecn: Ecn::NotEct,
-            is_retransmission: false,
-            timestamps: None,
-            options: Options::None,
-        };
+        let plain = Segment { flags: Flags::ACK, ..Segment::default() };
         assert_eq!(plain.header_len(), 40);
         let timestamps = Some(Timestamps { value: 0, echo: 0 });
         assert_eq!(Segment { timestamps, ..plain }.header_len(), 52);

@@ -76,24 +76,13 @@ impl Ring {
 mod tests {
     use super::*;
     use crate::packet::Bodies;
-    use bentpipe_tcp::{Ecn, Flags, Options, Segment};
-    use bentpipe_units::Seq;
+    use bentpipe_tcp::{Flags, Segment};
     use std::collections::VecDeque;
 
     /// Against the standard library's ring, at all fill levels and all positions of the head.
     #[test]
     fn first_in_first_out() {
-        let segment = Segment {
-            seq: Seq::new(0),
-            ack: Seq::new(0),
-            len: 0,
-            window: 0,
-            flags: Flags::ACK,
-            ecn: Ecn::NotEct,
-            is_retransmission: false,
-            timestamps: None,
-            options: Options::None,
-        };
+        let segment = Segment { flags: Flags::ACK, ..Segment::default() };
         let mut packet = Packet::new(&segment, 0, false, 0, &mut Bodies::default());
         let (mut ring, mut model) = (Ring::default(), VecDeque::new());
         for round in 0..1000u64 {

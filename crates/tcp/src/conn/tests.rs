@@ -55,12 +55,10 @@ impl Sender {
         let segment = Segment {
             seq: self.conn.irs.at(1),
             ack: first.at(ack * SMSS),
-            len: 0,
             window: (self.conn.rwnd >> self.conn.snd_shift) as u16,
             flags: Flags::ACK,
-            is_retransmission: false,
-            timestamps: None,
             options: if sack.is_empty() { Options::None } else { Options::Sack(blocks) },
+            ..Segment::default()
         };
         self.conn.handle_segment(self.now, &segment);
         self.leaving()
@@ -353,16 +351,8 @@ fn segments_shrink_in_mid_connection() {
 }
 
 fn ack_of(s: &Sender) -> Segment {
-    Segment {
-        seq: s.conn.irs.at(1),
-        ack: s.conn.iss.at(1),
-        len: 0,
-        window: 65_535,
-        flags: Flags::ACK,
-        is_retransmission: false,
-        timestamps: None,
-        options: Options::None,
-    }
+    let (seq, ack) = (s.conn.irs.at(1), s.conn.iss.at(1));
+    Segment { seq, ack, window: 65_535, flags: Flags::ACK, ..Segment::default() }
 }
 
 /// A closed window is probed until it opens; then everything arrives.
@@ -425,9 +415,8 @@ fn rfc7323_4_3_echo_rule() {
             len: 1000,
             window: 1000,
             flags: Flags::ACK,
-            is_retransmission: false,
             timestamps: Some(crate::Timestamps { value, echo: 0 }),
-            options: Options::None,
+            ..Segment::default()
         };
         r.handle_segment(now, &segment);
         let ack = r.poll_transmit(now).unwrap();
@@ -452,9 +441,8 @@ fn rfc7323_5_3_paws() {
         len: 100,
         window: 1000,
         flags: Flags::ACK,
-        is_retransmission: false,
         timestamps: Some(crate::Timestamps { value, echo: 0 }),
-        options: Options::None,
+        ..Segment::default()
     };
     r.ts_recent = 0x10;
     r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
