@@ -3,7 +3,7 @@
 use super::*;
 use crate::packet::NO_BODY;
 use crate::scenario::{ErrorModel as ErrorSpec, Outage, Profile, Queue, QueueLimit};
-use bentpipe_tcp::{Flags, Options, Segment};
+use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq};
 
 fn s(seconds: f64) -> Time {
@@ -36,9 +36,7 @@ fn packet(id: u32, size: u16) -> Packet {
         len: size - 40,
         window: 0,
         flags: Flags::ACK,
-        is_retransmission: false,
-        timestamps: None,
-        options: Options::None,
+        ..Segment::default()
     };
     let packet = Packet::new(&segment, id, false, 0, &mut crate::packet::Bodies::default());
     assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
