@@ -52,9 +52,38 @@ class RecoverySack(_RecoverySackRequired, total=False):
 
     on_rto :
         What a timeout does with the information about blocks received. Default: "keep".
+
+    evidence :
+        What proves a loss. Default: "rfc6675".
     """
 
     on_rto: Literal["keep", "discard"]
+    evidence: Literal["rfc6675", "fack"]
+
+_RecoveryRackRequired = TypedDict(
+    "_RecoveryRackRequired",
+    {
+        "kind": Literal["rack"],
+    },
+)
+
+
+class RecoveryRack(_RecoveryRackRequired, total=False):
+    """Selective acknowledgements with losses found by time, and probes for the tail (RACK-TLP, RFC 8985).
+
+    tlp :
+        Probe for losses at the tail before the retransmission timer expires. Default: true.
+
+    max_ack_delay :
+        What a probe waits for an ACK that the receiver may delay, when one segment is in flight. Default: "200 ms".
+
+    min_rtt_window :
+        How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered. Default: "300 s".
+    """
+
+    tlp: bool
+    max_ack_delay: str
+    min_rtt_window: str
 
 
 class RecoveryKind(TypedDict):
@@ -167,6 +196,21 @@ class Tcp(TypedDict, total=False):
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
 
+    early_retransmit :
+        Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
+
+    reduction :
+        How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
+
+    dsack :
+        Report segments that arrived twice in the first SACK block (DSACK). Default: false.
+
+    spurious_detection :
+        How the sender finds out that it resent needlessly. Default: "off".
+
+    spurious_response :
+        What it undoes then. Default: "restore".
+
     initial_window :
         Window at the start of data transfer. Default: "rfc6928".
 
@@ -212,9 +256,14 @@ class Tcp(TypedDict, total=False):
 
     cc: Union[CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]]
     smss: str
-    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack"]]
+    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
     limited_transmit: bool
+    early_retransmit: bool
+    reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
+    dsack: bool
+    spurious_detection: Literal["off", "frto", "eifel", "dsack", "any"]
+    spurious_response: Literal["rfc4015", "restore", "conservative"]
     initial_window: str
     initial_ssthresh: str
     cwnd_validation: bool

@@ -389,6 +389,7 @@ impl Network {
             Event::FastRetransmit(offset) => ("fast_retransmit", offset),
             Event::RecoveryExit(offset) => ("recovery_exit", offset),
             Event::Timeout(offset) => ("timeout", offset),
+            Event::Undone(offset) => ("undone", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),
             Event::Aborted(offset) => ("aborted", offset),
             Event::PeerFinished | Event::Closed => return,

@@ -20,6 +20,16 @@ pub struct Config {
     pub verdict: VerdictKind,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// Fewer duplicate ACKs suffice when fewer can come (RFC 5827).
+    pub early_retransmit: bool,
+    /// How the window falls in recovery.
+    pub reduction: Reduction,
+    /// Report duplicates to the peer (RFC 2883).
+    pub dsack: bool,
+    /// How a retransmission is found to have been needless.
+    pub spurious_detection: SpuriousDetection,
+    /// What is undone then.
+    pub spurious_response: SpuriousResponse,
     /// Window at the start of data transfer.
     pub initial_window: InitialWindow,
     /// Slow start threshold at the start of data transfer.
@@ -65,7 +75,11 @@ pub enum Recovery {
     Sack {
         /// What a timeout does with the SACK information.
         on_rto: SackOnRto,
+        /// What proves a loss.
+        evidence: SackEvidence,
     },
+    /// Selective acknowledgements with losses found by time (RFC 8985).
+    Rack(Rack),
 }
 
 impl Recovery {
@@ -77,7 +91,13 @@ impl Recovery {
             Self::Reno => "reno",
             Self::NewReno(_) => "newreno",
             Self::Sack { .. } => "sack",
+            Self::Rack(_) => "rack",
         }
+    }
+
+    /// Whether it works with selective acknowledgements, which the ends then negotiate.
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, Self::Sack { .. } | Self::Rack(_))
     }
 }
 
@@ -121,6 +141,76 @@ bentpipe_units::words! {
         "full" => Full,
         /// Not below ssthresh (ns-2).
         "to-ssthresh" => ToSsthresh,
+    }
+}
+
+/// The settings of RACK-TLP (RFC 8985).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rack {
+    /// Probe for losses at the tail (TLP).
+    pub tlp: bool,
+    /// What a probe waits for an ACK that the receiver delays, if a single segment is in flight.
+    pub max_ack_delay: Duration,
+    /// The smallest round-trip time is that of this last time.
+    pub min_rtt_window: Duration,
+}
+
+bentpipe_units::words! {
+    /// What proves that a segment was lost.
+    pub enum SackEvidence {
+        /// Three SACKed runs, or more than two segments of SACKed data, above it (RFC 6675 §4).
+        "rfc6675" => Rfc6675,
+        /// SACKed data more than three segments above it (FACK, Mathis and Mahdavi 1996).
+        "fack" => Fack,
+    }
+}
+
+bentpipe_units::words! {
+    /// How the window falls to ssthresh in recovery.
+    pub enum Reduction {
+        /// At once (RFC 5681, RFC 6675).
+        "at-once" => AtOnce,
+        /// In proportion to what is delivered (RFC 9937).
+        "prr" => Prr,
+        /// In proportion, with the slow start reduction bound of RFC 6937.
+        "prr-ssrb" => PrrSsrb,
+        /// In proportion, with the conservative reduction bound of RFC 6937.
+        "prr-crb" => PrrCrb,
+    }
+}
+
+bentpipe_units::words! {
+    /// How a retransmission is found to have been needless.
+    pub enum SpuriousDetection {
+        /// Not at all.
+        "off" => Off,
+        /// After a timeout, by the ACKs that follow (F-RTO, RFC 5682).
+        "frto" => Frto,
+        /// By the timestamp that the ACK echoes (RFC 3522).
+        "eifel" => Eifel,
+        /// By duplicates that the receiver reports (RFC 3708).
+        "dsack" => Dsack,
+        /// By whichever of the three shows it first.
+        "any" => Any,
+    }
+}
+
+bentpipe_units::words! {
+    /// What is undone when a retransmission was needless.
+    pub enum SpuriousResponse {
+        /// The window continues from what is outstanding, the timer becomes more patient (RFC 4015).
+        "rfc4015" => Rfc4015,
+        /// Window, threshold and the controller's state are as before.
+        "restore" => Restore,
+        /// The reduction stays; only the resending ends.
+        "conservative" => Conservative,
+    }
+}
+
+impl SpuriousDetection {
+    /// Whether `method` is among those in use.
+    pub(crate) fn uses(self, method: Self) -> bool {
+        self == method || self == Self::Any
     }
 }
 
@@ -293,6 +383,11 @@ impl Default for Config {
             recovery: Recovery::NewReno(NewReno::default()),
             verdict: VerdictKind::AlwaysCongestion,
             limited_transmit: true,
+            early_retransmit: false,
+            reduction: Reduction::AtOnce,
+            dsack: false,
+            spurious_detection: SpuriousDetection::Off,
+            spurious_response: SpuriousResponse::Restore,
             initial_window: InitialWindow::Rfc6928,
             initial_ssthresh: InitialSsthresh::Unlimited,
             cwnd_validation: true,
@@ -326,6 +421,12 @@ impl Default for NewReno {
             deflate: NewRenoDeflate::Full,
             first_loss: true,
         }
+    }
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self { tlp: true, max_ack_delay: Duration::from_millis(200), min_rtt_window: Duration::from_secs(300) }
     }
 }
 

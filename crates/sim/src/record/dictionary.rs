@@ -36,6 +36,7 @@ pub const FLOWS: &[Column] = &[
     column("retransmissions", "1", "Segments sent again."),
     column("spurious_retransmissions", "1", "Retransmissions that brought the receiver nothing new."),
     column("timeouts", "1", "Expiries of the retransmission timer."),
+    column("undone", "1", "Loss episodes, timeouts among them, found to be spurious and undone."),
     column("fast_retransmits", "1", "Times that duplicate or selective ACKs started loss recovery."),
     column("tcp_efficiency_pct", "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)."),
     column("information_efficiency", "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005)."),

@@ -73,6 +73,7 @@ fn flows(scenario: &Scenario, at: Time, hosts: &[Host]) -> Table {
         table.whole(sent.resent_segments);
         table.whole(receiver.needless);
         table.whole(sent.timeouts);
+        table.whole(sent.undone);
         table.whole(sent.fast_retransmits);
         table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
         table.real(

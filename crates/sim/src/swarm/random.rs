@@ -10,9 +10,10 @@ use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
-    NewRenoTimer, Recovery, RtoConfig, RttSampling, SackOnRto, SsthreshBase, TickRounding,
+    NewRenoTimer, Rack, Recovery, Reduction, RtoConfig, RttSampling, SackEvidence, SackOnRto, SpuriousDetection,
+    SpuriousResponse, SsthreshBase, TickRounding,
 };
-use bentpipe_units::{Duration, Rate, Stream, Time};
+use bentpipe_units::{Duration, Rate, Stream, Time, Word};
 
 /// What a scenario is drawn from: few numbers, so that a failure shrinks to a small network with few features.
 #[derive(Clone, Debug)]
@@ -261,15 +262,16 @@ impl Dice {
 
     fn tcp(&mut self, plain: Config) -> Config {
         let smss = *self.pick(&[100, 536, 1000, 1460]);
-        let recovery = match self.below(6) {
+        let recovery = match self.below(8) {
             0 => Recovery::TimeoutOnly,
             1 => Recovery::FastRetransmit,
             2 => Recovery::Reno,
-            3 => Recovery::Sack { on_rto: *self.pick(&[SackOnRto::Keep, SackOnRto::Discard]) },
+            3 | 4 => Recovery::Sack { on_rto: *self.pick(SackOnRto::ALL), evidence: *self.pick(SackEvidence::ALL) },
+            5 => Recovery::Rack(Rack { tlp: self.coin(), ..Rack::default() }),
             _ => Recovery::NewReno(NewReno {
-                timer: *self.pick(&[NewRenoTimer::Impatient, NewRenoTimer::SlowButSteady]),
-                exit: *self.pick(&[NewRenoExit::FlightSize, NewRenoExit::Ssthresh]),
-                deflate: *self.pick(&[NewRenoDeflate::Full, NewRenoDeflate::ToSsthresh]),
+                timer: *self.pick(NewRenoTimer::ALL),
+                exit: *self.pick(NewRenoExit::ALL),
+                deflate: *self.pick(NewRenoDeflate::ALL),
                 first_loss: self.coin(),
             }),
         };
@@ -279,6 +281,11 @@ impl Dice {
             recovery,
             verdict: *self.pick(VerdictKind::ALL),
             limited_transmit: self.coin(),
+            early_retransmit: self.coin(),
+            reduction: *self.pick(Reduction::ALL),
+            dsack: self.coin(),
+            spurious_detection: *self.pick(SpuriousDetection::ALL),
+            spurious_response: *self.pick(SpuriousResponse::ALL),
             initial_window: *self.pick(&[InitialWindow::Segments(1), InitialWindow::Rfc3390, InitialWindow::Rfc6928]),
             initial_ssthresh: *self.pick(&[
                 InitialSsthresh::Unlimited,
@@ -287,7 +294,7 @@ impl Dice {
             ]),
             cwnd_validation: self.coin(),
             idle_restart: self.coin(),
-            ssthresh_base: *self.pick(&[SsthreshBase::FlightSize, SsthreshBase::Window]),
+            ssthresh_base: *self.pick(SsthreshBase::ALL),
             rto: RtoConfig {
                 initial: self.ms(&[1000, 3000]),
                 min: self.ms(&[200, 1000]),

@@ -13,7 +13,7 @@ mod tahoe;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
 
-use crate::config::{NewReno, Recovery, SackOnRto};
+use crate::config::{NewReno, Recovery, SackEvidence, SackOnRto};
 use bentpipe_units::{Duration, Time};
 
 /// What one ACK of new data taught.
@@ -79,6 +79,8 @@ pub trait CongestionControl {
     fn on_rto(&mut self, first: bool, path: &PathState);
     /// Recovery or idle restart asks that the window be at most `max` bytes now.
     fn limit_cwnd(&mut self, max: u64);
+    /// What looked like a loss was none: continue with exactly this window and threshold, bytes.
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// The segment size changed.
     fn on_smss(&mut self, _smss: u64) {}
 
@@ -147,6 +149,9 @@ macro_rules! registry {
             fn limit_cwnd(&mut self, max: u64) {
                 match self { $(Self::$kind(c) => c.limit_cwnd(max),)+ }
             }
+            fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+                match self { $(Self::$kind(c) => c.set_window(cwnd, ssthresh),)+ }
+            }
             fn on_smss(&mut self, smss: u64) {
                 match self { $(Self::$kind(c) => c.on_smss(smss),)+ }
             }
@@ -182,7 +187,10 @@ registry! {
         first_loss: true,
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    "sack" => Sack(Reno), Recovery::Sack { on_rto: SackOnRto::Keep };
+    "sack" => Sack(Reno), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
 }
 
 /// A window in bytes that keeps fractions of a byte, so that many small increases add up

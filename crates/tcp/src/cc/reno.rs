@@ -50,6 +50,11 @@ impl CongestionControl for Reno {
         }
     }
 
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = Cwnd::new(cwnd.max(self.smss));
+        self.ssthresh = ssthresh;
+    }
+
     fn on_smss(&mut self, smss: u64) {
         self.smss = smss;
         self.cwnd = Cwnd::new(self.cwnd.bytes().max(smss));

@@ -1,11 +1,12 @@
 //! What arrives: acknowledgements, windows, timestamps, data. The order of work on an ACK is that of
 //! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
 
+use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl};
 use crate::config::RttSampling;
 use crate::segment::{Flags, Options, Segment, Timestamps};
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Seq, Time};
 
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 86_400);
@@ -23,14 +24,51 @@ impl Connection {
             return;
         }
         let is_same_window = self.update_window(segment, ack);
+        if self.is_detailed {
+            self.begin_ack(now, segment);
+        }
         if ack > self.snd_una {
             self.on_new_ack(now, segment, ack);
         } else if self.has_sack {
             let news = self.read_sack(segment);
-            self.on_sack(now, news);
+            if self.is_detailed && self.detect_spurious(now, segment, 0) {
+                return;
+            }
+            let found = self.on_sack(now, news, false);
+            if self.is_detailed {
+                self.end_ack(now, segment, 0, found);
+            }
         } else if is_same_window && segment.sequence_len() == 0 && self.board.flight_size() > 0 {
+            if self.is_detailed && self.detect_spurious(now, segment, 0) {
+                return;
+            }
             // RFC 5681 §2: a duplicate.
             self.on_duplicate(now);
+        }
+    }
+
+    /// An ACK is about to be entered into the scoreboard, in detail.
+    fn begin_ack(&mut self, now: Time, segment: &Segment) {
+        let echo = segment.timestamps.filter(|_| self.has_timestamps).map(|timestamps| {
+            // The instant that the echo stands for: as long ago as our clock says, at the start of its millisecond.
+            let elapsed = ((now.as_ps() / PS_PER_MS) as u32).wrapping_sub(timestamps.echo);
+            let tick = Time::from_ps(now.as_ps() / PS_PER_MS * PS_PER_MS);
+            Time::from_ps(tick.as_ps().saturating_sub(Duration::from_millis(u64::from(elapsed)).as_ps()))
+        });
+        let min_rtt = self.rack.as_ref().map_or(Duration::ZERO, |rack| rack.min_rtt());
+        self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
+        self.dsack = None;
+    }
+
+    /// An ACK was entered and recovery has answered.
+    fn end_ack(&mut self, now: Time, segment: &Segment, newly: u64, found: bool) {
+        self.reduce_in_proportion(newly > 0, found);
+        if self.rack.is_some() {
+            let is_bare_duplicate = newly == 0 && segment.sequence_len() == 0 && segment.options == Options::None;
+            self.resolve_probe(now, self.snd_una, is_bare_duplicate);
+            if newly > 0 || self.board.delivery().bytes > 0 {
+                self.schedule_probe(now);
+            }
         }
     }
 
@@ -112,9 +150,16 @@ impl Connection {
         self.sample_rtt(now, segment, acked.sent_at);
 
         let news = if self.has_sack { self.read_sack(segment) } else { 0 };
-        let advance = self.on_advance(newly);
-        if news > 0 {
-            self.on_sack(now, news);
+        let is_undone = self.is_detailed && self.detect_spurious(now, segment, newly);
+        let was_open = self.is_calm();
+        let mut advance = self.on_advance(newly);
+        let mut found = false;
+        if news > 0 || self.rack.is_some() {
+            found = self.on_sack(now, news, !was_open && self.is_calm());
+        }
+        if self.is_detailed {
+            advance.in_recovery |= is_undone;
+            self.end_ack(now, segment, newly, found);
         }
         let is_cwnd_limited = self.is_window_used();
         if !advance.in_recovery {
@@ -158,6 +203,7 @@ impl Connection {
     fn read_sack(&mut self, segment: &Segment) -> u64 {
         let Options::Sack(blocks) = segment.options else { return 0 };
         let first = self.iss.at(1);
+        self.dsack = self.reported_duplicate(blocks.as_slice());
         let mut news = 0;
         for &(left, right) in blocks.as_slice() {
             let left = left.offset_near(first, self.snd_una);
@@ -167,6 +213,19 @@ impl Connection {
             }
         }
         news
+    }
+
+    /// RFC 2883 §5: the first block is a duplicate if it lies below the cumulative ACK or in the second block.
+    fn reported_duplicate(&self, blocks: &[(Seq, Seq)]) -> Option<(u64, u64)> {
+        let first = self.iss.at(1);
+        let range = |block: &(Seq, Seq)| {
+            let (left, right) = (block.0.offset_near(first, self.snd_una), block.1.offset_near(first, self.snd_una));
+            (left < right && first.at(left) == block.0).then_some((left, right))
+        };
+        let reported = range(blocks.first()?)?;
+        let around = blocks.get(1).and_then(range);
+        let is_inside = around.is_some_and(|around| around.0 <= reported.0 && reported.1 <= around.1);
+        (reported.1 <= self.snd_una || is_inside).then_some(reported)
     }
 
     /// RFC 9293 §3.10.7.4: a window counts if it is newer. Returns whether it is the one already known.

@@ -5,6 +5,9 @@
 //! | [`Receiver`] | reassembly, when to acknowledge, which window to advertise |
 //! | [`Scoreboard`] | what is outstanding, SACKed, lost, resent |
 //! | [`Recovery`](recovery) | when loss recovery begins and ends, what is resent |
+//! | [`RackTlp`] | what is lost by time, when to probe (RFC 8985) |
+//! | [`Prr`] | how the window falls in recovery (RFC 9937) |
+//! | [`Spurious`] | what was resent needlessly, and is undone |
 //! | [`LossVerdict`](crate::verdict::LossVerdict) | what a loss means |
 //! | [`CongestionControl`](crate::cc::CongestionControl) | how large the window is |
 //! | [`Rtt`] | how long to wait |
@@ -13,24 +16,30 @@
 //! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next).
 
 mod ack;
+mod prr;
+mod rack;
 mod receive;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod spurious;
 mod state;
 mod transmit;
 
 pub use state::State;
 
 use crate::cc::{Cc, CongestionControl, Init, PathState};
-use crate::config::{Config, InitialSsthresh, SsthreshBase, SsthreshRounding};
+use crate::config::{Config, InitialSsthresh, Recovery, Reduction, SpuriousDetection, SsthreshBase, SsthreshRounding};
 use crate::segment::{Flags, Segment};
 use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
+use prr::Prr;
+use rack::RackTlp;
 use receive::Receiver;
 use recovery::{Episode, Phase};
 use rtt::Rtt;
 use scoreboard::Scoreboard;
+use spurious::Spurious;
 use std::collections::VecDeque;
 
 /// Which end opens.
@@ -53,6 +62,8 @@ pub enum Event {
     RecoveryExit(u64),
     /// The retransmission timer expired for the data at this offset.
     Timeout(u64),
+    /// The last loss episode was spurious and is undone; offset acknowledged.
+    Undone(u64),
     /// The peer's window closed; offset acknowledged.
     ZeroWindow(u64),
     /// The peer has sent all it will send, and all of it was delivered.
@@ -78,6 +89,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// Loss episodes that began with duplicate or selective ACKs.
     pub fast_retransmits: u64,
+    /// Loss episodes, timeouts among them, that were found to be spurious and undone.
+    pub undone: u64,
     /// Segments that arrived.
     pub arrived_segments: u64,
     /// Payload bytes that arrived, duplicates included.
@@ -137,6 +150,12 @@ pub struct Connection {
     smss: u32,
     board: Scoreboard,
     episode: Episode,
+    rack: Option<Box<RackTlp>>,
+    spurious: Option<Box<Spurious>>,
+    /// The duplicate that the present ACK reports (RFC 2883).
+    dsack: Option<(u64, u64)>,
+    /// Someone needs to know what each ACK delivered.
+    is_detailed: bool,
     cc: Cc,
     verdict: Policy,
     usage: WindowUsage,
@@ -207,6 +226,16 @@ struct WindowUsage {
 impl Connection {
     /// A connection that has neither sent nor received anything. `iss` is the initial sequence number.
     pub fn new(config: Config, role: Role, iss: Seq) -> Self {
+        let rack = match config.recovery {
+            Recovery::Rack(settings) => Some(Box::new(RackTlp::new(settings))),
+            _ => None,
+        };
+        let spurious = (config.spurious_detection != SpuriousDetection::Off).then(|| Box::new(Spurious::new()));
+        let is_detailed = rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce;
+        let mut board = Scoreboard::default();
+        if is_detailed {
+            board.set_detail(rack.is_some());
+        }
         let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
         Self {
             state: State::Closed,
@@ -220,8 +249,12 @@ impl Connection {
             rwnd: 0,
             rwnd_largest: 0,
             smss: config.smss,
-            board: Scoreboard::default(),
+            board,
             episode: Episode::default(),
+            rack,
+            spurious,
+            dsack: None,
+            is_detailed,
             cc: initial_cc(&config, config.smss, u64::MAX),
             verdict: config.verdict.build(),
             usage: WindowUsage::default(),
@@ -277,6 +310,9 @@ impl Connection {
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
     pub fn handle_wakeup(&mut self, now: Time) {
         self.receiver.on_wakeup(now);
+        if self.rack.is_some() {
+            self.on_rack_wakeup(now);
+        }
         if self.rto_not_before <= now {
             let expiry = self.rtt.expiry(self.rto_armed);
             if expiry <= now {
@@ -297,7 +333,8 @@ impl Connection {
     /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
     #[inline]
     pub fn next_wakeup(&self) -> Time {
-        self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger)
+        let rack = self.rack.as_ref().map_or(Time::NEVER, |rack| rack.next_wakeup());
+        self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger).min(rack)
     }
 
     /// Whether [`poll_event`](Self::poll_event) has something to tell.
@@ -346,10 +383,10 @@ impl Connection {
         &self.counters
     }
 
-    /// The congestion window, bytes, without the inflation of fast recovery.
+    /// The congestion window, bytes, without the inflation of fast recovery; while the window falls in proportion, that.
     #[inline]
     pub fn cwnd(&self) -> u64 {
-        self.cc.cwnd()
+        self.episode.prr.map_or(self.cc.cwnd(), |prr| prr.window())
     }
 
     /// The slow start threshold, bytes; none before it was first set.

@@ -16,6 +16,8 @@ pub(crate) struct Receiver {
     runs: VecDeque<(u64, u64)>,
     /// Left edges of the runs that changed last, the newest first.
     recent: [u64; 4],
+    /// What arrived twice and was not reported yet (RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// Position after the peer's last byte, once its FIN was seen.
     fin_at: Option<u64>,
     is_finished: bool,
@@ -50,6 +52,7 @@ impl Receiver {
             nxt: 0,
             runs: VecDeque::new(),
             recent: [u64::MAX; 4],
+            duplicate: None,
             fin_at: None,
             is_finished: false,
             buffer,
@@ -74,6 +77,7 @@ impl Receiver {
         }
         // RFC 9293 §3.10.7.4: trim to the window; what is left may be nothing.
         end = end.min(self.edge);
+        self.duplicate = self.held(start, end);
         let start = start.max(self.nxt);
         if start >= end {
             let is_new = fin && start == end && !self.is_finished && self.nxt == end;
@@ -96,12 +100,23 @@ impl Receiver {
         Arrival { delivered, is_new }
     }
 
+    /// The first part of [start, end) that arrived before.
+    fn held(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        if start < self.nxt {
+            return (start < end).then_some((start, end.min(self.nxt)));
+        }
+        let at = self.runs.partition_point(|&(_, right)| right <= start);
+        let &(left, right) = self.runs.get(at).filter(|&&(left, _)| left < end)?;
+        Some((start.max(left), end.min(right)))
+    }
+
     /// An ACK leaves now.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         self.pending = 0;
         self.ack_now = false;
         self.ack_by = Time::NEVER;
+        self.duplicate = None;
     }
 
     /// Time passed.
@@ -133,18 +148,25 @@ impl Receiver {
         self.reads_at_once = reads_at_once;
     }
 
-    /// Runs that are to be reported, the newest first (RFC 2018 §4).
-    pub(crate) fn sack_blocks(&self, first_data: Seq, max: usize) -> SackBlocks {
+    /// Runs that are to be reported, the newest first (RFC 2018 §4); before them, what arrived twice, if `with_duplicate`
+    /// (RFC 2883 §4).
+    pub(crate) fn sack_blocks(&self, first_data: Seq, max: usize, with_duplicate: bool) -> SackBlocks {
         let mut blocks = SackBlocks::default();
+        let mut max = max;
+        if let Some((left, right)) = self.duplicate.filter(|_| with_duplicate) {
+            blocks.push(first_data.at(left), first_data.at(right));
+            max -= 1;
+        }
         let mut reported = [u64::MAX; 4];
+        let mut count = 0;
         for &edge in &self.recent {
             let at = self.runs.partition_point(|&(left, _)| left <= edge);
             let Some(&(left, right)) = at.checked_sub(1).and_then(|i| self.runs.get(i)) else { continue };
-            let count = blocks.as_slice().len();
             if edge >= right || reported[..count].contains(&left) || count == max {
                 continue;
             }
             reported[count] = left;
+            count += 1;
             blocks.push(first_data.at(left), first_data.at(right));
         }
         blocks
@@ -176,6 +198,12 @@ impl Receiver {
     #[inline]
     pub(crate) fn has_holes(&self) -> bool {
         !self.runs.is_empty()
+    }
+
+    /// Whether something arrived twice since the last ACK.
+    #[inline]
+    pub(crate) fn has_duplicate(&self) -> bool {
+        self.duplicate.is_some()
     }
 
     /// The peer's FIN and everything before it arrived.
@@ -338,7 +366,7 @@ mod tests {
     fn rfc2018_4_newest_run_first() {
         let mut r = receiver(1);
         let blocks = |r: &Receiver| -> Vec<(u64, u64)> {
-            let blocks = r.sack_blocks(Seq::new(0), 3);
+            let blocks = r.sack_blocks(Seq::new(0), 3, false);
             blocks.as_slice().iter().map(|b| (u64::from(b.0.value()) / D, u64::from(b.1.value()) / D)).collect()
         };
         arrive(&mut r, 5);
@@ -352,6 +380,30 @@ mod tests {
         arrive(&mut r, 0);
         arrive(&mut r, 1);
         assert_eq!((r.ack_offset() / D, blocks(&r)), (3, vec![(5, 9)]));
+    }
+
+    /// RFC 2883 §4: the duplicate first, then the run that it lies in; once.
+    #[test]
+    fn rfc2883_4_duplicates_first() {
+        let mut r = receiver(1);
+        let blocks = |r: &Receiver| -> Vec<(u64, u64)> {
+            let blocks = r.sack_blocks(Seq::new(0), 3, true);
+            blocks.as_slice().iter().map(|b| (u64::from(b.0.value()), u64::from(b.1.value()))).collect()
+        };
+        r.on_data(Time::ZERO, 0, D, false);
+        r.on_ack_sent();
+        r.on_data(Time::ZERO, 0, D, false);
+        assert_eq!(blocks(&r), [(0, 1000)]);
+        r.on_data(Time::ZERO, 3 * D, D, false);
+        assert_eq!(blocks(&r), [(3000, 4000)]);
+        r.on_data(Time::ZERO, 3 * D, 500, false);
+        assert_eq!(blocks(&r), [(3000, 3500), (3000, 4000)]);
+        // Partly new: the part that is not.
+        r.on_data(Time::ZERO, 2500, 1000, false);
+        assert_eq!(blocks(&r), [(3000, 3500), (2500, 4000)]);
+        r.on_ack_sent();
+        assert_eq!(blocks(&r), [(2500, 4000)]);
+        assert!(!r.has_duplicate());
     }
 
     #[test]

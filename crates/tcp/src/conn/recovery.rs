@@ -1,11 +1,12 @@
 //! Loss episodes: when recovery begins, what it does with partial ACKs, when it ends.
 //!
-//! The five procedures differ in little: which evidence counts (duplicate ACKs, or SACK blocks), what is resent
+//! The procedures differ in little: which evidence counts (duplicate ACKs, SACK blocks, or time), what is resent
 //! (one segment, or everything from the hole on), and whether the window is inflated meanwhile.
 
-use super::{Connection, Event};
+use super::prr::Progress;
+use super::{Connection, Event, Prr};
 use crate::cc::{Congestion, CongestionControl};
-use crate::config::{GiveUp, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery, SackOnRto};
+use crate::config::{GiveUp, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery, Reduction, SackEvidence, SackOnRto};
 use crate::verdict::{Loss, LossVerdict, Verdict};
 use bentpipe_units::Time;
 
@@ -23,7 +24,7 @@ pub(super) struct Episode {
     /// What a timeout declared lost is not yet acknowledged: it is resent in slow start.
     pub(super) after_rto: bool,
     /// Where the timer expired last: a second time at the same place does not lower ssthresh again.
-    rto_at: Option<u64>,
+    pub(super) rto_at: Option<u64>,
     /// What duplicate ACKs add to the window in fast recovery; partial ACKs may make it negative.
     pub(super) inflation: i64,
     partial_acks: u32,
@@ -35,6 +36,10 @@ pub(super) struct Episode {
     pub(super) rescued: Option<u64>,
     /// Sent by limited transmit: not part of the flight that is halved (RFC 3042 §2).
     pub(super) limited_bytes: u64,
+    /// The window falls in proportion to what is delivered.
+    pub(super) prr: Option<Prr>,
+    /// The next new segment may exceed the window: it is a probe.
+    pub(super) may_exceed: bool,
 }
 
 /// Where an episode stands.
@@ -49,41 +54,95 @@ pub(super) enum Phase {
     Sack,
 }
 
-impl Recovery {
-    pub(super) const fn uses_sack(self) -> bool {
-        matches!(self, Self::Sack { .. })
-    }
-}
-
 impl Connection {
     /// A duplicate ACK without SACK.
     pub(super) fn on_duplicate(&mut self, now: Time) {
+        let threshold = self.dup_threshold();
         let episode = &mut self.episode;
         episode.dupacks = episode.dupacks.saturating_add(1);
         if episode.phase == Phase::Fast {
             episode.inflation += i64::from(self.smss);
-        } else if episode.dupacks == DUP_THRESH && self.may_recover() {
+        } else if episode.dupacks == threshold && self.may_recover() {
             match self.config.recovery {
                 Recovery::FastRetransmit => self.restart_from_hole(now),
                 Recovery::Reno | Recovery::NewReno(_) => self.enter_recovery(now, Phase::Fast),
-                Recovery::TimeoutOnly | Recovery::Sack { .. } => {}
+                Recovery::TimeoutOnly | Recovery::Sack { .. } | Recovery::Rack(_) => {}
             }
         }
     }
 
-    /// An ACK with SACK negotiated; `news`: bytes that it reported for the first time.
-    pub(super) fn on_sack(&mut self, now: Time, news: u64) {
-        if news == 0 {
-            return;
+    /// An ACK with SACK negotiated; `news`: bytes that it reported for the first time. Returns whether it showed further
+    /// losses.
+    pub(super) fn on_sack(&mut self, now: Time, news: u64, recovery_ended: bool) -> bool {
+        let is_waiting = self.is_waiting_for_frto();
+        if let Recovery::Rack(_) = self.config.recovery {
+            let found = self.rack_on_ack(now, recovery_ended);
+            self.episode.dupacks += u32::from(news > 0 && self.episode.phase == Phase::Open);
+            if !is_waiting {
+                self.recover_what_rack_found(now);
+            }
+            return found;
         }
-        self.board.mark_lost(u64::from(self.smss));
+        if news == 0 {
+            return false;
+        }
+        let lost_before = self.board.lost_bytes();
+        let smss = u64::from(self.smss);
+        match self.config.recovery {
+            Recovery::Sack { evidence: SackEvidence::Fack, .. } => self.board.mark_lost_by_distance(smss),
+            _ => self.board.mark_lost(smss),
+        }
+        let found = self.board.lost_bytes() > lost_before;
         if self.episode.phase == Phase::Sack {
-            return;
+            return found;
         }
         self.episode.dupacks = self.episode.dupacks.saturating_add(1);
         let first_is_lost = self.board.first().is_some_and(|first| self.board.is_lost(first));
-        if (self.episode.dupacks >= DUP_THRESH || first_is_lost) && self.may_recover() {
+        let is_proven = self.episode.dupacks >= DUP_THRESH || first_is_lost || self.is_early_by_sack();
+        if is_proven && self.may_recover() {
             self.enter_recovery(now, Phase::Sack);
+        }
+        found
+    }
+
+    /// Duplicate ACKs that prove a loss: three, or fewer if fewer can come (RFC 5827 §3.1).
+    fn dup_threshold(&self) -> u32 {
+        let smss = u64::from(self.smss);
+        let flight = self.board.flight_size();
+        if !self.config.early_retransmit || flight >= 4 * smss || self.can_send_new() {
+            return DUP_THRESH;
+        }
+        let segments = flight.div_ceil(smss) as u32;
+        // Never with one segment outstanding: its duplicates say nothing of it.
+        if segments < 2 {
+            DUP_THRESH
+        } else {
+            segments - 1
+        }
+    }
+
+    /// RFC 5827 §3.2: all but one segment arrived.
+    fn is_early_by_sack(&self) -> bool {
+        let (smss, flight) = (u64::from(self.smss), self.board.flight_size());
+        let is_left = flight - self.board.sacked_bytes() <= smss;
+        self.config.early_retransmit && flight < 4 * smss && flight > smss && is_left && !self.can_send_new()
+    }
+
+    /// Whether there are unsent data that the receiver's window allows.
+    fn can_send_new(&self) -> bool {
+        self.offered > self.snd_nxt && self.snd_una + self.rwnd > self.snd_nxt
+    }
+
+    /// An ACK in recovery was counted: how much may be in the network now.
+    pub(super) fn reduce_in_proportion(&mut self, advanced: bool, found: bool) {
+        let progress = Progress {
+            delivered: self.board.delivery().bytes,
+            pipe: self.board.pipe(),
+            is_safe: advanced && !found,
+            smss: u64::from(self.smss),
+        };
+        if let Some(prr) = &mut self.episode.prr {
+            prr.on_ack(&progress);
         }
     }
 
@@ -96,7 +155,9 @@ impl Connection {
         episode.limited_bytes = 0;
         if episode.after_rto && episode.recover.is_none_or(|recover| una >= recover) {
             episode.after_rto = false;
+            self.note_exit();
         }
+        let episode = &mut self.episode;
         let is_full = episode.recover.is_none_or(|recover| una >= recover);
         match episode.phase {
             Phase::Open => Advance { in_recovery: false, restart_timer: true },
@@ -138,6 +199,7 @@ impl Connection {
         if self.must_give_up(now) {
             return self.abort();
         }
+        self.save_before_episode(true);
         let path = self.path(now);
         let loss = Loss { offset: self.snd_una, by_timeout: true };
         if self.verdict.judge(&loss, &path) == Verdict::Congestion {
@@ -145,8 +207,12 @@ impl Connection {
         }
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
         let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
-        let forget = matches!(self.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard }) || reneged;
-        self.board.mark_all_lost(forget);
+        let forget = matches!(self.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard, .. }) || reneged;
+        if self.rack.is_some() && !forget {
+            self.mark_overdue_after_rto(now);
+        } else {
+            self.board.mark_all_lost(forget);
+        }
         self.episode = Episode {
             recover: Some(self.snd_nxt),
             after_rto: true,
@@ -161,17 +227,34 @@ impl Connection {
 
     /// RFC 6582 §3.2 step 1, RFC 6675 §5: what was sent before the last episode began cannot start another. (For
     /// Reno and Tahoe this is ns-2's reading: duplicates of what a timeout resent prove nothing.)
-    fn may_recover(&self) -> bool {
+    /// Neither in recovery nor in the slow start after a timeout.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.episode.phase == Phase::Open && !self.episode.after_rto
+    }
+
+    pub(super) fn may_recover(&self) -> bool {
         match (self.episode.recover, self.config.recovery) {
-            (Some(recover), Recovery::Sack { .. }) => self.snd_una >= recover,
+            (Some(recover), Recovery::Sack { .. } | Recovery::Rack(_)) => self.snd_una >= recover,
             (Some(recover), _) => self.snd_una > recover,
             (None, Recovery::NewReno(options)) => options.first_loss || self.snd_una > 0,
             (None, _) => true,
         }
     }
 
-    fn enter_recovery(&mut self, now: Time, phase: Phase) {
+    pub(super) fn enter_recovery(&mut self, now: Time, phase: Phase) {
         self.begin_episode(now);
+        let smss = u64::from(self.smss);
+        if self.config.reduction != Reduction::AtOnce && phase == Phase::Sack && self.episode.is_reduced {
+            let arrived = [self.board.sacked_bytes(), self.board.delivery().bytes];
+            let flight = self.board.flight_size();
+            let mut prr = Prr::new(self.config.reduction, self.cc.ssthresh(), flight, arrived, smss);
+            prr.allow(self.board.pipe() + smss);
+            self.episode.prr = Some(prr);
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.stop_probing();
+        }
         self.episode.phase = phase;
         self.episode.resend_first = true;
         if phase == Phase::Fast {
@@ -195,6 +278,7 @@ impl Connection {
     }
 
     fn begin_episode(&mut self, now: Time) {
+        self.save_before_episode(false);
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
         if self.config.rto.restart_on_fast_retransmit {
@@ -217,6 +301,8 @@ impl Connection {
     fn exit_recovery(&mut self) -> Advance {
         self.episode.phase = Phase::Open;
         self.episode.inflation = 0;
+        self.episode.prr = None;
+        self.note_exit();
         self.events.push_back(Event::RecoveryExit(self.snd_una));
         Advance { in_recovery: !self.config.grow_on_exit, restart_timer: true }
     }

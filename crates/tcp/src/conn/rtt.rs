@@ -13,11 +13,13 @@ pub(crate) struct Rtt {
     base: Duration,
     /// The factor of the backoff, a power of two.
     backoff: u32,
+    /// After a spurious timeout: the least SRTT and RTTVAR for the next sample (RFC 4015 §3.3).
+    patience: Option<(Duration, Duration)>,
 }
 
 impl Rtt {
     pub(crate) fn new(config: RtoConfig) -> Self {
-        Self { config, srtt: None, rttvar: Duration::ZERO, base: config.initial, backoff: 1 }
+        Self { config, srtt: None, rttvar: Duration::ZERO, base: config.initial, backoff: 1, patience: None }
     }
 
     /// A segment sent at `sent_at` was acknowledged at `now`.
@@ -34,6 +36,10 @@ impl Rtt {
 
     /// RFC 6298 §2.2 and §2.3: RTTVAR before SRTT. Ends the backoff.
     pub(crate) fn update(&mut self, sample: Duration) {
+        if let Some((srtt, rttvar)) = self.patience.take() {
+            self.rttvar = rttvar.max(sample / 2);
+            return self.set(srtt.max(sample));
+        }
         let srtt = match self.srtt {
             None => {
                 self.rttvar = sample / 2;
@@ -44,6 +50,10 @@ impl Rtt {
                 (srtt * 7 + sample) / 8
             }
         };
+        self.set(srtt);
+    }
+
+    fn set(&mut self, srtt: Duration) {
         self.srtt = Some(srtt);
         let variation = self.rttvar * 4;
         let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
@@ -73,6 +83,15 @@ impl Rtt {
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
+    }
+
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The last timeout was spurious: SRTT and RTTVAR start again at the next sample, from at least these (RFC 4015).
+    pub(crate) fn be_patient(&mut self, srtt: Duration, rttvar: Duration) {
+        self.patience = Some((srtt, rttvar));
     }
 
     pub(crate) fn is_karn(&self) -> bool {

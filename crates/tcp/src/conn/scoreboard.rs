@@ -4,7 +4,11 @@
 //! loss episode, so that all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge;
 //! nothing is allocated once the ring has reached the size of the window.
 
-use bentpipe_units::Time;
+mod delivery;
+
+pub(crate) use delivery::{Delivery, Doubt, Newest};
+
+use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// RFC 6675: duplicate ACKs, or SACKed runs above a hole, that prove a loss.
@@ -72,9 +76,40 @@ pub(crate) struct Scoreboard {
     cursor: u64,
     /// One more than the highest SACKed index.
     sacked_end: u64,
+    sacked_segments: u64,
+    /// Lost and not sent again since.
+    waiting_bytes: u64,
+    is_detailed: bool,
+    delivery: Delivery,
+    /// Transmissions in the order of time, stale ones among them; kept for RACK only.
+    order: Option<VecDeque<Transmission>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    index: u64,
+    sent_at: Time,
 }
 
 impl Scoreboard {
+    /// Gather [`delivery`](Self::delivery) from now on; with `in_order_of_time` also what [`find_overdue`](Self::find_overdue) needs.
+    pub(crate) fn set_detail(&mut self, in_order_of_time: bool) {
+        self.is_detailed = true;
+        if in_order_of_time {
+            self.order = Some(VecDeque::new());
+        }
+    }
+
+    /// An ACK arrived.
+    pub(crate) fn begin_ack(&mut self, doubt: Doubt) {
+        self.delivery = Delivery::new(doubt);
+    }
+
+    /// What the ACK has delivered so far.
+    pub(crate) fn delivery(&self) -> &Delivery {
+        &self.delivery
+    }
+
     /// A new segment was sent at the end of the sequence.
     pub(crate) fn push(&mut self, range: Range, now: Time) {
         debug_assert!(self.ring.back().is_none_or(|last| last.end() == range.start));
@@ -88,6 +123,9 @@ impl Scoreboard {
             has_fin: range.has_fin,
         });
         self.total_bytes += u64::from(range.len);
+        if let Some(order) = &mut self.order {
+            order.push_back(Transmission { index: self.base + self.ring.len() as u64 - 1, sent_at: now });
+        }
     }
 
     /// Everything below `offset` is acknowledged.
@@ -101,6 +139,7 @@ impl Scoreboard {
                     first.start = offset;
                     first.len -= cut;
                     let marks = first.marks;
+                    self.delivery.bytes += if marks & SACKED == 0 { u64::from(cut) } else { 0 };
                     self.forget(marks, u64::from(cut));
                     if marks & SACKED != 0 && self.base >= self.frontier {
                         self.bytes_above -= u64::from(cut);
@@ -110,7 +149,11 @@ impl Scoreboard {
             }
             let (marks, len) = (first.marks, u64::from(first.len));
             acked.sent_at = (first.resends == 0).then_some(first.sent_at);
+            if self.is_detailed && marks & SACKED == 0 {
+                self.delivery.note(self.base, first);
+            }
             self.ring.pop_front();
+            self.sacked_segments -= u64::from(marks & SACKED);
             self.forget(marks, len);
             self.base += 1;
             if marks & SACKED != 0 && self.base > self.frontier {
@@ -125,6 +168,7 @@ impl Scoreboard {
     /// The receiver holds [left, right). Returns how many bytes of that are news.
     pub(crate) fn sack(&mut self, left: u64, right: u64) -> u64 {
         let mut index = self.base + self.ring.partition_point(|sent| sent.start < left) as u64;
+        let is_detailed = self.is_detailed;
         let mut news = 0;
         loop {
             index = self.next_unsacked(index);
@@ -136,7 +180,12 @@ impl Scoreboard {
             sent.marks = SACKED;
             sent.skip = index + 1;
             news += len;
+            if let Some(sent) = is_detailed.then(|| sent.clone()) {
+                self.delivery.note(index, &sent);
+            }
             self.sacked_bytes += len;
+            self.sacked_segments += 1;
+            self.waiting_bytes -= if is_waiting(marks) { len } else { 0 };
             self.lost_bytes -= if marks & LOST != 0 { len } else { 0 };
             self.resent_bytes -= if marks & RESENT != 0 { len } else { 0 };
             self.sacked_end = self.sacked_end.max(index + 1);
@@ -176,8 +225,10 @@ impl Scoreboard {
         if forget_sacks {
             self.sacked_bytes = 0;
             self.sacked_end = 0;
+            self.sacked_segments = 0;
         }
         self.lost_bytes = self.total_bytes - self.sacked_bytes;
+        self.waiting_bytes = self.lost_bytes;
         self.resent_bytes = 0;
         self.bytes_above = 0;
         self.runs_above = 0;
@@ -185,13 +236,92 @@ impl Scoreboard {
         self.cursor = self.base;
     }
 
+    /// Every loss was imagined: what is not SACKed is on its way, as before any was declared.
+    pub(crate) fn unmark_lost(&mut self) {
+        self.frontier = self.base;
+        self.cursor = self.base;
+        (self.bytes_above, self.runs_above) = (0, 0);
+        (self.lost_bytes, self.waiting_bytes, self.resent_bytes) = (0, 0, 0);
+        let mut in_run = false;
+        for sent in &mut self.ring {
+            let is_sacked = sent.is(SACKED);
+            if is_sacked {
+                self.bytes_above += u64::from(sent.len);
+                self.runs_above += u64::from(!in_run);
+            } else {
+                sent.marks = 0;
+            }
+            in_run = is_sacked;
+        }
+    }
+
+    /// Segments more than three segments below the highest SACKed byte are lost (FACK).
+    pub(crate) fn mark_lost_by_distance(&mut self, smss: u64) {
+        let highest = self.sacked_end.checked_sub(self.base + 1).and_then(|at| self.ring.get(at as usize));
+        let Some(fack) = highest.map(Sent::end) else { return };
+        loop {
+            self.settle_frontier();
+            let first = self.ring.get((self.frontier - self.base) as usize);
+            if first.is_none_or(|first| fack <= first.start + DUP_THRESH * smss) {
+                return;
+            }
+            self.mark_lost_at(self.frontier);
+            self.frontier += 1;
+        }
+    }
+
+    /// RFC 8985 §6.2 step 5: what was sent before `newest`, which has arrived, is lost once `patience` has passed since.
+    /// Returns whether any is, and when to look again.
+    pub(crate) fn find_overdue(&mut self, now: Time, newest: Newest, patience: Duration) -> (bool, Time) {
+        let Some(mut order) = self.order.take() else { return (false, Time::NEVER) };
+        let mut found = false;
+        while let Some(&next) = order.front() {
+            if !self.is_current(next) {
+                order.pop_front();
+                continue;
+            }
+            let is_earlier = newest.is_later(next.sent_at, self.end_of(next.index));
+            if !is_earlier || next.sent_at + patience > now {
+                break;
+            }
+            self.mark_lost_again(next.index);
+            order.pop_front();
+            found = true;
+        }
+        let earlier = order.partition_point(|next| next.sent_at <= newest.sent_at);
+        let last = order
+            .iter()
+            .take(earlier)
+            .rev()
+            .find(|next| self.is_current(**next) && newest.is_later(next.sent_at, self.end_of(next.index)));
+        let again = last.map_or(Time::NEVER, |last| last.sent_at + patience);
+        self.order = Some(order);
+        (found, again)
+    }
+
+    /// The timer expired: the oldest segment is lost, and with it what was sent at least `patience` ago (RFC 8985 §6.3).
+    pub(crate) fn mark_overdue(&mut self, now: Time, patience: Duration) {
+        for index in self.base..self.end() {
+            let sent = &self.ring[(index - self.base) as usize];
+            if !sent.is(SACKED) && (index == self.base || sent.sent_at + patience <= now) {
+                self.mark_lost_again(index);
+            }
+        }
+    }
+
     /// The next lost segment that was not resent yet.
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
-        if self.lost_bytes == 0 {
+        if self.waiting_bytes == 0 {
             return None;
         }
-        self.cursor = self.next_unsacked(self.cursor);
-        (self.cursor < self.frontier).then_some(self.cursor)
+        loop {
+            self.cursor = self.next_unsacked(self.cursor);
+            let sent = self.ring.get((self.cursor - self.base) as usize)?;
+            if is_waiting(sent.marks) {
+                return Some(self.cursor);
+            }
+            self.cursor += 1;
+        }
     }
 
     /// The next segment that was neither SACKed nor resent and lies below a SACKed one, lost or not (RFC 6675
@@ -218,8 +348,12 @@ impl Scoreboard {
         let sent = &mut self.ring[position];
         sent.resends = sent.resends.saturating_add(1);
         sent.sent_at = now;
+        if let Some(order) = &mut self.order {
+            order.push_back(Transmission { index, sent_at: now });
+        }
         if counts {
             if !sent.is(RESENT | SACKED) {
+                self.waiting_bytes -= if is_waiting(sent.marks) { u64::from(sent.len) } else { 0 };
                 sent.marks |= RESENT;
                 self.resent_bytes += u64::from(sent.len);
             }
@@ -252,6 +386,16 @@ impl Scoreboard {
                 self.sacked_end = self.end();
             }
         }
+        self.sacked_segments = self.ring.iter().filter(|sent| sent.is(SACKED)).count() as u64;
+        self.waiting_bytes = old.waiting_bytes;
+        self.is_detailed = old.is_detailed;
+        self.delivery = old.delivery;
+        self.order = old.order.map(|_| {
+            let all = (self.base..).zip(&self.ring);
+            let mut order: Vec<_> = all.map(|(index, sent)| Transmission { index, sent_at: sent.sent_at }).collect();
+            order.sort_by_key(|next| next.sent_at);
+            order.into()
+        });
         self.total_bytes = old.total_bytes;
         self.sacked_bytes = old.sacked_bytes;
         self.lost_bytes = old.lost_bytes;
@@ -274,7 +418,7 @@ impl Scoreboard {
 
     /// Whether segment `index` is believed lost.
     pub(crate) fn is_lost(&self, index: u64) -> bool {
-        index < self.frontier && !self.is_sacked(index)
+        index >= self.base && self.ring.get((index - self.base) as usize).is_some_and(|sent| sent.is(LOST))
     }
 
     /// Whether segment `index` is SACKed.
@@ -287,6 +431,36 @@ impl Scoreboard {
         u64::from(self.ring[(index - self.base) as usize].len)
     }
 
+    /// Segments SACKed and not yet acknowledged.
+    pub(crate) fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// Bytes SACKed and not yet acknowledged.
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+
+    /// Bytes believed lost, resent or not.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// Whether something lost was not sent again yet.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.waiting_bytes > 0
+    }
+
+    /// Index of the segment that ends the sequence, plus one.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.end()
+    }
+
+    /// How often the segment at `index` was sent again.
+    pub(crate) fn resends_of(&self, index: u64) -> u16 {
+        self.ring.get((index - self.base) as usize).map_or(0, |sent| sent.resends)
+    }
+
     /// How often the oldest outstanding segment was sent again.
     pub(crate) fn first_resends(&self) -> u32 {
         self.ring.front().map_or(0, |sent| u32::from(sent.resends))
@@ -294,6 +468,28 @@ impl Scoreboard {
 
     fn end(&self) -> u64 {
         self.base + self.ring.len() as u64
+    }
+
+    fn end_of(&self, index: u64) -> u64 {
+        self.ring[(index - self.base) as usize].end()
+    }
+
+    /// Whether that was the last transmission of a segment that is neither delivered nor given up.
+    fn is_current(&self, transmission: Transmission) -> bool {
+        let position = transmission.index.checked_sub(self.base);
+        let sent = position.and_then(|position| self.ring.get(position as usize));
+        sent.is_some_and(|sent| sent.sent_at == transmission.sent_at && !sent.is(SACKED) && !is_waiting(sent.marks))
+    }
+
+    /// Segment `index` is lost, perhaps once more.
+    fn mark_lost_again(&mut self, index: u64) {
+        let sent = &mut self.ring[(index - self.base) as usize];
+        let len = u64::from(sent.len);
+        self.resent_bytes -= if sent.is(RESENT) { len } else { 0 };
+        self.lost_bytes += if sent.is(LOST) { 0 } else { len };
+        self.waiting_bytes += if is_waiting(sent.marks) { 0 } else { len };
+        sent.marks = LOST;
+        self.cursor = self.cursor.min(index);
     }
 
     fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
@@ -306,6 +502,7 @@ impl Scoreboard {
             self.sacked_bytes -= if marks & SACKED != 0 { len } else { 0 };
             self.lost_bytes -= if marks & LOST != 0 { len } else { 0 };
             self.resent_bytes -= if marks & RESENT != 0 { len } else { 0 };
+            self.waiting_bytes -= if is_waiting(marks) { len } else { 0 };
         }
     }
 
@@ -343,10 +540,16 @@ impl Scoreboard {
     fn mark_lost_at(&mut self, index: u64) {
         let sent = &mut self.ring[(index - self.base) as usize];
         if !sent.is(LOST) {
+            self.waiting_bytes += if sent.is(RESENT) { 0 } else { u64::from(sent.len) };
             sent.marks |= LOST;
             self.lost_bytes += u64::from(sent.len);
         }
     }
+}
+
+/// Lost, and not sent again since.
+fn is_waiting(marks: u8) -> bool {
+    marks & (LOST | RESENT) == LOST
 }
 
 #[cfg(test)]

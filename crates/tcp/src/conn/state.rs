@@ -277,6 +277,9 @@ impl Connection {
 
     fn stop_timers(&mut self) {
         self.disarm_rto();
+        if let Some(rack) = &mut self.rack {
+            rack.stop_timers();
+        }
         self.persist = Time::NEVER;
         self.linger = Time::NEVER;
         self.receiver.on_ack_sent();

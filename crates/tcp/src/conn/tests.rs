@@ -6,6 +6,8 @@ use crate::config::*;
 use crate::segment::{Options, SackBlocks};
 use proptest::prelude::*;
 
+mod losses;
+
 const SMSS: u64 = 1000;
 
 /// A sender without handshake whose peer is written out by the test: everything in segments.
@@ -253,7 +255,7 @@ fn rfc6675_5_1_no_recovery_below_the_timeout() {
 #[test]
 fn rfc2018_8_discard_resends_what_was_reported() {
     for (on_rto, expected) in [(SackOnRto::Keep, [1, 4]), (SackOnRto::Discard, [1, 2])] {
-        let mut s = Sender::new(CcKind::Sack, 10, |config| config.recovery = Recovery::Sack { on_rto });
+        let mut s = Sender::new(CcKind::Sack, 10, |config| config.recovery = losses::sack(on_rto));
         s.send(30);
         s.ack(0, &[(2, 4)]);
         assert_eq!(s.time_out(), [0]);
@@ -535,11 +537,11 @@ fn exchange(config: &Config, bytes: u64, iss: Seq, fate: impl Fn(u64) -> Fate) -
 fn any_config() -> impl Strategy<Value = Config> {
     let cc = proptest::sample::select(CcKind::ALL);
     let options = (any::<[bool; 7]>(), 1u32..4, 0u8..3, 100u32..3000, 1u64..60_000);
-    (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
+    let plain = (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
         smss,
         cc,
         recovery: match recovery {
-            0 => Recovery::Sack { on_rto: if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard } },
+            0 => losses::sack(if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard }),
             1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),
             _ => cc.recovery(),
         },
@@ -552,7 +554,8 @@ fn any_config() -> impl Strategy<Value = Config> {
         ack: AckPolicy { every, ..AckPolicy::default() },
         rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
         ..Config::default()
-    })
+    });
+    (plain, any::<u32>()).prop_map(|(config, dice)| losses::varied(config, dice))
 }
 
 proptest! {

@@ -111,14 +111,20 @@ impl Connection {
     fn next_data(&mut self, now: Time) -> Option<Segment> {
         if self.episode.resend_first {
             self.episode.resend_first = false;
-            if let Some(first) = self.board.first() {
+            let first = if self.rack.is_some() { self.board.next_lost() } else { self.board.first() };
+            if let Some(first) = first {
                 return Some(self.resend(now, first, true));
+            }
+        }
+        if self.rack.is_some() {
+            if let Some(probe) = self.next_probe(now) {
+                return Some(probe);
             }
         }
         if self.episode.phase == Phase::Sack {
             return self.next_by_sack(now);
         }
-        if self.episode.after_rto {
+        if self.episode.after_rto && !self.is_waiting_for_frto() {
             if let Some(lost) = self.board.next_lost() {
                 let fits = self.board.pipe() + self.board.len_of(lost) <= self.cc.cwnd();
                 self.usage.limited |= !fits;
@@ -128,11 +134,17 @@ impl Connection {
         self.next_new(now)
     }
 
-    /// RFC 6675 §4 NextSeg(), rules 1 to 4, while the window has room for a segment.
+    /// RFC 6675 §4 NextSeg(), rules 1 to 4 (1 and 2 with RACK), while the window has room for a segment.
     #[inline(never)]
     fn next_by_sack(&mut self, now: Time) -> Option<Segment> {
         let smss = u64::from(self.smss);
-        if self.board.pipe() + smss > self.cc.cwnd() {
+        let pipe = self.board.pipe();
+        let has_room = match &self.episode.prr {
+            // In whole segments, rounded up.
+            Some(prr) => pipe < prr.window(),
+            None => pipe + smss <= self.cc.cwnd(),
+        };
+        if !has_room {
             self.usage.limited = true;
             return None;
         }
@@ -141,6 +153,10 @@ impl Connection {
         }
         if let Some(segment) = self.next_new(now) {
             return Some(segment);
+        }
+        if self.rack.is_some() {
+            // RFC 8985 finds those losses by time.
+            return None;
         }
         if let Some(doubtful) = self.board.next_unsacked_below_highest() {
             return Some(self.resend(now, doubtful, true));
@@ -154,7 +170,7 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn next_new(&mut self, now: Time) -> Option<Segment> {
+    pub(super) fn next_new(&mut self, now: Time) -> Option<Segment> {
         let left = self.offered.saturating_sub(self.snd_nxt);
         let mut len = left.min(u64::from(self.smss));
         let mut has_fin = self.is_closing && len == left && self.snd_nxt <= self.offered;
@@ -191,6 +207,9 @@ impl Connection {
     fn fits_cwnd(&mut self, len: u64) -> bool {
         let cwnd = self.cc.cwnd();
         let episode = &mut self.episode;
+        if episode.may_exceed {
+            return true;
+        }
         match episode.phase {
             // Checked by the caller.
             Phase::Sack => true,
@@ -246,7 +265,10 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn resend(&mut self, now: Time, index: u64, counts: bool) -> Segment {
+    pub(super) fn resend(&mut self, now: Time, index: u64, counts: bool) -> Segment {
+        if self.spurious.is_some() {
+            self.note_resend(now, self.board.resends_of(index) + 1);
+        }
         let range = self.board.resend(index, now, counts);
         if self.rtt.is_karn() {
             self.timed = None;
@@ -267,12 +289,25 @@ impl Connection {
             // RFC 6298 §5.1.
             self.arm_rto(now);
         }
+        if self.is_detailed {
+            self.note_sent(now, len, is_retransmission);
+        }
         self.persist = Time::NEVER;
         self.last_sent = now;
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
         Segment { len: len as u16, is_retransmission, options, ..bare }
+    }
+
+    /// What those who work in detail want to know of each data segment.
+    fn note_sent(&mut self, now: Time, len: u32, is_retransmission: bool) {
+        if let Some(prr) = &mut self.episode.prr {
+            prr.on_sent(u64::from(len));
+        }
+        if !is_retransmission {
+            self.schedule_probe(now);
+        }
     }
 
     #[inline]
@@ -282,7 +317,7 @@ impl Connection {
 
     #[inline]
     fn sack_options(&self) -> Options {
-        if self.has_sack && self.receiver.has_holes() {
+        if self.has_sack && (self.receiver.has_holes() || self.reports_duplicate()) {
             self.sack_blocks()
         } else {
             Options::None
@@ -293,6 +328,11 @@ impl Connection {
     fn sack_blocks(&self) -> Options {
         // RFC 2018 §3: three blocks beside timestamps, four without.
         let max = if self.has_timestamps { 3 } else { 4 };
-        Options::Sack(self.receiver.sack_blocks(self.irs.at(1), max))
+        Options::Sack(self.receiver.sack_blocks(self.irs.at(1), max, self.config.dsack))
+    }
+
+    #[inline]
+    fn reports_duplicate(&self) -> bool {
+        self.config.dsack && self.receiver.has_duplicate()
     }
 }

@@ -3,7 +3,8 @@
 use crate::scenario::registered::{Cc, Named, Verdict};
 use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, Span};
 use bentpipe_tcp::{
-    NewRenoDeflate, NewRenoExit, NewRenoTimer, RttSampling, SackOnRto, SsthreshBase, SsthreshRounding, TickRounding,
+    NewRenoDeflate, NewRenoExit, NewRenoTimer, Reduction, RttSampling, SackEvidence, SackOnRto, SpuriousDetection,
+    SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,6 +27,21 @@ pub(in crate::scenario) struct Tcp {
     /// Send one new segment on each of the first two duplicate ACKs.
     #[schemars(extend("default" = true, "x-origin" = "RFC 3042"))]
     pub(in crate::scenario) limited_transmit: bool,
+    /// Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 5827 is an experiment; RFC 8985 replaces it"))]
+    pub(in crate::scenario) early_retransmit: bool,
+    /// How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK.
+    #[schemars(extend("default" = "at-once", "x-origin" = "RFC 5681 §3.2, RFC 6675 §5"))]
+    pub(in crate::scenario) reduction: Named<Reduction>,
+    /// Report segments that arrived twice in the first SACK block (DSACK).
+    #[schemars(extend("default" = false, "x-origin" = "RFC 2018; RFC 2883 is an extension"))]
+    pub(in crate::scenario) dsack: bool,
+    /// How the sender finds out that it resent needlessly.
+    #[schemars(extend("default" = "off", "x-origin" = "the five papers do not use any"))]
+    pub(in crate::scenario) spurious_detection: Named<SpuriousDetection>,
+    /// What it undoes then.
+    #[schemars(extend("default" = "restore", "x-origin" = "Linux"))]
+    pub(in crate::scenario) spurious_response: Named<SpuriousResponse>,
     /// Window at the start of data transfer.
     #[schemars(extend("default" = "rfc6928", "x-origin" = "RFC 6928 §2"))]
     pub(in crate::scenario) initial_window: InitialWindow,
@@ -163,6 +179,21 @@ pub(in crate::scenario) enum Recovery {
         /// What a timeout does with the information about blocks received.
         #[schemars(extend("default" = "keep", "x-origin" = "RFC 6675 §5.1"))]
         on_rto: Named<SackOnRto>,
+        /// What proves a loss.
+        #[schemars(extend("default" = "rfc6675", "x-origin" = "RFC 6675 §4"))]
+        evidence: Named<SackEvidence>,
+    },
+    /// Selective acknowledgements with losses found by time, and probes for the tail (RACK-TLP, RFC 8985).
+    Rack {
+        /// Probe for losses at the tail before the retransmission timer expires.
+        #[schemars(extend("default" = true, "x-origin" = "RFC 8985 §7"))]
+        tlp: bool,
+        /// What a probe waits for an ACK that the receiver may delay, when one segment is in flight.
+        #[schemars(extend("default" = "200 ms", "x-origin" = "RFC 8985 §7.2; the usual ack.delay"))]
+        max_ack_delay: Span,
+        /// How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered.
+        #[schemars(extend("default" = "300 s", "x-origin" = "RFC 8985 §6.1; Linux"))]
+        min_rtt_window: Span,
     },
 }
 

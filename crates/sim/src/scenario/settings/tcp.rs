@@ -5,7 +5,8 @@ use crate::scenario::file;
 use crate::scenario::resolve::Report;
 use crate::scenario::text::Amount;
 use bentpipe_tcp::{
-    AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, Recovery, RtoConfig,
+    AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, Rack, Recovery, Reduction,
+    RtoConfig, SpuriousDetection,
 };
 use bentpipe_units::{Duration, Rate};
 
@@ -127,12 +128,19 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
         report.value(&path(&["ack", "delay"]), "is no period for a free-running timer", "expected more than 0 s");
     }
 
+    let recovery = tcp.recovery.map_or(tcp.cc.0.recovery(), recovery);
+    check_losses(tcp, recovery, report, &path);
     let config = Config {
         smss,
         cc: tcp.cc.0,
-        recovery: tcp.recovery.map_or(tcp.cc.0.recovery(), recovery),
+        recovery,
         verdict: tcp.verdict.0,
         limited_transmit: tcp.limited_transmit,
+        early_retransmit: tcp.early_retransmit,
+        reduction: tcp.reduction.0,
+        dsack: tcp.dsack,
+        spurious_detection: tcp.spurious_detection.0,
+        spurious_response: tcp.spurious_response.0,
         initial_window,
         initial_ssthresh,
         cwnd_validation: tcp.cwnd_validation,
@@ -174,6 +182,47 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
     Transport { config, phase_drawn, ssthresh_bdp, buffer_bdp }
 }
 
+/// What makes no sense together about finding and repairing losses.
+fn check_losses(
+    tcp: &file::Tcp,
+    recovery: Recovery,
+    report: &mut Report<'_>,
+    path: &dyn Fn(&[&'static str]) -> Vec<String>,
+) {
+    let uses_sack = recovery.uses_sack();
+    if tcp.reduction.0 != Reduction::AtOnce && !uses_sack {
+        let message = format!("counts what SACK reports, and recovery \"{}\" does not use SACK", recovery.name());
+        report.value(&path(&["reduction"]), &message, "expected \"at-once\", or recovery \"sack\" or \"rack\"");
+    }
+    if tcp.dsack && !uses_sack {
+        let message = format!("is part of SACK, and recovery \"{}\" does not use SACK", recovery.name());
+        report.value(&path(&["dsack"]), &message, "expected false, or recovery \"sack\" or \"rack\"");
+    }
+    match tcp.spurious_detection.0 {
+        SpuriousDetection::Eifel if !tcp.timestamps => report.value(
+            &path(&["spurious_detection"]),
+            "works by timestamps, which are off",
+            "expected timestamps = true with it",
+        ),
+        SpuriousDetection::Dsack if !tcp.dsack => report.value(
+            &path(&["spurious_detection"]),
+            "works by reports of duplicates, which are off",
+            "expected dsack = true with it",
+        ),
+        _ => {}
+    }
+    if matches!(recovery, Recovery::Rack(_)) && tcp.early_retransmit {
+        report.value(
+            &path(&["early_retransmit"]),
+            "counts duplicate ACKs, which recovery \"rack\" does not",
+            "expected false: RFC 8985 finds those losses by time",
+        );
+    }
+    if matches!(recovery, Recovery::Rack(rack) if rack.min_rtt_window == Duration::ZERO) {
+        report.value(&path(&["recovery", "min_rtt_window"]), "remembers nothing", "expected more than 0 s");
+    }
+}
+
 fn recovery(recovery: file::Recovery) -> Recovery {
     match recovery {
         file::Recovery::TimeoutOnly => Recovery::TimeoutOnly,
@@ -182,6 +231,9 @@ fn recovery(recovery: file::Recovery) -> Recovery {
         file::Recovery::NewReno { timer, exit, deflate, first_loss } => {
             Recovery::NewReno(NewReno { timer: timer.0, exit: exit.0, deflate: deflate.0, first_loss })
         }
-        file::Recovery::Sack { on_rto } => Recovery::Sack { on_rto: on_rto.0 },
+        file::Recovery::Sack { on_rto, evidence } => Recovery::Sack { on_rto: on_rto.0, evidence: evidence.0 },
+        file::Recovery::Rack { tlp, max_ack_delay, min_rtt_window } => {
+            Recovery::Rack(Rack { tlp, max_ack_delay: max_ack_delay.0, min_rtt_window: min_rtt_window.0 })
+        }
     }
 }

@@ -15,6 +15,11 @@ pub(super) fn transport(flow: &Flow) -> Json {
         "recovery": recovery(tcp.recovery),
         "verdict": { "kind": tcp.verdict.name() },
         "limited_transmit": tcp.limited_transmit,
+        "early_retransmit": tcp.early_retransmit,
+        "reduction": tcp.reduction.name(),
+        "dsack": tcp.dsack,
+        "spurious_detection": tcp.spurious_detection.name(),
+        "spurious_response": tcp.spurious_response.name(),
         "initial_window": match tcp.initial_window {
             InitialWindow::Segments(n) => format!("{n} segments"),
             InitialWindow::Bytes(n) => format!("{n} B"),
@@ -78,7 +83,15 @@ fn recovery(recovery: Recovery) -> Json {
             put("deflate", newreno.deflate.name().into());
             put("first_loss", newreno.first_loss.into());
         }
-        Recovery::Sack { on_rto } => put("on_rto", on_rto.name().into()),
+        Recovery::Sack { on_rto, evidence } => {
+            put("on_rto", on_rto.name().into());
+            put("evidence", evidence.name().into());
+        }
+        Recovery::Rack(rack) => {
+            put("tlp", rack.tlp.into());
+            put("max_ack_delay", text(rack.max_ack_delay));
+            put("min_rtt_window", text(rack.min_rtt_window));
+        }
         Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
     }
     table.into()

@@ -1,0 +1,350 @@
+//! Recovery beyond the classic procedures: RACK-TLP, PRR, early retransmit, FACK, and what is undone.
+
+use super::*;
+use crate::segment::Timestamps;
+
+/// `config` with everything of this file drawn by `dice`.
+pub(super) fn varied(config: Config, dice: u32) -> Config {
+    let bits = |at: u32, n: u32| dice >> at & ((1 << n) - 1);
+    let evidence = if bits(0, 1) == 0 { SackEvidence::Rfc6675 } else { SackEvidence::Fack };
+    let recovery = match config.recovery {
+        Recovery::Sack { on_rto, .. } => Recovery::Sack { on_rto, evidence },
+        _ if bits(1, 2) == 0 => Recovery::Rack(Rack { tlp: bits(3, 1) == 0, ..Rack::default() }),
+        other => other,
+    };
+    Config {
+        recovery,
+        early_retransmit: bits(4, 1) == 0,
+        dsack: bits(5, 1) == 0,
+        reduction: [Reduction::AtOnce, Reduction::Prr, Reduction::PrrSsrb, Reduction::PrrCrb][bits(6, 2) as usize],
+        spurious_detection: [
+            SpuriousDetection::Off,
+            SpuriousDetection::Any,
+            SpuriousDetection::Frto,
+            SpuriousDetection::Dsack,
+        ][bits(8, 2) as usize],
+        spurious_response: [
+            SpuriousResponse::Rfc4015,
+            SpuriousResponse::Restore,
+            SpuriousResponse::Conservative,
+            SpuriousResponse::Restore,
+        ][bits(10, 2) as usize],
+        ..config
+    }
+}
+
+pub(super) fn sack(on_rto: SackOnRto) -> Recovery {
+    Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675 }
+}
+
+fn rack(window: u32, change: impl FnOnce(&mut Config)) -> Sender {
+    Sender::new(CcKind::Sack, window, |config| {
+        config.recovery = Recovery::Rack(Rack::default());
+        change(config);
+    })
+}
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+impl Sender {
+    fn at(&mut self, now: Time) -> &mut Self {
+        self.now = now;
+        self
+    }
+
+    /// The next timer expires; says what leaves.
+    fn wake_up(&mut self) -> Vec<u64> {
+        self.now = self.conn.next_wakeup();
+        self.conn.handle_wakeup(self.now);
+        self.leaving()
+    }
+
+    fn events(&mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.conn.poll_event()).collect()
+    }
+
+    fn is_undone(&mut self) -> bool {
+        self.events().iter().any(|event| matches!(event, Event::Undone(_)))
+    }
+}
+
+/// `specs/rack-tlp.md`, tests 1 and 2: the reordering window, and none once three segments are SACKed.
+#[test]
+fn rfc8985_6_2_lost_by_time() {
+    let path = |s: &mut Sender| {
+        // One round trip of 40 ms before.
+        s.send(1);
+        s.at(ms(40)).ack(1, &[]);
+        s.at(ms(100)).send(1);
+        s.at(ms(105)).send(4);
+    };
+    let mut s = rack(10, |_| ());
+    path(&mut s);
+    assert_eq!(s.at(ms(149)).ack(1, &[(2, 3)]), NONE);
+    // 100 + 44 + 40/4.
+    assert_eq!(s.conn.next_wakeup(), ms(154));
+    assert_eq!(s.wake_up(), [1]);
+
+    let mut s = rack(10, |_| ());
+    path(&mut s);
+    assert_eq!(s.at(ms(149)).ack(1, &[(2, 5)]), [1]);
+}
+
+/// Test 3: a lost retransmission is found when what was sent after it arrives, and resent without a second reduction.
+#[test]
+fn rfc8985_6_2_lost_retransmissions_are_found() {
+    let mut s = rack(10, |_| ());
+    assert_eq!(s.send(10).len(), 10);
+    s.at(ms(100)).ack(0, &[(1, 2)]);
+    s.ack(0, &[(1, 3)]);
+    assert_eq!(s.ack(0, &[(1, 4)]), [0]);
+    let ssthresh = s.ssthresh();
+    s.at(ms(101)).send(1);
+    for right in 5..=10 {
+        s.ack(0, &[(1, right)]);
+    }
+    assert_eq!(s.conn.snd_nxt, 11 * SMSS, "the new segment left");
+    assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
+    assert_eq!((s.ssthresh(), s.conn.counters.fast_retransmits), (ssthresh, 1));
+}
+
+/// Test 4: each round with a duplicate widens the window by a quarter; sixteen recoveries without narrow it again.
+#[test]
+fn rfc8985_6_2_duplicates_widen_the_window() {
+    let mut s = rack(10, |_| ());
+    for round in 1..=4 {
+        s.send(2);
+        let una = 2 * round - 1;
+        s.at(ms(100 * round)).ack(una, &[(una - 1, una)]);
+        // A second one in the same round counts once.
+        s.ack(una, &[(una - 1, una)]);
+        s.ack(una + 1, &[]);
+    }
+    let shown = format!("{:?}", s.conn.rack);
+    assert!(shown.contains("quarters: 5"), "{shown}");
+}
+
+/// Test 5: the probe timeout: two round trips, longer for one segment alone, never later than the retransmission timeout.
+#[test]
+fn rfc8985_7_2_probe_timeout() {
+    for (segments, max, expected) in [(5, 3000, 1080), (1, 3000, 1280), (5, 1000, 1000)] {
+        let mut s = rack(10, |config| config.rto.max = Duration::from_millis(max));
+        s.send(1);
+        s.at(ms(540)).ack(1, &[]);
+        s.send(segments);
+        assert_eq!(s.conn.next_wakeup() - s.now, Duration::from_millis(expected));
+    }
+}
+
+/// Test 6: two segments lost at the tail are repaired without the retransmission timer.
+#[test]
+fn rfc8985_7_tail_losses_are_repaired() {
+    let mut s = rack(10, |_| ());
+    s.send(1);
+    s.at(ms(100)).ack(1, &[]);
+    s.send(10);
+    s.at(ms(200)).ack(9, &[]);
+    assert_eq!(s.conn.next_wakeup(), ms(400));
+    assert_eq!(s.wake_up(), [10]);
+    assert_eq!(s.at(ms(500)).ack(9, &[(10, 11)]), [9]);
+    s.at(ms(600)).ack(11, &[]);
+    assert_eq!((s.conn.counters.timeouts, s.conn.flight_size()), (0, 0));
+}
+
+/// Test 7 and RFC 8985 §7.4: the loss that a probe repaired is answered once the ACK passes the probe; not if the receiver
+/// says that it had both.
+#[test]
+fn rfc8985_7_4_a_repaired_loss_reduces_the_window() {
+    for (duplicate, reduced) in [(false, true), (true, false)] {
+        let mut s = rack(10, |_| ());
+        s.send(1);
+        s.at(ms(100)).ack(1, &[]);
+        s.send(10);
+        s.at(ms(200)).ack(10, &[]);
+        assert_eq!(s.wake_up(), [10]);
+        let report = [(10, 11)];
+        s.at(ms(700)).ack(11, if duplicate { &report } else { &[] });
+        assert_eq!(s.conn.ssthresh(), None);
+        s.send(2);
+        s.at(ms(800)).ack(13, &[]);
+        assert_eq!(s.conn.ssthresh().is_some(), reduced);
+    }
+}
+
+/// RFC 8985 §6.3: a timeout takes for lost what is overdue, not what was just sent.
+#[test]
+fn rfc8985_6_3_young_segments_survive_a_timeout() {
+    let mut s = rack(10, |config| config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() }));
+    s.send(1);
+    s.at(ms(100)).ack(1, &[]);
+    s.send(5);
+    let rto = s.conn.next_wakeup();
+    s.at(Time::from_ps(rto.as_ps() - Duration::from_millis(10).as_ps())).send(2);
+    s.at(rto).conn.handle_wakeup(rto);
+    assert_eq!(s.leaving(), [1]);
+    // Two young ones and the resent one.
+    assert_eq!(s.conn.board.pipe(), 3 * SMSS);
+}
+
+/// RFC 9937 test of `specs/prr.md`, 1: in recovery about seven segments leave for ten that arrive, spread over them.
+#[test]
+fn rfc9937_6_the_window_falls_in_proportion() {
+    let mut s = Sender::new(CcKind::Sack, 20, |config| config.reduction = Reduction::Prr);
+    s.send(60);
+    let mut leaving: Vec<u64> = (2..=20).map(|right| s.ack(0, &[(1, right)]).len() as u64).collect();
+    // At once: nothing for half a round trip, then one for each.
+    assert_eq!(leaving.iter().sum::<u64>(), 10, "{leaving:?}");
+    assert!(leaving[2..].windows(4).all(|four| four.iter().sum::<u64>() <= 3), "{leaving:?}");
+    assert!(leaving.split_off(3).windows(3).all(|three| three.iter().sum::<u64>() >= 1));
+    s.ack(20, &[]);
+    assert_eq!(s.cwnd(), 10);
+}
+
+/// `specs/limited-transmit.md`: two duplicates suffice for three segments, one for two; never with new data to send.
+#[test]
+fn rfc5827_3_early_retransmit() {
+    for cc in [CcKind::NewReno, CcKind::Sack] {
+        for (segments, threshold) in [(3, 2), (2, 1)] {
+            let mut s = Sender::new(cc, 10, |config| config.early_retransmit = true);
+            s.send(segments);
+            for dupack in 1..threshold {
+                assert_eq!(s.ack(0, &[(1, 1 + dupack)]), NONE);
+            }
+            assert_eq!(s.ack(0, &[(1, 1 + threshold)]), [0], "{} {segments}", cc.name());
+        }
+        let mut s = Sender::new(cc, 3, |config| config.early_retransmit = true);
+        s.send(10);
+        s.ack(0, &[(1, 2)]);
+        assert_eq!(s.ack(0, &[(1, 3)]), NONE);
+        let mut s = Sender::new(cc, 10, |config| config.early_retransmit = true);
+        s.send(1);
+        assert_eq!(s.ack(0, &[]), NONE);
+    }
+}
+
+/// Mathis and Mahdavi 1996: one SACK block far enough ahead proves a loss.
+#[test]
+fn fack_counts_distance() {
+    let fack = |config: &mut Config| {
+        config.recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Fack };
+    };
+    let mut s = Sender::new(CcKind::Sack, 10, fack);
+    s.send(10);
+    assert_eq!(s.ack(0, &[(2, 3)]), NONE);
+    assert_eq!(s.ack(0, &[(2, 4)]), [0]);
+}
+
+fn with_detection(cc: CcKind, window: u32, response: SpuriousResponse) -> Sender {
+    Sender::new(cc, window, |config| {
+        config.spurious_detection = SpuriousDetection::Frto;
+        config.spurious_response = response;
+        config.initial_ssthresh = InitialSsthresh::Bytes(8 * SMSS);
+    })
+}
+
+/// `specs/f-rto-eifel.md`, test 1: all ten segments are late.
+#[test]
+fn rfc5682_2_1_a_late_round_trip_is_no_loss() {
+    for (response, cwnd, ssthresh) in [
+        (SpuriousResponse::Rfc4015, 11, 10),
+        (SpuriousResponse::Restore, 10, 8),
+        (SpuriousResponse::Conservative, 5, 5),
+    ] {
+        let mut s = with_detection(CcKind::NewReno, 10, response);
+        s.send(30);
+        assert_eq!(s.time_out(), [0]);
+        assert_eq!(s.ack(1, &[]), [10, 11]);
+        assert!(!s.is_undone());
+        let leaving = s.ack(2, &[]);
+        assert!(s.is_undone());
+        assert!(leaving.iter().all(|&segment| segment >= 12), "nothing is resent: {leaving:?}");
+        assert_eq!((s.cwnd(), s.ssthresh()), (cwnd, ssthresh), "{response:?}");
+    }
+}
+
+/// Test 2: the loss was real.
+#[test]
+fn rfc5682_2_1_duplicates_mean_loss() {
+    let mut s = with_detection(CcKind::NewReno, 4, SpuriousResponse::Restore);
+    s.send(30);
+    s.ack(0, &[]);
+    assert_eq!(s.time_out(), [0]);
+    assert_eq!(s.ack(2, &[]), [4, 5]);
+    assert_eq!(s.ack(2, &[]), [2, 3]);
+    assert!(s.cwnd() <= 3 && !s.is_undone());
+}
+
+/// Test 3: a SACK block of what was never resent decides at once.
+#[test]
+fn rfc5682_3_1_sack_decides_at_once() {
+    let mut s = with_detection(CcKind::Sack, 10, SpuriousResponse::Restore);
+    s.send(10);
+    assert_eq!(s.time_out(), [0]);
+    s.ack(0, &[(3, 4)]);
+    assert!(s.is_undone());
+}
+
+/// Test 6: with one segment outstanding F-RTO cannot tell.
+#[test]
+fn rfc5682_2_1_nothing_to_tell_at_the_tail() {
+    let mut s = with_detection(CcKind::NewReno, 10, SpuriousResponse::Restore);
+    s.send(1);
+    s.time_out();
+    s.ack(1, &[]);
+    assert!(!s.is_undone());
+}
+
+/// Test 4: the echo of an earlier timestamp.
+#[test]
+fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
+    for (early, expected) in [(60, true), (0, false)] {
+        let mut s = Sender::new(CcKind::NewReno, 10, |config| {
+            config.timestamps = true;
+            config.spurious_detection = SpuriousDetection::Eifel;
+        });
+        s.at(ms(50)).send(10);
+        s.time_out();
+        let stamp = (s.now.as_ps() / 1_000_000_000) as u32;
+        let (seq, ack) = (s.conn.irs.at(1), s.conn.iss.at(1 + SMSS));
+        let timestamps = Some(Timestamps { value: 0, echo: stamp - early });
+        let segment = Segment { seq, ack, window: 60_000, flags: Flags::ACK, timestamps, ..Segment::default() };
+        s.conn.handle_segment(s.now, &segment);
+        assert_eq!(s.is_undone(), expected);
+    }
+}
+
+/// Test 5: undone when all that was resent turned out to be needless.
+#[test]
+fn rfc3708_3_all_retransmissions_were_duplicates() {
+    let mut s = Sender::new(CcKind::Sack, 10, |config| config.spurious_detection = SpuriousDetection::Dsack);
+    s.send(10);
+    let resent: Vec<u64> = [5, 7, 10].iter().flat_map(|&right| s.ack(0, &[(2, right)])).collect();
+    assert_eq!(&resent[..2], [0, 1]);
+    let before = s.cwnd();
+    s.ack(10, &[]);
+    s.ack(10, &[(0, 1)]);
+    assert!(!s.is_undone());
+    s.ack(10, &[(1, 2)]);
+    assert!(s.is_undone() && s.cwnd() >= 10 && before < 10);
+}
+
+/// RFC 4015 §3.3: after a spurious timeout the timer learns from the delayed round trip.
+#[test]
+fn rfc4015_3_3_the_timer_becomes_patient() {
+    let mut s = with_detection(CcKind::NewReno, 10, SpuriousResponse::Rfc4015);
+    s.send(2);
+    s.at(ms(100)).ack(2, &[]);
+    s.send(30);
+    s.time_out();
+    s.at(s.now + Duration::from_millis(900)).ack(3, &[]);
+    s.ack(4, &[]);
+    assert!(s.is_undone());
+    let sent = s.now;
+    s.at(sent + Duration::from_millis(2000)).ack(40, &[]);
+    s.send(1);
+    let last = s.conn.snd_nxt / SMSS;
+    s.at(s.now + Duration::from_millis(1500)).ack(last, &[]);
+    assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
+}
