@@ -13,5 +13,5 @@ mod segment;
 pub mod verdict;
 
 pub use config::*;
-pub use conn::{Connection, Counters, Event, Role, State};
+pub use conn::{Connection, Counters, Event, RateSample, Role, State};
 pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

@@ -42,6 +42,9 @@ impl Connection {
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
                 return;
             }
+            if let Some(rates) = &mut self.rates {
+                rates.on_duplicate(now, u64::from(self.smss));
+            }
             // RFC 5681 §2: a duplicate.
             self.on_duplicate(now);
         }
@@ -56,12 +59,17 @@ impl Connection {
             Time::from_ps(tick.as_ps().saturating_sub(Duration::from_millis(u64::from(elapsed)).as_ps()))
         });
         let min_rtt = self.rack.as_ref().map_or(Duration::ZERO, |rack| rack.min_rtt());
+        self.note_app_limited();
         self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
         self.dsack = None;
     }
 
     /// An ACK was entered and recovery has answered.
     fn end_ack(&mut self, now: Time, segment: &Segment, newly: u64, found: bool) {
+        let base = self.board.first().unwrap_or(self.board.next_index());
+        if let Some(rates) = &mut self.rates {
+            self.last_rate = rates.on_ack(now, self.board.delivery(), base, self.board.lost_ever());
+        }
         self.reduce_in_proportion(newly > 0, found);
         if self.rack.is_some() {
             let is_bare_duplicate = newly == 0 && segment.sequence_len() == 0 && segment.options == Options::None;

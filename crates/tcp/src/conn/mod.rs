@@ -7,6 +7,7 @@
 //! | [`Recovery`](recovery) | when loss recovery begins and ends, what is resent |
 //! | [`RackTlp`] | what is lost by time, when to probe (RFC 8985) |
 //! | [`Prr`] | how the window falls in recovery (RFC 9937) |
+//! | [`Rates`] | how fast the path delivers |
 //! | [`Spurious`] | what was resent needlessly, and is undone |
 //! | [`LossVerdict`](crate::verdict::LossVerdict) | what a loss means |
 //! | [`CongestionControl`](crate::cc::CongestionControl) | how large the window is |
@@ -18,6 +19,7 @@
 mod ack;
 mod prr;
 mod rack;
+mod rate;
 mod receive;
 mod recovery;
 mod rtt;
@@ -26,6 +28,7 @@ mod spurious;
 mod state;
 mod transmit;
 
+pub use rate::RateSample;
 pub use state::State;
 
 use crate::cc::{Cc, CongestionControl, Init, PathState};
@@ -35,6 +38,7 @@ use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
 use prr::Prr;
 use rack::RackTlp;
+use rate::Rates;
 use receive::Receiver;
 use recovery::{Episode, Phase};
 use rtt::Rtt;
@@ -152,6 +156,8 @@ pub struct Connection {
     episode: Episode,
     rack: Option<Box<RackTlp>>,
     spurious: Option<Box<Spurious>>,
+    rates: Option<Box<Rates>>,
+    last_rate: Option<RateSample>,
     /// The duplicate that the present ACK reports (RFC 2883).
     dsack: Option<(u64, u64)>,
     /// Someone needs to know what each ACK delivered.
@@ -253,6 +259,8 @@ impl Connection {
             episode: Episode::default(),
             rack,
             spurious,
+            rates: None,
+            last_rate: None,
             dsack: None,
             is_detailed,
             cc: initial_cc(&config, config.smss, u64::MAX),
@@ -310,6 +318,9 @@ impl Connection {
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
     pub fn handle_wakeup(&mut self, now: Time) {
         self.receiver.on_wakeup(now);
+        if self.is_detailed {
+            self.note_app_limited();
+        }
         if self.rack.is_some() {
             self.on_rack_wakeup(now);
         }
@@ -350,6 +361,7 @@ impl Connection {
 
     /// The application has `bytes` more to send. Nothing is taken after [`close`](Self::close).
     pub fn offer(&mut self, bytes: u64) {
+        self.note_app_limited();
         if !self.is_closing {
             self.offered = self.offered.saturating_add(bytes).min(u64::MAX >> 8);
         }
@@ -370,6 +382,9 @@ impl Connection {
     pub fn set_smss(&mut self, smss: u32) {
         self.smss = smss.clamp(1, Config::SMSS_MAX);
         self.board.resegment(self.smss);
+        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
+            rates.forget(first);
+        }
         self.cc.on_smss(u64::from(self.smss));
     }
 
@@ -414,6 +429,18 @@ impl Connection {
     #[inline]
     pub fn take_rtt(&mut self) -> Option<Duration> {
         self.last_rtt.take()
+    }
+
+    /// Take [`rate_sample`](Self::rate_sample)s. For measurement, and for controllers that need them.
+    pub fn measure_rates(&mut self) {
+        self.rates.get_or_insert_with(Box::default);
+        self.is_detailed = true;
+        self.board.set_detail(self.rack.is_some());
+    }
+
+    /// What the last ACK said about the rate of delivery, if [measured](Self::measure_rates).
+    pub fn rate_sample(&self) -> Option<RateSample> {
+        self.last_rate
     }
 
     /// Payload bytes acknowledged so far.

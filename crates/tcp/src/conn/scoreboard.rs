@@ -79,6 +79,8 @@ pub(crate) struct Scoreboard {
     sacked_segments: u64,
     /// Lost and not sent again since.
     waiting_bytes: u64,
+    /// Declared lost at any time, each time counted.
+    lost_ever: u64,
     is_detailed: bool,
     delivery: Delivery,
     /// Transmissions in the order of time, stale ones among them; kept for RACK only.
@@ -227,8 +229,10 @@ impl Scoreboard {
             self.sacked_end = 0;
             self.sacked_segments = 0;
         }
-        self.lost_bytes = self.total_bytes - self.sacked_bytes;
-        self.waiting_bytes = self.lost_bytes;
+        let lost = self.total_bytes - self.sacked_bytes;
+        self.lost_ever += lost - self.waiting_bytes;
+        self.lost_bytes = lost;
+        self.waiting_bytes = lost;
         self.resent_bytes = 0;
         self.bytes_above = 0;
         self.runs_above = 0;
@@ -388,6 +392,7 @@ impl Scoreboard {
         }
         self.sacked_segments = self.ring.iter().filter(|sent| sent.is(SACKED)).count() as u64;
         self.waiting_bytes = old.waiting_bytes;
+        self.lost_ever = old.lost_ever;
         self.is_detailed = old.is_detailed;
         self.delivery = old.delivery;
         self.order = old.order.map(|_| {
@@ -446,6 +451,11 @@ impl Scoreboard {
         self.lost_bytes
     }
 
+    /// Bytes declared lost at any time, each time counted.
+    pub(crate) fn lost_ever(&self) -> u64 {
+        self.lost_ever
+    }
+
     /// Whether something lost was not sent again yet.
     pub(crate) fn has_waiting(&self) -> bool {
         self.waiting_bytes > 0
@@ -487,7 +497,9 @@ impl Scoreboard {
         let len = u64::from(sent.len);
         self.resent_bytes -= if sent.is(RESENT) { len } else { 0 };
         self.lost_bytes += if sent.is(LOST) { 0 } else { len };
-        self.waiting_bytes += if is_waiting(sent.marks) { 0 } else { len };
+        let is_news = !is_waiting(sent.marks);
+        self.waiting_bytes += if is_news { len } else { 0 };
+        self.lost_ever += if is_news { len } else { 0 };
         sent.marks = LOST;
         self.cursor = self.cursor.min(index);
     }
@@ -540,9 +552,11 @@ impl Scoreboard {
     fn mark_lost_at(&mut self, index: u64) {
         let sent = &mut self.ring[(index - self.base) as usize];
         if !sent.is(LOST) {
-            self.waiting_bytes += if sent.is(RESENT) { 0 } else { u64::from(sent.len) };
+            let len = u64::from(sent.len);
+            self.waiting_bytes += if sent.is(RESENT) { 0 } else { len };
             sent.marks |= LOST;
-            self.lost_bytes += u64::from(sent.len);
+            self.lost_bytes += len;
+            self.lost_ever += len;
         }
     }
 }

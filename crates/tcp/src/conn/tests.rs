@@ -11,13 +11,13 @@ mod losses;
 const SMSS: u64 = 1000;
 
 /// A sender without handshake whose peer is written out by the test: everything in segments.
-struct Sender {
-    conn: Connection,
-    now: Time,
+pub(super) struct Sender {
+    pub(super) conn: Connection,
+    pub(super) now: Time,
 }
 
 impl Sender {
-    fn new(cc: CcKind, window: u32, change: impl FnOnce(&mut Config)) -> Self {
+    pub(super) fn new(cc: CcKind, window: u32, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config {
             smss: SMSS as u32,
             cc,
@@ -35,7 +35,7 @@ impl Sender {
     }
 
     /// Offer this many segments and say which ones leave.
-    fn send(&mut self, segments: u64) -> Vec<u64> {
+    pub(super) fn send(&mut self, segments: u64) -> Vec<u64> {
         self.conn.offer(segments * SMSS);
         self.leaving()
     }
@@ -48,7 +48,7 @@ impl Sender {
     }
 
     /// An ACK for all segments below `ack`, with SACK blocks, arrives; says which segments leave.
-    fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
+    pub(super) fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
         let first = self.conn.iss.at(1);
         let mut blocks = SackBlocks::default();
         for &(left, right) in sack {

@@ -1,5 +1,6 @@
 //! What is sent next: control segments, what recovery wants resent, new data, ACKs; in this order.
 
+use super::rate::InFlight;
 use super::recovery::Phase;
 use super::scoreboard::Range;
 use super::{Connection, State};
@@ -190,7 +191,11 @@ impl Connection {
             return None;
         }
         let range = Range { start: self.snd_nxt, len: len as u32 + u32::from(has_fin), has_fin };
+        let before = self.board.pipe();
         self.board.push(range, now);
+        if self.rates.is_some() {
+            self.note_rate(now, self.board.next_index() - 1, before);
+        }
         self.snd_nxt += u64::from(range.len);
         self.usage.flight_max = self.usage.flight_max.max(self.board.flight_size());
         if self.timed.is_none() && self.config.rto.sampling == RttSampling::PerWindow {
@@ -269,7 +274,11 @@ impl Connection {
         if self.spurious.is_some() {
             self.note_resend(now, self.board.resends_of(index) + 1);
         }
+        let before = self.board.pipe();
         let range = self.board.resend(index, now, counts);
+        if self.rates.is_some() {
+            self.note_rate(now, index, before);
+        }
         if self.rtt.is_karn() {
             self.timed = None;
         }
@@ -298,6 +307,24 @@ impl Connection {
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
         Segment { len: len as u16, is_retransmission, options, ..bare }
+    }
+
+    /// Segment `index` leaves; `before` was in flight without it.
+    fn note_rate(&mut self, now: Time, index: u64, before: u64) {
+        let flight = InFlight { before, after: self.board.pipe(), lost: self.board.lost_ever() };
+        if let Some(rates) = &mut self.rates {
+            rates.on_sent(now, index, flight);
+        }
+    }
+
+    /// Less than a segment waits, the window has room, and nothing waits to be resent: the application is the limit.
+    pub(super) fn note_app_limited(&mut self) {
+        let in_flight = self.board.pipe();
+        let has_data = self.offered.saturating_sub(self.snd_nxt) >= u64::from(self.smss);
+        let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_waiting();
+        if let (Some(rates), true) = (&mut self.rates, is_limited) {
+            rates.on_app_limited(in_flight);
+        }
     }
 
     /// What those who work in detail want to know of each data segment.

@@ -49,7 +49,7 @@ fn ms(ms: u64) -> Time {
 }
 
 impl Sender {
-    fn at(&mut self, now: Time) -> &mut Self {
+    pub(in crate::conn) fn at(&mut self, now: Time) -> &mut Self {
         self.now = now;
         self
     }
