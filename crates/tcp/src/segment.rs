@@ -79,7 +79,7 @@ impl Ecn {
 }
 
 /// The options of a SYN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SynOptions {
     /// Largest payload, options of later segments included (RFC 9293 §3.7.1).
     pub mss: u16,

@@ -1,0 +1,294 @@
+//! Running a case against a connection.
+
+use crate::script::{Action, Case, Packet};
+use bentpipe_tcp::{Connection, Ecn, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps};
+use bentpipe_units::{Duration, Seq, Time};
+use std::collections::VecDeque;
+
+/// Near the end of the sequence space, so that every case crosses it.
+const ISS: Seq = Seq::new(u32::MAX - 2000);
+const PEER_ISS: Seq = Seq::new(u32::MAX - 700);
+
+struct Bench {
+    conn: Connection,
+    now: Time,
+    /// The shift of the windows that the peer advertises.
+    peer_shift: u8,
+    own_shift: u8,
+    /// What the peer has sent in order, for its sequence numbers.
+    peer_next: u64,
+    sent: VecDeque<(Time, Segment)>,
+    handshake: bool,
+}
+
+/// The line and what is wrong.
+pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
+    let role = if case.is_passive { Role::Passive } else { Role::Active };
+    let handshake = case.config.handshake;
+    let shift = if case.config.window_scaling { window_shift(case.config.receive_buffer) } else { 0 };
+    let mut bench = Bench {
+        conn: Connection::new(case.config.clone(), role, ISS),
+        now: Time::ZERO,
+        peer_shift: shift,
+        own_shift: shift,
+        peer_next: 0,
+        sent: VecDeque::new(),
+        handshake,
+    };
+    bench.conn.open(Time::ZERO);
+    bench.collect();
+    let mut last = 0;
+    for step in &case.steps {
+        last = step.line;
+        bench
+            .advance(bench.now + step.after)
+            .and_then(|()| bench.act(&step.action))
+            .map_err(|what| (step.line, what))?;
+    }
+    bench.nothing_left().map_err(|what| (last, format!("after the last line: {what}")))
+}
+
+/// As `window_shift` of the connection, written again: the smallest shift that can express the buffer.
+fn window_shift(buffer: u64) -> u8 {
+    (0..14).find(|&shift| 65_535u64 << shift >= buffer).unwrap_or(14)
+}
+
+impl Bench {
+    fn collect(&mut self) {
+        while let Some(segment) = self.conn.poll_transmit(self.now) {
+            self.sent.push_back((self.now, segment));
+        }
+        while self.conn.poll_event().is_some() {}
+    }
+
+    /// Let time pass; what leaves before `to` should have been expected.
+    fn advance(&mut self, to: Time) -> Result<(), String> {
+        loop {
+            let due = self.conn.next_wakeup();
+            if due > to {
+                break;
+            }
+            if due > self.now && due > Time::ZERO {
+                self.now = due;
+            }
+            let before = self.sent.len();
+            self.conn.handle_wakeup(self.now);
+            self.collect();
+            if self.sent.len() == before && self.conn.next_wakeup() <= self.now {
+                return Err(format!("wakes up for ever at {}", self.now));
+            }
+        }
+        if let Some((at, segment)) = self.sent.front().filter(|(at, _)| *at < to) {
+            return Err(format!("unexpected at {at}: {}", self.show(segment)));
+        }
+        self.now = to;
+        Ok(())
+    }
+
+    fn act(&mut self, action: &Action) -> Result<(), String> {
+        if !matches!(action, Action::Expect(..) | Action::Check(_)) {
+            self.nothing_left()?;
+        }
+        match action {
+            Action::Write(bytes) => self.conn.offer(*bytes),
+            Action::Read(0) => self.conn.set_reads_at_once(false),
+            Action::Read(bytes) => drop(self.conn.read(*bytes)),
+            Action::Close => self.conn.close(),
+            Action::Smss(smss) => self.conn.set_smss(*smss),
+            Action::Arrive(packet) => {
+                let segment = self.segment(packet);
+                self.conn.handle_segment(self.now, &segment);
+            }
+            Action::Expect(packet, times) => return self.expect(packet, *times),
+            Action::Check(facts) => return facts.iter().try_for_each(|(name, value)| self.check(name, value)),
+        }
+        self.collect();
+        Ok(())
+    }
+
+    fn nothing_left(&self) -> Result<(), String> {
+        match self.sent.front() {
+            Some((at, segment)) => Err(format!("unexpected at {at}: {}", self.show(segment))),
+            None => Ok(()),
+        }
+    }
+
+    /// First byte of either direction. Without a handshake both ends count alike.
+    fn first(&self, of_peer: bool) -> Seq {
+        if of_peer && self.handshake {
+            PEER_ISS.at(1)
+        } else {
+            ISS.at(1)
+        }
+    }
+
+    fn segment(&mut self, packet: &Packet) -> Segment {
+        let (own, peer) = (self.first(false), self.first(true));
+        let (from, to) = packet.data.unwrap_or((self.peer_next, self.peer_next));
+        self.peer_next = self.peer_next.max(to + u64::from(packet.is_fin));
+        let mut flags = Flags::default();
+        for (is_set, flag) in [
+            (packet.is_syn, Flags::SYN),
+            (packet.is_fin, Flags::FIN),
+            (packet.is_rst, Flags::RST),
+            (packet.is_ece == Some(true), Flags::ECE),
+            (packet.is_cwr == Some(true), Flags::CWR),
+            (!packet.has_no_ack, Flags::ACK),
+        ] {
+            flags = if is_set { flags.with(flag) } else { flags };
+        }
+        let mut blocks = SackBlocks::default();
+        for &(left, right) in packet.sack.iter().flatten() {
+            blocks.push(own.at(left), own.at(right));
+        }
+        let window = packet.window.unwrap_or(65_535 << self.peer_shift);
+        let syn = SynOptions {
+            mss: packet.mss.unwrap_or(65_495),
+            window_scale: (self.peer_shift > 0).then_some(self.peer_shift),
+            sack_permitted: true,
+        };
+        Segment {
+            seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },
+            ack: own.at(packet.ack.unwrap_or(0)),
+            len: (to - from) as u16,
+            window: (window >> if packet.is_syn { 0 } else { self.peer_shift }).min(65_535) as u16,
+            flags,
+            ecn: packet.ecn.unwrap_or_default(),
+            timestamps: packet.timestamps.map(|(value, echo)| Timestamps { value, echo }),
+            options: match () {
+                () if packet.is_syn => Options::Syn(syn),
+                () if packet.sack.is_some() => Options::Sack(blocks),
+                () => Options::None,
+            },
+            ..Segment::default()
+        }
+    }
+
+    fn expect(&mut self, packet: &Packet, times: u64) -> Result<(), String> {
+        for n in 0..times {
+            let wanted = match packet.data {
+                Some((from, to)) => {
+                    let each = (to - from) / times;
+                    Packet { data: Some((from + n * each, from + (n + 1) * each)), ..packet.clone() }
+                }
+                None => packet.clone(),
+            };
+            let Some((at, segment)) = self.sent.pop_front() else {
+                return Err(format!("expected {wanted:?} at {}, but nothing was sent", self.now));
+            };
+            if at != self.now {
+                return Err(format!("expected at {}, but sent at {at}: {}", self.now, self.show(&segment)));
+            }
+            if let Some(difference) = self.difference(&wanted, &segment) {
+                return Err(format!("expected {difference}, but sent {}", self.show(&segment)));
+            }
+        }
+        Ok(())
+    }
+
+    fn difference(&self, wanted: &Packet, sent: &Segment) -> Option<String> {
+        let (own, peer) = (self.first(false), self.first(true));
+        for (name, is_wanted, flag) in
+            [("SYN", wanted.is_syn, Flags::SYN), ("FIN", wanted.is_fin, Flags::FIN), ("RST", wanted.is_rst, Flags::RST)]
+        {
+            if is_wanted != sent.flags.has(flag) {
+                return Some(format!("{}{name}", if is_wanted { "" } else { "no " }));
+            }
+        }
+        for (name, is_wanted, flag) in [("ECE", wanted.is_ece, Flags::ECE), ("CWR", wanted.is_cwr, Flags::CWR)] {
+            if is_wanted.is_some_and(|is_wanted| is_wanted != sent.flags.has(flag)) {
+                return Some(format!("{name} to be {is_wanted:?}"));
+            }
+        }
+        if wanted.has_no_ack == sent.flags.has(Flags::ACK) && (wanted.has_no_ack || !wanted.is_syn && !wanted.is_rst) {
+            return Some("another ACK flag".to_owned());
+        }
+        match wanted.data {
+            Some((from, to)) if sent.seq != own.at(from) || u64::from(sent.len) != to - from => {
+                return Some(format!("{from}:{to}"));
+            }
+            None if sent.len > 0 => return Some("no data".to_owned()),
+            _ => {}
+        }
+        if wanted.ack.is_some_and(|ack| sent.ack != peer.at(ack)) {
+            return Some(format!("ack {}", wanted.ack?));
+        }
+        let shift = if wanted.is_syn { 0 } else { self.own_shift };
+        if wanted.window.is_some_and(|window| u64::from(sent.window) << shift != window) {
+            return Some(format!("win {}", wanted.window?));
+        }
+        if wanted.ecn.is_some_and(|ecn| ecn != sent.ecn) {
+            return Some(format!("{:?}", wanted.ecn?));
+        }
+        let blocks: &[(Seq, Seq)] = match &sent.options {
+            Options::Sack(blocks) => blocks.as_slice(),
+            _ => &[],
+        };
+        let named: Vec<_> =
+            wanted.sack.iter().flatten().map(|&(left, right)| (peer.at(left), peer.at(right))).collect();
+        if blocks != named.as_slice() {
+            return Some(format!("sack {:?}", wanted.sack.as_deref().unwrap_or(&[])));
+        }
+        let stamps = wanted.timestamps.map(|(value, echo)| Timestamps { value, echo });
+        if stamps.is_some() && stamps != sent.timestamps {
+            return Some(format!("{:?}", stamps?));
+        }
+        match (wanted.mss, &sent.options) {
+            (Some(mss), Options::Syn(options)) if options.mss != mss => Some(format!("mss {mss}")),
+            _ => None,
+        }
+    }
+
+    fn check(&self, name: &str, value: &str) -> Result<(), String> {
+        let seconds = |span: Duration| format!("{}", (span.as_secs_f64() * 1e6).round() / 1e6);
+        let actual = match name {
+            "cwnd" => self.conn.cwnd().to_string(),
+            "ssthresh" => self.conn.ssthresh().map_or("none".into(), |ssthresh| ssthresh.to_string()),
+            "flight" => self.conn.flight_size().to_string(),
+            "delivered" => self.conn.counters().delivered_bytes.to_string(),
+            "timeouts" => self.conn.counters().timeouts.to_string(),
+            "undone" => self.conn.counters().undone.to_string(),
+            "rto" => seconds(self.conn.rto()),
+            "srtt" => self.conn.srtt().map_or("none".into(), seconds),
+            "state" => format!("{:?}", self.conn.state()).to_lowercase(),
+            other => return Err(format!("not a fact: {other}")),
+        };
+        if actual == value {
+            return Ok(());
+        }
+        Err(format!("expected {name} {value}, but it is {actual}"))
+    }
+
+    fn show(&self, segment: &Segment) -> String {
+        let (own, peer) = (self.first(false), self.first(true));
+        let offset = |seq: Seq, first: Seq| i64::from(seq.value().wrapping_sub(first.value()) as i32);
+        let start = offset(segment.seq, own);
+        let mut text = String::new();
+        for (flag, name) in [
+            (Flags::SYN, "syn "),
+            (Flags::FIN, "fin "),
+            (Flags::RST, "rst "),
+            (Flags::ECE, "ece "),
+            (Flags::CWR, "cwr "),
+        ] {
+            text += if segment.flags.has(flag) { name } else { "" };
+        }
+        text += &format!("{start}:{} ack {}", start + i64::from(segment.len), offset(segment.ack, peer));
+        text += &format!(
+            " win {}",
+            u64::from(segment.window) << if segment.flags.has(Flags::SYN) { 0 } else { self.own_shift }
+        );
+        if let Options::Sack(blocks) = &segment.options {
+            let blocks: Vec<_> =
+                blocks.as_slice().iter().map(|b| format!("{}:{}", offset(b.0, peer), offset(b.1, peer))).collect();
+            text += &format!(" sack {}", blocks.join(","));
+        }
+        if let Some(stamps) = segment.timestamps {
+            text += &format!(" ts {}/{}", stamps.value, stamps.echo);
+        }
+        if segment.ecn != Ecn::NotEct {
+            text += &format!(" {:?}", segment.ecn).to_lowercase();
+        }
+        text
+    }
+}

@@ -1,0 +1,181 @@
+//! Reading scripts.
+
+use bentpipe_tcp::{Config, Ecn};
+use bentpipe_units::Duration;
+
+/// One case of a script.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// `RFC 5681 §3.1  Slow start ...`.
+    pub(crate) title: String,
+    pub(crate) config: Config,
+    /// The connection under test waits for a SYN; otherwise it opens.
+    pub(crate) is_passive: bool,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One line of a case.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) line: usize,
+    /// Since the step before.
+    pub(crate) after: Duration,
+    pub(crate) action: Action,
+}
+
+/// What happens, or is expected.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// `write N`: the application offers N bytes.
+    Write(u64),
+    /// `read N`: it reads up to N bytes; before the first data, `read 0` stops it from reading at once.
+    Read(u64),
+    /// `close`: it has no more to send.
+    Close,
+    /// `smss N`: segments have N bytes from now on.
+    Smss(u32),
+    /// `< ...`: this segment arrives.
+    Arrive(Packet),
+    /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
+    Expect(Packet, u64),
+    /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds, `state`.
+    Check(Vec<(String, String)>),
+}
+
+/// A segment in the words of a script, in any order: `syn`, `fin`, `rst`, `FROM:TO` (data, by offset), `ack N` (offset),
+/// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ect` or `ce`, `mss N`, `noack`. Of a segment that is
+/// expected, what is not named is not compared, except that data, SYN, FIN and RST must be as said, and a segment with SACK
+/// blocks must name them; `nosack` and `necn` ask for their absence.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Packet {
+    pub(crate) is_syn: bool,
+    pub(crate) is_fin: bool,
+    pub(crate) is_rst: bool,
+    pub(crate) is_ece: Option<bool>,
+    pub(crate) is_cwr: Option<bool>,
+    pub(crate) ecn: Option<Ecn>,
+    pub(crate) data: Option<(u64, u64)>,
+    /// None: as far as everything that arrived, or not compared.
+    pub(crate) ack: Option<u64>,
+    pub(crate) has_no_ack: bool,
+    pub(crate) window: Option<u64>,
+    pub(crate) sack: Option<Vec<(u64, u64)>>,
+    pub(crate) timestamps: Option<(u32, u32)>,
+    pub(crate) mss: Option<u16>,
+}
+
+type Error = (usize, String);
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
+    let mut cases = Vec::new();
+    let mut lines = (1..).zip(text.lines()).peekable();
+    while let Some((number, line)) = lines.next() {
+        let line = without_comment(line);
+        if line.is_empty() {
+            continue;
+        }
+        let title = line.strip_prefix('=').ok_or((number, format!("expected \"= TITLE\": {line}")))?;
+        let (mut keys, mut steps, mut is_passive) = (String::new(), Vec::new(), false);
+        while let Some(&(number, line)) = lines.peek() {
+            let line = without_comment(line);
+            if line.starts_with('=') {
+                break;
+            }
+            lines.next();
+            if line == "passive" {
+                is_passive = true;
+            } else if line.starts_with('+') {
+                steps.push(step(number, line).map_err(|what| (number, what))?);
+            } else if !line.is_empty() {
+                keys += &format!("{line}\n");
+            }
+        }
+        let config = config(&keys).map_err(|what| (number, what))?;
+        cases.push(Case { title: title.trim().to_owned(), config, is_passive, steps });
+    }
+    Ok(cases)
+}
+
+/// A comment begins with `#` at the start of a line or after a space.
+fn without_comment(line: &str) -> &str {
+    let line = line.trim();
+    let end = if line.starts_with('#') { 0 } else { line.find(" #").unwrap_or(line.len()) };
+    line[..end].trim_end()
+}
+
+/// The keys of `[tcp]`, read as those of a scenario. Scripts speak of exact instants: the clock is continuous unless a
+/// script says otherwise.
+fn config(keys: &str) -> Result<Config, String> {
+    let (plain, tables): (Vec<&str>, Vec<&str>) = keys.lines().partition(|line| !line.starts_with('['));
+    let clock = if keys.contains("granularity") { "" } else { "rto.granularity = \"0 s\"\nrto.phase = \"0 s\"\n" };
+    let text = format!(
+        "duration = \"1 s\"\n[tcp]\n{}\n{clock}{}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\n",
+        plain.join("\n"),
+        tables.join("\n"),
+    );
+    let resolved = bentpipe_sim::scenario::from_toml(&text, "script", &[]).map_err(|problems| problems.to_string())?;
+    Ok(resolved.scenario.flows[0].tcp.clone())
+}
+
+fn step(line: usize, text: &str) -> Result<Step, String> {
+    let (time, rest) = text[1..].split_once(char::is_whitespace).ok_or("expected a time and an action")?;
+    let seconds: f64 = time.parse().map_err(|_| format!("not a time: {time}"))?;
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let action = match words.as_slice() {
+        ["write", n] => Action::Write(number(n)?),
+        ["read", n] => Action::Read(number(n)?),
+        ["close"] => Action::Close,
+        ["smss", n] => Action::Smss(number(n)?),
+        ["<", words @ ..] => Action::Arrive(packet(words)?),
+        [">", words @ .., times] if times.starts_with('x') => Action::Expect(packet(words)?, number(&times[1..])?),
+        [">", words @ ..] => Action::Expect(packet(words)?, 1),
+        ["?", words @ ..] if words.len() % 2 == 0 => {
+            Action::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
+        }
+        _ => return Err(format!("not an action: {rest}")),
+    };
+    Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action })
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("not a number: {text}"))
+}
+
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once(':').ok_or(format!("not a range: {text}"))?;
+    Ok((number(from)?, number(to)?))
+}
+
+fn packet(words: &[&str]) -> Result<Packet, String> {
+    let mut packet = Packet::default();
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        let mut next = || words.next().copied().ok_or(format!("{word} without a value"));
+        match word {
+            "syn" => packet.is_syn = true,
+            "fin" => packet.is_fin = true,
+            "rst" => packet.is_rst = true,
+            "ece" => packet.is_ece = Some(true),
+            "noece" => packet.is_ece = Some(false),
+            "cwr" => packet.is_cwr = Some(true),
+            "nocwr" => packet.is_cwr = Some(false),
+            "ect" => packet.ecn = Some(Ecn::Ect0),
+            "ce" => packet.ecn = Some(Ecn::Ce),
+            "noect" => packet.ecn = Some(Ecn::NotEct),
+            "noack" => packet.has_no_ack = true,
+            "ack" => packet.ack = Some(number(next()?)?),
+            "win" => packet.window = Some(number(next()?)?),
+            "mss" => packet.mss = Some(number(next()?)?),
+            "sack" => packet.sack = Some(next()?.split(',').map(range).collect::<Result<_, _>>()?),
+            "nosack" => packet.sack = Some(Vec::new()),
+            "ts" => {
+                let (value, echo) = next()?.split_once('/').ok_or("expected ts VALUE/ECHO")?;
+                packet.timestamps = Some((number(value)?, number(echo)?));
+            }
+            word if word.contains(':') => packet.data = Some(range(word)?),
+            other => return Err(format!("not a part of a segment: {other}")),
+        }
+    }
+    Ok(packet)
+}
