@@ -149,7 +149,9 @@ fn the_core_is_deterministic() {
 #[test]
 fn citations_of_rfcs_parse() {
     let mut findings = Vec::new();
-    for file in files().iter().filter(|file| !file.name.ends_with("tidy.rs")) {
+    // Those who read citations hold the signs alone.
+    let reads = |file: &&File| file.name.ends_with("tidy.rs") || file.name.ends_with("conformance/table.rs");
+    for file in files().iter().filter(|file| !reads(file)) {
         for (number, line) in (1..).zip(file.text.lines()) {
             let bad = |what: &str| format!("{}:{number}: {what}: {}", file.name, line.trim());
             for (at, _) in line.match_indices("RFC") {

@@ -39,12 +39,12 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// `RFC 5681 §3.1`, `RFC 8985 §6.2 step 5`, `RFC 2018`; in "RFC 5681 §3.1, §3.2" the second counts too.
 fn citations(text: &str) -> Vec<Section> {
     let mut found = Vec::new();
-    for part in text.split("RFC\u{20}").skip(1) {
+    for part in text.split("RFC ").skip(1) {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
         let Ok(rfc) = part[..digits].parse() else { continue };
         let before = found.len();
         let mut rest = &part[digits..];
-        while let Some(section) = [" \u{a7}", ", \u{a7}", " and \u{a7}"].iter().find_map(|start| rest.strip_prefix(start)) {
+        while let Some(section) = [" §", ", §", " and §"].iter().find_map(|start| rest.strip_prefix(start)) {
             let len = section.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
             let number = section[..len].trim_end_matches('.');
             found.push(Section::new(rfc, number));
