@@ -1,6 +1,7 @@
 //! What arrives: acknowledgements, windows, timestamps, data. The order of work on an ACK is that of
 //! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
 
+use super::recovery::Advance;
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl};
@@ -62,6 +63,18 @@ impl Connection {
         self.note_app_limited();
         self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
         self.dsack = None;
+    }
+
+    /// The cumulative ACK advanced by `newly` bytes, SACK blocks by `news`.
+    #[inline(never)]
+    fn advance_in_detail(&mut self, now: Time, segment: &Segment, newly: u64, news: u64) -> Advance {
+        let is_undone = self.detect_spurious(now, segment, newly);
+        let was_calm = self.is_calm();
+        let mut advance = self.on_advance(newly);
+        let found = self.on_sack(now, news, !was_calm && self.is_calm());
+        self.end_ack(now, segment, newly, found);
+        advance.in_recovery |= is_undone;
+        advance
     }
 
     /// An ACK was entered and recovery has answered.
@@ -158,17 +171,15 @@ impl Connection {
         self.sample_rtt(now, segment, acked.sent_at);
 
         let news = if self.has_sack { self.read_sack(segment) } else { 0 };
-        let is_undone = self.is_detailed && self.detect_spurious(now, segment, newly);
-        let was_open = self.is_calm();
-        let mut advance = self.on_advance(newly);
-        let mut found = false;
-        if news > 0 || self.rack.is_some() {
-            found = self.on_sack(now, news, !was_open && self.is_calm());
-        }
-        if self.is_detailed {
-            advance.in_recovery |= is_undone;
-            self.end_ack(now, segment, newly, found);
-        }
+        let advance = if self.is_detailed {
+            self.advance_in_detail(now, segment, newly, news)
+        } else {
+            let advance = self.on_advance(newly);
+            if news > 0 {
+                self.on_sack(now, news, false);
+            }
+            advance
+        };
         let is_cwnd_limited = self.is_window_used();
         if !advance.in_recovery {
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };

@@ -344,8 +344,11 @@ impl Connection {
     /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
     #[inline]
     pub fn next_wakeup(&self) -> Time {
-        let rack = self.rack.as_ref().map_or(Time::NEVER, |rack| rack.next_wakeup());
-        self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger).min(rack)
+        let common = self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger);
+        match &self.rack {
+            None => common,
+            Some(rack) => common.min(rack.next_wakeup()),
+        }
     }
 
     /// Whether [`poll_event`](Self::poll_event) has something to tell.

@@ -153,9 +153,8 @@ impl Connection {
         let episode = &mut self.episode;
         episode.dupacks = 0;
         episode.limited_bytes = 0;
-        if episode.after_rto && episode.recover.is_none_or(|recover| una >= recover) {
-            episode.after_rto = false;
-            self.note_exit();
+        if episode.after_rto {
+            self.leave_slow_start_after_rto();
         }
         let episode = &mut self.episode;
         let is_full = episode.recover.is_none_or(|recover| una >= recover);
@@ -189,6 +188,14 @@ impl Connection {
                 // RFC 5681 §3.2 step 6: any new ACK ends it.
                 _ => self.exit_recovery(),
             },
+        }
+    }
+
+    #[cold]
+    fn leave_slow_start_after_rto(&mut self) {
+        if self.episode.recover.is_none_or(|recover| self.snd_una >= recover) {
+            self.episode.after_rto = false;
+            self.note_exit();
         }
     }
 

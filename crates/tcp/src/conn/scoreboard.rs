@@ -113,6 +113,7 @@ impl Scoreboard {
     }
 
     /// A new segment was sent at the end of the sequence.
+    #[inline]
     pub(crate) fn push(&mut self, range: Range, now: Time) {
         debug_assert!(self.ring.back().is_none_or(|last| last.end() == range.start));
         self.ring.push_back(Sent {
@@ -125,8 +126,15 @@ impl Scoreboard {
             has_fin: range.has_fin,
         });
         self.total_bytes += u64::from(range.len);
+        if self.is_detailed {
+            self.note_transmission(self.end() - 1, now);
+        }
+    }
+
+    #[inline(never)]
+    fn note_transmission(&mut self, index: u64, now: Time) {
         if let Some(order) = &mut self.order {
-            order.push_back(Transmission { index: self.base + self.ring.len() as u64 - 1, sent_at: now });
+            order.push_back(Transmission { index, sent_at: now });
         }
     }
 
@@ -141,7 +149,9 @@ impl Scoreboard {
                     first.start = offset;
                     first.len -= cut;
                     let marks = first.marks;
-                    self.delivery.bytes += if marks & SACKED == 0 { u64::from(cut) } else { 0 };
+                    if self.is_detailed && marks & SACKED == 0 {
+                        self.delivery.bytes += u64::from(cut);
+                    }
                     self.forget(marks, u64::from(cut));
                     if marks & SACKED != 0 && self.base >= self.frontier {
                         self.bytes_above -= u64::from(cut);
@@ -155,11 +165,13 @@ impl Scoreboard {
                 self.delivery.note(self.base, first);
             }
             self.ring.pop_front();
-            self.sacked_segments -= u64::from(marks & SACKED);
             self.forget(marks, len);
             self.base += 1;
-            if marks & SACKED != 0 && self.base > self.frontier {
-                self.leave_run(self.base, len);
+            if marks & SACKED != 0 {
+                self.sacked_segments -= 1;
+                if self.base > self.frontier {
+                    self.leave_run(self.base, len);
+                }
             }
         }
         self.frontier = self.frontier.max(self.base);

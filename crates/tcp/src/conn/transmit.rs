@@ -117,7 +117,7 @@ impl Connection {
                 return Some(self.resend(now, first, true));
             }
         }
-        if self.rack.is_some() {
+        if self.is_detailed {
             if let Some(probe) = self.next_probe(now) {
                 return Some(probe);
             }
@@ -191,11 +191,10 @@ impl Connection {
             return None;
         }
         let range = Range { start: self.snd_nxt, len: len as u32 + u32::from(has_fin), has_fin };
-        let before = self.board.pipe();
-        self.board.push(range, now);
-        if self.rates.is_some() {
-            self.note_rate(now, self.board.next_index() - 1, before);
+        if self.is_detailed {
+            self.note_rate(now, self.board.next_index(), u64::from(range.len));
         }
+        self.board.push(range, now);
         self.snd_nxt += u64::from(range.len);
         self.usage.flight_max = self.usage.flight_max.max(self.board.flight_size());
         if self.timed.is_none() && self.config.rto.sampling == RttSampling::PerWindow {
@@ -274,11 +273,10 @@ impl Connection {
         if self.spurious.is_some() {
             self.note_resend(now, self.board.resends_of(index) + 1);
         }
-        let before = self.board.pipe();
-        let range = self.board.resend(index, now, counts);
-        if self.rates.is_some() {
-            self.note_rate(now, index, before);
+        if self.is_detailed {
+            self.note_rate(now, index, self.board.len_of(index));
         }
+        let range = self.board.resend(index, now, counts);
         if self.rtt.is_karn() {
             self.timed = None;
         }
@@ -309,9 +307,11 @@ impl Connection {
         Segment { len: len as u16, is_retransmission, options, ..bare }
     }
 
-    /// Segment `index` leaves; `before` was in flight without it.
-    fn note_rate(&mut self, now: Time, index: u64, before: u64) {
-        let flight = InFlight { before, after: self.board.pipe(), lost: self.board.lost_ever() };
+    /// Segment `index`, of `len` bytes, leaves.
+    #[inline(never)]
+    fn note_rate(&mut self, now: Time, index: u64, len: u64) {
+        let before = self.board.pipe();
+        let flight = InFlight { before, after: before + len, lost: self.board.lost_ever() };
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, index, flight);
         }
@@ -328,6 +328,7 @@ impl Connection {
     }
 
     /// What those who work in detail want to know of each data segment.
+    #[inline(never)]
     fn note_sent(&mut self, now: Time, len: u32, is_retransmission: bool) {
         if let Some(prr) = &mut self.episode.prr {
             prr.on_sent(u64::from(len));
