@@ -33,6 +33,10 @@ impl CongestionControl for Tahoe {
         self.0.limit_cwnd(max);
     }
 
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.0.set_ssthresh(ssthresh);
+    }
+
     fn on_smss(&mut self, smss: u64) {
         self.0.on_smss(smss);
     }

@@ -3,7 +3,7 @@
 
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl};
-use crate::config::RttSampling;
+use crate::config::{CwndValidation, RttSampling};
 use crate::segment::{Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Duration, Time};
 
@@ -116,11 +116,15 @@ impl Connection {
         if news > 0 {
             self.on_sack(now, news);
         }
-        let is_cwnd_limited = self.is_window_used();
+        let is_cwnd_limited = self.may_grow(now, newly);
         if !advance.in_recovery {
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
             let path = self.path(now);
+            let was_slow_start = self.cc.cwnd() < self.cc.ssthresh();
             self.cc.on_ack(&sample, &path);
+            if was_slow_start && self.cc.cwnd() >= self.cc.ssthresh() {
+                self.events.push_back(Event::SlowStartExit(self.cc.cwnd()));
+            }
         }
         if self.board.flight_size() == 0 {
             self.disarm_rto();
@@ -191,12 +195,18 @@ impl Connection {
         false
     }
 
+    #[inline]
+    fn may_grow(&mut self, now: Time, newly: u64) -> bool {
+        match self.config.cwnd_validation {
+            CwndValidation::Off => true,
+            CwndValidation::IfUsed => self.is_window_used(),
+            CwndValidation::Rfc2861 | CwndValidation::Rfc7661 => self.validate(now, newly),
+        }
+    }
+
     /// Whether the window limited sending in this round or the last, or slow start used at least half of it.
     #[inline]
-    fn is_window_used(&mut self) -> bool {
-        if !self.config.cwnd_validation {
-            return true;
-        }
+    pub(super) fn is_window_used(&mut self) -> bool {
         let usage = &mut self.usage;
         if self.snd_una >= usage.round_end {
             *usage = WindowUsage {
