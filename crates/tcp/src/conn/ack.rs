@@ -120,10 +120,9 @@ impl Connection {
         if !advance.in_recovery {
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
             let path = self.path(now);
-            let was_slow_start = self.cc.cwnd() < self.cc.ssthresh();
             self.cc.on_ack(&sample, &path);
-            if was_slow_start && self.cc.cwnd() >= self.cc.ssthresh() {
-                self.events.push_back(Event::SlowStartExit(self.cc.cwnd()));
+            if self.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
+                self.turn_slow_start();
             }
         }
         if self.board.flight_size() == 0 {
@@ -193,6 +192,16 @@ impl Connection {
             self.persist_backoff = 1;
         }
         false
+    }
+
+    /// Slow start ends, or begins.
+    #[cold]
+    #[inline(never)]
+    fn turn_slow_start(&mut self) {
+        if self.in_slow_start {
+            self.events.push_back(Event::SlowStartExit(self.cc.cwnd()));
+        }
+        self.in_slow_start = !self.in_slow_start;
     }
 
     #[inline]

@@ -144,6 +144,8 @@ pub struct Connection {
     cc: Cc,
     verdict: Policy,
     usage: WindowUsage,
+    /// At the last ACK.
+    in_slow_start: bool,
     /// Only where more is measured than usage.
     validation: Option<Box<Validation>>,
 
@@ -231,6 +233,7 @@ impl Connection {
             cc: initial_cc(&config, config.smss, u64::MAX),
             verdict: config.verdict.build(),
             usage: WindowUsage::default(),
+            in_slow_start: false,
             validation: Validation::new(config.cwnd_validation),
             rtt: Rtt::new(config.rto),
             timed: None,

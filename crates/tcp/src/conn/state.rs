@@ -217,8 +217,10 @@ impl Connection {
         if let Some(timestamps) = segment.timestamps {
             self.ts_recent = timestamps.value;
         }
-        if let Options::Syn(options) = segment.options {
-            self.agree(&options);
+        match segment.options {
+            Options::Syn(options) => self.agree(&options),
+            // RFC 9293 §3.7.1: a peer that does not say takes 536 bytes.
+            _ => self.agree(&SynOptions { mss: 536, window_scale: None, sack_permitted: false }),
         }
     }
 
@@ -248,6 +250,7 @@ impl Connection {
         self.last_sent = now;
         self.cc = initial_cc(&self.config, self.smss, self.rwnd);
         self.cc.limit_cwnd(syn_window);
+        self.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
         if self.syn_resends > 0 {
             // RFC 5681 §3.1: one segment if the SYN was lost; RFC 6298 §5.7: three seconds.
             self.cc.limit_cwnd(u64::from(self.smss));

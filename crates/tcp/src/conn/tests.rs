@@ -600,3 +600,5 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
         assert_eq!(s.ssthresh(), 5, "{}", cc.name());
     }
 }
+
+mod growth;

@@ -182,6 +182,8 @@ impl Connection {
         if cwnd < self.cc.ssthresh() {
             self.events.push_back(Event::SlowStartExit(cwnd));
         }
+        // After a timeout the window is one segment.
+        self.in_slow_start = by_timeout;
         let flight_size = self.board.flight_size();
         if let Some(Validation::PipeAck(pipe)) = self.validation.as_deref_mut() {
             if by_timeout {
