@@ -97,6 +97,207 @@ class VerdictKind(TypedDict):
 
     kind: Literal["always-congestion", "always-link-error"]
 
+_ByteCountingAbcRequired = TypedDict(
+    "_ByteCountingAbcRequired",
+    {
+        "kind": Literal["abc"],
+    },
+)
+
+
+class ByteCountingAbc(_ByteCountingAbcRequired, total=False):
+    """Appropriate byte counting: the bytes it acknowledges, in slow start at most `limit` segments; at most one in the slow start after a timeout (RFC 3465).
+
+    limit :
+        L, segments. Default: 2.
+    """
+
+    limit: int
+
+
+class ByteCountingKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["rfc5681", "per-ack", "lbc", "ubc", "ubc-pure"]
+
+_SlowStartLimitedRequired = TypedDict(
+    "_SlowStartLimitedRequired",
+    {
+        "kind": Literal["limited"],
+    },
+)
+
+
+class SlowStartLimited(_SlowStartLimitedRequired, total=False):
+    """Above a window, half of that window is added per round trip and no more (RFC 3742).
+
+    max_ssthresh :
+        The window (max_ssthresh), at least two segments. Default: "100 segments".
+    """
+
+    max_ssthresh: str
+
+_SlowStartHoeRequired = TypedDict(
+    "_SlowStartHoeRequired",
+    {
+        "kind": Literal["hoe"],
+    },
+)
+
+
+class SlowStartHoe(_SlowStartHoeRequired, total=False):
+    """The threshold is estimated once, from the spacing of the first ACKs: their rate times the round trip (Hoe 1996).
+
+    pairs :
+        Pairs of consecutive ACKs of one round of which the median counts; 1 takes the first pair, as ns-2 does. Default: 3.
+
+    resolution :
+        ACKs that are not further apart than this show the sender's clock, not the path. Default: "1 us".
+    """
+
+    pairs: int
+    resolution: str
+
+_SlowStartHystartRequired = TypedDict(
+    "_SlowStartHystartRequired",
+    {
+        "kind": Literal["hystart"],
+    },
+)
+
+
+class SlowStartHystart(_SlowStartHystartRequired, total=False):
+    """Ends when ACKs come in a long train, or late (Ha and Rhee 2008).
+
+    low_window :
+        Smaller windows do not end slow start. Default: "16 segments".
+
+    detect :
+        Which signs end slow start. Default: "both".
+
+    ack_spacing :
+        ACKs that are not further apart than this are one train. Default: "2 ms".
+
+    train_divisor :
+        A train is long when it lasts longer than the smallest round trip divided by this; with pacing, 1. Default: 2.
+
+    baseline :
+        What the delay of a round is compared with. Default: "connection".
+
+    samples :
+        The delay of a round is the smallest of this many samples at its start. Default: 8.
+
+    delay_divisor :
+        ACKs are late when the delay has risen by more than the round trip divided by this, within the bounds below. Default: 8.
+
+    delay_min :
+        Smallest rise of delay that counts. Default: "4 ms".
+
+    delay_max :
+        Largest rise of delay that is waited for. Default: "16 ms".
+    """
+
+    low_window: str
+    detect: Literal["both", "ack-train", "delay"]
+    ack_spacing: str
+    train_divisor: int
+    baseline: Literal["connection", "last-round"]
+    samples: int
+    delay_divisor: int
+    delay_min: str
+    delay_max: str
+
+_SlowStartHystart++Required = TypedDict(
+    "_SlowStartHystart++Required",
+    {
+        "kind": Literal["hystart++"],
+    },
+)
+
+
+class SlowStartHystart++(_SlowStartHystart++Required, total=False):
+    """When ACKs come late the first slow start goes on slowly for some rounds, and back if that was a mistake (RFC 9406).
+
+    min_rtt_threshold :
+        Smallest rise of delay that counts (MIN_RTT_THRESH). Default: "4 ms".
+
+    max_rtt_threshold :
+        Largest rise of delay that is waited for (MAX_RTT_THRESH). Default: "16 ms".
+
+    min_rtt_divisor :
+        Between them, ACKs are late when the delay has risen by the round trip divided by this (MIN_RTT_DIVISOR). Default: 8.
+
+    rtt_samples :
+        Samples that a round needs to be judged (N_RTT_SAMPLE). Default: 8.
+
+    css_growth_divisor :
+        How much slower the conservative slow start is (CSS_GROWTH_DIVISOR). Default: 4.
+
+    css_rounds :
+        How many rounds it lasts (CSS_ROUNDS). Default: 5.
+
+    limit :
+        Segments that an ACK counts for at most in the first slow start (L), instead of what `byte_counting` says; RFC 9406 sets no limit with pacing. Default: 8.
+    """
+
+    min_rtt_threshold: str
+    max_rtt_threshold: str
+    min_rtt_divisor: int
+    rtt_samples: int
+    css_growth_divisor: int
+    css_rounds: int
+    limit: int
+
+
+class SlowStartKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["standard"]
+
+_IncreaseConstantRateRequired = TypedDict(
+    "_IncreaseConstantRateRequired",
+    {
+        "kind": Literal["constant-rate"],
+    },
+)
+
+
+class IncreaseConstantRate(_IncreaseConstantRateRequired, total=False):
+    """As many segments as (round trip / reference)^2, so that the rate rises alike on all paths; at most one for each ACK (Floyd 1991, RFC 2760 §3.6).
+
+    reference_rtt :
+        The round trip at which that is one segment. Default: "100 ms".
+    """
+
+    reference_rtt: str
+
+_IncreaseByKRequired = TypedDict(
+    "_IncreaseByKRequired",
+    {
+        "kind": Literal["by-k"],
+    },
+)
+
+
+class IncreaseByK(_IncreaseByKRequired, total=False):
+    """`k` segments where the smoothed round trip is long, one elsewhere (Henderson et al. 1998, RFC 2760 §3.6).
+
+    k :
+        Segments per round trip. Default: 4.
+
+    above_rtt :
+        Round trips above this are long. Default: "300 ms".
+    """
+
+    k: int
+    above_rtt: str
+
+
+class IncreaseKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["standard"]
+
 
 class Rto(TypedDict, total=False):
     """The retransmission timer.
@@ -217,11 +418,20 @@ class Tcp(TypedDict, total=False):
     initial_ssthresh :
         Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
+    byte_counting :
+        What an ACK counts for. Default: "rfc5681".
+
+    slow_start :
+        How slow start grows the window, and what ends it. Default: "standard".
+
+    increase :
+        How much congestion avoidance adds to the window in a round trip. Default: "standard".
+
     cwnd_validation :
-        Grow the window only while it limits sending. Default: true.
+        What becomes of a window that is not used. Default: "if-used".
 
     idle_restart :
-        Fall back to the restart window after an idle time of one retransmission timeout. Default: true.
+        Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
 
     ssthresh_base :
         What is halved when the slow start threshold is set. Default: "flight-size".
@@ -266,7 +476,10 @@ class Tcp(TypedDict, total=False):
     spurious_response: Literal["rfc4015", "restore", "conservative"]
     initial_window: str
     initial_ssthresh: str
-    cwnd_validation: bool
+    byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystart++, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
+    increase: Union[IncreaseConstantRate, IncreaseByK, IncreaseKind, Literal["standard", "constant-rate", "by-k"]]
+    cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
     idle_restart: bool
     ssthresh_base: Literal["flight-size", "window"]
     ssthresh_rounding: Literal["bytes", "segments"]

@@ -388,6 +388,7 @@ impl Network {
             Event::Established => ("established", 0),
             Event::FastRetransmit(offset) => ("fast_retransmit", offset),
             Event::RecoveryExit(offset) => ("recovery_exit", offset),
+            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
             Event::Timeout(offset) => ("timeout", offset),
             Event::Undone(offset) => ("undone", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),

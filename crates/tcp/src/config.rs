@@ -3,6 +3,13 @@
 //! These are resolved values: no option is left open. How a scenario file spells them, and the default of
 //! each with its source, stands in `bentpipe-sim`'s scenario module.
 
+mod growth;
+
+pub use growth::{
+    ByteCounting, CwndValidation, Growth, Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, Increase,
+    SlowStart,
+};
+
 use crate::cc::CcKind;
 use crate::verdict::VerdictKind;
 use bentpipe_units::Duration;
@@ -34,9 +41,12 @@ pub struct Config {
     pub initial_window: InitialWindow,
     /// Slow start threshold at the start of data transfer.
     pub initial_ssthresh: InitialSsthresh,
-    /// Grow the window only while it limits sending (RFC 7661 in spirit).
-    pub cwnd_validation: bool,
-    /// Fall back to the restart window after an idle time of one RTO (RFC 5681 §4.1).
+    /// What the window grows by.
+    pub growth: Growth,
+    /// What becomes of a window that is not used.
+    pub cwnd_validation: CwndValidation,
+    /// Fall back to the restart window after an idle time of one RTO (RFC 5681 §4.1). Not asked where
+    /// `cwnd_validation` says itself what an idle time does (RFC 2861, RFC 7661).
     pub idle_restart: bool,
     /// What FlightSize stands for when ssthresh is set.
     pub ssthresh_base: SsthreshBase,
@@ -390,7 +400,8 @@ impl Default for Config {
             spurious_response: SpuriousResponse::Restore,
             initial_window: InitialWindow::Rfc6928,
             initial_ssthresh: InitialSsthresh::Unlimited,
-            cwnd_validation: true,
+            growth: Growth::default(),
+            cwnd_validation: CwndValidation::IfUsed,
             idle_restart: true,
             ssthresh_base: SsthreshBase::FlightSize,
             ssthresh_rounding: SsthreshRounding::Bytes,

@@ -141,6 +141,11 @@ pub const EVENTS: &[Column] = &[
     column("established", "1", "The connection is open; value 0."),
     column("fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte."),
     column("recovery_exit", "B", "Loss recovery ends; value: offset acknowledged."),
+    column(
+        "slow_start_exit",
+        "B",
+        "Slow start ends, by a loss or before it; value: the congestion window that it reached.",
+    ),
     column("timeout", "B", "The retransmission timer expired; value: offset of the missing byte."),
     column("retransmission", "B", "A segment is sent again; value: its offset."),
     column("sent", "B", "A segment with data is sent for the first time; value: its offset."),

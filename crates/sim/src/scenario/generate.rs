@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// A name that can be chosen in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// `cc`, `recovery`, `verdict`, `queue`, `error`, `app` or `middlebox`.
+    /// `cc`, `recovery`, `verdict`, `byte_counting`, `slow_start`, `increase`, `queue`, `error`, `app` or `middlebox`.
     pub topic: &'static str,
     /// As scenario files write it.
     pub name: String,
@@ -21,6 +21,9 @@ pub fn choices() -> Vec<Choice> {
         ("cc", "Tcp", "cc"),
         ("recovery", "Tcp", "recovery"),
         ("verdict", "Tcp", "verdict"),
+        ("byte_counting", "Tcp", "byte_counting"),
+        ("slow_start", "Tcp", "slow_start"),
+        ("increase", "Tcp", "increase"),
         ("queue", "Link", "queue"),
         ("error", "Link", "error"),
         ("app", "Flow", "app"),

@@ -445,12 +445,36 @@ fn error() -> impl Strategy<Value = Json> {
     ]
 }
 
+/// A key with one of these values, or without it.
+fn one(key: &'static str, values: &[&str]) -> impl Strategy<Value = Option<(String, Json)>> {
+    let values: Vec<Json> = values.iter().map(|text| serde_json::from_str(text).unwrap_or(Json::from(*text))).collect();
+    prop::option::of(prop::sample::select(values)).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
+}
+
+fn growth() -> impl Strategy<Value = Vec<(String, Json)>> {
+    let slow_starts = [
+        "limited",
+        "hoe",
+        "hystart",
+        "hystart++",
+        r#"{"kind": "limited", "max_ssthresh": "64 kB"}"#,
+        r#"{"kind": "hoe", "pairs": 1, "resolution": "0 s"}"#,
+        r#"{"kind": "hystart", "detect": "delay", "baseline": "last-round", "delay_max": "1 s"}"#,
+        r#"{"kind": "hystart++", "css_rounds": 1, "limit": 1000}"#,
+    ];
+    let increases = ["constant-rate", "by-k", r#"{"kind": "by-k", "k": 2, "above_rtt": "0 s"}"#];
+    let countings = ["per-ack", "abc", "lbc", "ubc", "ubc-pure", r#"{"kind": "abc", "limit": 1}"#];
+    (
+        one("slow_start", &slow_starts),
+        one("increase", &increases),
+        one("byte_counting", &countings),
+        one("cwnd_validation", &["off", "rfc2861", "rfc7661"]),
+        one("idle_restart", &["true", "false"]),
+    )
+        .prop_map(|(a, b, c, d, e)| [a, b, c, d, e].into_iter().flatten().collect())
+}
+
 fn tcp() -> impl Strategy<Value = Json> {
-    let one = |key: &'static str, values: &[&str]| {
-        let values: Vec<Json> =
-            values.iter().map(|text| serde_json::from_str(text).unwrap_or(Json::from(*text))).collect();
-        prop::option::of(prop::sample::select(values)).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
-    };
     let names: Vec<&str> = CcKind::ALL.iter().map(|kind| kind.name()).collect();
     (
         one("cc", &names),
@@ -478,9 +502,10 @@ fn tcp() -> impl Strategy<Value = Json> {
         ),
         one("ack", &[r#"{"timer": "free-running"}"#, r#"{"every": 1}"#]),
         one("smss", &["536 B", "1 kB"]),
+        growth(),
     )
-        .prop_map(|(a, b, c, d, e, f, g, h, i)| {
-            Json::Object([a, b, c, d, e, f, g, h, i].into_iter().flatten().collect())
+        .prop_map(|(a, b, c, d, e, f, g, h, i, growth)| {
+            Json::Object([a, b, c, d, e, f, g, h, i].into_iter().flatten().chain(growth).collect())
         })
 }
 

@@ -38,6 +38,7 @@ pub(super) const FORMATS: &[Format] = &[
     InitialWindow::FORMAT,
     InitialSsthresh::FORMAT,
     ReceiveBuffer::FORMAT,
+    WindowSize::FORMAT,
 ];
 
 /// A value that may be given in several measures.
@@ -126,6 +127,8 @@ texts! {
         |text| amount(text, "a threshold", &["unlimited", "peer-window"], &["segments", "bdp"], Some(&quantity::SIZE));
     ReceiveBuffer(Amount) "receive-buffer", "\"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
         |text| amount(text, "a receive buffer", &["unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
+    WindowSize(Amount) "window-size", "a number of segments, or a size", "100 segments",
+        |text| amount(text, "a window", &[], &["segments"], Some(&quantity::SIZE));
 }
 
 fn said(error: QuantityError) -> String {

@@ -9,9 +9,10 @@ use crate::scenario::{
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
 use bentpipe_tcp::{
-    AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
-    NewRenoTimer, Rack, Recovery, Reduction, RtoConfig, RttSampling, SackEvidence, SackOnRto, SpuriousDetection,
-    SpuriousResponse, SsthreshBase, TickRounding,
+    AckPolicy, ByteCounting, Config, CwndValidation, DelayTimer, GiveUp, Growth, Hoe, HyStart, HyStartBaseline,
+    HyStartDetect, HyStartPlusPlus, Increase, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
+    NewRenoTimer, Rack, Recovery, Reduction, RtoConfig, RttSampling, SackEvidence, SackOnRto, SlowStart,
+    SpuriousDetection, SpuriousResponse, SsthreshBase, TickRounding,
 };
 use bentpipe_units::{Duration, Rate, Stream, Time, Word};
 
@@ -292,7 +293,8 @@ impl Dice {
                 InitialSsthresh::PeerWindow,
                 InitialSsthresh::Bytes(8000),
             ]),
-            cwnd_validation: self.coin(),
+            growth: self.growth(smss),
+            cwnd_validation: *self.pick(CwndValidation::ALL),
             idle_restart: self.coin(),
             ssthresh_base: *self.pick(SsthreshBase::ALL),
             rto: RtoConfig {
@@ -323,6 +325,44 @@ impl Dice {
             },
             handshake: self.coin(),
             ..plain
+        }
+    }
+}
+
+impl Dice {
+    fn growth(&mut self, smss: u32) -> Growth {
+        let segments = |n: u64| n * u64::from(smss);
+        let hystart = HyStart {
+            low_window: segments(*self.pick(&[2, 16])),
+            detect: *self.pick(HyStartDetect::ALL),
+            baseline: *self.pick(HyStartBaseline::ALL),
+            samples: *self.pick(&[2, 8]),
+            ..HyStart::new(smss)
+        };
+        let plus_plus = HyStartPlusPlus { rtt_samples: *self.pick(&[2, 8]), ..HyStartPlusPlus::default() };
+        Growth {
+            byte_counting: *self.pick(&[
+                ByteCounting::Rfc5681,
+                ByteCounting::PerAck,
+                ByteCounting::Abc { limit: 1 },
+                ByteCounting::Abc { limit: 2 },
+                ByteCounting::Lbc,
+                ByteCounting::Ubc,
+                ByteCounting::UbcPure,
+            ]),
+            slow_start: *self.pick(&[
+                SlowStart::Standard,
+                SlowStart::Limited { max_ssthresh: segments(8) },
+                SlowStart::Hoe(Hoe { pairs: 1, ..Hoe::default() }),
+                SlowStart::Hoe(Hoe::default()),
+                SlowStart::HyStart(hystart),
+                SlowStart::HyStartPlusPlus(plus_plus),
+            ]),
+            increase: *self.pick(&[
+                Increase::Standard,
+                Increase::ConstantRate { reference_rtt: Duration::from_millis(100) },
+                Increase::ByK { k: 4, above_rtt: Duration::from_millis(300) },
+            ]),
         }
     }
 }

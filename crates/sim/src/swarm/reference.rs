@@ -233,6 +233,7 @@ impl<'a> Reference<'a> {
             Event::Established => ("established", 0),
             Event::FastRetransmit(offset) => ("fast_retransmit", offset),
             Event::RecoveryExit(offset) => ("recovery_exit", offset),
+            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
             Event::Timeout(offset) => ("timeout", offset),
             Event::Undone(offset) => ("undone", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),

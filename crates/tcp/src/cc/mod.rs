@@ -3,17 +3,20 @@
 //! A controller reads what an ACK taught ([`AckSample`]) and the sender's view of the path ([`PathState`]) and
 //! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and has no
 //! randomness. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
-//! the connection.
+//! the connection. Slow start and additive increase are in [`Window`], for all that want them.
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
 mod reno;
+mod slow_start;
 mod tahoe;
+mod window;
 
 pub use reno::Reno;
 pub use tahoe::Tahoe;
+pub use window::{Cwnd, Window};
 
-use crate::config::{NewReno, Recovery, SackEvidence, SackOnRto};
+use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
 use bentpipe_units::{Duration, Time};
 
 /// What one ACK of new data taught.
@@ -21,8 +24,8 @@ use bentpipe_units::{Duration, Time};
 pub struct AckSample {
     /// Bytes that this ACK acknowledged for the first time.
     pub newly_acked: u64,
-    /// Whether the window, not the application or the receiver, limited sending in this or the last round; always
-    /// true when `cwnd_validation` is off. A controller does not grow a window that is not used.
+    /// Whether the window, not the application or the receiver, limited sending in this or the last round, or is in
+    /// use as `cwnd_validation` has it. A controller does not grow a window that is not used.
     pub is_cwnd_limited: bool,
     /// Time from the sending of the newest acknowledged segment to this ACK, if that segment was sent once.
     pub rtt: Option<Duration>,
@@ -35,6 +38,10 @@ pub struct PathState {
     pub now: Time,
     /// Payload of a full segment, bytes.
     pub smss: u64,
+    /// Offset of the first byte not acknowledged (RFC 9293: SND.UNA), from the first byte of data.
+    pub snd_una: u64,
+    /// Offset of the next new byte (RFC 9293: SND.NXT); what the ACK at hand lets go is not sent yet.
+    pub snd_nxt: u64,
     /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
     pub flight_size: u64,
     /// What a reaction to loss takes its share of: FlightSize or min(cwnd, rwnd), as configured.
@@ -79,7 +86,8 @@ pub trait CongestionControl {
     fn on_rto(&mut self, first: bool, path: &PathState);
     /// Recovery or idle restart asks that the window be at most `max` bytes now.
     fn limit_cwnd(&mut self, max: u64);
-    /// What looked like a loss was none: continue with exactly this window and threshold, bytes.
+    /// Continue with exactly this window and threshold, bytes: what looked like a loss was none, or window validation asks
+    /// for it (RFC 2861 §3.2, RFC 7661 §4.4).
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// The segment size changed.
     fn on_smss(&mut self, _smss: u64) {}
@@ -99,6 +107,8 @@ pub struct Init {
     pub cwnd: u64,
     /// Initial slow start threshold, bytes; `u64::MAX`: none.
     pub ssthresh: u64,
+    /// What the window grows by.
+    pub growth: Growth,
 }
 
 macro_rules! registry {
@@ -191,41 +201,6 @@ registry! {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
-}
-
-/// A window in bytes that keeps fractions of a byte, so that many small increases add up
-/// (`specs/README`, rule 6): 16 binary digits after the point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cwnd(u64);
-
-impl Cwnd {
-    const POINT: u32 = 16;
-    /// Windows are kept below this, far above what RFC 7323 can advertise.
-    pub const MAX: u64 = 1 << 40;
-
-    /// A window of `bytes`.
-    pub fn new(bytes: u64) -> Self {
-        Self(bytes.min(Self::MAX) << Self::POINT)
-    }
-
-    /// Whole bytes.
-    #[inline]
-    pub fn bytes(self) -> u64 {
-        self.0 >> Self::POINT
-    }
-
-    /// Add whole bytes.
-    #[inline]
-    pub fn grow(&mut self, bytes: u64) {
-        self.0 = (self.0 + (bytes.min(Self::MAX) << Self::POINT)).min(Self::MAX << Self::POINT);
-    }
-
-    /// Add `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).
-    #[inline]
-    pub fn grow_per_window(&mut self, smss: u64) {
-        let increase = ((smss * smss) << Self::POINT) / self.bytes().max(1);
-        self.0 = (self.0 + increase).min(Self::MAX << Self::POINT);
-    }
 }
 
 #[cfg(test)]

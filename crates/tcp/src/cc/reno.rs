@@ -1,72 +1,55 @@
 //! Reno's window: slow start by one segment per ACK, additive increase of one segment per window, halving
 //! (RFC 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery, not in this.
 
-use super::{AckSample, Congestion, CongestionControl, Cwnd, Init, PathState};
+use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Reno {
-    cwnd: Cwnd,
-    ssthresh: u64,
-    smss: u64,
-}
+pub struct Reno(Window);
 
 impl Reno {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init) -> Self {
-        Self { cwnd: Cwnd::new(init.cwnd.max(init.smss)), ssthresh: init.ssthresh, smss: init.smss }
+        Self(Window::new(init))
     }
 }
 
 impl CongestionControl for Reno {
     #[inline]
-    fn on_ack(&mut self, ack: &AckSample, _path: &PathState) {
-        if !ack.is_cwnd_limited {
-            return;
-        }
-        if self.cwnd.bytes() < self.ssthresh {
-            // RFC 5681 eq. (2).
-            self.cwnd.grow(ack.newly_acked.min(self.smss));
-        } else {
-            self.cwnd.grow_per_window(self.smss);
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        let left = self.0.slow_start(ack, path);
+        if left > 0 {
+            self.0.increase(left, path);
         }
     }
 
     fn on_congestion(&mut self, _why: Congestion, path: &PathState) {
-        self.ssthresh = path.half_as_ssthresh();
-        self.cwnd = Cwnd::new(path.half());
+        self.0.reduce(path.half_as_ssthresh(), path.half());
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
-        if first {
-            self.ssthresh = path.half_as_ssthresh();
-        }
-        self.cwnd = Cwnd::new(self.smss);
+        self.0.restart(first.then(|| path.half_as_ssthresh()));
     }
 
     fn limit_cwnd(&mut self, max: u64) {
-        if self.cwnd.bytes() > max {
-            self.cwnd = Cwnd::new(max.max(self.smss));
-        }
+        self.0.limit(max);
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.cwnd = Cwnd::new(cwnd.max(self.smss));
-        self.ssthresh = ssthresh;
+        self.0.set(cwnd, ssthresh);
     }
 
     fn on_smss(&mut self, smss: u64) {
-        self.smss = smss;
-        self.cwnd = Cwnd::new(self.cwnd.bytes().max(smss));
+        self.0.on_smss(smss);
     }
 
     #[inline]
     fn cwnd(&self) -> u64 {
-        self.cwnd.bytes()
+        self.0.cwnd()
     }
 
     #[inline]
     fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.0.ssthresh()
     }
 }

@@ -1,15 +1,16 @@
 //! The tests that every congestion control inherits from the registry.
 
 use super::{AckSample, Cc, CcKind, Congestion, CongestionControl, Cwnd, Init, PathState};
+use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 const SMSS: u64 = 1460;
 
 #[derive(Clone, Debug)]
 enum Operation {
-    Ack { segments: u64, limited: bool },
+    Ack { segments: u64, limited: bool, after_us: u64, rtt_us: u64 },
     Congestion,
     Rto { first: bool },
     Limit { segments: u64 },
@@ -21,7 +22,41 @@ pub(super) fn all(kind: CcKind) {
     slow_start_doubles(kind);
     unused_windows_do_not_grow(kind);
     repeated_timeouts_keep_ssthresh(kind);
-    any_operations_keep_the_bounds(kind);
+    for growth in growths() {
+        any_operations_keep_the_bounds(kind, growth);
+    }
+}
+
+/// Each part of growth with each other.
+fn growths() -> Vec<Growth> {
+    let countings = [
+        ByteCounting::Rfc5681,
+        ByteCounting::PerAck,
+        ByteCounting::Abc { limit: 2 },
+        ByteCounting::Lbc,
+        ByteCounting::Ubc,
+        ByteCounting::UbcPure,
+    ];
+    let slow_starts = [
+        SlowStart::Standard,
+        SlowStart::Limited { max_ssthresh: 20 * SMSS },
+        SlowStart::Hoe(Hoe::default()),
+        SlowStart::HyStart(HyStart::new(SMSS as u32)),
+        SlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
+    ];
+    let increases = [
+        Increase::Standard,
+        Increase::ConstantRate { reference_rtt: Duration::from_micros(1) },
+        Increase::ConstantRate { reference_rtt: Duration::from_secs(100) },
+        Increase::ByK { k: 16, above_rtt: Duration::ZERO },
+    ];
+    let mut all = Vec::new();
+    for byte_counting in countings {
+        for slow_start in slow_starts {
+            all.extend(increases.map(|increase| Growth { byte_counting, slow_start, increase }));
+        }
+    }
+    all
 }
 
 fn registered(kind: CcKind) {
@@ -55,25 +90,42 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
     assert_eq!((cc.cwnd(), cc.ssthresh()), (SMSS, ssthresh), "{}", kind.name());
 }
 
-fn any_operations_keep_the_bounds(kind: CcKind) {
+/// The window only grows between congestion events, and stays between a segment and its maximum.
+fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
+    let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
     let operation = prop_oneof![
-        8 => (1..200u64, any::<bool>()).prop_map(|(segments, limited)| Operation::Ack { segments, limited }),
+        20 => acks.prop_map(|(segments, limited, after_us, rtt_us)| {
+            Operation::Ack { segments, limited, after_us: after_us * after_us / 1_000_000, rtt_us }
+        }),
         1 => Just(Operation::Congestion),
         1 => any::<bool>().prop_map(|first| Operation::Rto { first }),
         1 => (0..50u64).prop_map(|segments| Operation::Limit { segments }),
         1 => (40..9000u64).prop_map(|smss| Operation::Smss { smss }),
     ];
-    TestRunner::deterministic()
+    let mut runner = TestRunner::new_with_rng(
+        ProptestConfig { cases: 10, ..ProptestConfig::default() },
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    runner
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
-            let mut cc = start(kind, 10 * SMSS, u64::MAX);
+            let mut cc = kind.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth });
             let mut smss = SMSS;
+            let mut view = path(0);
             for operation in operations {
                 let before = cc.cwnd();
-                let view = PathState { smss, ..path(before) };
+                view = PathState { smss, flight_size: before, ssthresh_base: before, ..view };
+                view.snd_nxt = view.snd_una + before;
                 match operation {
-                    Operation::Ack { segments, limited } => {
-                        cc.on_ack(&ack(segments * smss, limited), &view);
+                    Operation::Ack { segments, limited, after_us, rtt_us } => {
+                        view.now += Duration::from_micros(after_us);
+                        view.snd_una += (segments * smss).min(before);
+                        view.srtt = Some(Duration::from_micros(rtt_us));
+                        let sample = AckSample { rtt: view.srtt, ..ack(segments * smss, limited) };
+                        cc.on_ack(&sample, &view);
                         prop_assert!(cc.cwnd() >= before);
+                        if !limited {
+                            prop_assert_eq!(cc.cwnd(), before);
+                        }
                     }
                     Operation::Congestion => {
                         cc.on_congestion(Congestion::FastRetransmit, &view);
@@ -101,17 +153,19 @@ fn any_operations_keep_the_bounds(kind: CcKind) {
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {
-    kind.build(Init { smss: SMSS, cwnd, ssthresh })
+    kind.build(Init { smss: SMSS, cwnd, ssthresh, growth: Growth::default() })
 }
 
 fn ack(newly_acked: u64, is_cwnd_limited: bool) -> AckSample {
     AckSample { newly_acked, is_cwnd_limited, rtt: Some(Duration::from_millis(500)) }
 }
 
-fn path(flight_size: u64) -> PathState {
+pub(super) fn path(flight_size: u64) -> PathState {
     PathState {
         now: Time::from_ps(1),
         smss: SMSS,
+        snd_una: 0,
+        snd_nxt: flight_size,
         flight_size,
         ssthresh_base: flight_size,
         ssthresh_unit: 1,

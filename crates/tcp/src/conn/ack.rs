@@ -5,7 +5,7 @@ use super::recovery::Advance;
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl};
-use crate::config::RttSampling;
+use crate::config::{CwndValidation, RttSampling};
 use crate::segment::{Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 
@@ -180,11 +180,14 @@ impl Connection {
             }
             advance
         };
-        let is_cwnd_limited = self.is_window_used();
+        let is_cwnd_limited = self.may_grow(now, newly);
         if !advance.in_recovery {
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
             let path = self.path(now);
             self.cc.on_ack(&sample, &path);
+            if self.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
+                self.turn_slow_start();
+            }
         }
         if self.board.flight_size() == 0 {
             self.disarm_rto();
@@ -269,12 +272,28 @@ impl Connection {
         false
     }
 
+    /// Slow start ends, or begins.
+    #[cold]
+    #[inline(never)]
+    fn turn_slow_start(&mut self) {
+        if self.in_slow_start {
+            self.events.push_back(Event::SlowStartExit(self.cc.cwnd()));
+        }
+        self.in_slow_start = !self.in_slow_start;
+    }
+
+    #[inline]
+    fn may_grow(&mut self, now: Time, newly: u64) -> bool {
+        match self.config.cwnd_validation {
+            CwndValidation::Off => true,
+            CwndValidation::IfUsed => self.is_window_used(),
+            CwndValidation::Rfc2861 | CwndValidation::Rfc7661 => self.validate(now, newly),
+        }
+    }
+
     /// Whether the window limited sending in this round or the last, or slow start used at least half of it.
     #[inline]
-    fn is_window_used(&mut self) -> bool {
-        if !self.config.cwnd_validation {
-            return true;
-        }
+    pub(super) fn is_window_used(&mut self) -> bool {
         let usage = &mut self.usage;
         if self.snd_una >= usage.round_end {
             *usage = WindowUsage {

@@ -27,6 +27,7 @@ mod scoreboard;
 mod spurious;
 mod state;
 mod transmit;
+mod validation;
 
 pub use rate::RateSample;
 pub use state::State;
@@ -45,6 +46,7 @@ use rtt::Rtt;
 use scoreboard::Scoreboard;
 use spurious::Spurious;
 use std::collections::VecDeque;
+use validation::Validation;
 
 /// Which end opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub enum Event {
     FastRetransmit(u64),
     /// Loss recovery ended; offset acknowledged.
     RecoveryExit(u64),
+    /// Slow start ended; the congestion window that it reached.
+    SlowStartExit(u64),
     /// The retransmission timer expired for the data at this offset.
     Timeout(u64),
     /// The last loss episode was spurious and is undone; offset acknowledged.
@@ -165,6 +169,10 @@ pub struct Connection {
     cc: Cc,
     verdict: Policy,
     usage: WindowUsage,
+    /// At the last ACK.
+    in_slow_start: bool,
+    /// Only where more is measured than usage.
+    validation: Option<Box<Validation>>,
 
     // Time.
     rtt: Rtt,
@@ -266,6 +274,8 @@ impl Connection {
             cc: initial_cc(&config, config.smss, u64::MAX),
             verdict: config.verdict.build(),
             usage: WindowUsage::default(),
+            in_slow_start: false,
+            validation: Validation::new(config.cwnd_validation),
             rtt: Rtt::new(config.rto),
             timed: None,
             last_rtt: None,
@@ -459,14 +469,20 @@ impl Connection {
 
     fn path(&self, now: Time) -> PathState {
         let flight_size = self.outstanding();
+        let mut ssthresh_base = match self.config.ssthresh_base {
+            SsthreshBase::FlightSize => self.flight_to_halve(flight_size),
+            SsthreshBase::Window => self.cc.cwnd().min(self.rwnd),
+        };
+        if let Some(validation) = &self.validation {
+            ssthresh_base = validation.base_to_halve(ssthresh_base, flight_size);
+        }
         PathState {
             now,
             smss: u64::from(self.smss),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
             flight_size,
-            ssthresh_base: match self.config.ssthresh_base {
-                SsthreshBase::FlightSize => self.flight_to_halve(flight_size),
-                SsthreshBase::Window => self.cc.cwnd().min(self.rwnd),
-            },
+            ssthresh_base,
             ssthresh_unit: match self.config.ssthresh_rounding {
                 SsthreshRounding::Bytes => 1,
                 SsthreshRounding::Segments => u64::from(self.smss),
@@ -512,6 +528,7 @@ fn initial_cc(config: &Config, smss: u32, rwnd: u64) -> Cc {
             InitialSsthresh::Bytes(bytes) => bytes,
             InitialSsthresh::PeerWindow => rwnd.max(2 * u64::from(smss)),
         },
+        growth: config.growth,
     })
 }
 

@@ -210,7 +210,11 @@ impl Connection {
         let path = self.path(now);
         let loss = Loss { offset: self.snd_una, by_timeout: true };
         if self.verdict.judge(&loss, &path) == Verdict::Congestion {
-            self.cc.on_rto(self.episode.rto_at != Some(self.snd_una), &path);
+            let is_first = self.episode.rto_at != Some(self.snd_una);
+            if is_first {
+                self.before_reduction(true);
+            }
+            self.cc.on_rto(is_first, &path);
         }
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
         let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
@@ -294,6 +298,7 @@ impl Connection {
         let path = self.path(now);
         let verdict = self.verdict.judge(&Loss { offset: self.snd_una, by_timeout: false }, &path);
         if verdict == Verdict::Congestion {
+            self.before_reduction(false);
             self.cc.on_congestion(Congestion::FastRetransmit, &path);
         }
         self.episode = Episode {

@@ -48,7 +48,7 @@ impl Connection {
             self.agree(&self.syn_options());
             // As large as the peer's buffer, which is configured alike.
             self.rwnd = (u64::from(self.receiver.window(self.rcv_shift))) << self.rcv_shift;
-            self.establish(now);
+            self.establish(now, u64::MAX);
             return;
         }
         if self.role == Role::Active {
@@ -86,7 +86,7 @@ impl Connection {
                     }
                     self.learn_syn(segment);
                     self.sample_handshake(now);
-                    self.establish(now);
+                    self.establish(now, self.rwnd);
                     self.receiver.ack_soon();
                 } else {
                     // Simultaneous open.
@@ -100,8 +100,8 @@ impl Connection {
             }
             State::SynReceived if flags.has(Flags::ACK) => {
                 self.sample_handshake(now);
-                self.rwnd = u64::from(segment.window) << self.snd_shift;
-                self.establish(now);
+                let syn_window = std::mem::replace(&mut self.rwnd, u64::from(segment.window) << self.snd_shift);
+                self.establish(now, syn_window);
                 if flags.has(Flags::SYN) {
                     self.receiver.ack_soon();
                 } else {
@@ -217,8 +217,10 @@ impl Connection {
         if let Some(timestamps) = segment.timestamps {
             self.ts_recent = timestamps.value;
         }
-        if let Options::Syn(options) = segment.options {
-            self.agree(&options);
+        match segment.options {
+            Options::Syn(options) => self.agree(&options),
+            // RFC 9293 §3.7.1: a peer that does not say takes 536 bytes.
+            _ => self.agree(&SynOptions { mss: 536, window_scale: None, sack_permitted: false }),
         }
     }
 
@@ -240,12 +242,15 @@ impl Connection {
         }
     }
 
-    fn establish(&mut self, now: Time) {
+    /// `syn_window`: the window of the peer's SYN, which is not scaled; no initial window is larger.
+    fn establish(&mut self, now: Time, syn_window: u64) {
         self.state = State::Established;
         self.disarm_rto();
         self.rwnd_largest = self.rwnd;
         self.last_sent = now;
         self.cc = initial_cc(&self.config, self.smss, self.rwnd);
+        self.cc.limit_cwnd(syn_window);
+        self.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
         if self.syn_resends > 0 {
             // RFC 5681 §3.1: one segment if the SYN was lost; RFC 6298 §5.7: three seconds.
             self.cc.limit_cwnd(u64::from(self.smss));

@@ -309,7 +309,7 @@ fn rfc5681_4_1_idle_restart() {
 
 #[test]
 fn unused_windows_do_not_grow_unless_told_to() {
-    for (cwnd_validation, expected) in [(true, 4), (false, 14)] {
+    for (cwnd_validation, expected) in [(CwndValidation::IfUsed, 4), (CwndValidation::Off, 14)] {
         let mut s = Sender::new(CcKind::Reno, 4, |config| config.cwnd_validation = cwnd_validation);
         for segment in 0..10 {
             s.send(1);
@@ -548,7 +548,7 @@ fn any_config() -> impl Strategy<Value = Config> {
         limited_transmit: flags[0],
         timestamps: flags[1],
         window_scaling: flags[2],
-        cwnd_validation: flags[3],
+        cwnd_validation: if flags[3] { CwndValidation::IfUsed } else { CwndValidation::Off },
         handshake: flags[4],
         receive_buffer: if flags[5] { buffer } else { Config::RECEIVE_BUFFER_MAX },
         ack: AckPolicy { every, ..AckPolicy::default() },
@@ -603,3 +603,5 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
         assert_eq!(s.ssthresh(), 5, "{}", cc.name());
     }
 }
+
+mod growth;

@@ -183,8 +183,8 @@ impl Connection {
             len = self.squeeze(now, usable)?;
             has_fin = false;
         }
-        if self.board.flight_size() == 0 && self.config.idle_restart {
-            self.restart_after_idle(now);
+        if self.board.flight_size() == 0 {
+            self.resume(now);
         }
         if !self.fits_cwnd(len) {
             self.usage.limited = true;
@@ -259,13 +259,6 @@ impl Connection {
 
     fn persist_delay(&self) -> Duration {
         (self.rtt.rto().max(PERSIST_MIN) * u64::from(self.persist_backoff)).min(PERSIST_MAX)
-    }
-
-    /// RFC 5681 §4.1: RW = min(IW, cwnd) after an RTO without sending.
-    fn restart_after_idle(&mut self, now: Time) {
-        if now.saturating_since(self.last_sent) > self.rtt.rto() {
-            self.cc.limit_cwnd(self.config.initial_window.bytes(self.smss));
-        }
     }
 
     #[inline(never)]

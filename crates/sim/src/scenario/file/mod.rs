@@ -6,10 +6,12 @@
 //! not an `Option`, and there is no second place where a default could differ.
 
 mod flow;
+mod growth;
 mod link;
 mod tcp;
 
 pub(super) use flow::*;
+pub(super) use growth::*;
 pub(super) use link::*;
 pub(super) use tcp::*;
 

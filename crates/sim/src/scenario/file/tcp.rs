@@ -1,10 +1,11 @@
 //! The transport as it is written.
 
+use super::{ByteCounting, Increase, SlowStart};
 use crate::scenario::registered::{Cc, Named, Verdict};
 use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, Span};
 use bentpipe_tcp::{
-    NewRenoDeflate, NewRenoExit, NewRenoTimer, Reduction, RttSampling, SackEvidence, SackOnRto, SpuriousDetection,
-    SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
+    CwndValidation, NewRenoDeflate, NewRenoExit, NewRenoTimer, Reduction, RttSampling, SackEvidence, SackOnRto,
+    SpuriousDetection, SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,12 +49,20 @@ pub(in crate::scenario) struct Tcp {
     /// Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip.
     #[schemars(extend("default" = "unlimited", "x-origin" = "RFC 5681 §3.1"))]
     pub(in crate::scenario) initial_ssthresh: InitialSsthresh,
-    /// Grow the window only while it limits sending.
-    #[schemars(extend("default" = true, "x-origin" = "RFC 7661"))]
-    pub(in crate::scenario) cwnd_validation: bool,
-    /// Fall back to the restart window after an idle time of one retransmission timeout.
-    #[schemars(extend("default" = true, "x-origin" = "RFC 5681 §4.1"))]
-    pub(in crate::scenario) idle_restart: bool,
+    /// What an ACK counts for.
+    #[schemars(extend("default" = "rfc5681", "x-origin" = "RFC 5681 §3.1 eq. 2 and 3"))]
+    pub(in crate::scenario) byte_counting: ByteCounting,
+    /// How slow start grows the window, and what ends it.
+    #[schemars(extend("default" = "standard", "x-origin" = "RFC 5681 §3.1"))]
+    pub(in crate::scenario) slow_start: SlowStart,
+    /// How much congestion avoidance adds to the window in a round trip.
+    #[schemars(extend("default" = "standard", "x-origin" = "RFC 5681 §3.1"))]
+    pub(in crate::scenario) increase: Increase,
+    /// What becomes of a window that is not used.
+    #[schemars(extend("default" = "if-used", "x-origin" = "Linux; RFC 7661 in spirit"))]
+    pub(in crate::scenario) cwnd_validation: Named<CwndValidation>,
+    /// Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
+    pub(in crate::scenario) idle_restart: Option<bool>,
     /// What is halved when the slow start threshold is set.
     #[schemars(extend("default" = "flight-size", "x-origin" = "RFC 5681 §3.1 eq. 4"))]
     pub(in crate::scenario) ssthresh_base: Named<SsthreshBase>,

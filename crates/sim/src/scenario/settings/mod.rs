@@ -2,6 +2,7 @@
 //! profiles, queues, errors and outages; applications; the transport's settings.
 
 mod flow;
+mod growth;
 mod link;
 mod tcp;
 

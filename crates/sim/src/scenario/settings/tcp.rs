@@ -1,5 +1,6 @@
 //! The transport.
 
+use super::growth::{growth, idle_restart};
 use super::product;
 use crate::scenario::file;
 use crate::scenario::resolve::Report;
@@ -37,7 +38,7 @@ impl Transport {
 }
 
 /// No window grows beyond this (1 TB); larger thresholds are the same as none.
-const WINDOW_MAX: u64 = 1 << 40;
+pub(super) const WINDOW_MAX: u64 = 1 << 40;
 /// The shortest timeout that is not mistaken for a typing error.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 
@@ -143,8 +144,9 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
         spurious_response: tcp.spurious_response.0,
         initial_window,
         initial_ssthresh,
-        cwnd_validation: tcp.cwnd_validation,
-        idle_restart: tcp.idle_restart,
+        growth: growth(tcp, smss, report, &path),
+        cwnd_validation: tcp.cwnd_validation.0,
+        idle_restart: idle_restart(tcp, report, &path(&["idle_restart"])),
         ssthresh_rounding: tcp.ssthresh_rounding.0,
         grow_on_exit: tcp.grow_on_exit,
         ssthresh_base: tcp.ssthresh_base.0,

@@ -1,5 +1,6 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+mod growth;
 mod link;
 mod tcp;
 
@@ -104,6 +105,7 @@ impl Resolved {
         let written = path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
         let Some(written) = written else {
             return match path.last() {
+                Some(&"idle_restart") => "default, as cwnd_validation asks".into(),
                 Some(&"recovery") => "default, published with this congestion control".into(),
                 Some(&("route" | "reverse_route")) => "default, shortest delay".into(),
                 _ => "default".into(),

@@ -1,6 +1,6 @@
 //! The transport.
 
-use super::text;
+use super::{growth, text};
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
 use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
@@ -32,7 +32,10 @@ pub(super) fn transport(flow: &Flow) -> Json {
             InitialSsthresh::Bytes(n) => format!("{n} B"),
             InitialSsthresh::PeerWindow => "peer-window".into(),
         },
-        "cwnd_validation": tcp.cwnd_validation,
+        "byte_counting": growth::byte_counting(tcp.growth.byte_counting),
+        "slow_start": growth::slow_start(tcp.growth.slow_start),
+        "increase": growth::increase(tcp.growth.increase),
+        "cwnd_validation": tcp.cwnd_validation.name(),
         "idle_restart": tcp.idle_restart,
         "ssthresh_rounding": tcp.ssthresh_rounding.name(),
         "grow_on_exit": tcp.grow_on_exit,

@@ -1,0 +1,201 @@
+//! How the window starts, and what becomes of one that is not used.
+
+use super::*;
+
+/// All that is outstanding is acknowledged, segment by segment, half a second later.
+fn round(s: &mut Sender) {
+    s.now += Duration::from_millis(500);
+    for ack in s.conn.snd_una / SMSS + 1..=s.conn.snd_nxt / SMSS {
+        s.ack(ack, &[]);
+    }
+}
+
+/// Sixteen segments in congestion avoidance; so many are used in each of some rounds.
+fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Sender {
+    let mut s = Sender::new(CcKind::Reno, 16, |config| {
+        config.cwnd_validation = cwnd_validation;
+        config.initial_ssthresh = InitialSsthresh::Bytes(2 * SMSS);
+    });
+    for _ in 0..rounds {
+        s.send(segments);
+        round(&mut s);
+    }
+    s
+}
+
+#[test]
+fn rfc2861_3_2_idle_time_halves_the_window_for_each_timeout() {
+    let mut s = used(CwndValidation::Rfc2861, 16, 1);
+    let (cwnd, rto) = (s.conn.cwnd(), s.conn.rto());
+    s.now = s.conn.last_sent + rto * 3;
+    assert_eq!(s.send(40).len() as u64, cwnd / 8 / SMSS);
+    assert_eq!((s.conn.cwnd(), s.conn.ssthresh()), (cwnd / 2 / 2 / 2, Some(cwnd - cwnd / 4)));
+    let mut s = used(CwndValidation::Rfc2861, 16, 1);
+    s.now += Duration::from_secs(3600);
+    assert_eq!(s.send(40), [16], "never less than a segment");
+}
+
+#[test]
+fn rfc2861_3_2_half_of_what_is_not_used_is_given_back_after_a_timeout_s_time() {
+    let s = used(CwndValidation::Rfc2861, 4, 2);
+    assert_eq!(s.cwnd(), 16);
+    let s = used(CwndValidation::Rfc2861, 4, 3);
+    assert_eq!((s.cwnd(), s.ssthresh()), (10, 12));
+    let s = used(CwndValidation::IfUsed, 4, 10);
+    assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
+}
+
+/// Who fills the window sees no difference.
+#[test]
+fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
+    let windows = |cwnd_validation| {
+        let mut s = Sender::new(CcKind::Reno, 4, |config| {
+            config.cwnd_validation = cwnd_validation;
+            config.initial_ssthresh = InitialSsthresh::Bytes(64 * SMSS);
+        });
+        s.send(2000);
+        [(); 8].map(|()| {
+            round(&mut s);
+            s.cwnd()
+        })
+    };
+    assert_eq!(windows(CwndValidation::Rfc7661), [8, 16, 32, 64, 64, 65, 66, 67]);
+    for cwnd_validation in [CwndValidation::Off, CwndValidation::IfUsed, CwndValidation::Rfc2861] {
+        assert_eq!(windows(cwnd_validation), windows(CwndValidation::Rfc7661));
+    }
+}
+
+/// A window is validated while at least half of it is acknowledged in a round trip.
+#[test]
+fn rfc7661_4_3_windows_grow_to_twice_what_is_used() {
+    let mut s = Sender::new(CcKind::Reno, 8, |config| config.cwnd_validation = CwndValidation::Rfc7661);
+    for _ in 0..20 {
+        s.send(8);
+        round(&mut s);
+    }
+    assert!((16..=17).contains(&s.cwnd()), "{}", s.cwnd());
+}
+
+#[test]
+fn rfc7661_4_3_the_window_outlasts_a_pause_of_minutes() {
+    let mut s = used(CwndValidation::Rfc7661, 16, 4);
+    let cwnd = s.cwnd();
+    s.now += Duration::from_secs(290);
+    assert_eq!(s.send(40).len() as i64, cwnd);
+    let mut s = used(CwndValidation::IfUsed, 16, 4);
+    s.now += Duration::from_secs(2);
+    assert_eq!(s.send(40).len(), 16, "the restart window");
+}
+
+#[test]
+fn rfc7661_4_4_3_the_window_is_halved_for_each_five_minutes_but_not_below_the_initial_window() {
+    let start = |minutes: u64| {
+        let mut s = used(CwndValidation::Rfc7661, 16, 4);
+        s.conn.config.initial_window = InitialWindow::Segments(3);
+        let before = s.conn.cwnd();
+        s.now += Duration::from_secs(60 * minutes);
+        s.send(1);
+        (before, s.conn.cwnd(), s.conn.ssthresh())
+    };
+    let (before, cwnd, ssthresh) = start(6);
+    assert_eq!((cwnd, ssthresh), (before / 2, Some(before - before / 4)));
+    assert_eq!(start(11).1, before / 4);
+    assert_eq!(start(600).1, 3 * SMSS);
+}
+
+/// Six segments are in flight after a pause when the first is lost.
+#[test]
+fn rfc7661_4_4_1_a_loss_falls_back_to_what_was_used() {
+    let mut s = used(CwndValidation::Rfc7661, 16, 2);
+    s.now += Duration::from_secs(20);
+    s.send(6);
+    (0..3).for_each(|_| drop(s.ack(32, &[])));
+    assert_eq!((s.conn.cwnd(), s.ssthresh()), (3 * SMSS, 3));
+    s.now += Duration::from_millis(500);
+    s.ack(38, &[]);
+    let halved = (6 - 1) * SMSS / 2;
+    assert_eq!((s.conn.cwnd(), s.conn.ssthresh()), (halved, Some(halved)), "(LossFlightSize - R) / 2");
+}
+
+/// What was acknowledged counts if it is more than what was in flight.
+#[test]
+fn rfc7661_4_4_1_pipe_ack_counts_if_it_is_larger() {
+    let mut s = used(CwndValidation::Rfc7661, 6, 3);
+    assert_eq!(s.cwnd(), 16);
+    s.send(4);
+    (0..3).for_each(|_| drop(s.ack(18, &[])));
+    assert_eq!(s.ssthresh(), 3);
+    let mut s = used(CwndValidation::IfUsed, 6, 3);
+    s.send(4);
+    (0..3).for_each(|_| drop(s.ack(18, &[])));
+    assert_eq!(s.ssthresh(), 2);
+}
+
+#[test]
+fn the_end_of_slow_start_is_told() {
+    let told = |s: &mut Sender| {
+        std::iter::from_fn(|| s.conn.poll_event())
+            .filter_map(|event| if let Event::SlowStartExit(cwnd) = event { Some(cwnd / SMSS) } else { None })
+            .collect::<Vec<_>>()
+    };
+    let start = |ssthresh| {
+        let mut s = Sender::new(CcKind::Reno, 4, |config| config.initial_ssthresh = ssthresh);
+        s.send(100);
+        s
+    };
+    let mut s = start(InitialSsthresh::Bytes(6 * SMSS));
+    round(&mut s);
+    round(&mut s);
+    assert_eq!(told(&mut s), [6], "by the threshold");
+    let mut s = start(InitialSsthresh::Unlimited);
+    round(&mut s);
+    (0..3).for_each(|_| drop(s.ack(4, &[])));
+    assert_eq!(told(&mut s), [8], "by a loss");
+    let mut s = start(InitialSsthresh::Unlimited);
+    s.time_out();
+    assert_eq!(told(&mut s), [4], "by a timeout");
+    s.ack(4, &[]);
+    round(&mut s);
+    assert_eq!(told(&mut s), [2], "of the one that followed");
+}
+
+/// Both ends of a handshake, after what `change` does to the SYN-ACK.
+fn connect(client: Config, server: Config, change: impl Fn(&mut Segment)) -> (Connection, Connection) {
+    let mut client = Connection::new(client, Role::Active, Seq::new(1));
+    let mut server = Connection::new(server, Role::Passive, Seq::new(2));
+    let now = Time::ZERO;
+    server.open(now);
+    client.open(now);
+    server.handle_segment(now, &client.poll_transmit(now).unwrap());
+    let mut syn_ack = server.poll_transmit(now).unwrap();
+    change(&mut syn_ack);
+    client.handle_segment(now, &syn_ack);
+    server.handle_segment(now, &client.poll_transmit(now).unwrap());
+    (client, server)
+}
+
+#[test]
+fn initial_windows_end_at_the_window_of_the_peer_s_syn() {
+    let hundred = |receive_buffer| Config {
+        smss: SMSS as u32,
+        initial_window: InitialWindow::Segments(100),
+        receive_buffer,
+        ..Config::default()
+    };
+    let (client, server) = connect(hundred(1 << 20), hundred(6000), |_| ());
+    assert_eq!([client.cwnd(), server.cwnd()], [6000, 65_535], "it is not scaled");
+}
+
+/// RFC 6691: the option counts no options, so timestamps take from the segment.
+#[test]
+fn initial_windows_count_in_segments_that_both_ends_take() {
+    let config = |smss, timestamps| Config { smss, timestamps, ..Config::default() };
+    let (client, server) = connect(config(1460, false), config(1000, false), |_| ());
+    assert_eq!([client.smss, server.smss], [1000, 1000]);
+    assert_eq!([client.cwnd(), server.cwnd()], [10_000, 10_000]);
+    let (client, server) = connect(config(1448, true), config(524, true), |_| ());
+    assert_eq!([client.smss, server.smss], [524, 524]);
+    // RFC 9293 §3.7.1.
+    let (client, _) = connect(config(1460, false), config(1460, false), |syn_ack| syn_ack.options = Options::None);
+    assert_eq!((client.smss, client.cwnd(), client.has_sack), (536, 5360, false));
+}
