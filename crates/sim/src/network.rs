@@ -347,8 +347,9 @@ impl Network {
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
         let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
-        let packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
+        let mut packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
         let host = &mut self.hosts[endpoint];
+        packet.class = host.class;
         host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
         self.ledger.sent += 1;
