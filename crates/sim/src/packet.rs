@@ -63,6 +63,12 @@ impl Packet {
         }
     }
 
+    /// The same packet in a class.
+    #[inline]
+    pub(crate) fn in_class(self, class: u8) -> Self {
+        Self { class, ..self }
+    }
+
     /// The segment that it carries.
     pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
         let (timestamps, options) = match self.body {

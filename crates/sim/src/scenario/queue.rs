@@ -127,7 +127,7 @@ pub struct Share {
 
 impl Queue {
     /// All limits of the discipline, in order of the classes.
-    pub(super) fn limits_mut(&mut self) -> Vec<&mut QueueLimit> {
+    pub(crate) fn limits_mut(&mut self) -> Vec<&mut QueueLimit> {
         match self {
             Self::DropTail(limit) => vec![limit],
             Self::Red(red) => vec![&mut red.limit],

@@ -197,8 +197,8 @@ impl<'a> Reference<'a> {
     fn transmit(&mut self, endpoint: usize) {
         let (flow, is_receiver) = (endpoint / 2, endpoint % 2 == 1);
         while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
-            let mut packet = Packet::new(&segment, flow as u32, is_receiver, 0, &mut self.bodies);
-            packet.class = self.scenario.flows[flow].class;
+            let packet = Packet::new(&segment, flow as u32, is_receiver, 0, &mut self.bodies);
+            let packet = packet.in_class(self.scenario.flows[flow].class);
             let host = &mut self.hosts[endpoint];
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();

@@ -81,7 +81,7 @@ impl Settings {
     }
 }
 
-/// The state of RFC 8289 §5.3, under the names of its pseudocode.
+/// The state of RFC 8289 §5.2, under the names of its pseudocode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// When packets will have waited too long for an interval; none while they do not.
@@ -146,5 +146,92 @@ impl Control {
         }
         let first_above = *self.first_above.get_or_insert(now + settings.interval);
         Some((packet, now >= first_above))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{packet, s};
+    use super::*;
+    use crate::scenario::QueueLimit;
+
+    const TARGET: Duration = Duration::from_millis(5);
+    const INTERVAL: Duration = Duration::from_millis(100);
+
+    /// A queue of `packets` packets of 1000 B that have waited for `sojourn` at `now`.
+    fn standing(packets: u32, now: Time, sojourn: f64) -> DropTail {
+        let mut queue = DropTail::new(QueueLimit::Unlimited);
+        for n in 0..packets {
+            queue.enqueue(s(now.as_secs_f64() - sojourn), &packet(0, n, 1000), &mut Losses::new());
+        }
+        queue
+    }
+
+    fn settings() -> Settings {
+        Settings { largest: 1000, ..Settings::new(TARGET, INTERVAL, false) }
+    }
+
+    /// When packets are dropped from a queue of `packets` packets that stands at `sojourn` for a second from 1 s on.
+    fn drops(packets: u32, sojourn: f64) -> Vec<f64> {
+        let (mut control, mut settings) = (Control::default(), settings());
+        let drops_at = |now: Time| {
+            let mut losses = Losses::new();
+            let mut queue = standing(packets, now, sojourn);
+            assert!(control.dequeue(now, &mut queue, &mut settings, &mut losses).is_some());
+            losses.iter().map(move |_| now.as_secs_f64()).collect::<Vec<f64>>()
+        };
+        (0..100_000).map(|step| s(1.0) + Duration::from_micros(10 * step)).flat_map(drops_at).collect()
+    }
+
+    /// `specs/aqm.md` test 2.
+    #[test]
+    fn rfc8289_3_3_drops_come_sooner_and_sooner() {
+        let drops = drops(10, 0.020);
+        let expected = [1.1, 1.2, 1.270_711, 1.328_446, 1.378_446];
+        for (at, expected) in drops.iter().zip(expected) {
+            assert!((at - expected).abs() < 2e-5, "{drops:?}");
+        }
+        assert!(drops.len() > 5);
+    }
+
+    /// `specs/aqm.md` test 3.
+    #[test]
+    fn a_packet_alone_is_never_dropped() {
+        assert!(drops(1, 0.050).is_empty() && drops(2, 0.050).is_empty() && !drops(3, 0.050).is_empty());
+        assert!(drops(10, 0.004).is_empty());
+    }
+
+    /// `specs/aqm.md` test 2: within 16 intervals the count of the last time, less where it began, is the first guess.
+    #[test]
+    fn rfc8289_5_5_a_queue_that_comes_back_soon_meets_the_rate_of_last_time() {
+        for (away, count, next) in [(1.5, 9, 0.033_333), (1.7, 1, 0.1)] {
+            let mut control = Control {
+                first_above: Some(s(1.0)),
+                drop_next: s(10.0 - away),
+                count: 10,
+                last_count: 1,
+                dropping: false,
+            };
+            let mut losses = Losses::new();
+            control.dequeue(s(10.0), &mut standing(9, s(10.0), 0.020), &mut settings(), &mut losses);
+            assert_eq!((losses.len(), control.count, control.last_count), (1, count, count));
+            assert!(((control.drop_next - s(10.0)).as_secs_f64() - next).abs() < 1e-6);
+        }
+    }
+
+    /// A mark takes the place of a drop, and no packet is lost.
+    #[test]
+    fn marks_follow_the_law_of_drops() {
+        let mut control = Control { first_above: Some(s(1.0)), ..Control::default() };
+        let mut settings = Settings { largest: 1000, ..Settings::new(TARGET, INTERVAL, true) };
+        let (mut queue, mut losses) = (standing(0, s(10.0), 0.0), Losses::new());
+        for n in 0..5 {
+            queue.enqueue(s(9.0), &crate::link::queue::suite::capable(packet(0, n, 1000)), &mut losses);
+        }
+        let marked = |packet: Option<Packet>| packet.unwrap().ecn() == bentpipe_tcp::Ecn::Ce;
+        assert!(marked(control.dequeue(s(10.0), &mut queue, &mut settings, &mut losses)));
+        assert!(!marked(control.dequeue(s(10.05), &mut queue, &mut settings, &mut losses)));
+        assert!(marked(control.dequeue(s(10.1), &mut queue, &mut settings, &mut losses)));
+        assert_eq!((settings.marking.marked, losses.len(), control.count), (2, 0, 2));
     }
 }

@@ -11,7 +11,7 @@ use crate::scenario::{FqCodel as Spec, QueueLimit};
 use bentpipe_units::{Stream, Time};
 use std::collections::VecDeque;
 
-/// RFC 8290 §5.2.5: packets dropped at most at once from the fattest queue.
+/// RFC 8290 §4.1: packets dropped at most at once.
 const BATCH: usize = 64;
 
 /// See the module.
@@ -64,21 +64,17 @@ impl FqCodel {
         self.hash.below(packet.endpoint() as u64, self.flows.len() as u64) as usize
     }
 
-    /// RFC 8290 §4.1: room is made at the head of the queue with the most bytes, up to half of it at once.
+    /// RFC 8290 §4.1: room is made at the head of the queue with the most bytes, half of its packets at once.
     #[cold]
     fn make_room(&mut self, losses: &mut Losses) {
         while !self.limit.allows(self.packets, self.bytes) {
             let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.packets.bytes());
             let Some(flow) = fattest else { return };
-            let half = flow.packets.bytes() / 2;
-            for _ in 0..BATCH {
-                let Some(packet) = flow.packets.pop() else { break };
+            for _ in 0..(flow.packets.len() / 2).clamp(1, BATCH) {
+                let Some(packet) = flow.packets.pop() else { return };
                 self.packets -= 1;
                 self.bytes -= packet.size();
                 losses.push((packet, Cause::QueueOverflow));
-                if flow.packets.bytes() <= half {
-                    break;
-                }
             }
         }
     }
@@ -114,10 +110,10 @@ impl Discipline for FqCodel {
                 self.old.push_back(index);
                 continue;
             }
-            let (before, dropped) = ((flow.packets.len(), flow.packets.bytes()), &mut *losses);
-            let packet = flow.control.dequeue(now, &mut flow.packets, &mut self.settings, dropped);
-            self.packets -= before.0 - flow.packets.len();
-            self.bytes -= before.1 - flow.packets.bytes();
+            let (packets, bytes) = (flow.packets.len(), flow.packets.bytes());
+            let packet = flow.control.dequeue(now, &mut flow.packets, &mut self.settings, losses);
+            self.packets -= packets - flow.packets.len();
+            self.bytes -= bytes - flow.packets.bytes();
             if let Some(packet) = packet {
                 flow.credit -= packet.size() as i64;
                 return Some(packet);
@@ -147,5 +143,69 @@ impl Discipline for FqCodel {
 
     fn marked(&self) -> u64 {
         self.settings.marking.marked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{packet, s};
+    use super::*;
+    use bentpipe_units::Duration;
+
+    fn two_flows() -> (FqCodel, u32, u32) {
+        let spec = Spec {
+            limit: QueueLimit::Packets(10_240),
+            queues: 1024,
+            quantum: 1514,
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: true,
+        };
+        let mut queue = FqCodel::new(&spec, Stream::new(1, "link/l.forward", "queue"));
+        let first = queue.queue_of(&packet(0, 0, 100));
+        let other = (1..).find(|&flow| queue.queue_of(&packet(flow, 0, 100)) != first).unwrap();
+        (queue, 0, other)
+    }
+
+    /// `specs/aqm.md` test 4.
+    #[test]
+    fn a_flow_that_sends_little_goes_first() {
+        let ((mut queue, bulk, thin), mut losses) = (two_flows(), Losses::new());
+        for n in 0..100 {
+            queue.enqueue(s(0.0), &packet(bulk, n, 1514), &mut losses);
+        }
+        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow, bulk);
+        queue.enqueue(s(0.0), &packet(thin, 0, 100), &mut losses);
+        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow, thin);
+    }
+
+    /// `specs/aqm.md` test 4.
+    #[test]
+    fn large_and_small_packets_share_by_bytes() {
+        let ((mut queue, large, small), mut losses) = (two_flows(), Losses::new());
+        let mut sent = [0i64; 2];
+        for n in 0..1000 {
+            queue.enqueue(s(0.0), &packet(large, n, 1514), &mut losses);
+            queue.enqueue(s(0.0), &packet(small, 2 * n, 500), &mut losses);
+            queue.enqueue(s(0.0), &packet(small, 2 * n + 1, 500), &mut losses);
+        }
+        for _ in 0..1000 {
+            let packet = queue.dequeue(s(0.0), &mut losses).unwrap();
+            sent[usize::from(packet.flow == small)] += packet.size() as i64;
+            assert!((sent[0] - sent[1]).abs() <= 1514 + 1514, "{sent:?}");
+        }
+    }
+
+    /// RFC 8290 §4.1: from its head, 64 packets at once.
+    #[test]
+    fn room_is_made_in_the_longest_queue() {
+        let ((mut queue, bulk, thin), mut losses) = (two_flows(), Losses::new());
+        queue.enqueue(s(0.0), &packet(thin, 0, 100), &mut losses);
+        for n in 0..10_240 {
+            queue.enqueue(s(0.0), &packet(bulk, n, 1514), &mut losses);
+        }
+        let lost: Vec<u32> = losses.iter().map(|(packet, _)| packet.seq.value()).collect();
+        assert!(losses.iter().all(|(packet, cause)| (packet.flow, *cause) == (bulk, Cause::QueueOverflow)));
+        assert_eq!((lost, queue.len()), ((0..64).collect(), 10_241 - 64));
     }
 }

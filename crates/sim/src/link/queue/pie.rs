@@ -168,3 +168,89 @@ impl Discipline for Pie {
         self.marking.marked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{packet, s};
+    use super::*;
+    use crate::scenario::QueueLimit;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn spec() -> Spec {
+        Spec {
+            limit: QueueLimit::Packets(1000),
+            target: MS * 15,
+            update: MS * 15,
+            burst: MS * 150,
+            derandomise: true,
+            mean_packet: 1000,
+            ecn: false,
+        }
+    }
+
+    fn pie() -> Pie {
+        Pie::new(&spec(), Stream::new(1, "link/l.forward", "queue"))
+    }
+
+    /// `specs/aqm.md` test 5.
+    #[test]
+    fn rfc8033_4_2_the_step_is_scaled() {
+        let after = |p: f64| controlled(p, MS * 35, MS * 25, MS * 15) - p;
+        for (p, step) in [(0.05, 0.0075), (0.0, 7.324e-6), (0.2, 0.015), (0.005, 0.001_875), (5e-4, 4.6875e-4)] {
+            assert!((after(p) - step).abs() < step * 1e-3, "{p}: {}", after(p));
+        }
+    }
+
+    #[test]
+    fn rfc8033_5_5_the_probability_grows_by_two_percent_at_most() {
+        assert!((controlled(0.2, MS * 200, MS * 15, MS * 15) - 0.22).abs() < 1e-12);
+        assert!((controlled(0.2, MS * 300, MS * 300, MS * 15) - 0.24).abs() < 1e-12);
+        assert_eq!(controlled(1.0, MS * 300, MS * 300, MS * 15), 1.0);
+    }
+
+    /// Without waiting the probability decays, at last to nothing, and the next burst is let through.
+    #[test]
+    fn rfc8033_4_4_quiet_times_allow_a_burst() {
+        let mut pie = pie();
+        (pie.probability, pie.burst) = (0.5, Duration::ZERO);
+        pie.catch_up(s(0.015));
+        assert!((pie.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
+        pie.catch_up(s(100_000.001));
+        assert_eq!((pie.probability, pie.burst), (0.0, MS * 150));
+        assert_eq!(pie.updates_at, s(100_000.005));
+    }
+
+    /// Also with a probability of 1, until the allowance is used up.
+    #[test]
+    fn what_comes_first_is_a_burst() {
+        let (mut pie, mut losses) = (pie(), Losses::new());
+        (pie.probability, pie.sojourn_old) = (1.0, MS * 100);
+        for n in 0..10 {
+            pie.enqueue(s(0.001 * f64::from(n)), &packet(0, n, 1000), &mut losses);
+        }
+        assert!(losses.is_empty());
+        pie.burst = Duration::ZERO;
+        pie.enqueue(s(0.011), &packet(0, 11, 1000), &mut losses);
+        assert_eq!(losses.len(), 1);
+    }
+
+    /// RFC 8033 §5.4: with p = 0.05 never before 17 packets, and never after 170.
+    #[test]
+    fn rfc8033_5_4_drops_keep_a_distance() {
+        let mut pie = pie();
+        (pie.probability, pie.sojourn_old, pie.burst) = (0.05, MS * 100, Duration::ZERO);
+        for n in 0..3 {
+            pie.packets.enqueue(s(0.0), &packet(0, n, 1000), &mut Losses::new());
+        }
+        let (mut gap, mut gaps) = (0, Vec::new());
+        for arrival in 0..200_000 {
+            pie.arrivals = arrival;
+            gap += 1;
+            if pie.chooses() {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        assert!(gaps.len() > 5000 && gaps.iter().all(|gap| (17..=171).contains(gap)), "{gaps:?}");
+    }
+}

@@ -23,7 +23,7 @@ pub(in crate::link) struct Red {
     max_th: f64,
     max_p: f64,
     average: f64,
-    /// Arrivals between the thresholds since the last drop or mark, less one; below the thresholds -1.
+    /// Packets tested and let through since the last drop or mark; -1 below the thresholds.
     count: i64,
     /// When the server asked in vain; none if a packet has arrived since.
     idle_since: Option<Time>,
@@ -176,5 +176,132 @@ impl Discipline for Red {
 
     fn marked(&self) -> u64 {
         self.marking.marked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{packet, s};
+    use super::*;
+    use crate::scenario::QueueLimit;
+
+    fn spec() -> Spec {
+        Spec {
+            limit: QueueLimit::Packets(100),
+            min_th: 5,
+            max_th: 15,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: true,
+            adaptive: false,
+            wait: false,
+            byte_mode: false,
+            mean_packet: 1000,
+            ecn: false,
+        }
+    }
+
+    /// Packets of mean size take a second.
+    fn red(spec: &Spec) -> Red {
+        Red::new(spec, Rate::from_bps(8000), Stream::new(1, "link/l.forward", "queue"))
+    }
+
+    fn assert_near(measured: f64, expected: f64) {
+        assert!((measured - expected).abs() < 1e-9, "{measured}, not {expected}");
+    }
+
+    /// `specs/aqm.md` test 1.
+    #[test]
+    fn the_probability_rises_with_the_average() {
+        let mut red = red(&spec());
+        for (average, expected) in [(5.0, 0.0), (10.0, 0.05), (20.0, 0.4), (29.999_999_999, 1.0)] {
+            red.average = average;
+            assert_near(red.pressure().unwrap(), expected);
+        }
+        red.average = 30.0;
+        assert_eq!(red.pressure(), None);
+        (red.average, red.spec.gentle) = (15.0, false);
+        assert_eq!(red.pressure(), None);
+    }
+
+    /// `specs/aqm.md` test 1.
+    #[test]
+    fn drops_are_spread() {
+        let mut red = red(&spec());
+        for (count, plain, waiting) in [(0, 0.05, 0.0), (10, 0.1, 0.0), (19, 1.0, 0.0), (20, 1.0, 0.05), (40, 1.0, 1.0)]
+        {
+            red.count = count;
+            red.spec.wait = false;
+            assert_near(red.spread(0.05), plain);
+            red.spec.wait = true;
+            assert_near(red.spread(0.05), waiting);
+        }
+    }
+
+    /// `specs/aqm.md` test 1.
+    #[test]
+    fn the_average_follows_the_queue_and_falls_while_the_link_is_idle() {
+        let (mut red, mut losses) = (red(&spec()), Losses::new());
+        for n in 0..10 {
+            red.packets.enqueue(s(0.0), &packet(0, n, 1000), &mut losses);
+        }
+        red.update_average(s(0.0));
+        assert_near(red.average, 0.02);
+        red.packets.flush(&mut losses);
+        red.average = 10.0;
+        assert!(red.dequeue(s(1.0), &mut losses).is_none());
+        red.update_average(s(1001.0));
+        assert!((red.average - 1.348).abs() < 5e-4, "{}", red.average);
+        red.update_average(s(2001.0));
+        assert!((red.average - 1.348 * 0.998).abs() < 5e-4, "once");
+    }
+
+    /// In byte mode a threshold is so many packets of mean size, and half a packet is dropped half as often.
+    #[test]
+    fn bytes_count_in_byte_mode() {
+        let mut red = red(&Spec { byte_mode: true, weight: 1.0, ..spec() });
+        for n in 0..20 {
+            red.packets.enqueue(s(0.0), &packet(0, n, 500), &mut Losses::new());
+        }
+        red.update_average(s(0.0));
+        assert_near(red.average, 10_000.0);
+        assert_near(red.pressure().unwrap(), 0.05);
+    }
+
+    /// S. Floyd et al. (2001): up by at most 0.01, down by a tenth, every half second, also while nothing arrives.
+    #[test]
+    fn adaptive_red_moves_max_p() {
+        let mut red = red(&Spec { adaptive: true, ..spec() });
+        red.average = 14.0;
+        red.adapt(s(0.499));
+        assert_near(red.max_p, 0.1);
+        red.adapt(s(1.0));
+        assert_near(red.max_p, 0.12);
+        red.average = 6.0;
+        red.adapt(s(2.0));
+        assert_near(red.max_p, 0.12 * 0.81);
+        red.adapt(s(100_000.2));
+        assert!(red.max_p <= 0.01 && red.adapts_at == s(100_000.5), "{} {}", red.max_p, red.adapts_at);
+    }
+
+    /// Floyd and Jacobson (1993 §7): with a constant average, gaps between drops are uniform; here 1 to 1 / p_b - 1.
+    #[test]
+    fn gaps_between_drops_are_uniform() {
+        let mut red = red(&spec());
+        (red.average, red.count) = (10.0, 0);
+        for n in 0..3 {
+            red.packets.enqueue(s(0.0), &packet(0, n, 1000), &mut Losses::new());
+        }
+        let (mut gap, mut gaps) = (0, [0u32; 20]);
+        for arrival in 0..200_000 {
+            red.arrivals = arrival;
+            gap += 1;
+            if red.verdict(1000) == Verdict::Tell {
+                gaps[std::mem::take(&mut gap)] += 1;
+            }
+        }
+        let drops: u32 = gaps.iter().sum();
+        // The standard deviation of a nineteenth of 20,000 drops is 32.
+        assert!(gaps[1..].iter().all(|&n| (f64::from(n) - f64::from(drops) / 19.0).abs() < 150.0), "{gaps:?}");
     }
 }

@@ -110,3 +110,50 @@ impl Discipline for RoundRobin {
         self.bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{packet, s};
+    use super::*;
+    use crate::scenario::QueueLimit;
+
+    /// Which class leaves, packet by packet, when class 0 sends packets of 1500 B and class 1 of 500 B.
+    fn order(quantum: Option<u32>, weights: [u32; 2], packets: usize) -> Vec<u8> {
+        let shares = weights.map(|weight| Share { weight, limit: QueueLimit::Unlimited });
+        let (mut queue, mut losses) = (RoundRobin::new(quantum, &shares), Losses::new());
+        for n in 0..100 {
+            for (class, size) in [(0, 1500), (1, 500)] {
+                queue.enqueue(s(0.0), &packet(class.into(), n, size).in_class(class), &mut losses);
+            }
+        }
+        (0..packets).map(|_| queue.dequeue(s(0.0), &mut losses).unwrap().class).collect()
+    }
+
+    /// `specs/aqm.md` test 6: 3000 B each after three rounds.
+    #[test]
+    fn deficits_make_up_for_large_packets() {
+        assert_eq!(order(Some(1000), [1, 1], 8), [1, 1, 0, 1, 1, 0, 1, 1]);
+    }
+
+    #[test]
+    fn bytes_are_shared_by_weight() {
+        let order = order(Some(1500), [1, 3], 90);
+        let sent = |class: u8| order.iter().filter(|&&of| of == class).count() * if class == 0 { 1500 } else { 500 };
+        assert_eq!((sent(0), sent(1)), (9 * 1500, 9 * 4500));
+    }
+
+    #[test]
+    fn packets_are_shared_by_weight() {
+        assert_eq!(order(None, [1, 3], 8), [0, 1, 1, 1, 0, 1, 1, 1]);
+    }
+
+    /// What is left of a turn is not kept for later.
+    #[test]
+    fn an_empty_class_saves_nothing() {
+        let shares = [Share { weight: 1, limit: QueueLimit::Unlimited }; 2];
+        let (mut queue, mut losses) = (RoundRobin::new(Some(1500), &shares), Losses::new());
+        queue.enqueue(s(0.0), &packet(0, 0, 100), &mut losses);
+        assert!(queue.dequeue(s(0.0), &mut losses).is_some() && queue.dequeue(s(0.0), &mut losses).is_none());
+        assert_eq!((queue.classes[0].deficit, queue.active.len()), (0, 0));
+    }
+}
