@@ -632,6 +632,237 @@ class LinkQueueDropTail(_LinkQueueDropTailRequired, total=False):
 
     limit: str
 
+_LinkQueueRedRequired = TypedDict(
+    "_LinkQueueRedRequired",
+    {
+        "kind": Literal["red"],
+    },
+)
+
+
+class LinkQueueRed(_LinkQueueRedRequired, total=False):
+    """Random early detection: the longer the queue is on average, the more of what arrives is dropped (Floyd and Jacobson 1993).
+
+    limit :
+        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+
+    min_th :
+        Average length in packets from which on packets are dropped. Default: 5.
+
+    max_th :
+        Average length in packets at which the probability of a drop reaches `max_p`. Default: 15.
+
+    max_p :
+        Probability of a drop when the average reaches `max_th`. Default: 0.1.
+
+    weight :
+        Weight of a new length in the moving average (`w_q`). Default: 0.002.
+
+    gentle :
+        From `max_th` to twice that the probability rises to 1; otherwise it is 1 at once. Default: true.
+
+    adaptive :
+        `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker 2001). Default: false.
+
+    wait :
+        No drop until 1 / p packets have passed since the last one, as ns-2 has it; otherwise drops are spread over 1 to 1 / p packets. Default: false.
+
+    byte_mode :
+        The average counts bytes, thresholds are times `mean_packet`, and large packets are dropped more often. Default: false.
+
+    mean_packet :
+        Size of a packet on average, headers included: how much the average falls while the link is idle, and the unit of the thresholds in byte mode. Default: "500 B".
+
+    ecn :
+        Packets of senders that understand it are marked instead of dropped early (RFC 3168). Default: false.
+    """
+
+    limit: str
+    min_th: int
+    max_th: int
+    max_p: Union[str, float]
+    weight: Union[str, float]
+    gentle: bool
+    adaptive: bool
+    wait: bool
+    byte_mode: bool
+    mean_packet: str
+    ecn: bool
+
+_LinkQueueCodelRequired = TypedDict(
+    "_LinkQueueCodelRequired",
+    {
+        "kind": Literal["codel"],
+    },
+)
+
+
+class LinkQueueCodel(_LinkQueueCodelRequired, total=False):
+    """Controlled delay: drops from the head of the queue when packets have waited too long for an interval (RFC 8289).
+
+    limit :
+        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+
+    target :
+        Waiting time that may stand. Default: "5 ms".
+
+    interval :
+        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+
+    ecn :
+        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
+    """
+
+    limit: str
+    target: str
+    interval: str
+    ecn: bool
+
+_LinkQueueFqCodelRequired = TypedDict(
+    "_LinkQueueFqCodelRequired",
+    {
+        "kind": Literal["fq-codel"],
+    },
+)
+
+
+class LinkQueueFqCodel(_LinkQueueFqCodelRequired, total=False):
+    """Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
+
+    limit :
+        How much may wait in all queues together; what exceeds it is dropped from the longest. Default: "10240 packets".
+
+    queues :
+        Number of queues. Default: 1024.
+
+    quantum :
+        Bytes that a queue sends before it is the next one's turn. Default: "1514 B".
+
+    target :
+        Waiting time that may stand. Default: "5 ms".
+
+    interval :
+        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+
+    ecn :
+        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: true.
+    """
+
+    limit: str
+    queues: int
+    quantum: str
+    target: str
+    interval: str
+    ecn: bool
+
+_LinkQueuePieRequired = TypedDict(
+    "_LinkQueuePieRequired",
+    {
+        "kind": Literal["pie"],
+    },
+)
+
+
+class LinkQueuePie(_LinkQueuePieRequired, total=False):
+    """Drops what arrives with a probability that a controller of the waiting time sets (RFC 8033).
+
+    limit :
+        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+
+    target :
+        Waiting time to keep. Default: "15 ms".
+
+    update :
+        Time between updates of the probability. Default: "15 ms".
+
+    burst :
+        For how long packets are let through after a quiet time. Default: "150 ms".
+
+    derandomise :
+        Drops are neither too close nor too far apart (RFC 8033 §5.4). Default: true.
+
+    mean_packet :
+        Size of a packet on average, headers included: while no more than two of them wait, none is dropped. Default: "1000 B".
+
+    ecn :
+        While the probability is below 0.1, packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
+    """
+
+    limit: str
+    target: str
+    update: str
+    burst: str
+    derandomise: bool
+    mean_packet: str
+    ecn: bool
+
+
+class Class(TypedDict, total=False):
+    """A class of a queue.
+
+    limit :
+        How much of it may wait. Default: "1 bdp".
+    """
+
+    limit: str
+
+
+class LinkQueuePriority(TypedDict):
+    """Strict priority: a class is served when nothing waits in those before it.
+
+    class :
+        The classes, the highest first: number 0, 1, ...
+    """
+
+    kind: Literal["priority"]
+    class: List[Class]
+
+
+class WeightedClass(TypedDict, total=False):
+    """A class of a queue that shares the link by weight.
+
+    weight :
+        Its share of the link, relative to the others. Default: 1.
+
+    limit :
+        How much of it may wait. Default: "1 bdp".
+    """
+
+    weight: int
+    limit: str
+
+
+class LinkQueueWrr(TypedDict):
+    """Weighted round robin: classes take turns, each with as many packets as its weight.
+
+    class :
+        The classes: number 0, 1, ...
+    """
+
+    kind: Literal["wrr"]
+    class: List[WeightedClass]
+
+_LinkQueueDrrRequired = TypedDict(
+    "_LinkQueueDrrRequired",
+    {
+        "kind": Literal["drr"],
+        "class": List[WeightedClass],
+    },
+)
+
+
+class LinkQueueDrr(_LinkQueueDrrRequired, total=False):
+    """Deficit round robin: classes take turns, each with as many bytes as its weight times the quantum (Shreedhar and Varghese 1995).
+
+    quantum :
+        Bytes per turn and unit of weight; best not less than the largest packet. Default: "1500 B".
+
+    class :
+        The classes: number 0, 1, ...
+    """
+
+    quantum: str
+
 
 class ErrorModelBit(TypedDict):
     """Each bit of a packet, headers included, is wrong with this probability; one is enough.
@@ -816,6 +1047,213 @@ class DirectionQueueDropTail(_DirectionQueueDropTailRequired, total=False):
 
     limit: str
 
+_DirectionQueueRedRequired = TypedDict(
+    "_DirectionQueueRedRequired",
+    {
+        "kind": Literal["red"],
+    },
+)
+
+
+class DirectionQueueRed(_DirectionQueueRedRequired, total=False):
+    """Random early detection: the longer the queue is on average, the more of what arrives is dropped (Floyd and Jacobson 1993).
+
+    limit :
+        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+
+    min_th :
+        Average length in packets from which on packets are dropped. Default: 5.
+
+    max_th :
+        Average length in packets at which the probability of a drop reaches `max_p`. Default: 15.
+
+    max_p :
+        Probability of a drop when the average reaches `max_th`. Default: 0.1.
+
+    weight :
+        Weight of a new length in the moving average (`w_q`). Default: 0.002.
+
+    gentle :
+        From `max_th` to twice that the probability rises to 1; otherwise it is 1 at once. Default: true.
+
+    adaptive :
+        `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker 2001). Default: false.
+
+    wait :
+        No drop until 1 / p packets have passed since the last one, as ns-2 has it; otherwise drops are spread over 1 to 1 / p packets. Default: false.
+
+    byte_mode :
+        The average counts bytes, thresholds are times `mean_packet`, and large packets are dropped more often. Default: false.
+
+    mean_packet :
+        Size of a packet on average, headers included: how much the average falls while the link is idle, and the unit of the thresholds in byte mode. Default: "500 B".
+
+    ecn :
+        Packets of senders that understand it are marked instead of dropped early (RFC 3168). Default: false.
+    """
+
+    limit: str
+    min_th: int
+    max_th: int
+    max_p: Union[str, float]
+    weight: Union[str, float]
+    gentle: bool
+    adaptive: bool
+    wait: bool
+    byte_mode: bool
+    mean_packet: str
+    ecn: bool
+
+_DirectionQueueCodelRequired = TypedDict(
+    "_DirectionQueueCodelRequired",
+    {
+        "kind": Literal["codel"],
+    },
+)
+
+
+class DirectionQueueCodel(_DirectionQueueCodelRequired, total=False):
+    """Controlled delay: drops from the head of the queue when packets have waited too long for an interval (RFC 8289).
+
+    limit :
+        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+
+    target :
+        Waiting time that may stand. Default: "5 ms".
+
+    interval :
+        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+
+    ecn :
+        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
+    """
+
+    limit: str
+    target: str
+    interval: str
+    ecn: bool
+
+_DirectionQueueFqCodelRequired = TypedDict(
+    "_DirectionQueueFqCodelRequired",
+    {
+        "kind": Literal["fq-codel"],
+    },
+)
+
+
+class DirectionQueueFqCodel(_DirectionQueueFqCodelRequired, total=False):
+    """Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
+
+    limit :
+        How much may wait in all queues together; what exceeds it is dropped from the longest. Default: "10240 packets".
+
+    queues :
+        Number of queues. Default: 1024.
+
+    quantum :
+        Bytes that a queue sends before it is the next one's turn. Default: "1514 B".
+
+    target :
+        Waiting time that may stand. Default: "5 ms".
+
+    interval :
+        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+
+    ecn :
+        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: true.
+    """
+
+    limit: str
+    queues: int
+    quantum: str
+    target: str
+    interval: str
+    ecn: bool
+
+_DirectionQueuePieRequired = TypedDict(
+    "_DirectionQueuePieRequired",
+    {
+        "kind": Literal["pie"],
+    },
+)
+
+
+class DirectionQueuePie(_DirectionQueuePieRequired, total=False):
+    """Drops what arrives with a probability that a controller of the waiting time sets (RFC 8033).
+
+    limit :
+        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+
+    target :
+        Waiting time to keep. Default: "15 ms".
+
+    update :
+        Time between updates of the probability. Default: "15 ms".
+
+    burst :
+        For how long packets are let through after a quiet time. Default: "150 ms".
+
+    derandomise :
+        Drops are neither too close nor too far apart (RFC 8033 §5.4). Default: true.
+
+    mean_packet :
+        Size of a packet on average, headers included: while no more than two of them wait, none is dropped. Default: "1000 B".
+
+    ecn :
+        While the probability is below 0.1, packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
+    """
+
+    limit: str
+    target: str
+    update: str
+    burst: str
+    derandomise: bool
+    mean_packet: str
+    ecn: bool
+
+
+class DirectionQueuePriority(TypedDict):
+    """Strict priority: a class is served when nothing waits in those before it.
+
+    class :
+        The classes, the highest first: number 0, 1, ...
+    """
+
+    kind: Literal["priority"]
+    class: List[Class]
+
+
+class DirectionQueueWrr(TypedDict):
+    """Weighted round robin: classes take turns, each with as many packets as its weight.
+
+    class :
+        The classes: number 0, 1, ...
+    """
+
+    kind: Literal["wrr"]
+    class: List[WeightedClass]
+
+_DirectionQueueDrrRequired = TypedDict(
+    "_DirectionQueueDrrRequired",
+    {
+        "kind": Literal["drr"],
+        "class": List[WeightedClass],
+    },
+)
+
+
+class DirectionQueueDrr(_DirectionQueueDrrRequired, total=False):
+    """Deficit round robin: classes take turns, each with as many bytes as its weight times the quantum (Shreedhar and Varghese 1995).
+
+    quantum :
+        Bytes per turn and unit of weight; best not less than the largest packet. Default: "1500 B".
+
+    class :
+        The classes: number 0, 1, ...
+    """
+
+    quantum: str
+
 
 class Direction(TypedDict, total=False):
     """One direction of a link: what stands here goes before the link's own keys.
@@ -838,7 +1276,7 @@ class Direction(TypedDict, total=False):
 
     rate: Union[str, DirectionRateTable]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass]
-    queue: Union[str, DirectionQueueDropTail, Literal["drop-tail"]]
+    queue: Union[str, DirectionQueueDropTail, DirectionQueueRed, DirectionQueueCodel, DirectionQueueFqCodel, DirectionQueuePie, DirectionQueuePriority, DirectionQueueWrr, DirectionQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, ErrorModelKind, Literal["none"]]
     outage: Outage
 
@@ -888,7 +1326,7 @@ class Link(_LinkRequired, total=False):
     count: int
     rate: Union[str, LinkRateTable]
     delay: Union[str, LinkDelayPoints, LinkDelayPass]
-    queue: Union[str, LinkQueueDropTail, Literal["drop-tail"]]
+    queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, ErrorModelKind, Literal["none"]]
     outage: Outage
     forward: Direction
@@ -948,6 +1386,9 @@ class Flow(_FlowRequired, total=False):
     start :
         When it opens. Default: "0 s".
 
+    class :
+        Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest. Default: 0.
+
     route :
         The way there: nodes from `from` to `to`, or names of links where two links join the same nodes. Without it, the way of shortest delay at the start of the run.
 
@@ -961,6 +1402,7 @@ class Flow(_FlowRequired, total=False):
     count: int
     app: Union[AppFile, AppKind, Literal["greedy"]]
     start: Union[str, FlowStartTable]
+    class: int
     route: List[str]
     reverse_route: List[str]
     tcp: Tcp

@@ -19,6 +19,8 @@ pub(crate) struct Host {
     /// Bytes of a transfer that ends; `u64::MAX` for a greedy one.
     pub(crate) size: u64,
     never_gives_up: bool,
+    /// Of the flow's packets.
+    pub(crate) class: u8,
     pub(crate) first_sent: Option<Time>,
     /// Sender: the last byte was acknowledged. Receiver: it was received.
     pub(crate) completed: Option<Time>,
@@ -51,6 +53,7 @@ impl Host {
                 armed: Time::NEVER,
                 start,
                 size,
+                class: flow.class,
                 never_gives_up: flow.tcp.give_up == GiveUp::Never,
                 first_sent: None,
                 completed: None,

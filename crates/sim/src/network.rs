@@ -347,8 +347,9 @@ impl Network {
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
         let (flow, to_sender) = (endpoint as u32 / 2, endpoint % 2 == 1);
-        let packet = Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies);
         let host = &mut self.hosts[endpoint];
+        let packet =
+            Packet::new(segment, flow, to_sender, self.routes[endpoint], &mut self.bodies).in_class(host.class);
         host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
         self.ledger.sent += 1;
@@ -606,10 +607,15 @@ count = 2
 
     #[test]
     fn relaying_ahead_of_time_changes_nothing() {
-        for record in
-            ["", "[record]\nseries = [\"queue_packets\", \"carried_bps\", \"cwnd_bytes\"]\ninterval = \"7 ms\"\n"]
-        {
-            let scenario = crate::scenario::from_toml(&format!("{CHAIN}{record}"), "chain", &[]).unwrap().scenario;
+        let series = "[record]\nseries = [\"queue_packets\", \"carried_bps\", \"cwnd_bytes\"]\ninterval = \"7 ms\"\n";
+        let red = r#"{ kind = "red", limit = "20 packets", min_th = 2, max_th = 6, weight = 0.1 }"#;
+        let codel = r#"{ kind = "codel", limit = "20 packets" }"#;
+        let pie = r#"{ kind = "pie", limit = "20 packets" }"#;
+        let fq = r#"{ kind = "fq-codel", limit = "20 packets" }"#;
+        let plain = "\"20 packets\"";
+        for (queue, record) in [(plain, ""), (plain, series), (red, ""), (codel, series), (pie, ""), (fq, "")] {
+            let text = format!("{}{record}", CHAIN.replace(plain, queue));
+            let scenario = crate::scenario::from_toml(&text, "chain", &[]).unwrap().scenario;
             let run = |relays: bool| {
                 let mut network = Network::build(&scenario, 3);
                 assert!(network.arrivals.iter().any(|arrival| arrival.relays));

@@ -23,6 +23,8 @@ pub struct Packet {
     /// Bytes of IP and TCP header.
     pub header_len: u8,
     marks: u8,
+    /// The class of its flow: queues may tell classes apart.
+    pub class: u8,
 }
 
 /// [`Packet::body`] of a packet without options.
@@ -36,7 +38,7 @@ const CUT: u8 = 8;
 const ECN_SHIFT: u8 = 4;
 
 impl Packet {
-    /// A packet of `flow` that carries `segment`; its rarer parts go into `bodies`.
+    /// A packet of class 0 of `flow` that carries `segment`; its rarer parts go into `bodies`.
     pub(crate) fn new(segment: &Segment, flow: u32, to_sender: bool, first_hop: u32, bodies: &mut Bodies) -> Self {
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
         let body = if is_plain {
@@ -57,7 +59,14 @@ impl Packet {
             tcp_flags: segment.flags.bits(),
             header_len: segment.header_len(),
             marks: retransmission | if to_sender { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
+            class: 0,
         }
+    }
+
+    /// The same packet in a class.
+    #[inline]
+    pub(crate) fn in_class(self, class: u8) -> Self {
+        Self { class, ..self }
     }
 
     /// The segment that it carries.

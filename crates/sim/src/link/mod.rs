@@ -22,7 +22,7 @@ use crate::scenario::Link as Spec;
 use bentpipe_units::{Duration, Time};
 use error::ErrorModel;
 use profile::{DelayProfile, Outages, RateProfile};
-use queue::DropTail;
+use queue::{Discipline, Queue};
 use ring::Ring;
 
 /// One direction of a link. See the module.
@@ -30,7 +30,7 @@ use ring::Ring;
 pub(crate) struct Link {
     /// Sent or being sent, in order of arrival at the far end.
     ring: Ring,
-    queue: DropTail,
+    queue: Queue,
     /// When the server is free.
     free_at: Time,
     /// When the last unusual sending began: later than its packet left the queue, if the link was down.
@@ -77,7 +77,7 @@ impl Link {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
             ring: Ring::default(),
-            queue: DropTail::new(&spec.queue),
+            queue: Queue::new(spec, seed),
             free_at: Time::ZERO,
             sending_since: Time::ZERO,
             usual: Usual { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
@@ -92,7 +92,6 @@ impl Link {
     }
 
     /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
-    /// From here on the packet points to the hop after this one.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.advance(now, losses);
@@ -102,20 +101,33 @@ impl Link {
             self.lose(*packet, Cause::Outage, losses);
             return None;
         }
+        let Queue::DropTail(queue) = &mut self.queue else { return self.offer(now, packet, losses) };
         if self.free_at <= now {
             self.waits.record_zero();
             let slot = self.start(now, packet);
-            slot.next += 1;
             return was_empty.then_some(slot.at);
         }
-        if let Some(slot) = self.queue.push(packet) {
+        if let Some(slot) = queue.push(packet) {
             slot.at = now;
-            slot.next += 1;
-            self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
+            self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(queue.bytes());
         } else {
             self.lose(*packet, Cause::QueueOverflow, losses);
         }
         None
+    }
+
+    /// A packet is offered to a queue that sees all of them, also those that find the server free.
+    #[inline(never)]
+    fn offer(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
+        let (was_empty, before) = (self.ring.len() == 0, losses.len());
+        self.queue.enqueue(now, packet, losses);
+        let next = if self.free_at <= now { self.queue.dequeue(now, losses) } else { None };
+        self.counters.dropped += (losses.len() - before) as u64;
+        self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
+        let next = next?;
+        self.waits.record_zero();
+        let slot = self.start(now, &next);
+        was_empty.then_some(slot.at)
     }
 
     /// The packet that reaches the far end at `now`.
@@ -134,14 +146,27 @@ impl Link {
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
-        while self.queue.len() > 0 && self.free_at <= now {
-            if self.outages.is_some() {
-                self.flush(losses);
-            }
-            let Some(packet) = self.queue.pop() else { break };
+        while self.free_at <= now {
+            let packet = match &mut self.queue {
+                Queue::DropTail(queue) if self.outages.is_none() || queue.len() == 0 => queue.pop(),
+                _ => self.ask(losses),
+            };
+            let Some(packet) = packet else { break };
             self.waits.record_span(self.free_at - packet.at);
             self.start(self.free_at, &packet);
         }
+    }
+
+    /// The server, now free, asks for a packet.
+    #[inline(never)]
+    fn ask(&mut self, losses: &mut Losses) -> Option<Packet> {
+        let before = losses.len();
+        if self.outages.is_some() && self.queue.len() > 0 {
+            self.flush(losses);
+        }
+        let packet = self.queue.dequeue(self.free_at, losses);
+        self.counters.dropped += (losses.len() - before) as u64;
+        packet
     }
 
     /// When the head of the ring arrives; [`Time::NEVER`]: there is none.
@@ -163,6 +188,11 @@ impl Link {
         &self.counters
     }
 
+    /// Packets that the queue marked.
+    pub(crate) fn marked(&self) -> u64 {
+        self.queue.marked()
+    }
+
     pub(crate) fn waits(&self) -> &Histogram {
         &self.waits
     }
@@ -174,7 +204,7 @@ impl Link {
         self.counters.busy_ps.saturating_sub(unsent)
     }
 
-    /// Sending starts at `at`. Returns the packet's place in the ring.
+    /// Sending starts at `at`. Returns the packet's place in the ring; there it points to the hop after this one.
     #[inline(always)]
     fn start(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
@@ -187,6 +217,7 @@ impl Link {
         self.free_at = at + self.usual.sending;
         let slot = self.ring.push(packet);
         slot.at = self.free_at + self.usual.delay;
+        slot.next += 1;
         slot
     }
 
@@ -207,6 +238,7 @@ impl Link {
         self.note_usual(size);
         let slot = self.ring.push(packet);
         slot.at = self.last_arrival;
+        slot.next += 1;
         if uncut > cut_at {
             slot.cut();
         }
@@ -248,11 +280,8 @@ impl Link {
     /// If the link is down when it becomes free, what waits is lost (where the scenario says so).
     fn flush(&mut self, losses: &mut Losses) {
         let Some(outages) = &mut self.outages else { return };
-        if !outages.flush || !outages.at(self.free_at).0 {
-            return;
-        }
-        while let Some(packet) = self.queue.pop() {
-            self.lose(packet, Cause::Outage, losses);
+        if outages.flush && outages.at(self.free_at).0 {
+            self.queue.flush(losses);
         }
     }
 

@@ -3,10 +3,11 @@
 
 use super::error::ErrorModel;
 use super::profile::{DelayProfile, Outages, RateProfile};
+use super::queue::{Discipline, Queue};
 use super::{Counters, Link, Losses};
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
-use crate::scenario::{Link as Spec, Queue, QueueLimit};
+use crate::scenario::Link as Spec;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
@@ -17,8 +18,7 @@ pub(crate) struct NaiveLink {
     delay: DelayProfile,
     error: ErrorModel,
     outages: Option<Outages>,
-    limit: QueueLimit,
-    waiting: VecDeque<Packet>,
+    queue: Queue,
     in_service: Option<Service>,
     on_the_way: VecDeque<Packet>,
     last_arrival: Time,
@@ -37,14 +37,12 @@ struct Service {
 
 impl NaiveLink {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
-        let Queue::DropTail(limit) = spec.queue;
         Self {
             rate: RateProfile::new(&spec.rate),
             delay: DelayProfile::new(&spec.delay),
             error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name), end),
             outages: spec.outage.as_ref().map(Outages::new),
-            limit,
-            waiting: VecDeque::new(),
+            queue: Queue::new(spec, seed),
             in_service: None,
             on_the_way: VecDeque::new(),
             last_arrival: Time::ZERO,
@@ -56,17 +54,21 @@ impl NaiveLink {
 
     /// A packet is offered. If its sending starts at once: when that ends.
     pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
-        packet.at = now;
         self.counters.offered += 1;
+        let is_free = self.in_service.is_none();
         if self.turns_away(now) {
             self.lose(packet, Cause::Outage, losses);
-        } else if self.in_service.is_none() {
+        } else if is_free && matches!(self.queue, Queue::DropTail(_)) {
+            packet.at = now;
             return Some(self.serve(now, packet));
-        } else if self.has_room_for(&packet) {
-            self.waiting.push_back(packet);
-            self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.backlog_bytes());
         } else {
-            self.lose(packet, Cause::QueueOverflow, losses);
+            let before = losses.len();
+            self.queue.enqueue(now, &packet, losses);
+            self.counters.dropped += (losses.len() - before) as u64;
+            if is_free {
+                return self.next(now, losses);
+            }
+            self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
         }
         None
     }
@@ -78,12 +80,19 @@ impl NaiveLink {
         self.last_arrival = self.last_arrival.max(now + self.delay.at(now));
         self.on_the_way.push_back(packet);
         if self.turns_away(now) {
-            while let Some(packet) = self.waiting.pop_front() {
-                self.lose(packet, Cause::Outage, losses);
-            }
+            let before = losses.len();
+            self.queue.flush(losses);
+            self.counters.dropped += (losses.len() - before) as u64;
         }
-        let next = self.waiting.pop_front();
-        (self.last_arrival, next.map(|packet| self.serve(now, packet)))
+        (self.last_arrival, self.next(now, losses))
+    }
+
+    /// The server asks for a packet: when its sending ends, if there is one.
+    fn next(&mut self, now: Time, losses: &mut Losses) -> Option<Time> {
+        let before = losses.len();
+        let packet = self.queue.dequeue(now, losses);
+        self.counters.dropped += (losses.len() - before) as u64;
+        packet.map(|packet| self.serve(now, packet))
     }
 
     pub(crate) fn deliver(&mut self) -> Packet {
@@ -93,7 +102,7 @@ impl NaiveLink {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len() + usize::from(self.in_service.is_some()) + self.on_the_way.len()
+        self.queue.len() + usize::from(self.in_service.is_some()) + self.on_the_way.len()
     }
 
     /// The link that would show the same in the tables at `now`.
@@ -104,9 +113,7 @@ impl NaiveLink {
         for packet in self.on_the_way.iter().chain(self.in_service.iter().map(|service| &service.packet)) {
             face.ring.push(packet);
         }
-        for packet in &self.waiting {
-            assert!(face.queue.push(packet).is_some(), "the queue keeps its limit");
-        }
+        face.queue = self.queue.clone();
         if let Some(Service { begin, .. }) = self.in_service.filter(|service| service.end != Time::NEVER) {
             face.counters.busy_ps += now.saturating_since(begin).as_ps();
         }
@@ -143,18 +150,6 @@ impl NaiveLink {
 
     fn turns_away(&mut self, now: Time) -> bool {
         self.outages.as_mut().is_some_and(|outages| outages.flush && outages.at(now).0)
-    }
-
-    fn has_room_for(&self, packet: &Packet) -> bool {
-        match self.limit {
-            QueueLimit::Packets(n) => (self.waiting.len() as u64) < n,
-            QueueLimit::Bytes(n) => self.backlog_bytes() + packet.size() <= n,
-            QueueLimit::Unlimited => true,
-        }
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.waiting.iter().map(Packet::size).sum()
     }
 
     fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {

@@ -49,6 +49,10 @@ impl Ring {
         Some(packet)
     }
 
+    pub(super) fn first(&self) -> Option<&Packet> {
+        (self.len > 0).then(|| &self.slots[self.head])
+    }
+
     /// When the first packet is due; [`Time::NEVER`]: there is none.
     #[inline]
     pub(super) fn next_at(&self) -> Time {

@@ -58,7 +58,8 @@ pub const LINKS: &[Column] = &[
     column("carried_packets", "1", "Packets whose sending began, corrupted and cut off ones included."),
     column("carried_bytes", "B", "Bytes of those, headers included."),
     column("corrupted_packets", "1", "Packets that this link corrupted."),
-    column("dropped_packets", "1", "Packets that this link lost (queue overflow, outage); corrupted ones are dropped, and counted, where they arrive."),
+    column("dropped_packets", "1", "Packets that this link lost (in its queue, or in an outage); corrupted ones are dropped, and counted, where they arrive."),
+    column("marked_packets", "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5)."),
     column("queue_mean_s", "s", "Mean time that carried packets waited before their sending began."),
     column("queue_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
     column("queue_p95_s", "s", "95 % quantile of the same."),
@@ -159,7 +160,12 @@ pub const EVENTS: &[Column] = &[
 pub const CAUSES: &[Column] = &[
     column("bit-error", "", "Corrupted on a link and dropped where it arrived."),
     column("queue-overflow", "", "Found the queue full."),
-    column("aqm", "", "Dropped early by active queue management."),
+    column("early-drop", "", "Dropped early by active queue management, to tell its sender (RFC 7567)."),
+    column(
+        "forced-drop",
+        "",
+        "Dropped by active queue management because the average queue is beyond its upper threshold (RED).",
+    ),
     column("outage", "", "On a link, or in its queue, when it went down, or offered to a link that was down."),
     column("handover", "", "On a path that was taken away."),
     column("route-missing", "", "No link to go on."),

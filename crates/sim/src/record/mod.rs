@@ -20,8 +20,10 @@ pub enum Cause {
     BitError,
     /// Found the queue full.
     QueueOverflow,
-    /// Dropped early by active queue management.
-    Aqm,
+    /// Dropped early by active queue management, to tell its sender.
+    EarlyDrop,
+    /// Dropped by active queue management because the queue is too long on average.
+    ForcedDrop,
     /// The link was down, or went down under it.
     Outage,
     /// The path was taken away.
@@ -108,7 +110,8 @@ mod tests {
         let all = [
             (Cause::BitError, "bit-error"),
             (Cause::QueueOverflow, "queue-overflow"),
-            (Cause::Aqm, "aqm"),
+            (Cause::EarlyDrop, "early-drop"),
+            (Cause::ForcedDrop, "forced-drop"),
             (Cause::Outage, "outage"),
             (Cause::Handover, "handover"),
             (Cause::RouteMissing, "route-missing"),

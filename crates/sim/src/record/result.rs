@@ -117,6 +117,7 @@ fn link_rows(scenario: &Scenario, at: Time, links: &[Link]) -> Table {
         table.whole(counters.carried_bytes);
         table.whole(counters.corrupted);
         table.whole(counters.dropped);
+        table.whole(link.marked());
         table.real(waits.mean_s());
         table.real(waits.quantile_s(0.50));
         table.real(waits.quantile_s(0.95));

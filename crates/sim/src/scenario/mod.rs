@@ -5,11 +5,13 @@
 //! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
 
 mod check;
+mod crossing;
 mod file;
 mod generate;
 mod inherit;
 mod pass;
 mod problem;
+mod queue;
 mod registered;
 mod resolve;
 mod route;
@@ -23,6 +25,7 @@ mod write;
 
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
+pub use queue::{Codel, FqCodel, Pie, Queue, QueueLimit, Red, Share};
 pub use write::Resolved;
 
 use bentpipe_tcp::Config;
@@ -203,24 +206,6 @@ pub struct Outage {
     pub flush: bool,
 }
 
-/// A queue discipline with its limit. Packets in transmission do not count.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Queue {
-    /// First in, first out; what finds it full is dropped.
-    DropTail(QueueLimit),
-}
-
-/// How much may wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// This many packets.
-    Packets(u64),
-    /// This many bytes. (A limit in `bdp` of the file is resolved to bytes.)
-    Bytes(u64),
-    /// Everything waits.
-    Unlimited,
-}
-
 /// What corrupts packets, `specs: error-models`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorModel {
@@ -275,6 +260,8 @@ pub struct Flow {
     pub app: App,
     /// When it opens.
     pub start: Start,
+    /// Its class in queues that tell classes apart.
+    pub class: u8,
     /// Indices of the links from `from` to `to`.
     pub route: Vec<usize>,
     /// Indices of the links back.

@@ -2,11 +2,12 @@
 //! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
 
 use super::check::{bad_name, join, Check, NAME};
+use super::crossing::{check_queues, set_queues};
 use super::file::{self, File};
 use super::route::{Bad, Graph};
 use super::settings::{self, Transport};
 use super::tree::{Place, Tree};
-use super::{work, ErrorModel, Flow, Link, Node, NodeKind, Outage, Profile, Queue, QueueLimit, Record, Scenario};
+use super::{work, ErrorModel, Flow, Link, Node, NodeKind, Outage, Profile, Queue, Record, Scenario};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,6 @@ const FLOWS_MAX: u64 = 100_000;
 const LINKS_MAX: u64 = 200_000;
 /// Points, spans, indices and steps of routes, over all instances: a few hundred megabytes.
 const ENTRIES_MAX: u64 = 20_000_000;
-/// What a queue of a link that no flow crosses is made for: an Ethernet packet.
-const PACKET: u64 = 1500;
 
 /// Problems with the places of their keys.
 pub(super) struct Report<'a> {
@@ -78,15 +77,16 @@ pub(super) struct Meaning {
 struct Direction {
     rate: Profile<Rate>,
     delay: Profile<Duration>,
-    queue: Result<QueueLimit, u64>,
+    /// With the millionths of a bdp that its limits are, where they are not known yet.
+    queue: (Queue, Vec<Option<u64>>),
     error: ErrorModel,
     outage: Option<Outage>,
 }
 
 /// One instance of an entry with `count`.
-struct Instance<'a> {
-    name: String,
-    entry: &'a str,
+pub(super) struct Instance<'a> {
+    pub(super) name: String,
+    pub(super) entry: &'a str,
     from: String,
     to: String,
     n: Option<u32>,
@@ -136,6 +136,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
     let made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
     set_queues(&mut made, &limits, &made_flows);
+    check_queues(&made, &made_flows, &links, &flows, report);
     let mut order: Vec<usize> = (0..made_flows.len()).collect();
     order.sort_by_cached_key(|&flow| natural(&made_flows[flow].name));
     let made_flows = order.into_iter().map(|flow| made_flows[flow].clone()).collect();
@@ -163,7 +164,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     })
 }
 
-fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
+pub(super) fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
     keys.map(str::to_owned).to_vec()
 }
 
@@ -194,7 +195,7 @@ fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Direction; 2
                 .delay
                 .as_ref()
                 .map_or(Profile::Constant(Duration::ZERO), |p| settings::delay(p, report, &path("delay"))),
-            queue: settings::queue(direction.queue.as_ref().unwrap_or(&link.queue)),
+            queue: settings::queue(direction.queue.as_ref().unwrap_or(&link.queue), report, &path("queue")),
             error: settings::error(direction.error.as_ref().unwrap_or(&link.error), report, &path("error")),
             outage: direction.outage.as_ref().map(|outage| settings::outage(outage, report, &path("outage"))),
         }
@@ -295,6 +296,7 @@ fn check_sizes(
         direction.rate.values().count()
             + direction.delay.values().count()
             + direction.outage.as_ref().map_or(0, |outage| outage.spans.len())
+            + direction.queue.0.entries()
             + errors
     };
     let sizes: BTreeMap<&str, usize> =
@@ -370,19 +372,19 @@ fn make_node(name: &str, node: Option<&file::Node>) -> Node {
     }
 }
 
-/// The links in the order of their names, and the millionths of a bdp of queues that are not known yet.
+/// The links in the order of their names, and for each limit of their queues that is not known yet the millionths of a bdp.
 fn make_links(
     links: &[Instance<'_>],
     directions: &BTreeMap<&str, [Direction; 2]>,
     nodes: &BTreeMap<&str, usize>,
-) -> (Vec<Link>, Vec<Option<u64>>) {
+) -> (Vec<Link>, Vec<Vec<Option<u64>>>) {
     let mut made = Vec::with_capacity(2 * links.len());
     for link in links {
         let (from, to) = (nodes[link.from.as_str()], nodes[link.to.as_str()]);
         for (side, (from, to), direction) in
             [("forward", (from, to), &directions[link.entry][0]), ("reverse", (to, from), &directions[link.entry][1])]
         {
-            let limit = direction.queue.unwrap_or(QueueLimit::Unlimited);
+            let (queue, bdps) = direction.queue.clone();
             let link = Link {
                 name: format!("{}.{side}", link.name),
                 from,
@@ -390,10 +392,10 @@ fn make_links(
                 rate: direction.rate.clone(),
                 delay: direction.delay.clone(),
                 outage: direction.outage.clone(),
-                queue: Queue::DropTail(limit),
+                queue,
                 error: direction.error.clone(),
             };
-            made.push((link, direction.queue.err()));
+            made.push((link, bdps));
         }
     }
     made.sort_by(|a, b| a.0.name.cmp(&b.0.name));
@@ -526,6 +528,7 @@ fn make_flows(
             to: nodes[flow.to.as_str()],
             app,
             start,
+            class: file.flow[flow.entry].class,
             tcp: transport.on_path(slowest, base_rtt(route, back, links)),
             route: route.clone(),
             reverse_route: back.clone(),
@@ -536,30 +539,8 @@ fn make_flows(
 }
 
 /// Propagation there and back, at its largest.
-fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
+pub(super) fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
     route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay.largest())
-}
-
-/// Makes bytes of the queues that are written in bdp: largest rate of the link times largest propagation round trip of
-/// the flows that cross it, in either direction; twice the link's own delay where there are none.
-fn set_queues(links: &mut [Link], limits: &[Option<u64>], flows: &[Flow]) {
-    let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
-    for flow in flows {
-        let rtt = base_rtt(&flow.route, &flow.reverse_route, links);
-        // 12 bytes of RFC 7323 timestamps.
-        let packet = u64::from(flow.tcp.smss) + work::HEADERS + if flow.tcp.timestamps { 12 } else { 0 };
-        for &link in flow.route.iter().chain(&flow.reverse_route) {
-            let (longest, largest) = crossing[link];
-            crossing[link] = (longest.max(rtt), largest.max(packet));
-        }
-    }
-    for ((link, limit), (rtt, packet)) in links.iter_mut().zip(limits).zip(crossing) {
-        if let Some(bdp) = *limit {
-            let (rtt, packet) = if packet == 0 { (link.delay.largest() * 2, PACKET) } else { (rtt, packet) };
-            link.queue =
-                Queue::DropTail(QueueLimit::Bytes(settings::product(link.rate.largest(), rtt, bdp).max(packet)));
-        }
-    }
 }
 
 /// A key that orders `f2` before `f10`: numbers by their length, then their digits.

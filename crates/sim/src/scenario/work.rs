@@ -89,7 +89,7 @@ fn link_changes(link: &Link, run: Duration) -> f64 {
         super::ErrorModel::GilbertElliott { mean_good, mean_bad, .. } => 2.0 * ratio(run, mean_good + mean_bad),
         _ => 0.0,
     };
-    profile_changes(&link.rate, run) + profile_changes(&link.delay, run) + outage + errors
+    link.queue.changes(run) + profile_changes(&link.rate, run) + profile_changes(&link.delay, run) + outage + errors
 }
 
 fn profile_changes<T>(profile: &Profile<T>, run: Duration) -> f64 {
@@ -103,13 +103,13 @@ fn rounds(each: usize, period: Option<Duration>, run: Duration) -> f64 {
     each as f64 * period.map_or(1.0, |period| ratio(run, period).max(1.0))
 }
 
-fn ratio(run: Duration, step: Duration) -> f64 {
+pub(super) fn ratio(run: Duration, step: Duration) -> f64 {
     run.as_ps() as f64 / step.as_ps().max(1) as f64
 }
 
 impl Profile<Rate> {
     /// The largest rate at any time.
-    pub(super) fn largest(&self) -> Rate {
+    pub(crate) fn largest(&self) -> Rate {
         self.values().max().unwrap_or(Rate::from_bps(0))
     }
 }

@@ -4,7 +4,8 @@
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use crate::record::dictionary::SERIES;
 use crate::scenario::{
-    App, ErrorModel, ErrorUnit, Flow, Link, Node, NodeKind, Outage, Profile, Queue, QueueLimit, Record, Scenario, Start,
+    App, Codel, ErrorModel, ErrorUnit, Flow, FqCodel, Link, Node, NodeKind, Outage, Pie, Profile, Queue, QueueLimit,
+    Record, Red, Scenario, Share, Start,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
@@ -93,7 +94,7 @@ impl Sketch {
             rate: if self.has(PROFILES, dice) { dice.rates(rate) } else { Profile::Constant(rate) },
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
             outage: self.has(OUTAGES, dice).then(|| dice.outage()),
-            queue: if differs { dice.queue() } else { base.queue },
+            queue: if differs { dice.queue() } else { base.queue.clone() },
             error: if self.has(ERRORS, dice) { dice.error() } else { ErrorModel::None },
         }
     }
@@ -112,6 +113,7 @@ impl Sketch {
             to: links[path.back[0]].from,
             app,
             start,
+            class: dice.below(4) as u8,
             route: path.out,
             reverse_route: path.back,
             tcp: if dice.coin() { self.tcp(dice) } else { settings.clone() },
@@ -214,11 +216,63 @@ impl Dice {
     }
 
     fn queue(&mut self) -> Queue {
-        Queue::DropTail(match self.below(8) {
+        let ecn = self.coin();
+        let target = self.ms(&[1, 5, 15]);
+        let interval = self.ms(&[20, 100, 600]);
+        match self.below(12) {
+            0 => Queue::Red(Red {
+                limit: self.room(),
+                min_th: *self.pick(&[1, 2, 5]),
+                max_th: *self.pick(&[6, 15]),
+                max_p: *self.pick(&[0.02, 0.1, 1.0]),
+                weight: *self.pick(&[0.002, 0.1, 1.0]),
+                gentle: self.coin(),
+                adaptive: self.coin(),
+                wait: self.coin(),
+                byte_mode: self.coin(),
+                mean_packet: 500,
+                ecn,
+            }),
+            1 => Queue::Codel(Codel { limit: self.room(), target, interval, ecn }),
+            2 => Queue::FqCodel(FqCodel {
+                limit: self.room(),
+                queues: *self.pick(&[1, 4, 64]),
+                quantum: *self.pick(&[100, 1514]),
+                target,
+                interval,
+                ecn,
+            }),
+            3 => Queue::Pie(Pie {
+                limit: self.room(),
+                target,
+                update: self.ms(&[15, 40]),
+                burst: self.ms(&[0, 50, 150]),
+                derandomise: self.coin(),
+                mean_packet: 500,
+                ecn,
+            }),
+            4 => Queue::Priority(vec![self.room(), self.room()]),
+            5 => Queue::Wrr(vec![self.share(), self.share(), self.share()]),
+            6 => Queue::Drr { quantum: *self.pick(&[100, 1500]), classes: vec![self.share(), self.share()] },
+            _ => Queue::DropTail(match self.below(8) {
+                0 => QueueLimit::Unlimited,
+                1..5 => QueueLimit::Packets(*self.pick(&[1, 2, 5, 20, 50])),
+                _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
+            }),
+        }
+    }
+
+    /// A limit that leaves room for any packet.
+    fn room(&mut self) -> QueueLimit {
+        match self.below(3) {
             0 => QueueLimit::Unlimited,
-            1..5 => QueueLimit::Packets(*self.pick(&[1, 2, 5, 20, 50])),
-            _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
-        })
+            1 => QueueLimit::Packets(*self.pick(&[1, 5, 20, 50])),
+            _ => QueueLimit::Bytes(*self.pick(&[2000, 10_000, 64_000])),
+        }
+    }
+
+    fn share(&mut self) -> Share {
+        Share { weight: *self.pick(&[1, 2, 5]), limit: self.room() }
     }
 
     fn rates(&mut self, rate: Rate) -> Profile<Rate> {

@@ -198,6 +198,7 @@ impl<'a> Reference<'a> {
         let (flow, is_receiver) = (endpoint / 2, endpoint % 2 == 1);
         while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
             let packet = Packet::new(&segment, flow as u32, is_receiver, 0, &mut self.bodies);
+            let packet = packet.in_class(self.scenario.flows[flow].class);
             let host = &mut self.hosts[endpoint];
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();

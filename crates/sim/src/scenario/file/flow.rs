@@ -22,6 +22,9 @@ pub(in crate::scenario) struct Flow {
     /// When it opens.
     #[schemars(extend("default" = "0 s"))]
     pub(in crate::scenario) start: Start,
+    /// Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest.
+    #[schemars(extend("default" = 0))]
+    pub(in crate::scenario) class: u8,
     /// The way there: nodes from `from` to `to`, or names of links where two links join the same nodes. Without it, the way of shortest delay at the start of the run.
     pub(in crate::scenario) route: Option<Vec<String>>,
     /// The way back, from `to` to `from`. Without it, the way of shortest delay.

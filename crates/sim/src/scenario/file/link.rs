@@ -1,7 +1,8 @@
 //! Links as they are written.
 
+use super::Queue;
 use crate::scenario::registered::Named;
-use crate::scenario::text::{Angle, BitRate, Chance, Distance, QueueLimit, Span};
+use crate::scenario::text::{Angle, BitRate, Chance, Distance, Span};
 use crate::scenario::ErrorUnit;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -115,26 +116,6 @@ pub(in crate::scenario) struct Pass {
     /// Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again.
     #[schemars(extend("default" = 2), range(min = 1, max = 100))]
     pub(in crate::scenario) hops: u32,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub(in crate::scenario) enum Queue {
-    Limit(QueueLimit),
-    Kind(QueueKind),
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(inline)]
-pub(in crate::scenario) enum QueueKind {
-    /// First in, first out; what finds it full is dropped.
-    DropTail {
-        /// How much may wait.
-        #[schemars(extend("default" = "1 bdp"))]
-        limit: QueueLimit,
-    },
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -8,11 +8,13 @@
 mod flow;
 mod growth;
 mod link;
+mod queue;
 mod tcp;
 
 pub(super) use flow::*;
 pub(super) use growth::*;
 pub(super) use link::*;
+pub(super) use queue::*;
 pub(super) use tcp::*;
 
 use super::registered::{Named, SeriesName};

@@ -3,8 +3,7 @@
 use super::{below, instant};
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use crate::scenario::resolve::Report;
-use crate::scenario::text::Amount;
-use crate::scenario::{file, pass::Pass, ErrorModel, ErrorUnit, Outage, Profile, QueueLimit, DURATION_MAX};
+use crate::scenario::{file, pass::Pass, ErrorModel, ErrorUnit, Outage, Profile, DURATION_MAX};
 use bentpipe_units::{Duration, Rate, Time};
 
 pub(in crate::scenario) fn middlebox(middlebox: &file::Middlebox) -> MiddleboxConfig {
@@ -152,16 +151,5 @@ pub(in crate::scenario) fn error(error: &file::ErrorModel, report: &mut Report<'
             }
             ErrorModel::Arrivals(list.clone())
         }
-    }
-}
-
-/// The limit of a queue, or the millionths of a bdp that it is to be.
-pub(in crate::scenario) fn queue(queue: &file::Queue) -> Result<QueueLimit, u64> {
-    let (file::Queue::Limit(limit) | file::Queue::Kind(file::QueueKind::DropTail { limit })) = queue;
-    match limit.0 {
-        Amount::Packets(n) => Ok(QueueLimit::Packets(n)),
-        Amount::Bytes(n) => Ok(QueueLimit::Bytes(n)),
-        Amount::Bdp(n) => Err(n),
-        _ => Ok(QueueLimit::Unlimited),
     }
 }

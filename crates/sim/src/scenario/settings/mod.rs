@@ -4,10 +4,12 @@
 mod flow;
 mod growth;
 mod link;
+mod queue;
 mod tcp;
 
 pub(super) use flow::*;
 pub(super) use link::*;
+pub(super) use queue::*;
 pub(super) use tcp::*;
 
 use super::text::BDP;

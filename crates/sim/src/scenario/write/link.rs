@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
-use crate::scenario::{ErrorModel, Link, Outage, Profile, Queue, QueueLimit};
+use crate::scenario::{ErrorModel, Link, Outage, Profile};
 use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
 use std::fmt::Display;
@@ -19,13 +19,7 @@ pub(super) fn direction(link: &Link) -> Map<String, Json> {
     let mut table = Map::new();
     table.insert("rate".into(), profile(&link.rate, false));
     table.insert("delay".into(), profile(&link.delay, true));
-    let Queue::DropTail(limit) = link.queue;
-    let limit = match limit {
-        QueueLimit::Packets(n) => format!("{n} packets"),
-        QueueLimit::Bytes(n) => format!("{n} B"),
-        QueueLimit::Unlimited => "unlimited".into(),
-    };
-    table.insert("queue".into(), limit.into());
+    table.insert("queue".into(), super::queue::queue(&link.queue));
     table.insert(
         "error".into(),
         match &link.error {

@@ -2,6 +2,7 @@
 
 mod growth;
 mod link;
+mod queue;
 mod tcp;
 
 use super::resolve::Meaning;
@@ -238,6 +239,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
                 Start::Uniform { from, to } => json!({ "uniform": [text(from), text(to)] }),
             },
         );
+        table.insert("class".into(), flow.class.into());
         table.insert("route".into(), way(flow.from, &flow.route));
         table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
         let same = first.is_some_and(|first| (&first.tcp, first.phase_drawn) == (&flow.tcp, flow.phase_drawn));

@@ -1,0 +1,77 @@
+//! First in, first out, up to a limit. The other disciplines keep their packets in it.
+
+use super::{Discipline, Limit};
+use crate::link::ring::Ring;
+use crate::link::Losses;
+use crate::packet::Packet;
+use crate::record::Cause;
+use crate::scenario::QueueLimit;
+use bentpipe_units::Time;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct DropTail {
+    packets: Ring,
+    bytes: u64,
+    limit: Limit,
+}
+
+impl DropTail {
+    pub(super) fn new(limit: QueueLimit) -> Self {
+        Self { packets: Ring::default(), bytes: 0, limit: Limit::new(limit) }
+    }
+
+    #[inline]
+    pub(super) fn has_room_for(&self, packet: &Packet) -> bool {
+        self.limit.allows(self.packets.len() + 1, self.bytes + packet.size())
+    }
+
+    /// The packet's place in the queue; none if it was not taken.
+    #[inline]
+    pub(in crate::link) fn push(&mut self, packet: &Packet) -> Option<&mut Packet> {
+        if !self.has_room_for(packet) {
+            return None;
+        }
+        self.bytes += packet.size();
+        Some(self.packets.push(packet))
+    }
+
+    #[inline]
+    pub(in crate::link) fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop()?;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+
+    /// The packet that leaves next.
+    pub(super) fn head(&self) -> Option<&Packet> {
+        self.packets.first()
+    }
+}
+
+impl Discipline for DropTail {
+    fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
+        match self.push(packet) {
+            Some(slot) => slot.at = now,
+            None => losses.push((*packet, Cause::QueueOverflow)),
+        }
+    }
+
+    fn dequeue(&mut self, _: Time, _: &mut Losses) -> Option<Packet> {
+        self.pop()
+    }
+
+    fn flush(&mut self, losses: &mut Losses) {
+        losses.extend(std::iter::from_fn(|| self.pop()).map(|packet| (packet, Cause::Outage)));
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,159 @@
+//! Classes that take turns: by packets (weighted round robin) or by bytes (deficit round robin, M. Shreedhar and
+//! G. Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995).
+
+use super::drop_tail::DropTail;
+use super::Discipline;
+use crate::link::Losses;
+use crate::packet::Packet;
+use crate::scenario::Share;
+use bentpipe_units::Time;
+use std::collections::VecDeque;
+
+/// See the module. Weighted round robin is the same with packets of size 1.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct RoundRobin {
+    classes: Vec<Class>,
+    /// Indices of the classes in which packets wait; the first one's turn it is.
+    active: VecDeque<usize>,
+    /// Whether the first one was given its quantum.
+    has_begun: bool,
+    counts_bytes: bool,
+    packets: usize,
+    bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    packets: DropTail,
+    /// What it may send per turn.
+    quantum: u64,
+    /// What it may still send, and keeps for its next turn if that is too little.
+    deficit: u64,
+}
+
+impl RoundRobin {
+    /// A class sends `quantum` bytes per turn for each unit of its weight; without a quantum, one packet.
+    pub(super) fn new(quantum: Option<u32>, shares: &[Share]) -> Self {
+        let unit = u64::from(quantum.unwrap_or(1));
+        let class = |share: &Share| Class {
+            packets: DropTail::new(share.limit),
+            quantum: u64::from(share.weight) * unit,
+            deficit: 0,
+        };
+        Self {
+            classes: shares.iter().map(class).collect(),
+            active: VecDeque::with_capacity(shares.len()),
+            has_begun: false,
+            counts_bytes: quantum.is_some(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Discipline for RoundRobin {
+    fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
+        let index = usize::from(packet.class).min(self.classes.len() - 1);
+        let class = &mut self.classes[index].packets;
+        let before = class.len();
+        class.enqueue(now, packet, losses);
+        if class.len() > before {
+            self.packets += 1;
+            self.bytes += packet.size();
+            if before == 0 {
+                self.active.push_back(index);
+            }
+        }
+    }
+
+    fn dequeue(&mut self, _: Time, _: &mut Losses) -> Option<Packet> {
+        loop {
+            let index = *self.active.front()?;
+            let class = &mut self.classes[index];
+            if !std::mem::replace(&mut self.has_begun, true) {
+                class.deficit += class.quantum;
+            }
+            let cost = class.packets.head().map_or(0, |head| if self.counts_bytes { head.size() } else { 1 });
+            if cost > class.deficit {
+                self.active.rotate_left(1);
+                self.has_begun = false;
+                continue;
+            }
+            let packet = class.packets.pop()?;
+            class.deficit -= cost;
+            self.packets -= 1;
+            self.bytes -= packet.size();
+            if class.packets.len() == 0 {
+                class.deficit = 0;
+                self.active.pop_front();
+                self.has_begun = false;
+            }
+            return Some(packet);
+        }
+    }
+
+    fn flush(&mut self, losses: &mut Losses) {
+        for class in &mut self.classes {
+            class.packets.flush(losses);
+            class.deficit = 0;
+        }
+        self.active.clear();
+        self.has_begun = false;
+        (self.packets, self.bytes) = (0, 0);
+    }
+
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{packet, s};
+    use super::*;
+    use crate::scenario::QueueLimit;
+
+    /// Which class leaves, packet by packet, when class 0 sends packets of 1500 B and class 1 of 500 B.
+    fn order(quantum: Option<u32>, weights: [u32; 2], packets: usize) -> Vec<u8> {
+        let shares = weights.map(|weight| Share { weight, limit: QueueLimit::Unlimited });
+        let (mut queue, mut losses) = (RoundRobin::new(quantum, &shares), Losses::new());
+        for n in 0..100 {
+            for (class, size) in [(0, 1500), (1, 500)] {
+                queue.enqueue(s(0.0), &packet(class.into(), n, size).in_class(class), &mut losses);
+            }
+        }
+        (0..packets).map(|_| queue.dequeue(s(0.0), &mut losses).unwrap().class).collect()
+    }
+
+    /// `specs/aqm.md` test 6: 3000 B each after three rounds.
+    #[test]
+    fn deficits_make_up_for_large_packets() {
+        assert_eq!(order(Some(1000), [1, 1], 8), [1, 1, 0, 1, 1, 0, 1, 1]);
+    }
+
+    #[test]
+    fn bytes_are_shared_by_weight() {
+        let order = order(Some(1500), [1, 3], 90);
+        let sent = |class: u8| order.iter().filter(|&&of| of == class).count() * if class == 0 { 1500 } else { 500 };
+        assert_eq!((sent(0), sent(1)), (9 * 1500, 9 * 4500));
+    }
+
+    #[test]
+    fn packets_are_shared_by_weight() {
+        assert_eq!(order(None, [1, 3], 8), [0, 1, 1, 1, 0, 1, 1, 1]);
+    }
+
+    /// What is left of a turn is not kept for later.
+    #[test]
+    fn an_empty_class_saves_nothing() {
+        let shares = [Share { weight: 1, limit: QueueLimit::Unlimited }; 2];
+        let (mut queue, mut losses) = (RoundRobin::new(Some(1500), &shares), Losses::new());
+        queue.enqueue(s(0.0), &packet(0, 0, 100), &mut losses);
+        assert!(queue.dequeue(s(0.0), &mut losses).is_some() && queue.dequeue(s(0.0), &mut losses).is_none());
+        assert_eq!((queue.classes[0].deficit, queue.active.len()), (0, 0));
+    }
+}

@@ -1,0 +1,312 @@
+//! The tests that every discipline inherits: random operations in order of time, as many as `BENTPIPE_FUZZ_OPS` says.
+//! Ten million each:
+//!
+//! ```text
+//! BENTPIPE_FUZZ_OPS=10000000 cargo test --release -p bentpipe-sim link::queue::suite
+//! ```
+
+use super::{Discipline, Limit, Queue};
+use crate::link::Losses;
+use crate::packet::{Bodies, Packet};
+use crate::record::Cause;
+use crate::scenario::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
+use bentpipe_tcp::{Ecn, Flags, Segment};
+use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
+
+const MS: Duration = Duration::from_millis(1);
+const OPERATIONS: u64 = 20_000;
+
+macro_rules! inherited {
+    ($($name:ident: $kind:expr;)+) => {$(
+        #[test]
+        fn $name() {
+            all(stringify!($name), $kind);
+        }
+    )+};
+}
+
+inherited! {
+    drop_tail_in_packets: Kind::DropTail(Packets(20));
+    drop_tail_in_bytes: Kind::DropTail(Bytes(10_000));
+    drop_tail_without_limit: Kind::DropTail(Unlimited);
+    red: Kind::Red(plain_red());
+    red_in_bytes: Kind::Red(Red { limit: Bytes(20_000), byte_mode: true, ecn: true, ..plain_red() });
+    red_that_waits: Kind::Red(Red { wait: true, gentle: false, ecn: true, ..plain_red() });
+    red_that_adapts: Kind::Red(Red { adaptive: true, ..plain_red() });
+    codel: Kind::Codel(Codel { limit: Packets(50), target: MS, interval: MS * 10, ecn: false });
+    codel_that_marks: Kind::Codel(Codel { limit: Bytes(20_000), target: MS, interval: MS * 10, ecn: true });
+    fq_codel: Kind::FqCodel(plain_fq());
+    fq_codel_that_collides: Kind::FqCodel(FqCodel { limit: Packets(10), queues: 2, ..plain_fq() });
+    fq_codel_in_bytes: Kind::FqCodel(FqCodel { limit: Bytes(15_000), quantum: 100, ecn: false, ..plain_fq() });
+    pie: Kind::Pie(plain_pie());
+    pie_that_marks: Kind::Pie(Pie { limit: Bytes(50_000), derandomise: false, ecn: true, ..plain_pie() });
+    priority: Kind::Priority(vec![Packets(5), Bytes(6000), Unlimited]);
+    weighted_round_robin: Kind::Wrr(shares());
+    deficit_round_robin: Kind::Drr { quantum: 1500, classes: shares() };
+    deficit_round_robin_with_a_small_quantum: Kind::Drr { quantum: 100, classes: shares() };
+}
+
+fn plain_red() -> Red {
+    Red {
+        limit: Packets(50),
+        min_th: 5,
+        max_th: 15,
+        max_p: 0.1,
+        weight: 0.02,
+        gentle: true,
+        adaptive: false,
+        wait: false,
+        byte_mode: false,
+        mean_packet: 800,
+        ecn: false,
+    }
+}
+
+fn plain_fq() -> FqCodel {
+    FqCodel { limit: Packets(100), queues: 64, quantum: 1514, target: MS, interval: MS * 10, ecn: true }
+}
+
+fn plain_pie() -> Pie {
+    let derandomise = true;
+    Pie { limit: Packets(80), target: MS, update: MS * 2, burst: MS * 5, derandomise, mean_packet: 500, ecn: false }
+}
+
+fn shares() -> Vec<Share> {
+    vec![
+        Share { weight: 1, limit: Packets(10) },
+        Share { weight: 3, limit: Bytes(9000) },
+        Share { weight: 2, limit: Packets(30) },
+    ]
+}
+
+/// An instant.
+pub(super) fn s(seconds: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(seconds)
+}
+
+/// A packet of `size` bytes with its headers.
+pub(super) fn packet(flow: u32, number: u32, size: u16) -> Packet {
+    made(2 * flow, number, size, Ecn::NotEct)
+}
+
+/// The same from a sender that understands marks.
+pub(super) fn capable(packet: Packet) -> Packet {
+    made(2 * packet.flow, packet.seq.value(), packet.size() as u16, Ecn::Ect0)
+}
+
+fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
+    let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
+    Packet::new(&segment, end / 2, end % 2 == 1, 0, &mut Bodies::default())
+}
+
+/// A link of 8 Mbit/s: a millisecond per 1000 bytes.
+fn link(queue: Kind) -> Link {
+    Link {
+        name: "l.forward".to_owned(),
+        from: 0,
+        to: 1,
+        rate: Profile::Constant(Rate::from_bps(8_000_000)),
+        delay: Profile::Constant(Duration::ZERO),
+        outage: None,
+        queue,
+        error: ErrorModel::None,
+    }
+}
+
+fn all(name: &str, kind: Kind) {
+    let operations = std::env::var("BENTPIPE_FUZZ_OPS").ok().and_then(|n| n.parse().ok()).unwrap_or(OPERATIONS);
+    let mut trial = Trial::new(name, kind);
+    while trial.done < operations {
+        trial.phase();
+    }
+    trial.conclude();
+}
+
+/// Packets, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += packet.size();
+    }
+
+    fn take(&mut self, packet: &Packet) {
+        self.packets -= 1;
+        self.bytes -= packet.size();
+    }
+}
+
+/// A discipline, and all that is known of it from outside.
+struct Trial {
+    kind: Kind,
+    queue: Queue,
+    now: Time,
+    dice: Stream,
+    drawn: u64,
+    /// Operations so far.
+    done: u64,
+    /// Packets so far; also the number of the next one.
+    made: u32,
+    /// Per class, or for all if classes share a limit.
+    waiting: Vec<(Tally, Limit)>,
+    /// Number of the last packet that left, per flow and direction.
+    last: [Option<u32>; FLOWS as usize],
+    early: u64,
+    marked: u64,
+}
+
+const FLOWS: u64 = 12;
+
+impl Trial {
+    fn new(name: &str, kind: Kind) -> Self {
+        let mut limits = kind.clone();
+        Self {
+            queue: Queue::new(&link(kind.clone()), 1),
+            now: Time::ZERO,
+            dice: Stream::new(1, name, "suite"),
+            drawn: 0,
+            done: 0,
+            made: 0,
+            waiting: limits.limits_mut().iter().map(|limit| (Tally::default(), Limit::new(**limit))).collect(),
+            last: [None; FLOWS as usize],
+            kind,
+            early: 0,
+            marked: 0,
+        }
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.dice.below(self.drawn - 1, n)
+    }
+
+    /// Up to `n` times `step` pass.
+    fn rest(&mut self, step: Duration, n: u64) {
+        let steps = self.below(n);
+        self.now += step * steps;
+    }
+
+    /// Some hundred operations under one load, from idle to three times what the link carries.
+    fn phase(&mut self) {
+        let load = 1 + self.below(3);
+        let busy = self.below(4);
+        for _ in 0..1 + self.below(600) {
+            self.done += 1;
+            match self.below(40) {
+                0 => self.rest(MS, 300),
+                1 if self.below(20) == 0 => self.rest(MS * 1000, 200),
+                2 if self.below(20) == 0 => self.flush(),
+                n if n % 4 < load && busy > 0 => self.enqueue(),
+                _ => self.dequeue(),
+            }
+            if self.below(2) == 0 {
+                self.rest(Duration::from_micros(1), 700);
+            }
+        }
+        if self.below(3) == 0 {
+            self.drain();
+        }
+    }
+
+    /// Packet `number`, always the same.
+    fn packet(number: u32) -> Packet {
+        let mut draws = Stream::new(u64::from(number), "packet", "suite");
+        let flow = draws.below(0, FLOWS) as u32;
+        let size = if number % 3 == 0 { 1500 } else { 40 + draws.below(1, 1461) as u16 };
+        let (class, ecn) = (flow / 2 % 4, draws.below(2, 4));
+        made(flow, number, size, Ecn::from_bits(ecn as u8)).in_class(class as u8)
+    }
+
+    fn class_of(&self, packet: &Packet) -> usize {
+        usize::from(packet.class).min(self.waiting.len() - 1)
+    }
+
+    fn enqueue(&mut self) {
+        let packet = Self::packet(self.made);
+        self.made += 1;
+        let class = self.class_of(&packet);
+        self.waiting[class].0.add(&packet);
+        let mut losses = Losses::new();
+        self.queue.enqueue(self.now, &packet, &mut losses);
+        self.settle(losses);
+    }
+
+    fn dequeue(&mut self) {
+        let (before, mut losses) = (self.queue.len(), Losses::new());
+        let packet = self.queue.dequeue(self.now, &mut losses);
+        assert_eq!(packet.is_some(), before > 0, "the link rests only if nothing waits");
+        if let Some(packet) = &packet {
+            let class = self.class_of(packet);
+            self.waiting[class].0.take(packet);
+        }
+        self.settle(losses);
+        let Some(packet) = packet else { return };
+        let original = Self::packet(packet.seq.value());
+        let same = |p: &Packet| (p.flow, p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_marked(), p.next);
+        assert_eq!(same(&packet), same(&original));
+        assert!(packet.at <= self.now);
+        match (original.ecn(), packet.ecn()) {
+            (before, after) if before == after => {}
+            (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => self.marked += 1,
+            (before, after) => panic!("{before:?} became {after:?}"),
+        }
+        let last = &mut self.last[packet.endpoint()];
+        assert!(last.is_none_or(|last| last < packet.seq.value()), "no packet overtakes another one of its flow");
+        *last = Some(packet.seq.value());
+    }
+
+    fn flush(&mut self) {
+        let mut losses = Losses::new();
+        self.queue.flush(&mut losses);
+        assert!(losses.iter().all(|(_, cause)| *cause == Cause::Outage));
+        self.settle(losses);
+        assert_eq!((self.queue.len(), self.queue.bytes()), (0, 0));
+    }
+
+    fn drain(&mut self) {
+        while self.queue.len() > 0 {
+            self.dequeue();
+            self.now += MS;
+        }
+        self.dequeue();
+        assert!(self.waiting.iter().all(|(tally, _)| *tally == Tally::default()));
+    }
+
+    fn settle(&mut self, losses: Losses) {
+        for (packet, cause) in losses {
+            let class = self.class_of(&packet);
+            self.waiting[class].0.take(&packet);
+            self.early += u64::from(matches!(cause, Cause::EarlyDrop | Cause::ForcedDrop));
+        }
+        self.check();
+    }
+
+    /// What came in left, was lost, or waits; and what waits is within the limits.
+    fn check(&self) {
+        let total = |count: fn(&Tally) -> u64| self.waiting.iter().map(|(tally, _)| count(tally)).sum::<u64>();
+        let known = (total(|tally| tally.packets), total(|tally| tally.bytes));
+        assert_eq!((self.queue.len() as u64, self.queue.bytes()), known);
+        for (tally, limit) in &self.waiting {
+            assert!(limit.allows(tally.packets as usize, tally.bytes), "{tally:?} exceeds {limit:?}");
+        }
+    }
+
+    /// A trial in which nothing happened proves nothing.
+    fn conclude(mut self) {
+        self.drain();
+        let (is_managed, ecn) = match &self.kind {
+            Kind::Red(red) => (true, red.ecn),
+            Kind::Codel(codel) => (true, codel.ecn),
+            Kind::FqCodel(fq) => (true, fq.ecn),
+            Kind::Pie(pie) => (true, pie.ecn),
+            _ => (false, false),
+        };
+        assert_eq!((self.early > 0, self.queue.marked() > 0), (is_managed, ecn), "{} {}", self.early, self.marked);
+        assert!(self.marked <= self.queue.marked() && (self.marked > 0) == ecn);
+    }
+}
