@@ -5,12 +5,16 @@
 //! in the schema; the walker writes defaults into the tree before it becomes these structs, so a field with a default is
 //! not an `Option`, and there is no second place where a default could differ.
 
+mod error;
 mod flow;
 mod link;
+mod profile;
 mod tcp;
 
+pub(super) use error::*;
 pub(super) use flow::*;
 pub(super) use link::*;
+pub(super) use profile::*;
 pub(super) use tcp::*;
 
 use super::registered::{Named, SeriesName};

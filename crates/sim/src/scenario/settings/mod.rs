@@ -1,12 +1,16 @@
 //! The parts of a scenario that stand for themselves, from the form of the file to that of the engine: links with their
 //! profiles, queues, errors and outages; applications; the transport's settings.
 
+mod error;
 mod flow;
 mod link;
+mod profile;
 mod tcp;
 
+pub(super) use error::*;
 pub(super) use flow::*;
 pub(super) use link::*;
+pub(super) use profile::*;
 pub(super) use tcp::*;
 
 use super::text::BDP;

@@ -1,6 +1,8 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+mod error;
 mod link;
+mod profile;
 mod tcp;
 
 use super::resolve::Meaning;
