@@ -7,6 +7,7 @@
 mod channel;
 mod check;
 mod file;
+mod files;
 mod generate;
 mod inherit;
 mod pass;
@@ -18,11 +19,13 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trace;
 mod tree;
 mod work;
 mod write;
 
-pub use channel::{ErrorModel, ErrorUnit, Outage, Profile};
+pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub use files::{Files, Folder, NoFiles};
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
 pub use write::Resolved;
@@ -39,9 +42,22 @@ use tree::{Place, Tree};
 /// # Errors
 /// Everything that is wrong with it, each with its place.
 pub fn from_toml(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    from_toml_with(text, source, sets, &NoFiles)
+}
+
+/// Reads a scenario file that may name other files, which are asked of `files`.
+///
+/// # Errors
+/// Everything that is wrong with it and them, each with its place.
+pub fn from_toml_with(
+    text: &str,
+    source: &str,
+    sets: &[(String, String)],
+    files: &dyn Files,
+) -> Result<Resolved, Problems> {
     too_large(text, source, sets)?;
     let tree = Tree::from_toml(text, source).map_err(|problem| Problems { problems: vec![problem] })?;
-    from_tree(tree, source, sets)
+    from_tree(tree, source, sets, files)
 }
 
 /// Reads the same as JSON, which is how Python values arrive: there, places are paths of keys only.
@@ -49,9 +65,22 @@ pub fn from_toml(text: &str, source: &str, sets: &[(String, String)]) -> Result<
 /// # Errors
 /// Everything that is wrong with it.
 pub fn from_json(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    from_json_with(text, source, sets, &NoFiles)
+}
+
+/// Reads a scenario as JSON that may name files, which are asked of `files`.
+///
+/// # Errors
+/// Everything that is wrong with it and them.
+pub fn from_json_with(
+    text: &str,
+    source: &str,
+    sets: &[(String, String)],
+    files: &dyn Files,
+) -> Result<Resolved, Problems> {
     too_large(text, source, sets)?;
     match serde_json::from_str(text) {
-        Ok(value) => from_tree(Tree::from_json(&value), source, sets),
+        Ok(value) => from_tree(Tree::from_json(&value), source, sets, files),
         Err(error) => {
             let place = format!("{source}:{}:{}", error.line(), error.column());
             Err(alone(place, format!("not JSON: {error}"), String::new()))
@@ -64,8 +93,8 @@ pub fn schema() -> serde_json::Value {
     check::schema().clone()
 }
 
-/// Longer texts are not scenarios.
-const TEXT_MAX: usize = 4 << 20;
+/// Longer texts are not scenarios. A resolved scenario has its traces in it: a third of a million points fit.
+const TEXT_MAX: usize = 16 << 20;
 
 fn too_large(text: &str, source: &str, sets: &[(String, String)]) -> Result<(), Problems> {
     let size = text.len() + sets.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
@@ -79,7 +108,7 @@ fn alone(place: String, message: String, expected: String) -> Problems {
     Problems { problems: vec![Problem { place, path: String::new(), message, expected, hint: String::new() }] }
 }
 
-fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
     let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
     let mut check = Check::default();
     check.walk(check::schema(), &mut tree, "");
@@ -89,7 +118,7 @@ fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<
         inherit::links(&mut tree);
         match serde_json::from_value::<file::File>(tree.to_json()) {
             Ok(file) => {
-                let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check });
+                let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check, files, traced: 0 });
                 if let Some(meaning) = meaning {
                     return Ok(Resolved::new(meaning, tree));
                 }
@@ -176,6 +205,10 @@ pub struct Link {
     pub queue: Queue,
     /// What corrupts packets on it.
     pub error: ErrorModel,
+    /// What becomes of a packet that an error hits.
+    pub effect: Effect,
+    /// What spreads errors, and corrects some.
+    pub interleave: Option<Interleave>,
 }
 
 /// A queue discipline with its limit. Packets in transmission do not count.

@@ -1,6 +1,6 @@
 //! Links as they are written.
 
-use super::{DelayProfile, ErrorModel, Outage, RateProfile};
+use super::{DelayProfile, ErrorModel, Interleave, Outage, RateProfile};
 use crate::scenario::text::QueueLimit;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,6 +27,8 @@ pub(in crate::scenario) struct Link {
     /// What corrupts packets.
     #[schemars(extend("default" = "none"))]
     pub(in crate::scenario) error: ErrorModel,
+    /// Spreads errors over time, and corrects some. Without it, nothing does.
+    pub(in crate::scenario) interleave: Option<Interleave>,
     /// When the link carries nothing. Without it, it is never down.
     pub(in crate::scenario) outage: Option<Outage>,
     /// What differs from `from` to `to`.
@@ -49,6 +51,8 @@ pub(in crate::scenario) struct Direction {
     pub(in crate::scenario) queue: Option<Queue>,
     /// What corrupts packets in this direction.
     pub(in crate::scenario) error: Option<ErrorModel>,
+    /// What spreads errors in this direction.
+    pub(in crate::scenario) interleave: Option<Interleave>,
     /// When this direction is down.
     pub(in crate::scenario) outage: Option<Outage>,
 }

@@ -20,6 +20,7 @@ pub(super) use tcp::*;
 use super::registered::{Named, SeriesName};
 use super::text::{Chance, Span};
 use super::NodeKind;
+use crate::middlebox::Way;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -77,8 +78,27 @@ pub(in crate::scenario) enum Middlebox {
         reorder: Chance,
         /// How long a packet is held back.
         #[schemars(extend("default" = "0 s"))]
-        hold: Span,
+        hold: Hold,
+        /// Which packets are touched.
+        #[schemars(extend("default" = "both"))]
+        direction: Named<Way>,
     },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(in crate::scenario) enum Hold {
+    For(Span),
+    Uniform(HoldUniform),
+}
+
+/// A random time, drawn for each packet.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct HoldUniform {
+    /// Shortest and longest time, the latter excluded.
+    pub(in crate::scenario) uniform: (Span, Span),
 }
 
 /// Time series to keep.

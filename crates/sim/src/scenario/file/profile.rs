@@ -11,6 +11,22 @@ use serde::Deserialize;
 pub(in crate::scenario) enum RateProfile {
     Constant(BitRate),
     Points(RatePoints),
+    Trace(RateTrace),
+}
+
+/// A bit rate that was measured.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct RateTrace {
+    /// A file beside the scenario or in a folder there. The resolved scenario has its content as points.
+    pub(in crate::scenario) file: String,
+    /// What is in it.
+    #[schemars(extend("default" = "csv"))]
+    pub(in crate::scenario) format: Named<RateFormat>,
+    /// Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
+    pub(in crate::scenario) column: Option<String>,
+    /// Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
+    pub(in crate::scenario) every: Option<Span>,
 }
 
 /// A bit rate that changes in steps.
@@ -31,6 +47,22 @@ pub(in crate::scenario) enum DelayProfile {
     Constant(Span),
     Points(DelayPoints),
     Pass(DelayPass),
+    Trace(DelayTrace),
+}
+
+/// A delay that was measured.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct DelayTrace {
+    /// A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+    pub(in crate::scenario) file: String,
+    /// Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+    pub(in crate::scenario) column: Option<String>,
+    /// What happens between rows.
+    #[schemars(extend("default" = "hold"))]
+    pub(in crate::scenario) interpolate: Named<Interpolate>,
+    /// Start again after this long. Without it, the last value holds.
+    pub(in crate::scenario) every: Option<Span>,
 }
 
 /// A delay that changes over time.
@@ -68,10 +100,19 @@ pub(in crate::scenario) struct Pass {
     pub(in crate::scenario) hops: u32,
 }
 
-/// When a link carries nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(in crate::scenario) enum Outage {
+    Spans(OutageSpans),
+    Random(OutageRandom),
+    Trace(OutageTrace),
+}
+
+/// A link is down at set times.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::scenario) struct Outage {
+pub(in crate::scenario) struct OutageSpans {
     /// Pairs of start and end, increasing, not overlapping.
     #[schemars(length(min = 1))]
     pub(in crate::scenario) spans: Vec<(Span, Span)>,
@@ -80,6 +121,42 @@ pub(in crate::scenario) struct Outage {
     /// What happens to packets that wait when the link goes down.
     #[schemars(extend("default" = "keep"))]
     pub(in crate::scenario) queue: Named<OutageQueue>,
+}
+
+/// A link is up and down for exponential times, from a random stream of its own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct OutageRandom {
+    /// Mean time up.
+    pub(in crate::scenario) mean_up: Span,
+    /// Mean time down.
+    pub(in crate::scenario) mean_down: Span,
+    /// What happens to packets that wait when the link goes down.
+    #[schemars(extend("default" = "keep"))]
+    pub(in crate::scenario) queue: Named<OutageQueue>,
+}
+
+/// A link is down when it was in a record.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct OutageTrace {
+    /// A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
+    pub(in crate::scenario) file: String,
+    /// Repeat after this long. Without it, the spans come once.
+    pub(in crate::scenario) every: Option<Span>,
+    /// What happens to packets that wait when the link goes down.
+    #[schemars(extend("default" = "keep"))]
+    pub(in crate::scenario) queue: Named<OutageQueue>,
+}
+
+bentpipe_units::words! {
+    /// What is in the file of a rate.
+    pub(in crate::scenario) enum RateFormat {
+        /// Comma-separated values under a line of names: time, rate.
+        "csv" => Csv,
+        /// Mahimahi's opportunities: each line is a millisecond in which 1500 bytes may leave, the last one when it starts again.
+        "mahimahi" => Mahimahi,
+    }
 }
 
 bentpipe_units::words! {

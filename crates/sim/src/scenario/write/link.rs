@@ -1,16 +1,20 @@
 //! Links and what stands at nodes.
 
-use super::error::error;
+use super::error::{error, interleave};
 use super::profile::{outage, profile};
 use super::text;
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use crate::scenario::{Link, Queue, QueueLimit};
+use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
 
 pub(super) fn middlebox(config: &MiddleboxConfig) -> Json {
     match config {
-        MiddleboxConfig::Impair(ImpairConfig { duplicate, reorder, hold }) => {
-            json!({ "kind": "impair", "duplicate": duplicate, "reorder": reorder, "hold": text(hold) })
+        MiddleboxConfig::Impair(ImpairConfig { direction, duplicate, reorder, hold: (least, most) }) => {
+            let hold = if least == most { text(least) } else { json!({ "uniform": [text(least), text(most)] }) };
+            json!({
+                "kind": "impair", "duplicate": duplicate, "reorder": reorder, "hold": hold, "direction": direction.name(),
+            })
         }
     }
 }
@@ -26,7 +30,8 @@ pub(super) fn direction(link: &Link) -> Map<String, Json> {
         QueueLimit::Unlimited => "unlimited".into(),
     };
     table.insert("queue".into(), limit.into());
-    table.insert("error".into(), error(&link.error));
+    table.insert("error".into(), error(&link.error, link.effect));
+    table.extend(link.interleave.as_ref().map(|i| ("interleave".to_owned(), interleave(i))));
     table.extend(link.outage.as_ref().map(|o| ("outage".to_owned(), outage(o))));
     table
 }
