@@ -492,6 +492,16 @@ class Tcp(TypedDict, total=False):
     rto: Rto
     ack: Ack
 
+
+class MiddleboxImpairHoldTable(TypedDict):
+    """A random time, drawn for each packet.
+
+    uniform :
+        Shortest and longest time, the latter excluded.
+    """
+
+    uniform: Union[Tuple[str, str], List[str]]
+
 _MiddleboxImpairRequired = TypedDict(
     "_MiddleboxImpairRequired",
     {
@@ -511,11 +521,15 @@ class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
 
     hold :
         How long a packet is held back. Default: "0 s".
+
+    direction :
+        Which packets are touched. Default: "both".
     """
 
     duplicate: Union[str, float]
     reorder: Union[str, float]
-    hold: str
+    hold: Union[str, MiddleboxImpairHoldTable]
+    direction: Literal["both", "to-receiver", "to-sender"]
 
 
 class Node(TypedDict, total=False):
@@ -531,15 +545,15 @@ class Node(TypedDict, total=False):
     kind: Literal["router", "bent-pipe"]
     middlebox: List[Union[MiddleboxImpair, Literal["impair"]]]
 
-_LinkRateTableRequired = TypedDict(
-    "_LinkRateTableRequired",
+_LinkRatePointsRequired = TypedDict(
+    "_LinkRatePointsRequired",
     {
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
 
 
-class LinkRateTable(_LinkRateTableRequired, total=False):
+class LinkRatePoints(_LinkRatePointsRequired, total=False):
     """A bit rate that changes in steps.
 
     points :
@@ -549,6 +563,34 @@ class LinkRateTable(_LinkRateTableRequired, total=False):
         Start again after this long. Without it, the last point holds.
     """
 
+    every: str
+
+_LinkRateFileRequired = TypedDict(
+    "_LinkRateFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class LinkRateFile(_LinkRateFileRequired, total=False):
+    """A bit rate that was measured.
+
+    file :
+        A file beside the scenario or in a folder there. The resolved scenario has its content as points.
+
+    format :
+        What is in it. Default: "csv".
+
+    column :
+        Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
+
+    every :
+        Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
+    """
+
+    format: Literal["csv", "mahimahi"]
+    column: str
     every: str
 
 _LinkDelayPointsRequired = TypedDict(
@@ -614,6 +656,34 @@ class LinkDelayPass(_LinkDelayPassRequired):
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
+
+_LinkDelayFileRequired = TypedDict(
+    "_LinkDelayFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class LinkDelayFile(_LinkDelayFileRequired, total=False):
+    """A delay that was measured.
+
+    file :
+        A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+
+    column :
+        Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+
+    interpolate :
+        What happens between rows. Default: "hold".
+
+    every :
+        Start again after this long. Without it, the last value holds.
+    """
+
+    column: str
+    interpolate: Literal["hold", "linear"]
+    every: str
 
 _LinkQueueDropTailRequired = TypedDict(
     "_LinkQueueDropTailRequired",
@@ -863,38 +933,68 @@ class LinkQueueDrr(_LinkQueueDrrRequired, total=False):
 
     quantum: str
 
+_ErrorModelBitRequired = TypedDict(
+    "_ErrorModelBitRequired",
+    {
+        "kind": Literal["bit"],
+        "rate": Union[str, float],
+    },
+)
 
-class ErrorModelBit(TypedDict):
+
+class ErrorModelBit(_ErrorModelBitRequired, total=False):
     """Each bit of a packet, headers included, is wrong with this probability; one is enough.
 
     rate :
         Bit error rate.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
     """
 
-    kind: Literal["bit"]
-    rate: Union[str, float]
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelByteRequired = TypedDict(
+    "_ErrorModelByteRequired",
+    {
+        "kind": Literal["byte"],
+        "rate": Union[str, float],
+    },
+)
 
 
-class ErrorModelByte(TypedDict):
+class ErrorModelByte(_ErrorModelByteRequired, total=False):
     """Each byte of a packet, headers included, is wrong with this probability (ns-2: unit byte).
 
     rate :
         Byte error rate.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
     """
 
-    kind: Literal["byte"]
-    rate: Union[str, float]
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelPacketRequired = TypedDict(
+    "_ErrorModelPacketRequired",
+    {
+        "kind": Literal["packet"],
+        "rate": Union[str, float],
+    },
+)
 
 
-class ErrorModelPacket(TypedDict):
-    """Each packet is corrupted with this probability, whatever its size (ns-2's default unit).
+class ErrorModelPacket(_ErrorModelPacketRequired, total=False):
+    """Each packet is hit with this probability, whatever its size (ns-2's default unit).
 
     rate :
         Packet error rate.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
     """
 
-    kind: Literal["packet"]
-    rate: Union[str, float]
+    effect: Literal["corrupt", "lose"]
 
 _ErrorModelGilbertElliottRequired = TypedDict(
     "_ErrorModelGilbertElliottRequired",
@@ -907,7 +1007,7 @@ _ErrorModelGilbertElliottRequired = TypedDict(
 
 
 class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
-    """Good and bad states that last for exponential times, with errors in each (Gilbert 1960, Elliott 1963).
+    """Good and bad states that last for exponential times or geometric numbers of packets, with errors in each (Gilbert 1960, Elliott 1963).
 
     unit :
         What the rates count. Default: "packet".
@@ -916,29 +1016,163 @@ class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
         Mean duration of the good state.
 
     mean_bad :
-        Mean duration of the bad state.
+        Mean duration of the bad state, in time or in packets like that of the good one.
 
     rate_good :
         Error rate in the good state. Default: 0.
 
     rate_bad :
         Error rate in the bad state. Default: 1.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
     """
 
     unit: Literal["bit", "byte", "packet"]
     rate_good: Union[str, float]
     rate_bad: Union[str, float]
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelBurstsRequired = TypedDict(
+    "_ErrorModelBurstsRequired",
+    {
+        "kind": Literal["bursts"],
+        "mean_loss": Union[str, float],
+        "mean_burst": str,
+    },
+)
 
 
-class ErrorModelArrivals(TypedDict):
+class ErrorModelBursts(_ErrorModelBurstsRequired, total=False):
+    """Bursts in which every packet is hit, fitted to a measured mean: a Gilbert-Elliott channel without errors in the good state.
+
+    mean_loss :
+        Share of the packets that are hit; below 1.
+
+    mean_burst :
+        Mean length of a burst, in packets (states change from packet to packet) or in time (by the clock).
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
+    """
+
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelProfileRequired = TypedDict(
+    "_ErrorModelProfileRequired",
+    {
+        "kind": Literal["profile"],
+        "points": List[Union[Tuple[str, Union[str, float]], List[str]]],
+    },
+)
+
+
+class ErrorModelProfile(_ErrorModelProfileRequired, total=False):
+    """Independent errors whose rate changes in steps: errors at set instants, such as handovers.
+
+    unit :
+        What the rates count. Default: "packet".
+
+    points :
+        Pairs of instant and error rate, increasing in time, the first at 0 s. Each holds until the next.
+
+    every :
+        Start again after this long. Without it, the last point holds.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
+    """
+
+    unit: Literal["bit", "byte", "packet"]
+    every: str
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelTraceRequired = TypedDict(
+    "_ErrorModelTraceRequired",
+    {
+        "kind": Literal["trace"],
+        "file": str,
+    },
+)
+
+
+class ErrorModelTrace(_ErrorModelTraceRequired, total=False):
+    """The same from a CSV file: error rates that were measured.
+
+    file :
+        A file beside the scenario or in a folder there. The resolved scenario has its content as a profile.
+
+    column :
+        Name of the column to take, from 0 to 1, or in per cent if it ends in `_pct`. Not needed where there is only one beside the time.
+
+    every :
+        Start again after this long. Without it, the last value holds.
+
+    unit :
+        What the rates count. Default: "packet".
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
+    """
+
+    column: str
+    every: str
+    unit: Literal["bit", "byte", "packet"]
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelArrivalsRequired = TypedDict(
+    "_ErrorModelArrivalsRequired",
+    {
+        "kind": Literal["arrivals"],
+        "list": List[int],
+    },
+)
+
+
+class ErrorModelArrivals(_ErrorModelArrivalsRequired, total=False):
     """Exactly these packets: for worked examples.
 
     list :
-        Indices of the packets that are corrupted, increasing; 0 is the first that the link sends.
+        Indices of the packets that are hit, increasing; 0 is the first that the link sends.
+
+    every :
+        Start again after this many packets. Without it, the list comes once.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
     """
 
-    kind: Literal["arrivals"]
-    list: List[int]
+    every: int
+    effect: Literal["corrupt", "lose"]
+
+_ErrorModelPacketTraceRequired = TypedDict(
+    "_ErrorModelPacketTraceRequired",
+    {
+        "kind": Literal["packet-trace"],
+        "file": str,
+    },
+)
+
+
+class ErrorModelPacketTrace(_ErrorModelPacketTraceRequired, total=False):
+    """The same from a file: the recorded fate of each packet.
+
+    file :
+        A file beside the scenario or in a folder there. The resolved scenario has its content as arrivals.
+
+    format :
+        What is in it. Default: "outcomes".
+
+    repeat :
+        Whether the file starts again when it has ended; otherwise no more packets are hit. Default: false.
+
+    effect :
+        What becomes of the packets that are hit. Default: "corrupt".
+    """
+
+    format: Literal["outcomes", "runs"]
+    repeat: bool
+    effect: Literal["corrupt", "lose"]
 
 
 class ErrorModelKind(TypedDict):
@@ -946,16 +1180,40 @@ class ErrorModelKind(TypedDict):
 
     kind: Literal["none"]
 
-_OutageRequired = TypedDict(
-    "_OutageRequired",
+_InterleaveRequired = TypedDict(
+    "_InterleaveRequired",
+    {
+        "span": str,
+    },
+)
+
+
+class Interleave(_InterleaveRequired, total=False):
+    """A block interleaver with an error-correcting code: a burst hits many codewords a little instead of few fully, for two blocks of delay. It needs errors per bit or byte that do not count packets.
+
+    span :
+        How long a block takes to send. Errors are spread over it, and the delay grows by two of it.
+
+    codeword :
+        Length of a codeword, check bytes included; at most 255 B. Default: "255 B".
+
+    corrects :
+        Wrong bytes that a codeword survives; it has twice as many check bytes. The link's rate is that of packets, without them. Default: "16 B".
+    """
+
+    codeword: str
+    corrects: str
+
+_LinkOutageSpansRequired = TypedDict(
+    "_LinkOutageSpansRequired",
     {
         "spans": List[Union[Tuple[str, str], List[str]]],
     },
 )
 
 
-class Outage(_OutageRequired, total=False):
-    """When a link carries nothing.
+class LinkOutageSpans(_LinkOutageSpansRequired, total=False):
+    """A link is down at set times.
 
     spans :
         Pairs of start and end, increasing, not overlapping.
@@ -970,15 +1228,63 @@ class Outage(_OutageRequired, total=False):
     every: str
     queue: Literal["keep", "flush"]
 
-_DirectionRateTableRequired = TypedDict(
-    "_DirectionRateTableRequired",
+_LinkOutageMeanUpRequired = TypedDict(
+    "_LinkOutageMeanUpRequired",
+    {
+        "mean_up": str,
+        "mean_down": str,
+    },
+)
+
+
+class LinkOutageMeanUp(_LinkOutageMeanUpRequired, total=False):
+    """A link is up and down for exponential times, from a random stream of its own.
+
+    mean_up :
+        Mean time up.
+
+    mean_down :
+        Mean time down.
+
+    queue :
+        What happens to packets that wait when the link goes down. Default: "keep".
+    """
+
+    queue: Literal["keep", "flush"]
+
+_LinkOutageFileRequired = TypedDict(
+    "_LinkOutageFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class LinkOutageFile(_LinkOutageFileRequired, total=False):
+    """A link is down when it was in a record.
+
+    file :
+        A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
+
+    every :
+        Repeat after this long. Without it, the spans come once.
+
+    queue :
+        What happens to packets that wait when the link goes down. Default: "keep".
+    """
+
+    every: str
+    queue: Literal["keep", "flush"]
+
+_DirectionRatePointsRequired = TypedDict(
+    "_DirectionRatePointsRequired",
     {
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
 
 
-class DirectionRateTable(_DirectionRateTableRequired, total=False):
+class DirectionRatePoints(_DirectionRatePointsRequired, total=False):
     """A bit rate that changes in steps.
 
     points :
@@ -988,6 +1294,34 @@ class DirectionRateTable(_DirectionRateTableRequired, total=False):
         Start again after this long. Without it, the last point holds.
     """
 
+    every: str
+
+_DirectionRateFileRequired = TypedDict(
+    "_DirectionRateFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class DirectionRateFile(_DirectionRateFileRequired, total=False):
+    """A bit rate that was measured.
+
+    file :
+        A file beside the scenario or in a folder there. The resolved scenario has its content as points.
+
+    format :
+        What is in it. Default: "csv".
+
+    column :
+        Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
+
+    every :
+        Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
+    """
+
+    format: Literal["csv", "mahimahi"]
+    column: str
     every: str
 
 _DirectionDelayPointsRequired = TypedDict(
@@ -1029,6 +1363,34 @@ class DirectionDelayPass(_DirectionDelayPassRequired):
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
+
+_DirectionDelayFileRequired = TypedDict(
+    "_DirectionDelayFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class DirectionDelayFile(_DirectionDelayFileRequired, total=False):
+    """A delay that was measured.
+
+    file :
+        A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+
+    column :
+        Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+
+    interpolate :
+        What happens between rows. Default: "hold".
+
+    every :
+        Start again after this long. Without it, the last value holds.
+    """
+
+    column: str
+    interpolate: Literal["hold", "linear"]
+    every: str
 
 _DirectionQueueDropTailRequired = TypedDict(
     "_DirectionQueueDropTailRequired",
@@ -1254,6 +1616,78 @@ class DirectionQueueDrr(_DirectionQueueDrrRequired, total=False):
 
     quantum: str
 
+_DirectionOutageSpansRequired = TypedDict(
+    "_DirectionOutageSpansRequired",
+    {
+        "spans": List[Union[Tuple[str, str], List[str]]],
+    },
+)
+
+
+class DirectionOutageSpans(_DirectionOutageSpansRequired, total=False):
+    """A link is down at set times.
+
+    spans :
+        Pairs of start and end, increasing, not overlapping.
+
+    every :
+        Repeat after this long. Without it, the spans come once.
+
+    queue :
+        What happens to packets that wait when the link goes down. Default: "keep".
+    """
+
+    every: str
+    queue: Literal["keep", "flush"]
+
+_DirectionOutageMeanUpRequired = TypedDict(
+    "_DirectionOutageMeanUpRequired",
+    {
+        "mean_up": str,
+        "mean_down": str,
+    },
+)
+
+
+class DirectionOutageMeanUp(_DirectionOutageMeanUpRequired, total=False):
+    """A link is up and down for exponential times, from a random stream of its own.
+
+    mean_up :
+        Mean time up.
+
+    mean_down :
+        Mean time down.
+
+    queue :
+        What happens to packets that wait when the link goes down. Default: "keep".
+    """
+
+    queue: Literal["keep", "flush"]
+
+_DirectionOutageFileRequired = TypedDict(
+    "_DirectionOutageFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class DirectionOutageFile(_DirectionOutageFileRequired, total=False):
+    """A link is down when it was in a record.
+
+    file :
+        A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
+
+    every :
+        Repeat after this long. Without it, the spans come once.
+
+    queue :
+        What happens to packets that wait when the link goes down. Default: "keep".
+    """
+
+    every: str
+    queue: Literal["keep", "flush"]
+
 
 class Direction(TypedDict, total=False):
     """One direction of a link: what stands here goes before the link's own keys.
@@ -1270,15 +1704,19 @@ class Direction(TypedDict, total=False):
     error :
         What corrupts packets in this direction.
 
+    interleave :
+        What spreads errors in this direction.
+
     outage :
         When this direction is down.
     """
 
-    rate: Union[str, DirectionRateTable]
-    delay: Union[str, DirectionDelayPoints, DirectionDelayPass]
+    rate: Union[str, DirectionRatePoints, DirectionRateFile]
+    delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
     queue: Union[str, DirectionQueueDropTail, DirectionQueueRed, DirectionQueueCodel, DirectionQueueFqCodel, DirectionQueuePie, DirectionQueuePriority, DirectionQueueWrr, DirectionQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, ErrorModelKind, Literal["none"]]
-    outage: Outage
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
+    interleave: Interleave
+    outage: Union[DirectionOutageSpans, DirectionOutageMeanUp, DirectionOutageFile]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",
@@ -1313,6 +1751,9 @@ class Link(_LinkRequired, total=False):
     error :
         What corrupts packets. Default: "none".
 
+    interleave :
+        Spreads errors over time, and corrects some. Without it, nothing does.
+
     outage :
         When the link carries nothing. Without it, it is never down.
 
@@ -1324,11 +1765,12 @@ class Link(_LinkRequired, total=False):
     """
 
     count: int
-    rate: Union[str, LinkRateTable]
-    delay: Union[str, LinkDelayPoints, LinkDelayPass]
+    rate: Union[str, LinkRatePoints, LinkRateFile]
+    delay: Union[str, LinkDelayPoints, LinkDelayPass, LinkDelayFile]
     queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelArrivals, ErrorModelKind, Literal["none"]]
-    outage: Outage
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
+    interleave: Interleave
+    outage: Union[LinkOutageSpans, LinkOutageMeanUp, LinkOutageFile]
     forward: Direction
     reverse: Direction
 

@@ -228,9 +228,10 @@ impl Network {
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
     fn ends_at(&mut self, index: usize, arrival: Arrival, packet: &Packet) -> bool {
-        if packet.is_cut() {
-            self.links[index].count_cut();
-            self.lose(Place::Link(index), *packet, Cause::Outage);
+        if packet.is_cut() || packet.is_lost() {
+            self.links[index].count_lost();
+            let cause = if packet.is_cut() { Cause::Outage } else { Cause::LinkLoss };
+            self.lose(Place::Link(index), *packet, cause);
             return true;
         }
         let is_dropped = arrival.drops_corrupted || self.hops[packet.next as usize] == HOST;

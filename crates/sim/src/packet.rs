@@ -34,6 +34,7 @@ const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const CUT: u8 = 8;
+const LOST: u8 = 64;
 /// Where the two bits of the ECN field begin.
 const ECN_SHIFT: u8 = 4;
 
@@ -97,7 +98,7 @@ impl Packet {
     /// Whether anything happened to it on a link.
     #[inline]
     pub(crate) fn is_marked(&self) -> bool {
-        self.marks & (CORRUPTED | CUT) != 0
+        self.marks & (CORRUPTED | CUT | LOST) != 0
     }
 
     /// Whether a link corrupted it.
@@ -109,6 +110,17 @@ impl Packet {
     /// A link corrupts it.
     pub fn corrupt(&mut self) {
         self.marks |= CORRUPTED;
+    }
+
+    /// Whether an error of a link made away with it.
+    #[inline]
+    pub fn is_lost(&self) -> bool {
+        self.marks & LOST != 0
+    }
+
+    /// An error of a link makes away with it.
+    pub fn lose(&mut self) {
+        self.marks |= LOST;
     }
 
     /// Its ECN field.

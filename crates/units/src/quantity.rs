@@ -213,6 +213,31 @@ pub fn count(text: &str, units: &[(&str, u64)]) -> Result<u64, Why> {
     u64::try_from(value).map_err(|_| Why::TooLarge)
 }
 
+/// The whole number nearest to the plain number `text` times `size`: for measured data, which have more digits than mean
+/// anything.
+///
+/// # Errors
+/// If it is not a decimal number, or is negative.
+pub fn nearest(text: &str, size: u64) -> Result<u128, Why> {
+    let decimal = Decimal::read(text)?;
+    if !decimal.unit.is_empty() {
+        return Err(Why::NotANumber);
+    }
+    let product = decimal.digits.checked_mul(u128::from(size)).ok_or(Why::TooLarge)?;
+    match (decimal.exponent < 0, 10u128.checked_pow(decimal.exponent.unsigned_abs())) {
+        (false, Some(power)) => product.checked_mul(power).ok_or(Why::TooLarge),
+        (false, None) => {
+            if product == 0 {
+                Ok(0)
+            } else {
+                Err(Why::TooLarge)
+            }
+        }
+        (true, Some(power)) => Ok(product / power + u128::from(product % power >= power.div_ceil(2))),
+        (true, None) => Ok(0),
+    }
+}
+
 /// The micro sign has a twin in the Greek alphabet, which looks the same on a screen.
 fn greek(unit: &str) -> &str {
     if unit == "µs" {
@@ -333,6 +358,18 @@ mod tests {
             assert_eq!(why(text), Why::NotANumber, "{text}");
         }
         assert_eq!(rate("5").unwrap_err().to_string(), "is not a bit rate: the unit is missing");
+    }
+
+    #[test]
+    fn measured_numbers_are_rounded() {
+        let scaled = |text, size| nearest(text, size).unwrap();
+        assert_eq!(scaled("1373919.8", 1), 1_373_920);
+        assert_eq!(scaled("1748560813.333", 1_000_000_000_000), 1_748_560_813_333_000_000_000);
+        assert_eq!([scaled("0.5", 1), scaled("0.4999", 1), scaled("1.2e1", 1), scaled("0e99999", 9)], [1, 0, 12, 0]);
+        assert_eq!(scaled("1e-99", 1_000), 0);
+        assert_eq!(nearest("-1", 1).unwrap_err(), Why::Negative);
+        assert_eq!(nearest("1 s", 1).unwrap_err(), Why::NotANumber);
+        assert_eq!(nearest("1e99", 1).unwrap_err(), Why::TooLarge);
     }
 
     proptest::proptest! {

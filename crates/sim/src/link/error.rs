@@ -1,10 +1,13 @@
-//! Error models: which packets a link corrupts (`specs/error-models`).
+//! Error models: which packets a link's errors hit.
 //!
-//! Draws are addressed by the packet's number on the link (or by time, for the states of Gilbert-Elliott), so
-//! every sender that is compared meets the same channel.
+//! Draws are addressed by the packet's number on the link (or by time, for states that last for times), so every sender
+//! that is compared meets the same channel.
 
-use crate::scenario::{ErrorModel as Spec, ErrorUnit};
-use bentpipe_units::{Duration, Stream, Time};
+use super::interleave::Interleaved;
+use super::profile::Pieces;
+use super::states::{SteppedStates, TimedStates};
+use crate::scenario::{ErrorModel as Spec, ErrorUnit, Link, Profile, Stay};
+use bentpipe_units::{Stream, Time};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -12,18 +15,45 @@ pub(super) enum ErrorModel {
     None,
     Independent(Box<Independent>),
     GilbertElliott(Box<GilbertElliott>),
-    Arrivals { list: Vec<u64>, next: usize },
+    Varying(Box<Varying>),
+    Arrivals(Box<Arrivals>),
+    Interleaved(Box<Interleaved>),
 }
 
 impl ErrorModel {
     /// What happens after `end`, when the run is over, is not worked out.
-    pub(super) fn new(spec: &Spec, seed: u64, link: &str, end: Time) -> Self {
-        match spec {
+    pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
+        let name = format!("link/{}", link.name);
+        if let Some(interleave) = link.interleave.filter(|interleave| interleave.does_something()) {
+            if let Some(model) = Interleaved::new(&interleave, &link.error, seed, &name, end) {
+                return Self::Interleaved(Box::new(model));
+            }
+        }
+        match &link.error {
             Spec::None => Self::None,
             Spec::Independent { rate, .. } if *rate <= 0.0 => Self::None,
-            Spec::Independent { unit, rate } => Self::Independent(Box::new(Independent::new(*unit, *rate, seed, link))),
-            Spec::GilbertElliott { .. } => Self::GilbertElliott(Box::new(GilbertElliott::new(spec, seed, link, end))),
-            Spec::Arrivals(list) => Self::Arrivals { list: list.clone(), next: 0 },
+            Spec::Independent { unit, rate } => {
+                Self::Independent(Box::new(Independent::new(*unit, *rate, seed, &name)))
+            }
+            Spec::GilbertElliott { unit, stay, rate_good, rate_bad } => {
+                let states = States::new(stay, seed, &name, end);
+                let losses = Stream::new(seed, &name, "error");
+                Self::GilbertElliott(Box::new(GilbertElliott {
+                    unit: *unit,
+                    log_survival: [*rate_good, *rate_bad].map(log_survival),
+                    states,
+                    losses,
+                    end,
+                }))
+            }
+            Spec::Profile { unit, rates } => Self::Varying(Box::new(Varying {
+                unit: *unit,
+                rates: rate_pieces(rates),
+                losses: Stream::new(seed, &name, "error"),
+            })),
+            Spec::Arrivals { list, period } => {
+                Self::Arrivals(Box::new(Arrivals { list: list.clone(), period: *period, next: 0, origin: 0 }))
+            }
         }
     }
 
@@ -32,19 +62,30 @@ impl ErrorModel {
         matches!(self, Self::None)
     }
 
-    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, is corrupted.
-    /// Numbers and times do not decrease.
-    pub(super) fn corrupts(&mut self, at: Time, index: u64, size: u64) -> bool {
+    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, is hit. Numbers count
+    /// up by one, and times do not decrease.
+    pub(super) fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
         match self {
             Self::None => false,
-            Self::Independent(model) => model.corrupts(size),
-            Self::GilbertElliott(model) => model.corrupts(at, index, size),
-            Self::Arrivals { list, next } => {
-                let hit = list.get(*next) == Some(&index);
-                *next += usize::from(hit);
-                hit
-            }
+            Self::Independent(model) => model.hits(size),
+            Self::GilbertElliott(model) => model.hits(at, index, size),
+            Self::Varying(model) => model.hits(at, index, size),
+            Self::Arrivals(model) => model.hits(index),
+            Self::Interleaved(model) => model.hits(at, index, size),
         }
+    }
+}
+
+/// ln(1 - rate).
+fn log_survival(rate: f64) -> f64 {
+    libm::log1p(-rate.min(1.0))
+}
+
+/// Error rates over time.
+pub(super) fn rate_pieces(rates: &Profile<f64>) -> Pieces<f64> {
+    match rates {
+        Profile::Constant(rate) => Pieces::new(&[(Time::ZERO, *rate)], None),
+        Profile::Points { points, period, .. } => Pieces::new(points, *period),
     }
 }
 
@@ -70,14 +111,14 @@ pub(super) struct Independent {
 
 impl Independent {
     fn new(unit: ErrorUnit, rate: f64, seed: u64, link: &str) -> Self {
-        let log_survival = libm::log1p(-rate.min(1.0));
-        let mut model = Self { unit, log_survival, gaps: Stream::new(seed, link, "error"), drawn: 0, left: 0 };
+        let mut model =
+            Self { unit, log_survival: log_survival(rate), gaps: Stream::new(seed, link, "error"), drawn: 0, left: 0 };
         model.left = model.gap();
         model
     }
 
     #[inline]
-    fn corrupts(&mut self, size: u64) -> bool {
+    fn hits(&mut self, size: u64) -> bool {
         let units = units_of(self.unit, size);
         if self.left >= units {
             self.left -= units;
@@ -98,79 +139,136 @@ impl Independent {
     }
 }
 
-/// A good and a bad state with exponential durations in time; the states do not depend on the traffic.
+/// Independent errors at a rate for each of two states.
 #[derive(Clone, Debug)]
 pub(super) struct GilbertElliott {
     unit: ErrorUnit,
-    mean: [Duration; 2],
     log_survival: [f64; 2],
-    durations: Stream,
+    states: States,
     losses: Stream,
-    drawn: u64,
-    is_bad: bool,
-    until: Time,
     end: Time,
 }
 
+#[derive(Clone, Debug)]
+enum States {
+    Timed(TimedStates),
+    Stepped(SteppedStates),
+}
+
+impl States {
+    fn new(stay: &Stay, seed: u64, link: &str, end: Time) -> Self {
+        let draws = Stream::new(seed, link, "error/state");
+        match *stay {
+            Stay::Time { good, bad } => Self::Timed(TimedStates::new(good, bad, draws, end)),
+            Stay::Packets { good, bad } => Self::Stepped(SteppedStates::new(good, bad, draws)),
+        }
+    }
+}
+
 impl GilbertElliott {
-    fn new(spec: &Spec, seed: u64, link: &str, end: Time) -> Self {
-        let Spec::GilbertElliott { unit, mean_good, mean_bad, rate_good, rate_bad } = spec else {
-            unreachable!("the caller matched it");
-        };
-        let mut durations = Stream::new(seed, link, "error/state");
-        // Start in the stationary distribution (Reading of the spec).
-        let (good, bad) = (mean_good.as_secs_f64(), mean_bad.as_secs_f64());
-        let is_bad = durations.uniform(0) * (good + bad) < bad;
-        let mut model = Self {
-            unit: *unit,
-            mean: [*mean_good, *mean_bad],
-            log_survival: [rate_good, rate_bad].map(|rate| libm::log1p(-rate.min(1.0))),
-            durations,
-            losses: Stream::new(seed, link, "error"),
-            drawn: 1,
-            is_bad,
-            until: Time::ZERO,
-            end,
-        };
-        let duration = model.duration();
-        model.until += duration;
-        model
-    }
-
-    fn corrupts(&mut self, at: Time, index: u64, size: u64) -> bool {
+    fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
         if at > self.end || at == Time::NEVER {
-            // Nobody will see it, and on a slow link there may be billions of states until then.
+            // Nobody will see it.
             return false;
         }
-        while self.until <= at {
-            self.is_bad = !self.is_bad;
-            let duration = self.duration();
-            self.until += duration;
-        }
-        let log_survival = self.log_survival[usize::from(self.is_bad)];
-        if log_survival == 0.0 {
-            return false;
-        }
-        let survival = libm::exp(log_survival * units_of(self.unit, size) as f64);
-        self.losses.uniform(index) >= survival
+        let is_bad = match &mut self.states {
+            States::Timed(states) => states.is_bad_at(at),
+            States::Stepped(states) => states.is_bad_at(index),
+        };
+        is_hit(self.log_survival[usize::from(is_bad)], self.unit, size, &mut self.losses, index)
     }
+}
 
-    fn duration(&mut self) -> Duration {
-        let u = self.durations.uniform_positive(self.drawn);
-        self.drawn += 1;
-        let mean = self.mean[usize::from(self.is_bad)];
-        Duration::from_secs_f64(-libm::log(u) * mean.as_secs_f64()).max(Duration::from_ps(1))
+/// Independent errors at a rate that changes in steps.
+#[derive(Clone, Debug)]
+pub(super) struct Varying {
+    unit: ErrorUnit,
+    rates: Pieces<f64>,
+    losses: Stream,
+}
+
+impl Varying {
+    fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
+        self.rates.seek(at);
+        is_hit(log_survival(self.rates.value()), self.unit, size, &mut self.losses, index)
+    }
+}
+
+/// Whether draw number `index` hits a packet of `size` bytes.
+fn is_hit(log_survival: f64, unit: ErrorUnit, size: u64, losses: &mut Stream, index: u64) -> bool {
+    // No draw where there is no question.
+    log_survival != 0.0 && losses.uniform(index) >= libm::exp(log_survival * units_of(unit, size) as f64)
+}
+
+/// Listed packets.
+#[derive(Clone, Debug)]
+pub(super) struct Arrivals {
+    list: Vec<u64>,
+    period: Option<u64>,
+    next: usize,
+    /// Number of the first packet of the current repetition.
+    origin: u64,
+}
+
+impl Arrivals {
+    fn hits(&mut self, index: u64) -> bool {
+        if let Some(period) = self.period {
+            if index - self.origin >= period {
+                self.origin = index - index % period;
+                self.next = 0;
+            }
+        }
+        let is_hit = self.list.get(self.next) == Some(&(index - self.origin));
+        self.next += usize::from(is_hit);
+        is_hit
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Effect, Interleave, Queue, QueueLimit, MILLIONTHS};
+    use bentpipe_units::{Duration, Rate};
+
+    /// A link with these errors.
+    fn link(error: Spec) -> Link {
+        Link {
+            name: "l.forward".to_owned(),
+            from: 0,
+            to: 1,
+            rate: Profile::Constant(Rate::from_bps(1)),
+            delay: Profile::Constant(Duration::ZERO),
+            outage: None,
+            queue: Queue::DropTail(QueueLimit::Unlimited),
+            error,
+            effect: Effect::Corrupt,
+            interleave: None,
+        }
+    }
+
+    /// Which of `packets` packets of `size` bytes, `gap` apart, are hit.
+    fn fates(link: &Link, size: u64, packets: u64, gap: Duration) -> Vec<bool> {
+        let mut model = ErrorModel::new(link, 1, Time::NEVER);
+        (0..packets).map(|i| model.hits(Time::ZERO + gap * i, i, size)).collect()
+    }
+
+    fn loss_of(link: &Link, size: u64, packets: u64, gap: Duration) -> f64 {
+        fates(link, size, packets, gap).into_iter().filter(|is_hit| *is_hit).count() as f64 / packets as f64
+    }
 
     fn loss(spec: &Spec, size: u64, packets: u64, gap: Duration) -> f64 {
-        let mut model = ErrorModel::new(spec, 1, "link", Time::NEVER);
-        let hits = (0..packets).filter(|&i| model.corrupts(Time::ZERO + gap * i, i, size)).count();
-        hits as f64 / packets as f64
+        loss_of(&link(spec.clone()), size, packets, gap)
+    }
+
+    /// Mean length of the runs of hits.
+    fn mean_burst(fates: &[bool]) -> f64 {
+        let hits = fates.iter().filter(|is_hit| **is_hit).count();
+        let ends = fates.windows(2).filter(|pair| pair[0] && !pair[1]).count();
+        hits as f64 / ends as f64
+    }
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
     }
 
     /// `specs/error-models.md`: the three units, within four standard deviations.
@@ -196,8 +294,7 @@ mod tests {
     fn gilbert_elliott_is_stationary_in_time() {
         let spec = Spec::GilbertElliott {
             unit: ErrorUnit::Packet,
-            mean_good: Duration::from_millis(90),
-            mean_bad: Duration::from_millis(10),
+            stay: Stay::Time { good: ms(90), bad: ms(10) },
             rate_good: 0.0,
             rate_bad: 0.5,
         };
@@ -207,9 +304,111 @@ mod tests {
         }
     }
 
+    /// `specs/error-models.md`, p 0.01, r 0.1, e_B 0.5: loss 0.0455; with e_B 1, bad runs of 10 packets.
+    #[test]
+    fn stepped_states_lose_as_much_as_their_chain_says_however_often_packets_come() {
+        let stay = Stay::Packets { good: 100 * MILLIONTHS, bad: 10 * MILLIONTHS };
+        let spec = |rate_bad| Spec::GilbertElliott { unit: ErrorUnit::Packet, stay, rate_good: 0.0, rate_bad };
+        for gap in [Duration::ZERO, ms(7)] {
+            let measured = loss(&spec(0.5), 1000, 2_000_000, gap);
+            assert!((measured - 0.04545).abs() < 0.001, "{measured}");
+        }
+        let all = fates(&link(spec(1.0)), 1000, 2_000_000, ms(1));
+        assert!((mean_burst(&all) - 10.0).abs() < 0.3, "{}", mean_burst(&all));
+    }
+
+    /// The same chain in continuous time, a step of 1 ms: 10.594 /s and 105.94 /s, and P(B after 10 ms | G) = 0.06256.
+    #[test]
+    fn timed_states_follow_the_exponential_law_between_packets() {
+        let stay =
+            Stay::Time { good: Duration::from_secs_f64(1.0 / 10.594), bad: Duration::from_secs_f64(1.0 / 105.94) };
+        let spec = Spec::GilbertElliott { unit: ErrorUnit::Packet, stay, rate_good: 0.0, rate_bad: 1.0 };
+        let all = fates(&link(spec), 1000, 2_000_000, ms(10));
+        let (good, turned) = all
+            .windows(2)
+            .filter(|pair| !pair[0])
+            .fold((0, 0), |(n, turned), pair| (n + 1, turned + u32::from(pair[1])));
+        let measured = f64::from(turned) / f64::from(good);
+        let deviation = (0.06256f64 * 0.93744 / f64::from(good)).sqrt();
+        assert!((measured - 0.06256).abs() < 4.0 * deviation + 1e-5, "{measured}");
+    }
+
+    #[test]
+    fn rates_that_change_hit_in_their_time_only() {
+        let points = vec![(Time::ZERO, 0.0), (Time::ZERO + ms(12), 1.0), (Time::ZERO + ms(14), 0.0)];
+        let rates = Profile::Points { points, linear: false, period: Some(ms(20)) };
+        let all = fates(&link(Spec::Profile { unit: ErrorUnit::Packet, rates }), 40, 60, ms(1));
+        let hit: Vec<usize> = (0..60).filter(|&i| all[i]).collect();
+        assert_eq!(hit, [12, 13, 32, 33, 52, 53]);
+    }
+
+    /// Bad for 2 ms in every 40: a mean byte error rate of 0.05 · 0.4 + 0.95 · 0.001.
+    fn bursty() -> Link {
+        let stay = Stay::Time { good: ms(38), bad: ms(2) };
+        link(Spec::GilbertElliott { unit: ErrorUnit::Byte, stay, rate_good: 1e-3, rate_bad: 0.4 })
+    }
+
+    /// With F(n) the sum of binomial terms up to t at e = 0.02095 (in exact arithmetic, Python): 1000 B in words of
+    /// (255, 239) with t = 8 are lost with 1 - F(255)^4 F(60) = 0.315820, 300 B in words of (255, 247) with t = 4 with
+    /// 1 - F(255) F(61) = 0.623146.
+    #[test]
+    fn long_blocks_make_a_bursty_channel_one_of_independent_errors() {
+        let steady = link(Spec::Independent { unit: ErrorUnit::Byte, rate: 0.02095 });
+        for (corrects, size, expected) in [(8, 1000, 0.315_820), (4, 300, 0.623_146)] {
+            let with = |link: &Link, span, packets| {
+                let interleave = Some(Interleave { span, codeword: 255, corrects });
+                loss_of(&Link { interleave, ..link.clone() }, size, packets, ms(1))
+            };
+            let independent = with(&steady, Duration::ZERO, 400_000);
+            assert!((independent - expected).abs() < 0.004, "{corrects}: {independent}");
+            // Ten thousand bursts in each of three blocks.
+            let spread = with(&bursty(), Duration::from_secs(400), 1_200_000);
+            assert!((spread - expected).abs() < 0.03, "{corrects}: {spread}");
+            // One packet in twenty is in the bad state, and lost.
+            let short = with(&bursty(), Duration::ZERO, 400_000);
+            assert!((short - 0.05).abs() < 0.01, "{corrects}: {short}");
+        }
+    }
+
+    /// A code that corrects 16 of 255 bytes, and bursts whose mean is 12.75 bytes in 255 where spread, 255 where not.
+    #[test]
+    fn the_longer_the_block_the_fewer_the_losses_of_a_channel_that_the_code_is_made_for() {
+        let stay = Stay::Time { good: ms(19), bad: ms(1) };
+        let bursts = link(Spec::GilbertElliott { unit: ErrorUnit::Byte, stay, rate_good: 0.0, rate_bad: 0.4 });
+        let losses = [0, 5, 50, 500].map(|span| {
+            let interleave = Some(Interleave { span: ms(span), codeword: 255, corrects: 16 });
+            loss_of(&Link { interleave, ..bursts.clone() }, 223, 200_000, ms(1))
+        });
+        assert!((losses[0] - 0.05).abs() < 0.005 && losses[3] < 1e-3, "{losses:?}");
+        assert!(losses[1] > losses[2] && losses[2] > losses[3], "{losses:?}");
+    }
+
+    /// (1 - e)^L with the mean e: what spreading alone does is to damage all packets.
+    #[test]
+    fn spreading_without_correcting_damages_many_packets_instead_of_few() {
+        let interleave = Some(Interleave { span: Duration::from_secs(20), codeword: 255, corrects: 0 });
+        let spread = loss_of(&Link { interleave, ..bursty() }, 100, 400_000, Duration::from_micros(100));
+        let expected = 1.0 - (1.0f64 - 0.02095).powi(100);
+        assert!((spread - expected).abs() < 0.02, "{spread} {expected}");
+        let alone = loss_of(&bursty(), 100, 400_000, Duration::from_micros(100));
+        assert!(alone < 0.2, "{alone}");
+    }
+
+    #[test]
+    fn blocks_of_no_time_that_correct_nothing_change_nothing() {
+        let interleave = Some(Interleave { span: Duration::ZERO, codeword: 255, corrects: 0 });
+        let gap = Duration::from_micros(100);
+        assert_eq!(fates(&bursty(), 100, 10_000, gap), fates(&Link { interleave, ..bursty() }, 100, 10_000, gap));
+    }
+
     #[test]
     fn listed_arrivals_are_hit_and_no_others() {
-        let mut model = ErrorModel::new(&Spec::Arrivals(vec![0, 3]), 1, "link", Time::NEVER);
-        assert_eq!([0, 1, 2, 3, 4].map(|i| model.corrupts(Time::ZERO, i, 40)), [true, false, false, true, false]);
+        let hit = |period| {
+            let all = fates(&link(Spec::Arrivals { list: vec![0, 3], period }), 40, 10, ms(1));
+            (0..10).filter(|&i| all[i]).collect::<Vec<_>>()
+        };
+        assert_eq!(hit(None), [0, 3]);
+        assert_eq!(hit(Some(4)), [0, 3, 4, 7, 8]);
+        assert_eq!(hit(Some(5)), [0, 3, 5, 8]);
     }
 }

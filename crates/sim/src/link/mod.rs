@@ -6,19 +6,21 @@
 //! visible effect, and the link's one entry in the schedule. That holds for any queue whose choice at the start of
 //! sending depends only on what arrived so far.
 //!
-//! A packet that the link corrupts, or that is cut off when the link goes down, stays in the ring with a mark: its loss
-//! has a time, and the argument above keeps holding.
+//! A packet that the link corrupts or loses, or that is cut off when the link goes down, stays in the ring with a mark: its
+//! loss has a time, and the argument above keeps holding.
 
 mod error;
+mod interleave;
 #[cfg(test)]
 pub(crate) mod naive;
 mod profile;
 mod queue;
 mod ring;
+mod states;
 
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
-use crate::scenario::Link as Spec;
+use crate::scenario::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 use error::ErrorModel;
 use profile::{DelayProfile, Outages, RateProfile};
@@ -40,6 +42,8 @@ pub(crate) struct Link {
     rate: RateProfile,
     delay: DelayProfile,
     error: ErrorModel,
+    /// Whether errors lose packets instead of corrupting them.
+    errors_lose: bool,
     outages: Option<Box<Outages>>,
     counters: Counters,
     waits: Histogram,
@@ -83,9 +87,10 @@ impl Link {
             usual: Usual { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
             last_arrival: Time::ZERO,
             rate: RateProfile::new(&spec.rate),
-            delay: DelayProfile::new(&spec.delay),
-            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name), end),
-            outages: spec.outage.as_ref().map(|outage| Box::new(Outages::new(outage))),
+            delay: DelayProfile::new(&spec.delay, spec.interleave.as_ref()),
+            error: ErrorModel::new(spec, seed, end),
+            errors_lose: spec.effect == Effect::Lose,
+            outages: Outages::of(spec, seed, end).map(Box::new),
             counters: Counters::default(),
             waits: Histogram::default(),
         }
@@ -230,8 +235,8 @@ impl Link {
         // A link whose rate has fallen to zero for good holds its packet for ever, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
-        let is_corrupted = self.error.corrupts(finish, self.counters.carried - 1, size);
-        self.counters.corrupted += u64::from(is_corrupted);
+        let is_hit = self.error.hits(finish, self.counters.carried - 1, size);
+        self.counters.corrupted += u64::from(is_hit && !self.errors_lose);
         // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
         self.last_arrival = (finish + self.delay.at(finish)).max(self.last_arrival);
         self.free_at = finish;
@@ -242,8 +247,10 @@ impl Link {
         if uncut > cut_at {
             slot.cut();
         }
-        if is_corrupted {
-            slot.corrupt();
+        match (is_hit, self.errors_lose) {
+            (true, false) => slot.corrupt(),
+            (true, true) => slot.lose(),
+            _ => {}
         }
         slot
     }
@@ -261,10 +268,7 @@ impl Link {
     #[cold]
     fn uptime(&mut self, at: Time) -> (Time, Time) {
         let Some(outages) = &mut self.outages else { return (at, Time::NEVER) };
-        match outages.at(at) {
-            (false, until) => (at, until),
-            (true, until) => (until, outages.at(until).1),
-        }
+        outages.uptime(at)
     }
 
     fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {
@@ -274,19 +278,19 @@ impl Link {
 
     /// Whether packets that come now are turned away: the link is down and does not keep its queue.
     fn is_closed(&mut self, now: Time) -> bool {
-        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.at(now).0)
+        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.is_down(now))
     }
 
     /// If the link is down when it becomes free, what waits is lost (where the scenario says so).
     fn flush(&mut self, losses: &mut Losses) {
         let Some(outages) = &mut self.outages else { return };
-        if outages.flush && outages.at(self.free_at).0 {
+        if outages.flush && outages.is_down(self.free_at) {
             self.queue.flush(losses);
         }
     }
 
-    /// A cut-off packet is lost on this link.
-    pub(crate) fn count_cut(&mut self) {
+    /// A packet that was cut off, or that an error made away with, is lost on this link.
+    pub(crate) fn count_lost(&mut self) {
         self.counters.dropped += 1;
     }
 }

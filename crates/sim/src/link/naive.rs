@@ -7,7 +7,7 @@ use super::queue::{Discipline, Queue};
 use super::{Counters, Link, Losses};
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
-use crate::scenario::Link as Spec;
+use crate::scenario::{Effect, Link as Spec};
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
@@ -17,6 +17,7 @@ pub(crate) struct NaiveLink {
     rate: RateProfile,
     delay: DelayProfile,
     error: ErrorModel,
+    effect: Effect,
     outages: Option<Outages>,
     queue: Queue,
     in_service: Option<Service>,
@@ -39,9 +40,10 @@ impl NaiveLink {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
             rate: RateProfile::new(&spec.rate),
-            delay: DelayProfile::new(&spec.delay),
-            error: ErrorModel::new(&spec.error, seed, &format!("link/{}", spec.name), end),
-            outages: spec.outage.as_ref().map(Outages::new),
+            delay: DelayProfile::new(&spec.delay, spec.interleave.as_ref()),
+            error: ErrorModel::new(spec, seed, end),
+            effect: spec.effect,
+            outages: Outages::of(spec, seed, end),
             queue: Queue::new(spec, seed),
             in_service: None,
             on_the_way: VecDeque::new(),
@@ -97,7 +99,7 @@ impl NaiveLink {
 
     pub(crate) fn deliver(&mut self) -> Packet {
         let packet = self.on_the_way.pop_front().expect("something is on its way");
-        self.counters.dropped += u64::from(packet.is_cut());
+        self.counters.dropped += u64::from(packet.is_cut() || packet.is_lost());
         packet
     }
 
@@ -127,9 +129,12 @@ impl NaiveLink {
         if end < full {
             packet.cut();
         }
-        if self.error.corrupts(end, self.counters.carried, packet.size()) {
-            packet.corrupt();
-            self.counters.corrupted += 1;
+        if self.error.hits(end, self.counters.carried, packet.size()) {
+            match self.effect {
+                Effect::Corrupt => packet.corrupt(),
+                Effect::Lose => packet.lose(),
+            }
+            self.counters.corrupted += u64::from(self.effect == Effect::Corrupt);
         }
         self.waits.record_span(now - packet.at);
         self.counters.carried += 1;
@@ -140,16 +145,11 @@ impl NaiveLink {
 
     fn next_uptime(&mut self, now: Time) -> (Time, Time) {
         let Some(outages) = &mut self.outages else { return (now, Time::NEVER) };
-        let (is_down, until) = outages.at(now);
-        if is_down {
-            (until, outages.at(until).1)
-        } else {
-            (now, until)
-        }
+        outages.uptime(now)
     }
 
     fn turns_away(&mut self, now: Time) -> bool {
-        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.at(now).0)
+        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.is_down(now))
     }
 
     fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {

@@ -1,11 +1,12 @@
 //! Rate, delay and outages over time, looked up with a cursor: links ask in order of time.
 
-use crate::scenario::{Outage as OutageSpec, Profile};
-use bentpipe_units::{Duration, Rate, Time};
+use super::states::TimedStates;
+use crate::scenario::{Downtimes, Interleave, Link, Profile};
+use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// A piecewise profile, repeated with its period.
 #[derive(Clone, Debug)]
-struct Pieces<T> {
+pub(super) struct Pieces<T> {
     points: Vec<(Time, T)>,
     period: Option<Duration>,
     /// Start of the current repetition, and the current piece in it.
@@ -14,12 +15,12 @@ struct Pieces<T> {
 }
 
 impl<T: Copy> Pieces<T> {
-    fn new(points: &[(Time, T)], period: Option<Duration>) -> Self {
+    pub(super) fn new(points: &[(Time, T)], period: Option<Duration>) -> Self {
         Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0 }
     }
 
     /// Move the cursor to the piece that holds `at`. Going back is allowed, and slow.
-    fn seek(&mut self, at: Time) {
+    pub(super) fn seek(&mut self, at: Time) {
         if at < self.origin + (self.points[self.piece].0 - Time::ZERO) {
             (self.origin, self.piece) = (Time::ZERO, 0);
         }
@@ -36,18 +37,23 @@ impl<T: Copy> Pieces<T> {
     }
 
     /// When the current piece ends.
-    fn end(&self) -> Time {
+    pub(super) fn end(&self) -> Time {
         match self.points.get(self.piece + 1) {
             Some(next) => self.origin + (next.0 - Time::ZERO),
             None => self.period.map_or(Time::NEVER, |period| self.origin + period),
         }
     }
 
+    /// Whether the current piece is the last of its repetition.
+    fn is_last(&self) -> bool {
+        self.piece + 1 == self.points.len()
+    }
+
     fn start(&self) -> Time {
         self.origin + (self.points[self.piece].0 - Time::ZERO)
     }
 
-    fn value(&self) -> T {
+    pub(super) fn value(&self) -> T {
         self.points[self.piece].1
     }
 
@@ -168,11 +174,14 @@ pub(super) struct Points {
 }
 
 impl DelayProfile {
-    pub(super) fn new(profile: &Profile<Duration>) -> Self {
+    /// Of the propagation, and of what an interleaver adds to it.
+    pub(super) fn new(profile: &Profile<Duration>, interleave: Option<&Interleave>) -> Self {
+        let more = interleave.map_or(Duration::ZERO, Interleave::delay);
         match profile {
-            Profile::Constant(delay) => Self::Constant(*delay),
+            Profile::Constant(delay) => Self::Constant(*delay + more),
             Profile::Points { points, linear, period } => {
-                Self::Points(Box::new(Points { pieces: Pieces::new(points, *period), linear: *linear }))
+                let points: Vec<_> = points.iter().map(|(at, delay)| (*at, *delay + more)).collect();
+                Self::Points(Box::new(Points { pieces: Pieces::new(&points, *period), linear: *linear }))
             }
         }
     }
@@ -209,33 +218,75 @@ impl Points {
     }
 }
 
-/// When a link is down.
+/// When a link is down. Looked up in order of time.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
-    /// true: down from here on.
-    pieces: Pieces<bool>,
+    times: DownAt,
     pub(super) flush: bool,
 }
 
+#[derive(Clone, Debug)]
+enum DownAt {
+    /// true: down from here on; and how long the link is up at the start of each repetition.
+    Listed(Pieces<bool>, Duration),
+    Random(TimedStates),
+}
+
 impl Outages {
-    pub(super) fn new(spec: &OutageSpec) -> Self {
-        let mut points = vec![(Time::ZERO, false)];
-        for &(start, end) in &spec.spans {
-            points.push((start, true));
-            points.push((end, false));
-        }
-        // A span that starts at zero replaces the first point.
-        if points.get(1).is_some_and(|second| second.0 == Time::ZERO) {
-            points.remove(0);
-        }
-        Self { pieces: Pieces::new(&points, spec.period), flush: spec.flush }
+    /// Those of a link, if it has any. What happens after `end` is not worked out.
+    pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
+        let outage = link.outage.as_ref()?;
+        let times = match &outage.when {
+            Downtimes::Spans { spans, period } => listed(spans, *period),
+            Downtimes::Random { mean_up, mean_down } => {
+                let draws = Stream::new(seed, &format!("link/{}", link.name), "outage");
+                DownAt::Random(TimedStates::new(*mean_up, *mean_down, draws, end))
+            }
+        };
+        Some(Self { times, flush: outage.flush })
     }
 
-    /// The link's state at `at`, and until when it lasts.
-    pub(super) fn at(&mut self, at: Time) -> (bool, Time) {
-        self.pieces.seek(at);
-        (self.pieces.value(), self.pieces.end())
+    pub(super) fn is_down(&mut self, at: Time) -> bool {
+        match &mut self.times {
+            DownAt::Listed(pieces, _) => {
+                pieces.seek(at);
+                pieces.value()
+            }
+            DownAt::Random(states) => states.is_bad_at(at),
+        }
     }
+
+    /// The next instant from `at` on at which the link is up, and when it goes down after that.
+    pub(super) fn uptime(&mut self, at: Time) -> (Time, Time) {
+        let is_down = self.is_down(at);
+        match &mut self.times {
+            DownAt::Listed(pieces, up_at_start) => {
+                let begin = if is_down { pieces.end() } else { at };
+                pieces.seek(begin);
+                // A repetition does not end the time up that goes on into the next.
+                let more = if pieces.is_last() { *up_at_start } else { Duration::ZERO };
+                (begin, pieces.end() + more)
+            }
+            DownAt::Random(states) => match (is_down, states.ends_from(at)) {
+                (false, (end, _)) => (at, end),
+                (true, ends) => ends,
+            },
+        }
+    }
+}
+
+fn listed(spans: &[(Time, Time)], period: Option<Duration>) -> DownAt {
+    let mut points = vec![(Time::ZERO, false)];
+    for &(start, end) in spans {
+        points.push((start, true));
+        points.push((end, false));
+    }
+    // A span that starts at zero replaces the first point.
+    if points.get(1).is_some_and(|second| second.0 == Time::ZERO) {
+        points.remove(0);
+    }
+    let up_at_start = if points[0].1 { Duration::ZERO } else { points[1].0 - Time::ZERO };
+    DownAt::Listed(Pieces::new(&points, period), up_at_start)
 }
 
 #[cfg(test)]
@@ -281,7 +332,7 @@ mod tests {
         let points = vec![(s(0), ms(10)), (s(10), ms(20)), (s(20), ms(0))];
         for (linear, expected) in [(true, [10, 15, 20, 10, 0]), (false, [10, 10, 20, 20, 0])] {
             let mut delay =
-                DelayProfile::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) });
+                DelayProfile::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) }, None);
             let seen = [0, 5, 10, 15, 25].map(|at| delay.at(s(at)).as_ps() / 1_000_000_000);
             assert_eq!(seen, expected);
             assert_eq!(delay.at(s(35)), delay.at(s(65)));
@@ -291,10 +342,20 @@ mod tests {
 
     #[test]
     fn outages_repeat() {
-        let spec = OutageSpec { spans: vec![(s(2), s(3))], period: Some(Duration::from_secs(15)), flush: false };
-        let mut outages = Outages::new(&spec);
-        assert_eq!([0, 2, 3, 17, 18].map(|at| outages.at(s(at)).0), [false, true, false, true, false]);
-        assert_eq!(outages.at(s(17)), (true, s(18)));
-        assert_eq!(outages.at(s(18)), (false, s(30)));
+        let times = listed(&[(s(2), s(3))], Some(Duration::from_secs(15)));
+        let mut outages = Outages { times, flush: false };
+        assert_eq!([0, 2, 3, 17, 18].map(|at| outages.is_down(s(at))), [false, true, false, true, false]);
+        assert_eq!(outages.uptime(s(17)), (s(18), s(32)));
+        assert_eq!(outages.uptime(s(18)), (s(18), s(32)));
+        assert_eq!(outages.uptime(s(31)), (s(31), s(32)));
+    }
+
+    /// Every repetition cut off the packet that was being sent when it began.
+    #[test]
+    fn the_start_of_a_repetition_is_no_outage() {
+        for (spans, up_until) in [([(s(2), s(3))], s(17)), ([(s(14), s(15))], s(14)), ([(s(0), s(3))], s(15))] {
+            let mut outages = Outages { times: listed(&spans, Some(Duration::from_secs(15))), flush: false };
+            assert_eq!(outages.uptime(s(5)), (s(5), up_until));
+        }
     }
 }

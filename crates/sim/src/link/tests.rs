@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::NO_BODY;
-use crate::scenario::{ErrorModel as ErrorSpec, Outage, Profile, Queue, QueueLimit};
+use crate::scenario::{Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Profile, Queue, QueueLimit, Stay};
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq};
 
@@ -21,11 +21,13 @@ fn spec(limit: QueueLimit) -> Spec {
         outage: None,
         queue: Queue::DropTail(limit),
         error: ErrorSpec::None,
+        effect: Effect::Corrupt,
+        interleave: None,
     }
 }
 
 fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {
-    Some(Outage { spans: vec![(s(from), s(to))], period: None, flush })
+    Some(Outage { when: Downtimes::Spans { spans: vec![(s(from), s(to))], period: None }, flush })
 }
 
 /// Packet number `id`, `size` bytes with its headers.
@@ -161,8 +163,11 @@ fn arrivals_stay_in_order_when_the_delay_falls() {
 
 #[test]
 fn listed_packets_are_corrupted_and_delivered() {
-    let mut link =
-        Link::new(&Spec { error: ErrorSpec::Arrivals(vec![1]), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
+    let mut link = Link::new(
+        &Spec { error: ErrorSpec::Arrivals { list: vec![1], period: None }, ..spec(QueueLimit::Unlimited) },
+        1,
+        Time::NEVER,
+    );
     let mut losses = Losses::new();
     for id in 0..3 {
         link.accept(s(0.0), &packet(id, 1000), &mut losses);
@@ -200,8 +205,7 @@ fn a_dead_link_keeps_its_packet_and_its_counters() {
     let points = vec![(Time::ZERO, Rate::from_bps(8000)), (s(2.0), Rate::from_bps(0))];
     let error = ErrorSpec::GilbertElliott {
         unit: crate::scenario::ErrorUnit::Packet,
-        mean_good: Duration::from_secs(1),
-        mean_bad: Duration::from_secs(1),
+        stay: Stay::Time { good: Duration::from_secs(1), bad: Duration::from_secs(1) },
         rate_good: 0.0,
         rate_bad: 0.0,
     };

@@ -9,12 +9,37 @@ use std::collections::VecDeque;
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImpairConfig {
+    /// Which packets it touches.
+    pub direction: Way,
     /// Probability that a packet is sent twice.
     pub duplicate: f64,
-    /// Probability that a packet is held back for `hold`.
+    /// Probability that a packet is held back.
     pub reorder: f64,
-    /// How long a reordered packet is held.
-    pub hold: Duration,
+    /// How long a reordered packet is held: uniform between the two.
+    pub hold: (Duration, Duration),
+}
+
+bentpipe_units::words! {
+    /// Which packets of a flow a middlebox touches.
+    pub enum Way {
+        /// All of them.
+        "both" => Both,
+        /// Those from the flow's sender to its receiver.
+        "to-receiver" => ToReceiver,
+        /// Those on the way back: acknowledgements.
+        "to-sender" => ToSender,
+    }
+}
+
+impl Way {
+    /// Whether it is that of packets that come from this side.
+    fn is_from(self, side: Side) -> bool {
+        match self {
+            Self::Both => true,
+            Self::ToReceiver => side == Side::Sender,
+            Self::ToSender => side == Side::Receiver,
+        }
+    }
 }
 
 /// See the module.
@@ -22,26 +47,47 @@ pub struct ImpairConfig {
 pub struct Impair {
     config: ImpairConfig,
     dice: Stream,
+    holds: Stream,
     seen: u64,
-    /// In order of release: all are held equally long.
+    /// In order of release; of those due together, in order of arrival.
     held: VecDeque<(Time, Packet)>,
 }
 
 impl Impair {
     pub(crate) fn new(config: &ImpairConfig, seed: u64, component: &str) -> Self {
-        Self { config: config.clone(), dice: Stream::new(seed, component, "impair"), seen: 0, held: VecDeque::new() }
+        Self {
+            config: config.clone(),
+            dice: Stream::new(seed, component, "impair"),
+            holds: Stream::new(seed, component, "impair/hold"),
+            seen: 0,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// How long packet number `index` is held.
+    fn hold(&mut self, index: u64) -> Duration {
+        let (least, most) = self.config.hold;
+        if least == most {
+            return least;
+        }
+        least + Duration::from_ps(self.holds.below(index, most.saturating_sub(least).as_ps()))
     }
 }
 
 impl Middlebox for Impair {
-    fn on_packet(&mut self, now: Time, _from: Side, packet: Packet, out: &mut Outbox) {
-        let draw = 2 * self.seen;
+    fn on_packet(&mut self, now: Time, from: Side, packet: Packet, out: &mut Outbox) {
+        if !self.config.direction.is_from(from) {
+            return out.forward(packet);
+        }
+        let index = self.seen;
         self.seen += 1;
-        if self.dice.uniform(draw) < self.config.duplicate {
+        if self.dice.uniform(2 * index) < self.config.duplicate {
             out.duplicate(&packet);
         }
-        if self.dice.uniform(draw + 1) < self.config.reorder {
-            self.held.push_back((now + self.config.hold, packet));
+        if self.dice.uniform(2 * index + 1) < self.config.reorder {
+            let due = now + self.hold(index);
+            let place = self.held.partition_point(|held| held.0 <= due);
+            self.held.insert(place, (due, packet));
         } else {
             out.forward(packet);
         }
@@ -61,5 +107,59 @@ impl Middlebox for Impair {
 
     fn held(&self) -> usize {
         self.held.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::middlebox::Action;
+    use crate::packet::Bodies;
+    use bentpipe_tcp::Segment;
+
+    fn packet(flow: u32, to_sender: bool) -> Packet {
+        Packet::new(&Segment::default(), flow, to_sender, 0, &mut Bodies::default())
+    }
+
+    /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.
+    fn run(config: &ImpairConfig, packets: u32) -> Vec<(u32, bool)> {
+        let (mut impair, mut out) = (Impair::new(config, 1, "node/n/0"), Outbox::default());
+        for flow in 0..packets {
+            let now = Time::ZERO + Duration::from_micros(u64::from(flow));
+            impair.on_wakeup(now, &mut out);
+            let packet = packet(flow, flow % 2 == 1);
+            impair.on_packet(now, Side::origin_of(&packet), packet, &mut out);
+        }
+        impair.on_wakeup(Time::NEVER, &mut out);
+        assert_eq!(impair.held(), 0);
+        let packet = |action: &Action| match action {
+            Action::Forward(packet) | Action::Duplicate(packet) => (packet.flow, packet.is_to_sender()),
+            Action::Drop(..) => unreachable!("nothing is dropped"),
+        };
+        out.take().iter().map(packet).collect()
+    }
+
+    #[test]
+    fn as_many_are_sent_twice_and_held_back_as_asked_for() {
+        let hold = (Duration::from_micros(10), Duration::from_micros(10));
+        let config = ImpairConfig { direction: Way::Both, duplicate: 0.1, reorder: 0.2, hold };
+        let left = run(&config, 100_000);
+        assert!((left.len() as f64 / 1e5 - 1.1).abs() < 0.004, "{}", left.len());
+        let early = left.iter().zip(left.iter().skip(1)).filter(|(a, b)| a.0 > b.0).count() as f64;
+        // Held packets come back one by one among the others.
+        assert!((early / 1e5 - 0.2).abs() < 0.06, "{early}");
+    }
+
+    #[test]
+    fn one_direction_can_be_spared() {
+        for (direction, spared) in [(Way::ToReceiver, true), (Way::ToSender, false)] {
+            let hold = (Duration::ZERO, Duration::from_micros(50));
+            let config = ImpairConfig { direction, duplicate: 0.3, reorder: 0.5, hold };
+            let left = run(&config, 10_000);
+            let order = |back: bool| left.iter().filter(move |packet| packet.1 == back).map(|packet| packet.0);
+            assert_eq!(order(spared).count(), 5000);
+            assert!(order(spared).is_sorted() && !order(!spared).is_sorted());
+            assert!(order(!spared).count() > 6000);
+        }
     }
 }

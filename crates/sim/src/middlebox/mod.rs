@@ -8,7 +8,7 @@
 
 mod impair;
 
-pub use impair::{Impair, ImpairConfig};
+pub use impair::{Impair, ImpairConfig, Way};
 
 use crate::packet::Packet;
 use crate::record::Cause;

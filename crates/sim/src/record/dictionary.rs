@@ -58,7 +58,7 @@ pub const LINKS: &[Column] = &[
     column("carried_packets", "1", "Packets whose sending began, corrupted and cut off ones included."),
     column("carried_bytes", "B", "Bytes of those, headers included."),
     column("corrupted_packets", "1", "Packets that this link corrupted."),
-    column("dropped_packets", "1", "Packets that this link lost (in its queue, or in an outage); corrupted ones are dropped, and counted, where they arrive."),
+    column("dropped_packets", "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive."),
     column("marked_packets", "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5)."),
     column("queue_mean_s", "s", "Mean time that carried packets waited before their sending began."),
     column("queue_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
@@ -171,4 +171,5 @@ pub const CAUSES: &[Column] = &[
     column("route-missing", "", "No link to go on."),
     column("no-listener", "", "Reached a host whose connection was closed or not yet open."),
     column("policy", "", "Dropped on purpose by a middlebox."),
+    column("link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them."),
 ];

@@ -34,6 +34,8 @@ pub enum Cause {
     NoListener,
     /// A middlebox dropped it on purpose.
     Policy,
+    /// Lost on a link, by errors that do not corrupt.
+    LinkLoss,
 }
 
 impl Cause {
@@ -117,6 +119,7 @@ mod tests {
             (Cause::RouteMissing, "route-missing"),
             (Cause::NoListener, "no-listener"),
             (Cause::Policy, "policy"),
+            (Cause::LinkLoss, "link-loss"),
         ];
         assert_eq!(all.len(), dictionary::CAUSES.len());
         assert!(all.iter().all(|(cause, name)| cause.name() == *name));

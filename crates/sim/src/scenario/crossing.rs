@@ -28,7 +28,7 @@ fn crossings(links: &[Link], flows: &[Flow]) -> Vec<(Duration, u64)> {
 pub(super) fn set_queues(links: &mut [Link], limits: &[Vec<Option<u64>>], flows: &[Flow]) {
     let crossings = crossings(links, flows);
     for ((link, bdps), (rtt, packet)) in links.iter_mut().zip(limits).zip(crossings) {
-        let (rtt, packet) = if packet == 0 { (link.delay.largest() * 2, PACKET) } else { (rtt, packet) };
+        let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
         let rate = link.rate.largest();
         for (limit, bdp) in link.queue.limits_mut().into_iter().zip(bdps) {
             if let Some(bdp) = *bdp {

@@ -22,7 +22,7 @@ pub(super) fn links(tree: &mut Tree) {
         let mut common = link.clone();
         let Some(table) = link.table_mut() else { continue };
         if let Some(keys) = common.table_mut() {
-            keys.retain(|key, _| ["rate", "delay", "queue", "error", "outage"].contains(&key.as_str()));
+            keys.retain(|key, _| ["rate", "delay", "queue", "error", "interleave", "outage"].contains(&key.as_str()));
         }
         for direction in ["forward", "reverse"] {
             inherit(table.entry(direction.into()).or_insert_with(Tree::empty), &common, &[]);

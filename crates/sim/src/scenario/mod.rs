@@ -4,9 +4,11 @@
 //! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the
 //! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
 
+mod channel;
 mod check;
 mod crossing;
 mod file;
+mod files;
 mod generate;
 mod inherit;
 mod pass;
@@ -19,10 +21,13 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trace;
 mod tree;
 mod work;
 mod write;
 
+pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub use files::{Files, Folder, NoFiles};
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
 pub use queue::{Codel, FqCodel, Pie, Queue, QueueLimit, Red, Share};
@@ -40,9 +45,22 @@ use tree::{Place, Tree};
 /// # Errors
 /// Everything that is wrong with it, each with its place.
 pub fn from_toml(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    from_toml_with(text, source, sets, &NoFiles)
+}
+
+/// Reads a scenario file that may name other files, which are asked of `files`.
+///
+/// # Errors
+/// Everything that is wrong with it and them, each with its place.
+pub fn from_toml_with(
+    text: &str,
+    source: &str,
+    sets: &[(String, String)],
+    files: &dyn Files,
+) -> Result<Resolved, Problems> {
     too_large(text, source, sets)?;
     let tree = Tree::from_toml(text, source).map_err(|problem| Problems { problems: vec![problem] })?;
-    from_tree(tree, source, sets)
+    from_tree(tree, source, sets, files)
 }
 
 /// Reads the same as JSON, which is how Python values arrive: there, places are paths of keys only.
@@ -50,9 +68,22 @@ pub fn from_toml(text: &str, source: &str, sets: &[(String, String)]) -> Result<
 /// # Errors
 /// Everything that is wrong with it.
 pub fn from_json(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+    from_json_with(text, source, sets, &NoFiles)
+}
+
+/// Reads a scenario as JSON that may name files, which are asked of `files`.
+///
+/// # Errors
+/// Everything that is wrong with it and them.
+pub fn from_json_with(
+    text: &str,
+    source: &str,
+    sets: &[(String, String)],
+    files: &dyn Files,
+) -> Result<Resolved, Problems> {
     too_large(text, source, sets)?;
     match serde_json::from_str(text) {
-        Ok(value) => from_tree(Tree::from_json(&value), source, sets),
+        Ok(value) => from_tree(Tree::from_json(&value), source, sets, files),
         Err(error) => {
             let place = format!("{source}:{}:{}", error.line(), error.column());
             Err(alone(place, format!("not JSON: {error}"), String::new()))
@@ -65,8 +96,8 @@ pub fn schema() -> serde_json::Value {
     check::schema().clone()
 }
 
-/// Longer texts are not scenarios.
-const TEXT_MAX: usize = 4 << 20;
+/// Longer texts are not scenarios. A resolved scenario has its traces in it: a third of a million points fit.
+const TEXT_MAX: usize = 16 << 20;
 
 fn too_large(text: &str, source: &str, sets: &[(String, String)]) -> Result<(), Problems> {
     let size = text.len() + sets.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
@@ -80,7 +111,7 @@ fn alone(place: String, message: String, expected: String) -> Problems {
     Problems { problems: vec![Problem { place, path: String::new(), message, expected, hint: String::new() }] }
 }
 
-fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
+fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
     let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
     let mut check = Check::default();
     check.walk(check::schema(), &mut tree, "");
@@ -90,7 +121,7 @@ fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)]) -> Result<
         inherit::links(&mut tree);
         match serde_json::from_value::<file::File>(tree.to_json()) {
             Ok(file) => {
-                let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check });
+                let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check, files, traced: 0 });
                 if let Some(meaning) = meaning {
                     return Ok(Resolved::new(meaning, tree));
                 }
@@ -177,74 +208,10 @@ pub struct Link {
     pub queue: Queue,
     /// What corrupts packets on it.
     pub error: ErrorModel,
-}
-
-/// A value over time.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Profile<T> {
-    /// The same for the whole run.
-    Constant(T),
-    /// Changes at points in time.
-    Points {
-        /// (instant, value), strictly increasing, the first at zero.
-        points: Vec<(Time, T)>,
-        /// Whether values between points are interpolated (delays only) or hold until the next.
-        linear: bool,
-        /// Start again after this long.
-        period: Option<Duration>,
-    },
-}
-
-/// When a link carries nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outage {
-    /// (start, end), increasing, not overlapping.
-    pub spans: Vec<(Time, Time)>,
-    /// Repeat after this long.
-    pub period: Option<Duration>,
-    /// Drop what waits in the queue when the link goes down, instead of keeping it.
-    pub flush: bool,
-}
-
-/// What corrupts packets, `specs: error-models`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ErrorModel {
-    /// Nothing.
-    None,
-    /// Independent errors with this probability per unit.
-    Independent {
-        /// What the rate counts.
-        unit: ErrorUnit,
-        /// Probability per unit, 0 to 1.
-        rate: f64,
-    },
-    /// Two states with exponential durations in time; independent errors in each.
-    GilbertElliott {
-        /// What the rates count.
-        unit: ErrorUnit,
-        /// Mean duration of the good state.
-        mean_good: Duration,
-        /// Mean duration of the bad state.
-        mean_bad: Duration,
-        /// Error probability per unit in the good state.
-        rate_good: f64,
-        /// Error probability per unit in the bad state.
-        rate_bad: f64,
-    },
-    /// The packets with these indices (0: the first that the link sends), increasing.
-    Arrivals(Vec<u64>),
-}
-
-bentpipe_units::words! {
-    /// What an error rate counts: a packet of L bytes is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or r.
-    pub enum ErrorUnit {
-        /// Per bit, headers included.
-        "bit" => Bit,
-        /// Per byte, headers included.
-        "byte" => Byte,
-        /// Per packet.
-        "packet" => Packet,
-    }
+    /// What becomes of a packet that an error hits.
+    pub effect: Effect,
+    /// What spreads errors, and corrects some.
+    pub interleave: Option<Interleave>,
 }
 
 /// One connection and the application that uses it.

@@ -7,7 +7,10 @@ use super::file::{self, File};
 use super::route::{Bad, Graph};
 use super::settings::{self, Transport};
 use super::tree::{Place, Tree};
-use super::{work, ErrorModel, Flow, Link, Node, NodeKind, Outage, Profile, Queue, Record, Scenario};
+use super::{
+    work, Downtimes, Effect, ErrorModel, Files, Flow, Interleave, Link, Node, NodeKind, Outage, Profile, Queue, Record,
+    Scenario,
+};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +25,10 @@ const ENTRIES_MAX: u64 = 20_000_000;
 pub(super) struct Report<'a> {
     pub(super) tree: &'a Tree,
     pub(super) check: &'a mut Check,
+    /// Where the files are that the scenario names.
+    pub(super) files: &'a dyn Files,
+    /// Points read from them so far.
+    pub(super) traced: usize,
 }
 
 impl<'a> Report<'a> {
@@ -80,6 +87,8 @@ struct Direction {
     /// With the millionths of a bdp that its limits are, where they are not known yet.
     queue: (Queue, Vec<Option<u64>>),
     error: ErrorModel,
+    effect: Effect,
+    interleave: Option<Interleave>,
     outage: Option<Outage>,
 }
 
@@ -148,7 +157,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         title: file.title.clone(),
         duration: file.duration.0,
         seed: file.seed,
-        nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name))).collect(),
+        nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name), report)).collect(),
         links: made,
         flows: made_flows,
         record: Record { series, interval: file.record.interval.0, rows_max: file.record.rows_max },
@@ -186,6 +195,7 @@ fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Direction; 2
             );
         }
         let nothing = Rate::from_bps(0);
+        let (error, effect) = settings::error(direction.error.as_ref().unwrap_or(&link.error), report, &path("error"));
         Direction {
             rate: direction
                 .rate
@@ -196,7 +206,12 @@ fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Direction; 2
                 .as_ref()
                 .map_or(Profile::Constant(Duration::ZERO), |p| settings::delay(p, report, &path("delay"))),
             queue: settings::queue(direction.queue.as_ref().unwrap_or(&link.queue), report, &path("queue")),
-            error: settings::error(direction.error.as_ref().unwrap_or(&link.error), report, &path("error")),
+            interleave: direction
+                .interleave
+                .as_ref()
+                .map(|interleave| settings::interleave(interleave, &error, report, &path("interleave"))),
+            error,
+            effect,
             outage: direction.outage.as_ref().map(|outage| settings::outage(outage, report, &path("outage"))),
         }
     })
@@ -292,11 +307,19 @@ fn check_sizes(
     report: &mut Report<'_>,
 ) {
     let size = |direction: &Direction| {
-        let errors = if let ErrorModel::Arrivals(list) = &direction.error { list.len() } else { 0 };
+        let errors = match &direction.error {
+            ErrorModel::Arrivals { list, .. } => list.len(),
+            ErrorModel::Profile { rates, .. } => rates.values().count(),
+            _ => 0,
+        };
+        let spans = match &direction.outage {
+            Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
+            _ => 0,
+        };
         direction.rate.values().count()
             + direction.delay.values().count()
-            + direction.outage.as_ref().map_or(0, |outage| outage.spans.len())
             + direction.queue.0.entries()
+            + spans
             + errors
     };
     let sizes: BTreeMap<&str, usize> =
@@ -364,11 +387,13 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
     }
 }
 
-fn make_node(name: &str, node: Option<&file::Node>) -> Node {
+fn make_node(name: &str, node: Option<&file::Node>, report: &mut Report<'_>) -> Node {
+    let written = node.into_iter().flat_map(|node| &node.middlebox).enumerate();
+    let place = |index: usize| path(["node", name, "middlebox", &index.to_string()]);
     Node {
         name: name.to_owned(),
         kind: node.map_or(NodeKind::Router, |node| node.kind.0),
-        middleboxes: node.into_iter().flat_map(|node| &node.middlebox).map(settings::middlebox).collect(),
+        middleboxes: written.map(|(index, one)| settings::middlebox(one, report, &place(index))).collect(),
     }
 }
 
@@ -394,6 +419,8 @@ fn make_links(
                 outage: direction.outage.clone(),
                 queue,
                 error: direction.error.clone(),
+                effect: direction.effect,
+                interleave: direction.interleave,
             };
             made.push((link, bdps));
         }
@@ -540,7 +567,7 @@ fn make_flows(
 
 /// Propagation there and back, at its largest.
 pub(super) fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
-    route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay.largest())
+    route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay_max())
 }
 
 /// A key that orders `f2` before `f10`: numbers by their length, then their digits.

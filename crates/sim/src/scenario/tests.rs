@@ -32,12 +32,16 @@ rto = { granularity = "10 ms", phase = "3 ms" }
 
 [node.sat1]
 kind = "bent-pipe"
-middlebox = [{ kind = "impair", duplicate = "1 %", reorder = 0.02, hold = "10 ms" }]
+middlebox = [
+    { kind = "impair", duplicate = "1 %", reorder = 0.02, hold = "10 ms" },
+    { kind = "impair", reorder = 0.1, hold = { uniform = ["1 ms", "2 ms"] }, direction = "to-sender" },
+]
 
 [link.up]
 from = "s{n}"
 to = "sat1"
 count = 12
+error = { kind = "bursts", mean_loss = "5 %", mean_burst = "4 packets" }
 rate = "100 Mbit/s"
 delay = "5 ms"
 queue = "unlimited"
@@ -52,9 +56,12 @@ error = { kind = "gilbert-elliott", mean_good = "1 s", mean_bad = "20 ms", rate_
 outage = { spans = [["12 s", "12.1 s"]], every = "15 s", queue = "flush" }
 [link."isl {n}".reverse]
 queue = "100 packets"
-error = { kind = "arrivals", list = [1, 5, 9] }
+error = { kind = "arrivals", list = [1, 5, 9], every = 20, effect = "lose" }
+outage = { mean_up = "60 s", mean_down = "1.5 s" }
 
 [link.down]
+forward.error = { kind = "profile", unit = "byte", points = [["0 s", 0.001], ["12 s", "50 %"]], every = "15 s" }
+interleave = { span = "100 us", corrects = "8 B" }
 from = "sat2"
 to = "r{n}"
 count = 12
@@ -244,6 +251,26 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "outage = { spans = [[\"1 s\", \"2 s\"], [\"1.5 s\", \"3 s\"]] }\ndelay", "overlaps"),
         ("delay", "outage = { spans = [[\"2 s\", \"1 s\"]] }\ndelay", "does not end after its start"),
         ("delay", "outage = { spans = [[\"1 s\", \"2 s\"]], every = \"1.5 s\" }\ndelay", "is too short for the spans"),
+        ("delay", "error = { kind = \"gilbert-elliott\", mean_good = \"0.9 packets\", mean_bad = \"1 packet\" }\ndelay", "expected at least 1 packet"),
+        ("delay", "error = { kind = \"gilbert-elliott\", mean_good = \"5 packets\", mean_bad = \"1 s\" }\ndelay", "is not in the measure of mean_good"),
+        ("delay", "error = { kind = \"bursts\", mean_loss = 0.9, mean_burst = \"2 packets\" }\ndelay", "expected at most 0.666667"),
+        ("delay", "error = { kind = \"bursts\", mean_loss = 1, mean_burst = \"2 s\" }\ndelay", "leaves no time between bursts"),
+        ("delay", "error = { kind = \"bursts\", mean_loss = 1e-99, mean_burst = \"2 s\" }\ndelay", "is too rare"),
+        ("delay", "error = { kind = \"bursts\", mean_loss = 0.1, mean_burst = \"two\" }\ndelay", "is not a mean duration"),
+        ("delay", "error = { kind = \"profile\", points = [[\"1 s\", 0.1]] }\ndelay", "does not begin at the start"),
+        ("delay", "error = { kind = \"arrivals\", list = [3], every = 3 }\ndelay", "is too short for the list"),
+        ("delay", "error = { kind = \"packet\", rate = 0.1, effect = \"drop\" }\ndelay", "is not one of the choices"),
+        ("delay", "interleave = { span = \"1 s\" }\nerror = { kind = \"packet\", rate = 0.1 }\ndelay", "spreads bytes, and the rates of this model are those of packets"),
+        ("delay", "interleave = { span = \"1 s\" }\nerror = { kind = \"arrivals\", list = [] }\ndelay", "this model lists packets"),
+        ("delay", "interleave = { span = \"61 s\" }\ndelay", "expected at most 60 s"),
+        ("delay", "interleave = { span = \"1 s\", codeword = \"256 B\" }\ndelay", "expected 1 B to 255 B"),
+        ("delay", "interleave = { span = \"1 s\", corrects = \"128 B\" }\ndelay", "expected at most 127 B"),
+        ("delay", "outage = { mean_up = \"0 s\", mean_down = \"1 s\" }\ndelay", "is no duration of a state"),
+        ("delay", "outage = { mean_up = \"1 s\" }\ndelay", "link.up.outage.mean_down is missing"),
+        ("delay", "outage = { mean_up = \"1 ns\", mean_down = \"1 ns\" }\ndelay", "would change about"),
+        ("\"10 Mbit/s\"", "{ file = \"rates.csv\" }", "cannot be found: this scenario is in no folder"),
+        ("[flow.f]", "[node.a]\nmiddlebox = [{ kind = \"impair\", reorder = 0.1 }]\n[flow.f]", "node.a.middlebox.0.reorder = 0.1 holds packets back for no time"),
+        ("[flow.f]", "[node.a]\nmiddlebox = [{ kind = \"impair\", hold = { uniform = [\"1 s\", \"1 s\"] } }]\n[flow.f]", "is an empty span"),
         ("delay", "queue = \"5\"\ndelay", "link.up.queue = \"5\" is not a queue limit: the unit is missing"),
         ("\"10 Mbit/s\"\ndelay = \"250 ms\"", "\"1000000 Gbit/s\"\ndelay = \"1 us\"", "packet-hops"),
         ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "would change about"),
@@ -304,8 +331,8 @@ fn json_is_read_like_toml() {
 
 #[test]
 fn absurd_texts_are_refused_quickly() {
-    let huge = "a = 1\n".repeat(1 << 20);
-    assert!(from_toml(&huge, "f", &[]).unwrap_err().to_string().contains("at most 4194304 B"));
+    let huge = "a = 1\n".repeat(3 << 20);
+    assert!(from_toml(&huge, "f", &[]).unwrap_err().to_string().contains("at most 16777216 B"));
     for depth in [70, 90, 1 << 20] {
         for text in ["[", "{a=", "{"].map(|open| format!("x = {}", open.repeat(depth))) {
             assert!(from_toml(&text, "f", &[]).is_err());
@@ -381,7 +408,8 @@ fn every_choice_is_listed() {
     let choices = choices();
     let count = |topic: &str| choices.iter().filter(|choice| choice.topic == topic).count();
     assert_eq!(count("cc"), CcKind::ALL.len());
-    for (topic, at_least) in [("recovery", 5), ("verdict", 2), ("queue", 1), ("error", 6), ("app", 2), ("middlebox", 1)]
+    for (topic, at_least) in
+        [("recovery", 5), ("verdict", 2), ("queue", 1), ("error", 10), ("app", 2), ("middlebox", 1)]
     {
         assert!(count(topic) >= at_least, "{topic}");
     }
@@ -442,6 +470,21 @@ fn error() -> impl Strategy<Value = Json> {
             "kind": "gilbert-elliott", "mean_good": format!("{n} s"), "mean_bad": "20 ms", "rate_bad": rate, "unit": "bit"
         })),
         prop::collection::btree_set(0u64..1000, 0..5).prop_map(|list| serde_json::json!({ "kind": "arrivals", "list": list })),
+        (1u32..900, 1u32..99_999_999, any::<bool>()).prop_map(|(loss, burst, packets)| {
+            let burst = if packets { format!("{}e-6 packets", 1_000_000 + burst) } else { format!("{burst} ps") };
+            serde_json::json!({
+                "kind": "bursts", "mean_loss": format!("{loss}e-4 %"), "mean_burst": burst, "effect": "lose",
+            })
+        }),
+        (prop::collection::btree_map(1u32..5000, 0.0..=1.0f64, 0..5), prop::option::of(5001u32..9000)).prop_map(|(points, every)| {
+            let mut list = vec![serde_json::json!(["0 s", "3 %"])];
+            list.extend(points.into_iter().map(|(at, rate)| serde_json::json!([format!("{at} ms"), rate])));
+            let mut table = serde_json::json!({ "kind": "profile", "unit": "bit", "points": list });
+            if let Some(every) = every {
+                table["every"] = format!("{every} ms").into();
+            }
+            table
+        }),
     ]
 }
 
@@ -511,11 +554,16 @@ fn tcp() -> impl Strategy<Value = Json> {
 
 fn scenario() -> impl Strategy<Value = Json> {
     let queue = prop_oneof![quantity(&["bdp", "packets", "kB"]), Just(Json::from("unlimited"))];
-    let link = (quantity(&["kbit/s", "bit/s", "Mbit/s"]), delay(), queue, error(), error(), any::<bool>());
-    let link = link.prop_map(|(rate, delay, queue, error, back, outage)| {
+    let link = (quantity(&["kbit/s", "bit/s", "Mbit/s"]), delay(), queue, error(), error(), 0u32..3, any::<bool>());
+    let link = link.prop_map(|(rate, delay, queue, error, back, outage, interleave)| {
         let mut link = serde_json::json!({ "rate": rate, "delay": delay, "queue": queue, "error": error, "reverse": { "error": back } });
-        if outage {
-            link["outage"] = serde_json::json!({ "spans": [["1 s", "2 s"]], "every": "3.5 s" });
+        match outage {
+            0 => link["outage"] = serde_json::json!({ "spans": [["1 s", "2 s"]], "every": "3.5 s" }),
+            1 => link["outage"] = serde_json::json!({ "mean_up": "1 s", "mean_down": "20 ms", "queue": "flush" }),
+            _ => {}
+        }
+        if interleave && link["error"]["unit"] == "bit" {
+            link["forward"] = serde_json::json!({ "interleave": { "span": "3.25 ms", "codeword": "100 B" } });
         }
         link
     });

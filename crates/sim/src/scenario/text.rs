@@ -1,6 +1,7 @@
 //! The kinds of text that stand for values in a scenario file. Each has a name, which is the `format` of the schema,
 //! and reads itself; [`FORMATS`] lets the walker check a text knowing only that name.
 
+use super::MILLIONTHS;
 use bentpipe_tcp::Config;
 use bentpipe_units::quantity::{self, Kind, QuantityError, Why};
 use bentpipe_units::{Duration, Rate};
@@ -32,6 +33,7 @@ pub(super) const FORMATS: &[Format] = &[
     Distance::FORMAT,
     Angle::FORMAT,
     Chance::FORMAT,
+    Stay::FORMAT,
     Phase::FORMAT,
     GiveUp::FORMAT,
     QueueLimit::FORMAT,
@@ -48,6 +50,8 @@ pub(super) enum Amount {
     Bytes(u64),
     Segments(u64),
     Packets(u64),
+    /// Of a packet: for means.
+    Millionths(u64),
     Retransmissions(u64),
     Span(Duration),
     /// In millionths of a bandwidth-delay product.
@@ -113,6 +117,7 @@ texts! {
         |text| quantity::ANGLE.parse(text).map(|udeg| udeg as f64 / 1e6).map_err(said);
     Chance(f64) "probability", quantity::PROBABILITY.expected, "0.1 %",
         |text| quantity::probability(text).map_err(said);
+    Stay(Amount) "stay", "a duration, or a number of packets", "20 ms", stay;
     Phase(Amount) "phase", "\"random\" or a duration below the granularity", "3 ms",
         |text| amount(text, "a phase", &["random"], &[], Some(&quantity::DURATION));
     GiveUp(Amount) "give-up", "\"never\", a number of retransmissions, or a duration", "6 retransmissions",
@@ -129,6 +134,13 @@ texts! {
         |text| amount(text, "a receive buffer", &["unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
     WindowSize(Amount) "window-size", "a number of segments, or a size", "100 segments",
         |text| amount(text, "a window", &[], &["segments"], Some(&quantity::SIZE));
+}
+
+fn stay(text: &str) -> Result<Amount, String> {
+    match quantity::count(text, &[("packets", MILLIONTHS), ("packet", MILLIONTHS)]) {
+        Ok(count) => Ok(Amount::Millionths(count)),
+        Err(_) => amount(text, "a mean duration", &[], &[], Some(&quantity::DURATION)),
+    }
 }
 
 fn said(error: QuantityError) -> String {

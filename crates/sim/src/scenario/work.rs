@@ -1,6 +1,6 @@
 //! How much work a run is: what would take days is refused before it starts.
 
-use super::{App, Flow, Link, Outage, Profile, Scenario};
+use super::{App, Downtimes, ErrorModel, Flow, Link, Outage, Profile, Scenario, Stay};
 use crate::record::dictionary;
 use bentpipe_units::{Duration, Rate};
 
@@ -84,9 +84,16 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
 }
 
 fn link_changes(link: &Link, run: Duration) -> f64 {
-    let outage = link.outage.as_ref().map_or(0.0, |Outage { spans, period, .. }| rounds(2 * spans.len(), *period, run));
-    let errors = match link.error {
-        super::ErrorModel::GilbertElliott { mean_good, mean_bad, .. } => 2.0 * ratio(run, mean_good + mean_bad),
+    let outage = match &link.outage {
+        Some(Outage { when: Downtimes::Spans { spans, period }, .. }) => rounds(2 * spans.len(), *period, run),
+        Some(Outage { when: Downtimes::Random { mean_up, mean_down }, .. }) => 2.0 * ratio(run, *mean_up + *mean_down),
+        None => 0.0,
+    };
+    // What is interleaved looks ahead.
+    let ahead = run + link.interleave.map_or(Duration::ZERO, |interleave| interleave.delay());
+    let errors = match &link.error {
+        ErrorModel::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(ahead, *good + *bad),
+        ErrorModel::Profile { rates, .. } => profile_changes(rates, ahead),
         _ => 0.0,
     };
     link.queue.changes(run) + profile_changes(&link.rate, run) + profile_changes(&link.delay, run) + outage + errors
@@ -107,6 +114,13 @@ pub(super) fn ratio(run: Duration, step: Duration) -> f64 {
     run.as_ps() as f64 / step.as_ps().max(1) as f64
 }
 
+impl Link {
+    /// The largest delay at any time, without that of the queue.
+    pub(super) fn delay_max(&self) -> Duration {
+        self.delay.largest() + self.interleave.map_or(Duration::ZERO, |interleave| interleave.delay())
+    }
+}
+
 impl Profile<Rate> {
     /// The largest rate at any time.
     pub(crate) fn largest(&self) -> Rate {
@@ -116,7 +130,7 @@ impl Profile<Rate> {
 
 impl Profile<Duration> {
     /// The largest delay at any time.
-    pub(super) fn largest(&self) -> Duration {
+    fn largest(&self) -> Duration {
         self.values().max().unwrap_or(Duration::ZERO)
     }
 

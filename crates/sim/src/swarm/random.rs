@@ -1,11 +1,11 @@
 //! Random scenarios in which rare things are common: ties, tiny queues, one-segment windows, outages shorter than a
 //! round trip, corruption that a bent pipe passes on.
 
-use crate::middlebox::{ImpairConfig, MiddleboxConfig};
+use crate::middlebox::{ImpairConfig, MiddleboxConfig, Way};
 use crate::record::dictionary::SERIES;
 use crate::scenario::{
-    App, Codel, ErrorModel, ErrorUnit, Flow, FqCodel, Link, Node, NodeKind, Outage, Pie, Profile, Queue, QueueLimit,
-    Record, Red, Scenario, Share, Start,
+    App, Codel, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, FqCodel, Interleave, Link, Node, NodeKind, Outage, Pie,
+    Profile, Queue, QueueLimit, Record, Red, Scenario, Share, Start, Stay, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
@@ -73,11 +73,13 @@ impl Sketch {
     fn node(&self, index: usize, dice: &mut Dice) -> Node {
         let kind = if self.has(BENT_PIPES, dice) { NodeKind::BentPipe } else { NodeKind::Router };
         let mut middleboxes = Vec::new();
+        let ms = Duration::from_millis;
         while middleboxes.len() < 2 && dice.coin() && self.has(IMPAIR, dice) {
             middleboxes.push(MiddleboxConfig::Impair(ImpairConfig {
                 duplicate: *dice.pick(&[0.0, 0.01, 0.2]),
                 reorder: *dice.pick(&[0.0, 0.01, 0.2]),
-                hold: Duration::from_millis(*dice.pick(&[0, 1, 30])),
+                hold: *dice.pick(&[(0, 0), (1, 1), (30, 30), (0, 40)].map(|(a, b)| (ms(a), ms(b)))),
+                direction: *dice.pick(Way::ALL),
             }));
         }
         Node { name: format!("n{index}"), kind, middleboxes }
@@ -87,6 +89,8 @@ impl Sketch {
         let differs = self.has(UNEQUAL, dice);
         let rate = Rate::from_bps(if differs { *dice.pick(&RATES) } else { base.rate });
         let delay = Duration::from_millis(if differs { *dice.pick(&DELAYS_MS) } else { base.delay });
+        let error = if self.has(ERRORS, dice) { dice.error() } else { ErrorModel::None };
+        let can_interleave = error.is_of_packets().is_none();
         Link {
             name,
             from,
@@ -95,7 +99,13 @@ impl Sketch {
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
             outage: self.has(OUTAGES, dice).then(|| dice.outage()),
             queue: if differs { dice.queue() } else { base.queue.clone() },
-            error: if self.has(ERRORS, dice) { dice.error() } else { ErrorModel::None },
+            error,
+            effect: *dice.pick(&[Effect::Corrupt, Effect::Corrupt, Effect::Lose]),
+            interleave: (self.has(ERRORS, dice) && can_interleave).then(|| Interleave {
+                span: dice.ms(&[0, 1, 30]),
+                codeword: *dice.pick(&[20, 255]),
+                corrects: *dice.pick(&[0, 1, 9]),
+            }),
         }
     }
 
@@ -292,7 +302,11 @@ impl Dice {
         let (start, length) = (self.below(1000), *self.pick(&[1, 20, 400, 900]));
         // Not a divisor of the longest timeout, or a timer could meet the outage each time, for ever.
         let period = self.coin().then_some(Duration::from_millis(2300));
-        Outage { spans: vec![(at_ms(start), at_ms(start + length))], period, flush: self.coin() }
+        let when = match self.below(3) {
+            0 => Downtimes::Random { mean_up: self.ms(&[50, 700]), mean_down: self.ms(&[5, 100]) },
+            _ => Downtimes::Spans { spans: vec![(at_ms(start), at_ms(start + length))], period },
+        };
+        Outage { when, flush: self.coin() }
     }
 
     fn error(&mut self) -> ErrorModel {
@@ -302,14 +316,31 @@ impl Dice {
             ErrorUnit::Byte => 1e-3,
             ErrorUnit::Packet => 1.0,
         };
-        match self.below(4) {
-            0 => ErrorModel::Arrivals((0..20).map(|i| i * i).collect()),
-            1 => ErrorModel::GilbertElliott {
+        match self.below(6) {
+            0 => ErrorModel::Arrivals {
+                list: (0..20).map(|i| i * i).collect(),
+                period: self.coin().then_some(*self.pick(&[362, 500])),
+            },
+            1 | 2 => ErrorModel::GilbertElliott {
                 unit,
-                mean_good: self.ms(&[50, 1000]),
-                mean_bad: self.ms(&[5, 50]),
+                stay: if self.coin() {
+                    Stay::Time { good: self.ms(&[50, 1000]), bad: self.ms(&[5, 50]) }
+                } else {
+                    Stay::Packets {
+                        good: *self.pick(&[MILLIONTHS, 30_500_000]),
+                        bad: *self.pick(&[1_000_001, 3_000_000]),
+                    }
+                },
                 rate_good: *self.pick(&[0.0, 0.01]) * scale,
                 rate_bad: *self.pick(&[0.1, 0.5]) * scale,
+            },
+            3 => ErrorModel::Profile {
+                unit,
+                rates: Profile::Points {
+                    points: vec![(at_ms(0), 0.0), (at_ms(400), 0.3 * scale), (at_ms(450), 0.01 * scale)],
+                    linear: false,
+                    period: self.coin().then_some(Duration::from_millis(1500)),
+                },
             },
             _ => ErrorModel::Independent { unit, rate: *self.pick(&[1e-3, 1e-2, 0.1]) * scale },
         }

@@ -147,6 +147,8 @@ impl<'a> Reference<'a> {
         let must_be_whole = self.scenario.nodes[node].kind == NodeKind::Router || self.hop(&packet).is_none();
         if packet.is_cut() {
             self.lose(Place::Link(link), &packet, Cause::Outage);
+        } else if packet.is_lost() {
+            self.lose(Place::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && must_be_whole {
             self.lose(Place::Node(node), &packet, Cause::BitError);
         } else {

@@ -110,6 +110,8 @@ fn link(queue: Kind) -> Link {
         outage: None,
         queue,
         error: ErrorModel::None,
+        effect: crate::scenario::Effect::Corrupt,
+        interleave: None,
     }
 }
 

@@ -5,21 +5,26 @@
 //! in the schema; the walker writes defaults into the tree before it becomes these structs, so a field with a default is
 //! not an `Option`, and there is no second place where a default could differ.
 
+mod error;
 mod flow;
 mod growth;
 mod link;
+mod profile;
 mod queue;
 mod tcp;
 
+pub(super) use error::*;
 pub(super) use flow::*;
 pub(super) use growth::*;
 pub(super) use link::*;
+pub(super) use profile::*;
 pub(super) use queue::*;
 pub(super) use tcp::*;
 
 use super::registered::{Named, SeriesName};
 use super::text::{Chance, Span};
 use super::NodeKind;
+use crate::middlebox::Way;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -77,8 +82,27 @@ pub(in crate::scenario) enum Middlebox {
         reorder: Chance,
         /// How long a packet is held back.
         #[schemars(extend("default" = "0 s"))]
-        hold: Span,
+        hold: Hold,
+        /// Which packets are touched.
+        #[schemars(extend("default" = "both"))]
+        direction: Named<Way>,
     },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(in crate::scenario) enum Hold {
+    For(Span),
+    Uniform(HoldUniform),
+}
+
+/// A random time, drawn for each packet.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct HoldUniform {
+    /// Shortest and longest time, the latter excluded.
+    pub(in crate::scenario) uniform: (Span, Span),
 }
 
 /// Time series to keep.

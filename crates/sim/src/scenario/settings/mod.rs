@@ -1,14 +1,18 @@
 //! The parts of a scenario that stand for themselves, from the form of the file to that of the engine: links with their
 //! profiles, queues, errors and outages; applications; the transport's settings.
 
+mod error;
 mod flow;
 mod growth;
 mod link;
+mod profile;
 mod queue;
 mod tcp;
 
+pub(super) use error::*;
 pub(super) use flow::*;
 pub(super) use link::*;
+pub(super) use profile::*;
 pub(super) use queue::*;
 pub(super) use tcp::*;
 

@@ -1,7 +1,9 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+mod error;
 mod growth;
 mod link;
+mod profile;
 mod queue;
 mod tcp;
 

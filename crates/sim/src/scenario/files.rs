@@ -1,0 +1,59 @@
+//! The files that a scenario names: traces, beside it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// Where the files are that a scenario names.
+pub trait Files {
+    /// The content of the file `name`.
+    ///
+    /// # Errors
+    /// Why it cannot be had, as the end of a sentence that begins with its name, and what was expected.
+    fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)>;
+}
+
+/// No files: for scenarios that come from nowhere, such as text in a program.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _name: &str) -> Result<Vec<u8>, (String, String)> {
+        Err(("cannot be found: this scenario is in no folder".into(), "expected a scenario read from a file".into()))
+    }
+}
+
+/// The files of a folder and of those in it. Nothing outside it can be named.
+#[derive(Clone, Debug)]
+pub struct Folder(pub PathBuf);
+
+/// Bytes of a file at most.
+const SIZE_MAX: u64 = 64 << 20;
+
+impl Files for Folder {
+    fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)> {
+        let relative = Path::new(name);
+        if name.is_empty()
+            || !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        {
+            return Err((
+                "is not beside the scenario".into(),
+                "expected a path below the scenario's folder, like \"traces/rate.csv\"".into(),
+            ));
+        }
+        let unreadable = |error: std::io::Error| {
+            (format!("cannot be read: {error}"), "expected a file in the scenario's folder or below it".to_owned())
+        };
+        let path = self.0.join(relative);
+        // A pipe would keep us waiting.
+        if !path.metadata().map_err(unreadable)?.is_file() {
+            return Err(("is not a file".into(), "expected a file in the scenario's folder or below it".into()));
+        }
+        let mut content = Vec::new();
+        File::open(path).and_then(|file| file.take(SIZE_MAX + 1).read_to_end(&mut content)).map_err(unreadable)?;
+        if content.len() as u64 > SIZE_MAX {
+            return Err(("is too large".into(), format!("expected at most {} MiB", SIZE_MAX >> 20)));
+        }
+        Ok(content)
+    }
+}
