@@ -6,6 +6,7 @@
 
 mod channel;
 mod check;
+mod direction;
 mod file;
 mod files;
 mod generate;
