@@ -45,6 +45,25 @@ def test_scenarios_can_be_sent_to_other_processes(small):
     assert pickle.loads(pickle.dumps(scenario)) == scenario
 
 
+def test_traces_are_read_from_beside_the_scenario(small, tmp_path):
+    path = tmp_path / "traced.toml"
+    path.write_text(small.read_text().replace('"1 Mbit/s"', '{ file = "traces/down.csv" }'))
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "down.csv").write_text("time_s,rate_mbps\n0,1\n5,0.5\n")
+    scenario = bp.load(path)
+    assert scenario.to_dict()["link"]["down"]["rate"]["points"] == [["0 s", "1 Mbit/s"], ["5 s", "500 kbit/s"]]
+    assert bp.loads(path.read_text(), folder=tmp_path) == scenario
+    assert pickle.loads(pickle.dumps(scenario)).with_seed(4).seed == 4
+    # What is resolved needs the file no longer.
+    resolved = scenario.resolved()
+    (tmp_path / "traces" / "down.csv").write_text("time_s,rate_mbps\n0,fast\n")
+    assert bp.loads(resolved) == scenario
+    with pytest.raises(ScenarioError, match='traces/down.csv" is no such trace: line 2: "fast" is not a bit rate'):
+        bp.load(path)
+    with pytest.raises(ScenarioError, match="this scenario is in no folder"):
+        bp.loads(path.read_text())
+
+
 def test_json_files_are_read(small, tmp_path):
     import json
 
@@ -90,13 +109,13 @@ def test_a_huge_file_is_refused_unread(tmp_path):
     path = tmp_path / "huge.toml"
     path.touch()
     os.truncate(path, 2**40)
-    with pytest.raises(ScenarioError, match="larger than 4 MiB"):
+    with pytest.raises(ScenarioError, match="larger than 16 MiB"):
         bp.load(path)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no /dev/zero")  # noqa: PTH110
 def test_an_endless_device_is_refused():
-    with pytest.raises(ScenarioError, match="larger than 4 MiB"):
+    with pytest.raises(ScenarioError, match="larger than 16 MiB"):
         bp.load("/dev/zero")
 
 

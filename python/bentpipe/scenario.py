@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
-SIZE_MAX = 4 * 1024 * 1024
+SIZE_MAX = 16 * 1024 * 1024
 """Bytes. A larger scenario file is certainly something else."""
 
 SHIPPED = Path(__file__).parent / "scenarios"
@@ -30,7 +30,7 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     ----------
     path : path
         A TOML file, or JSON if the name ends in `.json`. If there is no such file, the name of a scenario that comes
-        with bentpipe (`bentpipe list scenarios`), such as `"s1"`.
+        with bentpipe (`bentpipe list scenarios`), such as `"s1"`. Traces that it names are read from its folder.
     sets : mapping or pairs, optional
         Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
 
@@ -43,9 +43,9 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     ScenarioError
         The file cannot be read or is not a valid scenario; the text lists all problems with their places.
     """
-    text = _read(_find(path))
+    found = _find(path)
     form = "json" if os.fspath(path).endswith(".json") else "toml"
-    return Scenario(text, form=form, source=os.fspath(path), sets=sets)
+    return Scenario(_read(found), form=form, source=os.fspath(path), sets=sets, folder=found.absolute().parent)
 
 
 def scenario_of(what: Scenario | Mapping[str, Any] | str | os.PathLike[str]) -> Scenario:
@@ -61,9 +61,9 @@ def names_of(names: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, map(str.strip, names))))
 
 
-def loads(text: str, sets: Sets = ()) -> Scenario:
-    """Read a scenario from TOML text; otherwise like `load`."""
-    return Scenario(text, sets=sets)
+def loads(text: str, sets: Sets = (), *, folder: str | os.PathLike[str] | None = None) -> Scenario:
+    """Read a scenario from TOML text; otherwise like `load`. Traces are read from the folder, if there is one."""
+    return Scenario(text, sets=sets, folder=folder)
 
 
 def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
@@ -92,6 +92,8 @@ class Scenario:
         What messages call the text.
     sets : mapping or pairs
         Values to put over those in the text, by dotted key.
+    folder : path, optional
+        Where the files are that the scenario names: traces. Without it, it may name none.
 
     Attributes
     ----------
@@ -112,7 +114,13 @@ class Scenario:
     """
 
     def __init__(
-        self, scenario: str | Mapping[str, Any], *, form: str = "toml", source: str = "scenario", sets: Sets = ()
+        self,
+        scenario: str | Mapping[str, Any],
+        *,
+        form: str = "toml",
+        source: str = "scenario",
+        sets: Sets = (),
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(scenario, str):
             scenario, form = _to_json(scenario), "json"
@@ -120,11 +128,13 @@ class Scenario:
         self._text, self._form, self._source = scenario, form, source
         self._sets = [(key, _literal(value)) for key, value in pairs]
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
-        self._core = read(self._text, source, self._sets)
+        self._folder = None if folder is None else os.fspath(folder)
+        self._core = read(self._text, source, self._sets, self._folder)
 
     def replace(self, key: str, value: Any) -> Scenario:
         """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
-        return Scenario(self._text, form=self._form, source=self._source, sets=[*self._sets, (key, value)])
+        sets = [*self._sets, (key, value)]
+        return Scenario(self._text, form=self._form, source=self._source, sets=sets, folder=self._folder)
 
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with another seed."""
@@ -170,7 +180,8 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The core's part cannot be pickled, and the text makes it again.
-        return partial(Scenario, form=self._form, source=self._source, sets=self._sets), (self._text,)
+        keys = {"form": self._form, "source": self._source, "sets": self._sets, "folder": self._folder}
+        return partial(Scenario, **keys), (self._text,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and (self.digest, self.seed) == (other.digest, other.seed)

@@ -3,11 +3,12 @@
 
 mod tables;
 
-use bentpipe_sim::scenario::{self, Problems, Resolved};
+use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved};
 use bentpipe_sim::Network;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
 
 pyo3::import_exception!(bentpipe.errors, RunError);
 pyo3::import_exception!(bentpipe.errors, ScenarioError);
@@ -36,13 +37,15 @@ impl Scenario {
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    fn from_toml(text: &str, source: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
-        Self::new(scenario::from_toml(text, source, &sets))
+    #[pyo3(signature = (text, source, sets, folder=None))]
+    fn from_toml(text: &str, source: &str, sets: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<Self> {
+        Self::new(scenario::from_toml_with(text, source, &sets, files(folder).as_ref()))
     }
 
     #[staticmethod]
-    fn from_json(text: &str, source: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
-        Self::new(scenario::from_json(text, source, &sets))
+    #[pyo3(signature = (text, source, sets, folder=None))]
+    fn from_json(text: &str, source: &str, sets: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<Self> {
+        Self::new(scenario::from_json_with(text, source, &sets, files(folder).as_ref()))
     }
 
     fn to_toml(&self) -> String {
@@ -81,6 +84,14 @@ impl Scenario {
     #[getter]
     fn link_names(&self) -> Vec<&str> {
         self.resolved.scenario.links.iter().map(|link| link.name.as_str()).collect()
+    }
+}
+
+/// The files that a scenario may name: those below its folder, if it has one.
+fn files(folder: Option<PathBuf>) -> Box<dyn Files> {
+    match folder {
+        Some(folder) => Box::new(Folder(folder)),
+        None => Box::new(NoFiles),
     }
 }
 

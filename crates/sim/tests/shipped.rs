@@ -30,7 +30,7 @@ fn run(name: &str, sets: &[(&str, &str)]) -> RunResult {
 
 #[test]
 fn each_shipped_scenario_runs() {
-    assert!(shipped().len() >= 6);
+    assert!(shipped().len() >= 7);
     for (name, text) in shipped() {
         let whole = load(&name, &text, &[]);
         assert!(!whole.scenario.title.is_empty(), "{name} has a title");
@@ -148,10 +148,33 @@ fn leo_pass_gives_up_at_a_high_error_rate() {
     assert_eq!(result.flows.text("outcome"), ["aborted"]);
 }
 
+/// One in a thousand, and half of what is sent in the bursts after the boundaries.
 #[test]
 fn starlink_loses_packets_on_the_air_and_at_boundaries() {
-    let result = run("starlink.toml", &[]);
-    for cause in ["bit-error", "outage"] {
-        assert!(result.drops.text("cause").iter().any(|found| found == cause), "{cause}");
+    let share = |sets: &[(&str, &str)]| {
+        let result = run("starlink.toml", sets);
+        assert!(result.drops.text("cause").iter().all(|cause| cause == "bit-error" || cause == "outage"));
+        let access = result.links.text("link").iter().position(|link| link == "access.forward").unwrap();
+        let [hit, all] =
+            ["corrupted_packets", "carried_packets"].map(|column| result.links.whole(column)[access] as f64);
+        hit / all
+    };
+    let steady = share(&[("link.access.error", "{ kind = \"packet\", rate = 1e-3 }")]);
+    let bursts = share(&[]);
+    assert!((steady / 1e-3 - 1.0).abs() < 0.2, "{steady}");
+    assert!(bursts > 1.3 * steady && bursts < 1e-2, "{bursts} {steady}");
+}
+
+/// 200 acknowledgements a second, each of two full segments; what the window holds beyond that waits on the way back.
+#[test]
+fn asymmetric_is_as_fast_as_its_acknowledgements() {
+    let goodput = |sets: &[(&str, &str)]| run("asymmetric.toml", sets).flows.real("goodput_bps")[0];
+    let plain = goodput(&[]);
+    assert!((4.4e6..=4.672e6).contains(&plain), "{plain}");
+    for sets in
+        [("tcp.ack.every", "5"), ("link.sat.reverse.rate", "256 kbit/s"), ("link.sat.reverse.queue", "10 packets")]
+    {
+        let faster = goodput(&[sets]);
+        assert!(faster > 1.2 * plain, "{sets:?}: {faster} {plain}");
     }
 }

@@ -251,3 +251,28 @@ fn schedulers_share_as_they_promise() {
         assert_near(large + small, 2e6, 0.03);
     }
 }
+
+/// RFC 3449 §2: with k = (10 Mbit/s / R) / (1500 B / 40 B) > d, where every d-th packet is acknowledged, the goodput is R / (8 ·
+/// 40 B) acknowledgements a second of d segments each; with k < d it is that of the way there. The window that exceeds
+/// the path waits as acknowledgements.
+#[test]
+fn a_narrow_way_back_decides_the_goodput() {
+    for (reverse, every) in [(16_000, 1), (16_000, 2), (32_000, 1), (64_000, 2), (64_000, 3), (512_000, 2)] {
+        let tcp = format!("cc = \"newreno\"\nreceive_buffer = \"1460000 B\"\nack = {{ every = {every} }}");
+        let link = format!("delay = \"250 ms\"\nqueue = \"unlimited\"\nreverse.rate = \"{reverse} bit/s\"");
+        let result = run(2000, &tcp, &link, "rate = \"10 Mbit/s\"");
+        let acks = f64::from(reverse) / 320.0;
+        let there = 10e6 * 1460.0 / 1500.0;
+        let expected = (acks * f64::from(every) * 11_680.0).min(there);
+        assert_near(goodput(&result), expected, 0.01);
+        assert_eq!(result.flows.whole("retransmissions"), [0]);
+        // Little's law: the window of 1000 segments is on the path, or waits where it is narrow.
+        let waiting = 1_460_000.0 * 8.0 / expected - 0.5;
+        let back = result.links.text("link").iter().position(|link| link == "l.reverse").unwrap();
+        if expected < there {
+            assert_near(result.links.real("queue_p50_s")[back], waiting, 0.05);
+        } else {
+            assert_near(forward(&result, "queue_p50_s"), waiting, 0.05);
+        }
+    }
+}

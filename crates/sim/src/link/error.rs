@@ -333,6 +333,28 @@ mod tests {
         assert!((measured - 0.06256).abs() < 4.0 * deviation + 1e-5, "{measured}");
     }
 
+    /// `specs/error-models.md`: q 0.05, b 4 is p 0.013158, r 0.25, which is a good state of 76 packets; in time, 4 ms in 80.
+    #[test]
+    fn fitted_bursts_are_as_frequent_and_as_long_as_asked_for() {
+        for (burst, loss, length) in [("4 packets", 0.05, 4.0), ("8 packets", 0.01, 8.0), ("4 ms", 0.05, 4.55)] {
+            let error = format!("{{ kind = \"bursts\", mean_loss = {loss}, mean_burst = \"{burst}\" }}");
+            let text = format!(
+                "duration = \"1 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+                 error = {error}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
+            );
+            let link = &crate::scenario::from_toml(&text, "test", &[]).unwrap().scenario.links[0];
+            let Spec::GilbertElliott { stay, .. } = link.error else { panic!("{:?}", link.error) };
+            if burst == "4 packets" {
+                assert_eq!(stay, Stay::Packets { good: 76 * MILLIONTHS, bad: 4 * MILLIONTHS });
+            }
+            let all = fates(link, 1000, 4_000_000, ms(1));
+            let hit = all.iter().filter(|is_hit| **is_hit).count() as f64 / 4e6;
+            assert!((hit / loss - 1.0).abs() < 0.03, "{burst}: {hit}");
+            // Of 4 ms, looked at every ms: 1 / (1 - P(B after 1 ms | B)), P = 0.05 + 0.95 exp(-(1/4 + 1/76)).
+            assert!((mean_burst(&all) / length - 1.0).abs() < 0.02, "{burst}: {}", mean_burst(&all));
+        }
+    }
+
     #[test]
     fn rates_that_change_hit_in_their_time_only() {
         let points = vec![(Time::ZERO, 0.0), (Time::ZERO + ms(12), 1.0), (Time::ZERO + ms(14), 0.0)];

@@ -358,4 +358,20 @@ mod tests {
             assert_eq!(outages.uptime(s(5)), (s(5), up_until));
         }
     }
+
+    /// Down for 0.5 s in 10 s; a mean of n exponential times varies by 1/n of its square.
+    #[test]
+    fn random_outages_are_as_frequent_and_as_long_as_asked_for() {
+        let ms = Duration::from_millis;
+        let states = TimedStates::new(ms(9500), ms(500), Stream::new(1, "link/l.forward", "outage"), Time::NEVER);
+        let mut outages = Outages { times: DownAt::Random(states), flush: false };
+        let (mut at, mut up, mut count) = (Time::ZERO, 0.0, 0.0);
+        while count < 100_000.0 {
+            let (begin, end) = outages.uptime(at);
+            assert!(!outages.is_down(begin) && outages.is_down(end) && begin < end);
+            (at, up, count) = (end, up + (end - begin).as_secs_f64(), count + 1.0);
+        }
+        let down = at.as_secs_f64() - up;
+        assert!((up / count / 9.5 - 1.0).abs() < 0.013 && (down / count / 0.5 - 1.0).abs() < 0.013, "{up} {down}");
+    }
 }

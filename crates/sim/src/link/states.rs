@@ -63,7 +63,8 @@ impl TimedStates {
         }
         while self.until <= at && self.until != Time::NEVER {
             self.is_bad = !self.is_bad;
-            self.until = self.until + self.duration(self.is_bad);
+            let duration = self.duration(self.is_bad);
+            self.until += duration;
             self.drawn += 1;
         }
     }

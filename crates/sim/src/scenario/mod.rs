@@ -7,6 +7,7 @@
 mod channel;
 mod check;
 mod crossing;
+mod direction;
 mod file;
 mod files;
 mod generate;

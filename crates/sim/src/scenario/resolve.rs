@@ -3,14 +3,12 @@
 
 use super::check::{bad_name, join, Check, NAME};
 use super::crossing::{check_queues, set_queues};
+use super::direction::Direction;
 use super::file::{self, File};
 use super::route::{Bad, Graph};
 use super::settings::{self, Transport};
 use super::tree::{Place, Tree};
-use super::{
-    work, Downtimes, Effect, ErrorModel, Files, Flow, Interleave, Link, Node, NodeKind, Outage, Profile, Queue, Record,
-    Scenario,
-};
+use super::{work, Files, Flow, Link, Node, NodeKind, Record, Scenario};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,18 +78,6 @@ pub(super) struct Meaning {
     pub(super) flows: BTreeMap<String, String>,
 }
 
-/// One direction of a link entry.
-struct Direction {
-    rate: Profile<Rate>,
-    delay: Profile<Duration>,
-    /// With the millionths of a bdp that its limits are, where they are not known yet.
-    queue: (Queue, Vec<Option<u64>>),
-    error: ErrorModel,
-    effect: Effect,
-    interleave: Option<Interleave>,
-    outage: Option<Outage>,
-}
-
 /// One instance of an entry with `count`.
 pub(super) struct Instance<'a> {
     pub(super) name: String,
@@ -113,7 +99,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         report.key(&path(["flow"]), "is empty: nothing would be sent", "expected at least one flow");
     }
     let directions: BTreeMap<&str, [Direction; 2]> =
-        file.link.iter().map(|(name, link)| (name.as_str(), both(name, link, report))).collect();
+        file.link.iter().map(|(name, link)| (name.as_str(), Direction::both(name, link, report))).collect();
     let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
     for (name, flow) in &file.flow {
         if let Some(own) = &flow.tcp {
@@ -175,46 +161,6 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
 
 pub(super) fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
     keys.map(str::to_owned).to_vec()
-}
-
-fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Direction; 2] {
-    [("forward", &link.forward), ("reverse", &link.reverse)].map(|(side, direction)| {
-        let path = |key| path(["link", name, side, key]);
-        if direction.rate.is_none() {
-            report.key(
-                &path("rate")[..2],
-                "has no rate",
-                "expected rate, like \"10 Mbit/s\", for the link or for each direction",
-            );
-        }
-        if direction.delay.is_none() {
-            report.key(
-                &path("delay")[..2],
-                "has no delay",
-                "expected delay, like \"20 ms\", for the link or for each direction",
-            );
-        }
-        let nothing = Rate::from_bps(0);
-        let (error, effect) = settings::error(direction.error.as_ref().unwrap_or(&link.error), report, &path("error"));
-        Direction {
-            rate: direction
-                .rate
-                .as_ref()
-                .map_or(Profile::Constant(nothing), |p| settings::rate(p, report, &path("rate"))),
-            delay: direction
-                .delay
-                .as_ref()
-                .map_or(Profile::Constant(Duration::ZERO), |p| settings::delay(p, report, &path("delay"))),
-            queue: settings::queue(direction.queue.as_ref().unwrap_or(&link.queue), report, &path("queue")),
-            interleave: direction
-                .interleave
-                .as_ref()
-                .map(|interleave| settings::interleave(interleave, &error, report, &path("interleave"))),
-            error,
-            effect,
-            outage: direction.outage.as_ref().map(|outage| settings::outage(outage, report, &path("outage"))),
-        }
-    })
 }
 
 /// Writes `{n}` out; `None` if there are too many to go on.
@@ -306,24 +252,8 @@ fn check_sizes(
     directions: &BTreeMap<&str, [Direction; 2]>,
     report: &mut Report<'_>,
 ) {
-    let size = |direction: &Direction| {
-        let errors = match &direction.error {
-            ErrorModel::Arrivals { list, .. } => list.len(),
-            ErrorModel::Profile { rates, .. } => rates.values().count(),
-            _ => 0,
-        };
-        let spans = match &direction.outage {
-            Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
-            _ => 0,
-        };
-        direction.rate.values().count()
-            + direction.delay.values().count()
-            + direction.queue.0.entries()
-            + spans
-            + errors
-    };
     let sizes: BTreeMap<&str, usize> =
-        directions.iter().map(|(name, both)| (*name, both.iter().map(size).sum())).collect();
+        directions.iter().map(|(name, both)| (*name, both.iter().map(Direction::entries).sum())).collect();
     let total: u64 = links.iter().map(|link| sizes[link.entry] as u64).sum();
     let route = |route: &Option<Vec<String>>| route.as_ref().map_or(0, Vec::len) as u64;
     let steps =

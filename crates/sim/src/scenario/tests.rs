@@ -61,7 +61,7 @@ outage = { mean_up = "60 s", mean_down = "1.5 s" }
 
 [link.down]
 forward.error = { kind = "profile", unit = "byte", points = [["0 s", 0.001], ["12 s", "50 %"]], every = "15 s" }
-interleave = { span = "100 us", corrects = "8 B" }
+interleave = { span = "10 us", corrects = "8 B" }
 from = "sat2"
 to = "r{n}"
 count = 12
