@@ -276,3 +276,18 @@ fn a_narrow_way_back_decides_the_goodput() {
         }
     }
 }
+
+/// RFC 8289 §4.3: the interval is to be about the round trip. Over a GEO satellite (540 ms) the default of 100 ms takes for
+/// a standing queue what is a burst, and costs throughput.
+#[test]
+fn over_geo_codel_wants_an_interval_of_a_round_trip() {
+    let goodput = |queue: &str| {
+        let tcp = "cc = \"sack\"\ninitial_ssthresh = \"1 bdp\"";
+        run_with(&one_flow(600, tcp, "rate = \"10 Mbit/s\"\ndelay = \"270 ms\"", queue, ""), 1)
+            .flows
+            .real("goodput_bps")[0]
+    };
+    let [tail, short, long] = ["", "kind = \"codel\"", "kind = \"codel\", interval = \"600 ms\", target = \"30 ms\""]
+        .map(|queue| goodput(&if queue.is_empty() { String::new() } else { format!("queue = {{ {queue} }}") }));
+    assert!(short < 0.7 * tail && long > 1.2 * short, "{tail} {short} {long}");
+}

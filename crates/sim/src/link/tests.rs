@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::packet::NO_BODY;
-use crate::scenario::{Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Profile, Queue, QueueLimit, Stay};
+use crate::scenario::{
+    Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
+};
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq};
 
@@ -223,4 +225,47 @@ fn a_dead_link_keeps_its_packet_and_its_counters() {
     assert_eq!(link.accept(s(3.0), &packet(1, 1000), &mut losses), Some(Time::NEVER));
     assert_eq!(link.busy_ps(s(4.0)), 1_000_000_000_000);
     assert_eq!(link.len(), 1);
+}
+
+/// However a queue drops and orders: whenever nothing is on the link nothing waits, so that its head is all that the schedule
+/// needs to know; and what was offered was sent, was lost, or waits.
+#[test]
+fn an_empty_ring_means_that_nothing_waits() {
+    let limit = QueueLimit::Packets(10);
+    let (ms, share) = (Duration::from_millis, Share { weight: 1, limit });
+    for queue in [
+        Queue::Codel(Codel { limit, target: ms(100), interval: ms(3000), ecn: true }),
+        Queue::Pie(Pie {
+            limit,
+            target: ms(500),
+            update: ms(500),
+            burst: ms(1000),
+            derandomise: true,
+            mean_packet: 400,
+            ecn: false,
+        }),
+        Queue::Priority(vec![limit; 3]),
+        Queue::Drr { quantum: 100, classes: vec![share; 3] },
+    ] {
+        let down = outage(200.0, 300.0, true);
+        let mut link = Link::new(&Spec { queue: queue.clone(), outage: down, ..spec(limit) }, 1, Time::NEVER);
+        let (mut dice, mut losses, mut at) =
+            (bentpipe_units::Stream::new(1, "link", "tests"), Losses::new(), Time::ZERO);
+        for id in 0..2000 {
+            // At most busy, then quiet.
+            at += ms(dice.below(id, if id % 500 < 300 { 2000 } else { 8000 }));
+            while link.next_arrival() <= at {
+                let due = link.next_arrival();
+                deliver(&mut link, due, &mut losses);
+                assert!(link.next_arrival() != Time::NEVER || link.backlog() == (0, 0), "{queue:?}");
+            }
+            link.accept(at, &packet(id as u32, 1000).in_class(id as u8 % 3), &mut losses);
+            let Counters { offered, carried, dropped, .. } = *link.counters();
+            assert_eq!(offered, carried + dropped + link.backlog().0 as u64);
+            assert_eq!(dropped, losses.len() as u64);
+        }
+        let is_managed = matches!(queue, Queue::Codel(_) | Queue::Pie(_));
+        assert_eq!(losses.iter().any(|(_, cause)| *cause == Cause::EarlyDrop), is_managed, "{queue:?}");
+        assert!(losses.iter().any(|(_, cause)| *cause == Cause::Outage));
+    }
 }

@@ -409,7 +409,7 @@ fn every_choice_is_listed() {
     let count = |topic: &str| choices.iter().filter(|choice| choice.topic == topic).count();
     assert_eq!(count("cc"), CcKind::ALL.len());
     for (topic, at_least) in
-        [("recovery", 5), ("verdict", 2), ("queue", 1), ("error", 10), ("app", 2), ("middlebox", 1)]
+        [("recovery", 5), ("verdict", 2), ("queue", 8), ("error", 10), ("app", 2), ("middlebox", 1)]
     {
         assert!(count(topic) >= at_least, "{topic}");
     }
@@ -552,8 +552,25 @@ fn tcp() -> impl Strategy<Value = Json> {
         })
 }
 
+/// Queues of all kinds.
+const QUEUES: [&str; 9] = [
+    r#""codel""#,
+    r#""fq-codel""#,
+    r#"{"kind": "red", "limit": "90 packets", "max_th": 16, "weight": "1 %", "byte_mode": true, "mean_packet": "1 kB"}"#,
+    r#"{"kind": "codel", "limit": "0.5 bdp", "target": "30 ms", "interval": "0.6 s", "ecn": true}"#,
+    r#"{"kind": "fq-codel", "limit": "1 MB", "queues": 7, "quantum": "300 B", "ecn": false}"#,
+    r#"{"kind": "pie", "burst": "0 s", "update": "16 ms", "derandomise": false}"#,
+    r#"{"kind": "priority", "class": [{"limit": "2 bdp"}, {}, {"limit": "9 packets"}]}"#,
+    r#"{"kind": "wrr", "class": [{"weight": 7}, {"limit": "unlimited"}]}"#,
+    r#"{"kind": "drr", "quantum": "9 kB", "class": [{"weight": 2, "limit": "40 kB"}]}"#,
+];
+
 fn scenario() -> impl Strategy<Value = Json> {
-    let queue = prop_oneof![quantity(&["bdp", "packets", "kB"]), Just(Json::from("unlimited"))];
+    let queue = prop_oneof![
+        2 => quantity(&["bdp", "packets", "kB"]),
+        1 => Just(Json::from("unlimited")),
+        2 => prop::sample::select(QUEUES.to_vec()).prop_map(|queue| serde_json::from_str(queue).unwrap()),
+    ];
     let link = (quantity(&["kbit/s", "bit/s", "Mbit/s"]), delay(), queue, error(), error(), 0u32..3, any::<bool>());
     let link = link.prop_map(|(rate, delay, queue, error, back, outage, interleave)| {
         let mut link = serde_json::json!({ "rate": rate, "delay": delay, "queue": queue, "error": error, "reverse": { "error": back } });

@@ -10,7 +10,6 @@ use crate::scenario::Red as Spec;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// S. Floyd et al., "Adaptive RED" (2001): the bounds within which `max_p` adapts, and how fast it falls.
-
 const MAX_P: std::ops::RangeInclusive<f64> = 0.01..=0.5;
 const DECREASE: f64 = 0.9;
 
