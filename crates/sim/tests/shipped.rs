@@ -178,3 +178,25 @@ fn asymmetric_is_as_fast_as_its_acknowledgements() {
         assert!(faster > 1.2 * plain, "{sets:?}: {faster} {plain}");
     }
 }
+
+/// What is lost in the first ten seconds, and where slow start ended, by what ends it.
+#[test]
+fn slow_start_overshoots_unless_it_is_ended_before() {
+    // Rate times round trip, in packets of 1040 B.
+    let path = 100e6 * 0.51 / 8.0 / 1040.0;
+    let end = |slow_start| {
+        let result = run("slow-start.toml", &[("tcp.slow_start", slow_start)]);
+        let (names, values) = (result.events.text("event"), result.events.whole("value"));
+        let exit = names.iter().position(|name| name == "slow_start_exit").map(|row| values[row] as f64 / 1000.0);
+        (result.summary.whole("lost_packets")[0], exit.map(|segments| segments / path))
+    };
+    let (lost, exit) = end("standard");
+    assert!(lost > 15_000 && exit.unwrap() > 2.0, "{lost} {exit:?}");
+    let (lost, exit) = end("hystart++");
+    assert!((5000..15_000).contains(&lost) && exit.unwrap() > 2.0, "{lost} {exit:?}");
+    let (lost, exit) = end("hoe");
+    assert!(lost == 0 && (0.99..1.01).contains(&exit.unwrap()), "{lost} {exit:?}");
+    let (lost, exit) = end("hystart");
+    assert!(lost == 0 && (0.5..2.0).contains(&exit.unwrap()), "{lost} {exit:?}");
+    assert_eq!(end("limited"), (0, None));
+}

@@ -113,7 +113,7 @@ pub(in crate::scenario) enum Increase {
     /// As many segments as (round trip / reference)^2, so that the rate rises alike on all paths; at most one for each ACK (Floyd 1991, RFC 2760 §3.6).
     ConstantRate {
         /// The round trip at which that is one segment.
-        #[schemars(extend("default" = "100 ms", "x-origin" = "Henderson et al. 1998"))]
+        #[schemars(extend("default" = "100 ms", "x-origin" = "a long path on the ground"))]
         reference_rtt: Span,
     },
     /// `k` segments where the smoothed round trip is long, one elsewhere (Henderson et al. 1998, RFC 2760 §3.6).
