@@ -92,6 +92,7 @@ fn wrong_expectations_fail() {
         ("+0 > 3000:4000\n", "+0 > 3000:4000\n+0 > 4000:5000\n", "nothing"),
         ("write", "wrote", "wrote"),
         ("< ack 1000", "< ack 1000 sick 1:2", "sick"),
+        ("< ack 1000", "< ack 1000 win 1000", "window"),
     ] {
         let wrong = right.replace(from, to);
         assert_ne!(wrong, right);

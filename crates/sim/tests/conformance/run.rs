@@ -15,6 +15,7 @@ struct Bench {
     /// The shift of the windows that the peer advertises.
     peer_shift: u8,
     own_shift: u8,
+    scales: bool,
     /// What the peer has sent in order, for its sequence numbers.
     peer_next: u64,
     sent: VecDeque<(Time, Segment)>,
@@ -31,6 +32,7 @@ pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
         now: Time::ZERO,
         peer_shift: shift,
         own_shift: shift,
+        scales: case.config.window_scaling,
         peer_next: 0,
         sent: VecDeque::new(),
         handshake,
@@ -97,6 +99,10 @@ impl Bench {
             Action::Smss(smss) => self.conn.set_smss(*smss),
             Action::Arrive(packet) => {
                 let segment = self.segment(packet);
+                let shift = if packet.is_syn { 0 } else { self.peer_shift };
+                if packet.window.is_some_and(|window| u64::from(segment.window) << shift != window) {
+                    return Err(format!("a window that cannot be expressed in units of {} bytes", 1 << shift));
+                }
                 self.conn.handle_segment(self.now, &segment);
             }
             Action::Expect(packet, times) => return self.expect(packet, *times),
@@ -141,11 +147,16 @@ impl Bench {
         for &(left, right) in packet.sack.iter().flatten() {
             blocks.push(own.at(left), own.at(right));
         }
+        if let Some(shift) = packet.window_scale {
+            // Windows are scaled if both offer it.
+            self.peer_shift = if self.scales { shift.unwrap_or(0) } else { 0 };
+            self.own_shift = if shift.is_some() { self.own_shift } else { 0 };
+        }
         let window = packet.window.unwrap_or(65_535 << self.peer_shift);
         let syn = SynOptions {
             mss: packet.mss.unwrap_or(65_495),
-            window_scale: (self.peer_shift > 0).then_some(self.peer_shift),
-            sack_permitted: true,
+            window_scale: packet.window_scale.unwrap_or((self.peer_shift > 0).then_some(self.peer_shift)),
+            sack_permitted: packet.sack_permitted.unwrap_or(true),
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },
@@ -156,6 +167,7 @@ impl Bench {
             ecn: packet.ecn.unwrap_or_default(),
             timestamps: packet.timestamps.map(|(value, echo)| Timestamps { value, echo }),
             options: match () {
+                () if packet.has_no_options => Options::None,
                 () if packet.is_syn => Options::Syn(syn),
                 () if packet.sack.is_some() => Options::Sack(blocks),
                 () => Options::None,
@@ -233,9 +245,19 @@ impl Bench {
         if stamps.is_some() && stamps != sent.timestamps {
             return Some(format!("{:?}", stamps?));
         }
-        match (wanted.mss, &sent.options) {
-            (Some(mss), Options::Syn(options)) if options.mss != mss => Some(format!("mss {mss}")),
-            _ => None,
+        if wanted.has_no_timestamps && sent.timestamps.is_some() {
+            return Some("no timestamps".to_owned());
+        }
+        let Options::Syn(options) = &sent.options else { return None };
+        match () {
+            () if wanted.mss.is_some_and(|mss| mss != options.mss) => Some(format!("mss {}", wanted.mss?)),
+            () if wanted.window_scale.is_some_and(|shift| shift != options.window_scale) => {
+                Some(format!("window scale {:?}", wanted.window_scale?))
+            }
+            () if wanted.sack_permitted.is_some_and(|permitted| permitted != options.sack_permitted) => {
+                Some(format!("SACK permitted: {:?}", wanted.sack_permitted?))
+            }
+            () => None,
         }
     }
 
@@ -285,6 +307,11 @@ impl Bench {
         }
         if let Some(stamps) = segment.timestamps {
             text += &format!(" ts {}/{}", stamps.value, stamps.echo);
+        }
+        if let Options::Syn(options) = &segment.options {
+            text += &format!(" mss {}", options.mss);
+            text += &options.window_scale.map_or(" nowscale".into(), |shift| format!(" wscale {shift}"));
+            text += if options.sack_permitted { " sackok" } else { " nosackok" };
         }
         if segment.ecn != Ecn::NotEct {
             text += &format!(" {:?}", segment.ecn).to_lowercase();

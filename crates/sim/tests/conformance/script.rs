@@ -43,9 +43,10 @@ pub(crate) enum Action {
 }
 
 /// A segment in the words of a script, in any order: `syn`, `fin`, `rst`, `FROM:TO` (data, by offset), `ack N` (offset),
-/// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ect` or `ce`, `mss N`, `noack`. Of a segment that is
+/// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ect` or `ce`, `noack`; of a SYN also `mss N`, `wscale N`
+/// or `nowscale`, `sackok` or `nosackok`, `nooptions`. Without data `N:N` gives the sequence number. Of a segment that is
 /// expected, what is not named is not compared, except that data, SYN, FIN and RST must be as said, and a segment with SACK
-/// blocks must name them; `nosack` and `necn` ask for their absence.
+/// blocks must name them; `nosack`, `nots` and `noect` ask for their absence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
     pub(crate) is_syn: bool,
@@ -61,7 +62,12 @@ pub(crate) struct Packet {
     pub(crate) window: Option<u64>,
     pub(crate) sack: Option<Vec<(u64, u64)>>,
     pub(crate) timestamps: Option<(u32, u32)>,
+    pub(crate) has_no_timestamps: bool,
     pub(crate) mss: Option<u16>,
+    /// `Some(None)`: without the option.
+    pub(crate) window_scale: Option<Option<u8>>,
+    pub(crate) sack_permitted: Option<bool>,
+    pub(crate) has_no_options: bool,
 }
 
 type Error = (usize, String);
@@ -167,6 +173,12 @@ fn packet(words: &[&str]) -> Result<Packet, String> {
             "ack" => packet.ack = Some(number(next()?)?),
             "win" => packet.window = Some(number(next()?)?),
             "mss" => packet.mss = Some(number(next()?)?),
+            "wscale" => packet.window_scale = Some(Some(number(next()?)?)),
+            "nowscale" => packet.window_scale = Some(None),
+            "sackok" => packet.sack_permitted = Some(true),
+            "nosackok" => packet.sack_permitted = Some(false),
+            "nooptions" => (packet.has_no_options, packet.window_scale) = (true, Some(None)),
+            "nots" => packet.has_no_timestamps = true,
             "sack" => packet.sack = Some(next()?.split(',').map(range).collect::<Result<_, _>>()?),
             "nosack" => packet.sack = Some(Vec::new()),
             "ts" => {

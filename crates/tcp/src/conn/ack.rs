@@ -15,12 +15,11 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 86_400);
 const PS_PER_MS: u64 = 1_000_000_000;
 
 impl Connection {
-    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) {
-        let ack = segment.ack.offset_near(self.iss.at(1), self.snd_una);
-        if ack > self.snd_nxt {
-            // RFC 9293 §3.10.7.4: acknowledges what was never sent.
-            return self.receiver.ack_soon();
-        }
+    /// `ack`: offset that the segment acknowledges, not beyond what was sent.
+    ///
+    /// DEVIATION: RFC 9293 §3.10.7.4 drops segments that are not acceptable, with their ACK. Here, as in BSD, the ACK of a
+    /// segment whose data are old counts: what it says of our data is not older for that.
+    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
         if ack < self.snd_una {
             return;
         }
@@ -254,16 +253,18 @@ impl Connection {
     #[inline]
     fn update_window(&mut self, segment: &Segment, ack: u64) -> bool {
         let window = u64::from(segment.window) << self.snd_shift;
-        if window == self.rwnd {
+        let is_newer_seq = (segment.seq.value().wrapping_sub(self.wl1.value()) as i32) > 0;
+        let is_newer = is_newer_seq || (segment.seq == self.wl1 && self.wl2 <= ack);
+        if is_newer {
             (self.wl1, self.wl2) = (segment.seq, ack);
+        }
+        if window == self.rwnd {
             return true;
         }
-        let is_newer_seq = (segment.seq.value().wrapping_sub(self.wl1.value()) as i32) > 0;
-        if is_newer_seq || (segment.seq == self.wl1 && self.wl2 <= ack) {
+        if is_newer {
             if window == 0 {
                 self.events.push_back(Event::ZeroWindow(ack));
             }
-            (self.wl1, self.wl2) = (segment.seq, ack);
             self.rwnd = window;
             self.rwnd_largest = self.rwnd_largest.max(window);
             self.persist = Time::NEVER;

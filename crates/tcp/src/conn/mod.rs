@@ -213,7 +213,8 @@ pub struct Connection {
 #[derive(Clone, Copy, Debug, Default)]
 struct Control {
     syn: bool,
-    rst: bool,
+    /// A reset, with this sequence number.
+    rst: Option<Seq>,
     probe: bool,
     /// The persist timer expired: send into a window smaller than a segment.
     small: bool,
@@ -223,7 +224,7 @@ impl Control {
     /// Whether a segment must not wait for data.
     #[inline]
     fn is_any(self) -> bool {
-        self.syn | self.rst | self.probe
+        self.syn | self.rst.is_some() | self.probe
     }
 }
 
@@ -314,14 +315,22 @@ impl Connection {
         if !segment.flags.has(Flags::ACK) || !self.accept_timestamps(now, segment) {
             return;
         }
+        let ack = segment.ack.offset_near(self.iss.at(1), self.snd_una);
+        if ack > self.snd_nxt {
+            // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
+            return self.receiver.ack_soon();
+        }
         if segment.sequence_len() > 0 {
             self.receive_data(now, segment);
         } else if segment.seq != self.irs.at(1 + self.receiver.ack_offset()) {
             self.refuse_unexpected(segment);
         }
-        self.handle_ack(now, segment);
+        self.handle_ack(now, segment, ack);
         if self.is_closing || self.receiver.is_finished() {
             self.advance_close(now);
+            if self.state == State::TimeWait && segment.flags.has(Flags::FIN) {
+                self.linger_anew(now);
+            }
         }
     }
 

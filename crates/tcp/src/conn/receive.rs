@@ -212,6 +212,11 @@ impl Receiver {
         self.is_finished
     }
 
+    /// What is left of the window that was advertised.
+    pub(crate) fn room(&self) -> u64 {
+        self.edge - self.nxt
+    }
+
     pub(crate) fn nxt(&self) -> u64 {
         self.nxt
     }

@@ -1,5 +1,6 @@
 //! Opening and closing (RFC 9293 §3.5, §3.6).
 
+use super::rtt::Rtt;
 use super::{initial_cc, Connection, Event, Role};
 use crate::cc::CongestionControl;
 use crate::config::GiveUp;
@@ -26,6 +27,9 @@ pub enum State {
 /// Twice the maximum segment lifetime of RFC 9293 §3.4.2.
 const TIME_WAIT: Duration = Duration::from_secs(240);
 
+/// RFC 9293 §3.7.1: the peer's MSS if it names none.
+const MSS_ASSUMED: u16 = 536;
+
 /// SYNs without an answer before giving up (RFC 1122 §4.2.3.5: at least three minutes).
 const SYN_RESENDS_MAX: u32 = 8;
 
@@ -44,7 +48,7 @@ impl Connection {
             return;
         }
         if !self.config.handshake {
-            self.irs = self.iss;
+            (self.irs, self.wl1) = (self.iss, self.iss);
             self.agree(&self.syn_options());
             // As large as the peer's buffer, which is configured alike.
             self.rwnd = (u64::from(self.receiver.window(self.rcv_shift))) << self.rcv_shift;
@@ -60,6 +64,9 @@ impl Connection {
     }
 
     /// No more data will be offered; a FIN follows the last byte.
+    ///
+    /// DEVIATION: RFC 9293 §3.10.4 gives up a connection that is closed in SYN-SENT. Here what was offered before is
+    /// still sent, as after a half-close: flows are described in full before they open.
     pub fn close(&mut self) {
         self.is_closing = true;
         if matches!(self.state, State::Listen) {
@@ -74,16 +81,17 @@ impl Connection {
             return self.handle_reset(segment);
         }
         match self.state {
-            State::Listen if flags.has(Flags::SYN) && !flags.has(Flags::ACK) => {
+            State::Listen if flags.has(Flags::ACK) => self.refuse(segment),
+            State::SynSent | State::SynReceived if flags.has(Flags::ACK) && segment.ack != self.iss.at(1) => {
+                self.refuse(segment);
+            }
+            State::Listen if flags.has(Flags::SYN) => {
                 self.learn_syn(segment);
                 self.state = State::SynReceived;
                 self.control.syn = true;
             }
             State::SynSent if flags.has(Flags::SYN) => {
                 if flags.has(Flags::ACK) {
-                    if segment.ack != self.iss.at(1) {
-                        return;
-                    }
                     self.learn_syn(segment);
                     self.sample_handshake(now);
                     self.establish(now, self.rwnd);
@@ -94,9 +102,6 @@ impl Connection {
                     self.state = State::SynReceived;
                     self.control.syn = true;
                 }
-            }
-            State::SynReceived if flags.has(Flags::ACK) && segment.ack != self.iss.at(1) => {
-                // Not an answer to our SYN, or one that was acknowledged with data in a segment still to come.
             }
             State::SynReceived if flags.has(Flags::ACK) => {
                 self.sample_handshake(now);
@@ -109,6 +114,8 @@ impl Connection {
                     self.handle_segment(now, segment);
                 }
             }
+            // DEVIATION: RFC 9293 §3.10.7.4 answers a SYN that comes again with an ACK. Our SYN-ACK was lost, most
+            // probably: it goes again, without waiting for the timer, as Linux and BSD do.
             State::SynReceived if flags.has(Flags::SYN) && segment.seq == self.irs => self.control.syn = true,
             state if state.is_synchronised() && flags.has(Flags::SYN) => {
                 // The handshake's last ACK was lost (RFC 5961 §4: acknowledge, change nothing).
@@ -144,10 +151,15 @@ impl Connection {
                 self.events.push_back(Event::PeerFinished);
             }
             if next == State::TimeWait {
-                self.linger = now + TIME_WAIT;
+                self.linger_anew(now);
             }
             self.enter(next);
         }
+    }
+
+    /// The peer sent its FIN again: it has not seen our ACK (RFC 9293 §3.10.7.4).
+    pub(super) fn linger_anew(&mut self, now: Time) {
+        self.linger = now + TIME_WAIT;
     }
 
     pub(super) fn enter(&mut self, state: State) {
@@ -160,7 +172,7 @@ impl Connection {
 
     /// Nothing more is tried; the peer is told.
     pub(super) fn abort(&mut self) {
-        self.control.rst = self.state.is_synchronised();
+        self.control.rst = self.state.is_synchronised().then(|| self.iss.at(1 + self.snd_nxt));
         self.control.syn = false;
         self.stop_timers();
         self.state = State::Closed;
@@ -180,7 +192,9 @@ impl Connection {
 
     pub(super) fn syn_segment(&mut self, now: Time) -> Segment {
         self.control.syn = false;
-        self.timed = (self.syn_resends == 0).then_some((0, now));
+        // RFC 6298 §3: no sample if it is sent again, be it as SYN-ACK.
+        let is_first = self.syn_resends == 0 && self.rto_not_before == Time::NEVER;
+        self.timed = is_first.then_some((0, now));
         self.arm_rto(now);
         let (ack, with_ack) = match self.state {
             State::SynReceived => (self.irs.at(1), Flags::ACK),
@@ -217,11 +231,11 @@ impl Connection {
         if let Some(timestamps) = segment.timestamps {
             self.ts_recent = timestamps.value;
         }
-        match segment.options {
-            Options::Syn(options) => self.agree(&options),
-            // RFC 9293 §3.7.1: a peer that does not say takes 536 bytes.
-            _ => self.agree(&SynOptions { mss: 536, window_scale: None, sack_permitted: false }),
-        }
+        self.wl1 = segment.seq;
+        self.agree(&match segment.options {
+            Options::Syn(options) => options,
+            _ => SynOptions { mss: MSS_ASSUMED, ..SynOptions::default() },
+        });
     }
 
     fn agree(&mut self, peer: &SynOptions) {
@@ -235,6 +249,9 @@ impl Connection {
             self.scales = true;
             self.snd_shift = shift.min(14);
             self.rcv_shift = window_shift(self.config.receive_buffer);
+        } else {
+            self.scales = false;
+            (self.snd_shift, self.rcv_shift) = (0, 0);
         }
         self.has_sack = self.config.recovery.uses_sack() && peer.sack_permitted;
         if !self.config.handshake {
@@ -265,19 +282,44 @@ impl Connection {
         }
     }
 
+    /// RFC 9293 §3.5.2: a reset that the peer will believe.
+    ///
+    /// DEVIATION: RFC 9293 §3.5.2 asks for one in answer to everything that arrives in CLOSED. A connection that is
+    /// finished here is silent: the peer's last segments would otherwise be answered by resets that a host in TIME-WAIT
+    /// must take for an error.
+    fn refuse(&mut self, segment: &Segment) {
+        self.control.rst = Some(segment.ack);
+    }
+
     fn handle_reset(&mut self, segment: &Segment) {
-        let expected = self.irs.at(1 + self.receiver.ack_offset());
+        let expected = self.receiver.ack_offset();
         let is_valid = match self.state {
             State::Closed | State::Listen => false,
             State::SynSent => segment.flags.has(Flags::ACK) && segment.ack == self.iss.at(1),
-            // RFC 5961 §3: only an exact match resets.
-            _ => segment.seq == expected,
+            // RFC 5961 §3: only an exact match resets; elsewhere in the window it is challenged.
+            _ => {
+                let ahead = segment.seq.value().wrapping_sub(self.irs.at(1 + expected).value());
+                if ahead > 0 && self.state.is_synchronised() && u64::from(ahead) < self.receiver.room() {
+                    self.receiver.ack_soon();
+                }
+                ahead == 0
+            }
         };
-        if is_valid {
-            self.stop_timers();
-            self.state = State::Closed;
-            self.events.push_back(Event::Aborted(self.snd_una));
+        if !is_valid {
+            return;
         }
+        self.stop_timers();
+        if self.state == State::SynReceived && self.role == Role::Passive {
+            // RFC 9293 §3.5.3: the next SYN may come.
+            self.control.syn = false;
+            self.syn_resends = 0;
+            self.rtt = Rtt::new(self.config.rto);
+            self.set_smss(self.config.smss);
+            self.state = State::Listen;
+            return;
+        }
+        self.state = State::Closed;
+        self.events.push_back(Event::Aborted(self.snd_una));
     }
 
     fn stop_timers(&mut self) {

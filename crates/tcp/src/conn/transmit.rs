@@ -33,10 +33,8 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn next_control(&mut self, now: Time) -> Option<Segment> {
-        if self.control.rst {
-            self.control.rst = false;
-            let segment = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::RST);
-            return Some(segment);
+        if let Some(seq) = self.control.rst.take() {
+            return Some(self.bare_segment(now, seq, self.ack_field(), Flags::RST));
         }
         if self.control.syn {
             return Some(self.syn_segment(now));
@@ -50,7 +48,9 @@ impl Connection {
             }
         }
         if self.control.probe {
-            // An old sequence number: the peer must answer with its window (RFC 9293 §3.8.6.1).
+            // An old sequence number: the peer must answer with its window.
+            // DEVIATION: RFC 9293 §3.8.6.1 probes with a byte of new data, which would have to be kept apart from its
+            // segment. Linux probes as we do.
             self.control.probe = false;
             return Some(self.bare_segment(now, self.iss.at(self.snd_una), self.ack_field(), Flags::ACK));
         }
