@@ -354,7 +354,7 @@ impl Network {
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && !to_sender {
             let event = if segment.is_retransmission { "retransmission" } else { "sent" };
-            let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
+            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, flow as usize, event, offset);
         }
         let hop = self.hops[packet.next as usize];
@@ -389,6 +389,7 @@ impl Network {
             Event::FastRetransmit(offset) => ("fast_retransmit", offset),
             Event::RecoveryExit(offset) => ("recovery_exit", offset),
             Event::Timeout(offset) => ("timeout", offset),
+            Event::MarkReduction(offset) => ("mark_reduction", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),
             Event::Aborted(offset) => ("aborted", offset),
             Event::PeerFinished | Event::Closed => return,

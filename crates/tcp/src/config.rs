@@ -3,6 +3,10 @@
 //! These are resolved values: no option is left open. How a scenario file spells them, and the default of
 //! each with its source, stands in `bentpipe-sim`'s scenario module.
 
+mod ends;
+
+pub use ends::*;
+
 use crate::cc::CcKind;
 use crate::verdict::VerdictKind;
 use bentpipe_units::Duration;
@@ -48,6 +52,18 @@ pub struct Config {
     pub ack: AckPolicy,
     /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
     pub handshake: bool,
+    /// Congestion marks.
+    pub ecn: EcnConfig,
+    /// Spreading of segments in time.
+    pub pacing: Pacing,
+    /// Data in the SYN.
+    pub fast_open: Option<FastOpen>,
+    /// What is taken over from earlier connections.
+    pub sharing: Option<Sharing>,
+    /// Where an auto-tuned receive buffer starts, bytes; it grows up to `receive_buffer`. None: it has that size at once.
+    pub auto_buffer: Option<u64>,
+    /// Hold small segments back while data are outstanding (RFC 9293 §3.7.4).
+    pub nagle: bool,
 }
 
 /// How losses are found and repaired.
@@ -270,6 +286,8 @@ pub struct AckPolicy {
     pub timer: DelayTimer,
     /// Acknowledge each of the first n segments of a connection at once.
     pub quick: u32,
+    /// Whether the sender signals slow start, so that the receiver delays nothing meanwhile.
+    pub slow_start: SlowStartAcks,
 }
 
 /// The delayed-ACK timer.
@@ -307,6 +325,12 @@ impl Default for Config {
             receive_buffer: Self::RECEIVE_BUFFER_MAX,
             ack: AckPolicy::default(),
             handshake: true,
+            ecn: EcnConfig::default(),
+            pacing: Pacing::Off,
+            fast_open: None,
+            sharing: None,
+            auto_buffer: None,
+            nagle: false,
         }
     }
 }
@@ -351,7 +375,13 @@ impl Default for RtoConfig {
 
 impl Default for AckPolicy {
     fn default() -> Self {
-        Self { every: 2, delay: Duration::from_millis(200), timer: DelayTimer::PerSegment, quick: 0 }
+        Self {
+            every: 2,
+            delay: Duration::from_millis(200),
+            timer: DelayTimer::PerSegment,
+            quick: 0,
+            slow_start: SlowStartAcks::Delayed,
+        }
     }
 }
 

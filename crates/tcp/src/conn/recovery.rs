@@ -142,6 +142,7 @@ impl Connection {
         let loss = Loss { offset: self.snd_una, by_timeout: true };
         if self.verdict.judge(&loss, &path) == Verdict::Congestion {
             self.cc.on_rto(self.episode.rto_at != Some(self.snd_una), &path);
+            self.note_reduction();
         }
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
         let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
@@ -202,8 +203,9 @@ impl Connection {
         }
         let path = self.path(now);
         let verdict = self.verdict.judge(&Loss { offset: self.snd_una, by_timeout: false }, &path);
-        if verdict == Verdict::Congestion {
+        if verdict == Verdict::Congestion && !self.has_reduced_for_mark() {
             self.cc.on_congestion(Congestion::FastRetransmit, &path);
+            self.note_reduction();
         }
         self.episode = Episode {
             dupacks: self.episode.dupacks,

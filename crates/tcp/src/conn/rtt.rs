@@ -9,6 +9,8 @@ pub(crate) struct Rtt {
     config: RtoConfig,
     srtt: Option<Duration>,
     rttvar: Duration,
+    /// What earlier connections saw; counts until there is a sample.
+    seed: Option<Duration>,
     /// Without backoff.
     base: Duration,
     /// The factor of the backoff, a power of two.
@@ -17,7 +19,7 @@ pub(crate) struct Rtt {
 
 impl Rtt {
     pub(crate) fn new(config: RtoConfig) -> Self {
-        Self { config, srtt: None, rttvar: Duration::ZERO, base: config.initial, backoff: 1 }
+        Self { config, srtt: None, rttvar: Duration::ZERO, seed: None, base: config.initial, backoff: 1 }
     }
 
     /// A segment sent at `sent_at` was acknowledged at `now`.
@@ -45,10 +47,20 @@ impl Rtt {
             }
         };
         self.srtt = Some(srtt);
-        let variation = self.rttvar * 4;
-        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
-        self.base = (srtt + margin).max(self.config.min).min(self.config.max);
+        self.base = self.timeout(srtt, self.rttvar);
         self.backoff = 1;
+    }
+
+    /// What earlier connections saw gives the first timeout (RFC 9040 §5.2); the first sample replaces it.
+    pub(crate) fn seed(&mut self, srtt: Duration, rttvar: Duration) {
+        self.seed = Some(srtt);
+        self.base = self.timeout(srtt, rttvar);
+    }
+
+    fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        let variation = rttvar * 4;
+        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
+        (srtt + margin).max(self.config.min).min(self.config.max)
     }
 
     /// The timer expired (RFC 6298 §5.5).
@@ -73,6 +85,15 @@ impl Rtt {
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
+    }
+
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The smoothed round-trip time, or what earlier connections say of it.
+    pub(crate) fn expected(&self) -> Option<Duration> {
+        self.srtt.or(self.seed)
     }
 
     pub(crate) fn is_karn(&self) -> bool {
