@@ -38,6 +38,7 @@ pub(super) const FORMATS: &[Format] = &[
     InitialWindow::FORMAT,
     InitialSsthresh::FORMAT,
     ReceiveBuffer::FORMAT,
+    Burst::FORMAT,
 ];
 
 /// A value that may be given in several measures.
@@ -124,8 +125,11 @@ texts! {
     InitialSsthresh(Amount) "initial-ssthresh",
         "\"unlimited\", \"peer-window\", a size, a number of segments, or a multiple of bdp", "64 kB",
         |text| amount(text, "a threshold", &["unlimited", "peer-window"], &["segments", "bdp"], Some(&quantity::SIZE));
-    ReceiveBuffer(Amount) "receive-buffer", "\"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
-        |text| amount(text, "a receive buffer", &["unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
+    ReceiveBuffer(Amount) "receive-buffer",
+        "\"auto\", \"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
+        |text| amount(text, "a receive buffer", &["auto", "unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
+    Burst(Amount) "burst", "a number of segments, or a size", "2 segments",
+        |text| amount(text, "a burst", &[], &["segments"], Some(&quantity::SIZE));
 }
 
 fn said(error: QuantityError) -> String {

@@ -201,7 +201,7 @@ impl<'a> Reference<'a> {
             let host = &mut self.hosts[endpoint];
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
-            let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
+            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && !is_receiver {
                 self.note(flow, if segment.is_retransmission { "retransmission" } else { "sent" }, offset);
             }
@@ -234,6 +234,7 @@ impl<'a> Reference<'a> {
             Event::FastRetransmit(offset) => ("fast_retransmit", offset),
             Event::RecoveryExit(offset) => ("recovery_exit", offset),
             Event::Timeout(offset) => ("timeout", offset),
+            Event::MarkReduction(offset) => ("mark_reduction", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),
             Event::Aborted(offset) => ("aborted", offset),
             Event::PeerFinished | Event::Closed => return,

@@ -5,10 +5,12 @@
 //! in the schema; the walker writes defaults into the tree before it becomes these structs, so a field with a default is
 //! not an `Option`, and there is no second place where a default could differ.
 
+mod ends;
 mod flow;
 mod link;
 mod tcp;
 
+pub(super) use ends::*;
 pub(super) use flow::*;
 pub(super) use link::*;
 pub(super) use tcp::*;
