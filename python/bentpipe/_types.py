@@ -371,12 +371,197 @@ class Ack(TypedDict, total=False):
 
     quick :
         Acknowledge each of the first n segments of a connection at once. Default: 0.
+
+    slow_start :
+        Acknowledgements while the sender is in slow start. Default: "delayed".
     """
 
     every: int
     delay: str
     timer: Literal["per-segment", "free-running"]
     quick: int
+    slow_start: Literal["delayed", "every"]
+
+_EcnClassicRequired = TypedDict(
+    "_EcnClassicRequired",
+    {
+        "kind": Literal["classic"],
+    },
+)
+
+
+class EcnClassic(_EcnClassicRequired, total=False):
+    """The receiver echoes a mark until the sender says that it has reduced its window (RFC 3168).
+
+    beta :
+        Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
+    """
+
+    beta: float
+
+_EcnPerSegmentRequired = TypedDict(
+    "_EcnPerSegmentRequired",
+    {
+        "kind": Literal["per-segment"],
+    },
+)
+
+
+class EcnPerSegment(_EcnPerSegmentRequired, total=False):
+    """The receiver tells of each segment whether it was marked (RFC 8257 §3.2); negotiated as the classic feedback is.
+
+    beta :
+        Share of the window that is left after a mark, 0.1 to 0.99. Without it, what a loss leaves.
+    """
+
+    beta: float
+
+_EcnAccurateRequired = TypedDict(
+    "_EcnAccurateRequired",
+    {
+        "kind": Literal["accurate"],
+    },
+)
+
+
+class EcnAccurate(_EcnAccurateRequired, total=False):
+    """The receiver counts marks in three header bits (RFC 9768, without its option).
+
+    beta :
+        Share of the window that is left after a mark, 0.1 to 0.99. Without it, what a loss leaves.
+    """
+
+    beta: float
+
+
+class EcnKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
+
+_PacingWindowRequired = TypedDict(
+    "_PacingWindowRequired",
+    {
+        "kind": Literal["window"],
+    },
+)
+
+
+class PacingWindow(_PacingWindowRequired, total=False):
+    """A window per smoothed round-trip time, times a gain; what leaves before the first sample is not paced (J. Kulik et al. 1999).
+
+    gain_slow_start :
+        The gain while the congestion window is below half of the slow start threshold, 0.1 to 100. Default: 2.0.
+
+    gain :
+        The gain otherwise, 0.1 to 100. Default: 1.2.
+
+    burst :
+        What may leave back to back after a pause. Default: "2 segments".
+    """
+
+    gain_slow_start: float
+    gain: float
+    burst: str
+
+_PacingRateRequired = TypedDict(
+    "_PacingRateRequired",
+    {
+        "kind": Literal["rate"],
+        "rate": str,
+    },
+)
+
+
+class PacingRate(_PacingRateRequired, total=False):
+    """A fixed rate, headers included.
+
+    rate :
+        The rate; more than 0.
+
+    burst :
+        What may leave back to back after a pause. Default: "2 segments".
+    """
+
+    burst: str
+
+
+class PacingKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
+
+_FastOpenOnRequired = TypedDict(
+    "_FastOpenOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class FastOpenOn(_FastOpenOnRequired, total=False):
+    """TCP Fast Open: a SYN with the server's cookie takes data along (RFC 7413).
+
+    cookie :
+        Whether the opener has the cookie when the run begins. Default: "none".
+    """
+
+    cookie: Literal["none", "cached"]
+
+
+class FastOpenKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
+
+_SharingOnRequired = TypedDict(
+    "_SharingOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class SharingOn(_SharingOnRequired, total=False):
+    """What earlier connections between the same two hosts learnt (RFC 9040).
+
+    ssthresh :
+        Begin with their slow start threshold. Default: true.
+
+    rtt :
+        Begin with a retransmission timeout from their round-trip times. Default: true.
+
+    cwnd :
+        How their congestion window is used. Default: "cautious".
+
+    age_max :
+        What is older is forgotten; more than 0 s. Default: "3600 s".
+    """
+
+    ssthresh: bool
+    rtt: bool
+    cwnd: Literal["ignore", "cautious", "full"]
+    age_max: str
+
+
+class SharingKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
+
+
+class AutoBuffer(TypedDict, total=False):
+    """The size of a receive buffer that is `auto`.
+
+    start :
+        At the beginning; at least one segment. Default: "65535 B".
+
+    limit :
+        It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4 MB".
+    """
+
+    start: str
+    limit: str
 
 
 class Tcp(TypedDict, total=False):
@@ -452,7 +637,7 @@ class Tcp(TypedDict, total=False):
         Window scaling; without it the advertised window ends at 65535 B. Default: true.
 
     receive_buffer :
-        The receiver's buffer, which bounds the window it advertises; at most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     handshake :
         Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once. Default: true.
@@ -462,6 +647,24 @@ class Tcp(TypedDict, total=False):
 
     ack :
         When the receiver acknowledges.
+
+    ecn :
+        Congestion marks: queues that can mark do so instead of dropping. Default: "off".
+
+    pacing :
+        When segments leave, beside what the windows allow. Retransmissions are paced too, acknowledgements are not. Default: "off".
+
+    fast_open :
+        Data in the SYN. Default: "off".
+
+    sharing :
+        What a connection takes over from earlier ones. Default: "off".
+
+    auto_buffer :
+        The size of the receiver's buffer if that is `auto`.
+
+    nagle :
+        Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
     cc: Union[CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]]
@@ -491,6 +694,12 @@ class Tcp(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, EcnKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, PacingKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, FastOpenKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, SharingKind, Literal["off", "on"]]
+    auto_buffer: AutoBuffer
+    nagle: bool
 
 
 class MiddleboxImpairHoldTable(TypedDict):

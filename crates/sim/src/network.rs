@@ -356,7 +356,7 @@ impl Network {
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && !to_sender {
             let event = if segment.is_retransmission { "retransmission" } else { "sent" };
-            let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
+            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, flow as usize, event, offset);
         }
         let hop = self.hops[packet.next as usize];
@@ -393,6 +393,7 @@ impl Network {
             Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
             Event::Timeout(offset) => ("timeout", offset),
             Event::Undone(offset) => ("undone", offset),
+            Event::MarkReduction(offset) => ("mark_reduction", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),
             Event::Aborted(offset) => ("aborted", offset),
             Event::PeerFinished | Event::Closed => return,

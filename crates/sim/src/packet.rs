@@ -19,7 +19,7 @@ pub struct Packet {
     /// Payload bytes.
     pub len: u16,
     pub(crate) window: u16,
-    pub(crate) tcp_flags: u8,
+    pub(crate) tcp_flags: u16,
     /// Bytes of IP and TCP header.
     pub header_len: u8,
     marks: u8,

@@ -3,8 +3,10 @@
 //! These are resolved values: no option is left open. How a scenario file spells them, and the default of
 //! each with its source, stands in `bentpipe-sim`'s scenario module.
 
+mod ends;
 mod growth;
 
+pub use ends::*;
 pub use growth::{
     ByteCounting, CwndValidation, Growth, Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, Increase,
     SlowStart,
@@ -68,6 +70,18 @@ pub struct Config {
     pub ack: AckPolicy,
     /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
     pub handshake: bool,
+    /// Congestion marks.
+    pub ecn: EcnConfig,
+    /// Spreading of segments in time.
+    pub pacing: Pacing,
+    /// Data in the SYN.
+    pub fast_open: Option<FastOpen>,
+    /// What is taken over from earlier connections.
+    pub sharing: Option<Sharing>,
+    /// Where an auto-tuned receive buffer starts, bytes; it grows up to `receive_buffer`. None: it has that size at once.
+    pub auto_buffer: Option<u64>,
+    /// Hold small segments back while data are outstanding (RFC 9293 §3.7.4).
+    pub nagle: bool,
 }
 
 /// How losses are found and repaired.
@@ -370,6 +384,8 @@ pub struct AckPolicy {
     pub timer: DelayTimer,
     /// Acknowledge each of the first n segments of a connection at once.
     pub quick: u32,
+    /// Whether the sender signals slow start, so that the receiver delays nothing meanwhile.
+    pub slow_start: SlowStartAcks,
 }
 
 /// The delayed-ACK timer.
@@ -413,6 +429,12 @@ impl Default for Config {
             receive_buffer: Self::RECEIVE_BUFFER_MAX,
             ack: AckPolicy::default(),
             handshake: true,
+            ecn: EcnConfig::default(),
+            pacing: Pacing::Off,
+            fast_open: None,
+            sharing: None,
+            auto_buffer: None,
+            nagle: false,
         }
     }
 }
@@ -463,7 +485,13 @@ impl Default for RtoConfig {
 
 impl Default for AckPolicy {
     fn default() -> Self {
-        Self { every: 2, delay: Duration::from_millis(200), timer: DelayTimer::PerSegment, quick: 0 }
+        Self {
+            every: 2,
+            delay: Duration::from_millis(200),
+            timer: DelayTimer::PerSegment,
+            quick: 0,
+            slow_start: SlowStartAcks::Delayed,
+        }
     }
 }
 

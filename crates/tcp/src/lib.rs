@@ -6,12 +6,14 @@
 //! Start at [`Connection`]; its parts are listed there.
 #![forbid(unsafe_code)]
 
+mod cache;
 pub mod cc;
 mod config;
 mod conn;
 mod segment;
 pub mod verdict;
 
+pub use cache::PathCache;
 pub use config::*;
 pub use conn::{Connection, Counters, Event, RateSample, Role, State};
-pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
+pub use segment::{Ecn, FastOpenOption, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

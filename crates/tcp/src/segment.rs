@@ -4,7 +4,7 @@ use bentpipe_units::Seq;
 
 /// Control bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -19,15 +19,31 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
+    /// Accurate ECN (RFC 9768 §3.1.1).
+    pub const AE: Self = Self(0x100);
+    /// The sender is in slow start: the signal that delayed acknowledgements after slow start need (RFC 2760 §3.2.3.3).
+    /// No standard assigns it; it is the next reserved bit.
+    pub const SLOW_START: Self = Self(0x200);
 
-    /// The bits as they stand in a TCP header.
-    pub const fn bits(self) -> u8 {
+    /// The low twelve bits of the fourth word's first half: what stands in a TCP header beside its length.
+    pub const fn bits(self) -> u16 {
         self.0
     }
 
     /// The flags with these header bits.
-    pub const fn from_bits(bits: u8) -> Self {
+    pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
+    }
+
+    /// AE, CWR and ECE as a number of three bits: the ACE field of RFC 9768 §3.2.2.
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6) as u8 & 7
+    }
+
+    /// The flags with this ACE field in place of what AE, CWR and ECE were.
+    #[must_use]
+    pub const fn with_ace(self, ace: u8) -> Self {
+        Self(self.0 & !(7 << 6) | (ace as u16 & 7) << 6)
     }
 
     /// Both sets together.
@@ -87,6 +103,35 @@ pub struct SynOptions {
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2).
     pub sack_permitted: bool,
+    /// Fast Open (RFC 7413 §4.1.1).
+    pub fast_open: FastOpenOption,
+}
+
+/// The Fast Open option of a SYN (RFC 7413 §4.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FastOpenOption {
+    /// Not there.
+    #[default]
+    None,
+    /// On a SYN: please send a cookie.
+    Request,
+    /// On a SYN: the cookie that the server gave; on a SYN-ACK: a new one. Eight bytes.
+    Cookie(u64),
+}
+
+impl SynOptions {
+    /// Bytes of the options in the header, padded to words. `timestamps` are counted with them, as both share padding.
+    fn header_len(&self, has_timestamps: bool) -> u8 {
+        let window_scale = if self.window_scale.is_some() { 3 } else { 0 };
+        let sack_permitted = if self.sack_permitted { 2 } else { 0 };
+        let timestamps = if has_timestamps { 10 } else { 0 };
+        let fast_open = match self.fast_open {
+            FastOpenOption::None => 0,
+            FastOpenOption::Request => 2,
+            FastOpenOption::Cookie(_) => 10,
+        };
+        (4 + window_scale + sack_permitted + timestamps + fast_open + 3) / 4 * 4
+    }
 }
 
 /// Ranges of sequence numbers that the receiver holds beyond the cumulative ACK (RFC 2018 §3).
@@ -159,16 +204,16 @@ impl Segment {
     /// Bytes of IPv4 and TCP header, options padded to words: 40 to 100.
     pub fn header_len(&self) -> u8 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        let options = match self.options {
-            Options::None => 0,
-            // MSS 4, window scale 3 + 1, SACK permitted 2 + 2 (it fits the padding of the timestamps).
-            Options::Syn(syn) => {
-                let sack = if syn.sack_permitted && timestamps == 0 { 4 } else { 0 };
-                4 + if syn.window_scale.is_some() { 4 } else { 0 } + sack
-            }
-            Options::Sack(blocks) => 4 + 8 * blocks.len,
-        };
-        40 + timestamps + options
+        match self.options {
+            Options::None => 40 + timestamps,
+            Options::Syn(syn) => 40 + syn.header_len(self.timestamps.is_some()),
+            Options::Sack(blocks) => 40 + timestamps + 4 + 8 * blocks.len,
+        }
+    }
+
+    /// Sequence number of the first byte of payload: a SYN goes before it.
+    pub fn data_seq(&self) -> Seq {
+        self.seq.at(u64::from(self.flags.has(Flags::SYN)))
     }
 
     /// Sequence numbers that the segment occupies.
@@ -197,8 +242,22 @@ mod tests {
         blocks.push(Seq::new(5000), Seq::new(6000));
         blocks.push(Seq::new(2000), Seq::new(3000));
         assert_eq!(Segment { options: Options::Sack(blocks), ..plain }.header_len(), 60);
-        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
+        let fast_open = FastOpenOption::None;
+        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open };
         assert_eq!(Segment { options: Options::Syn(syn), ..plain }.header_len(), 52);
         assert_eq!(Segment { options: Options::Syn(syn), timestamps, ..plain }.header_len(), 60);
+        // 4 + 3 + 2 + 10 bytes, with timestamps 10 more.
+        let cookie = Options::Syn(SynOptions { fast_open: FastOpenOption::Cookie(7), ..syn });
+        assert_eq!(Segment { options: cookie, ..plain }.header_len(), 60);
+        assert_eq!(Segment { options: cookie, timestamps, ..plain }.header_len(), 72);
+        let request = Options::Syn(SynOptions { fast_open: FastOpenOption::Request, ..syn });
+        assert_eq!(Segment { options: request, ..plain }.header_len(), 52);
+    }
+
+    #[test]
+    fn rfc9768_3_2_2_the_ace_field_is_ae_cwr_ece() {
+        let flags = Flags::ACK.with(Flags::FIN);
+        assert_eq!(flags.with_ace(0b101), flags.with(Flags::AE).with(Flags::ECE));
+        assert!((0..8).all(|ace| flags.with_ace(7).with_ace(ace).ace() == ace));
     }
 }

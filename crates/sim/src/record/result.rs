@@ -75,6 +75,8 @@ fn flows(scenario: &Scenario, at: Time, hosts: &[Host]) -> Table {
         table.whole(sent.timeouts);
         table.whole(sent.undone);
         table.whole(sent.fast_retransmits);
+        table.whole(received.marked_segments);
+        table.whole(sent.mark_reductions);
         table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
         table.real(
             ratio(sent.sent_bytes as f64, sender.sent_wire_bytes as f64)

@@ -130,8 +130,9 @@ texts! {
     InitialSsthresh(Amount) "initial-ssthresh",
         "\"unlimited\", \"peer-window\", a size, a number of segments, or a multiple of bdp", "64 kB",
         |text| amount(text, "a threshold", &["unlimited", "peer-window"], &["segments", "bdp"], Some(&quantity::SIZE));
-    ReceiveBuffer(Amount) "receive-buffer", "\"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
-        |text| amount(text, "a receive buffer", &["unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
+    ReceiveBuffer(Amount) "receive-buffer",
+        "\"auto\", \"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
+        |text| amount(text, "a receive buffer", &["auto", "unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
     WindowSize(Amount) "window-size", "a number of segments, or a size", "100 segments",
         |text| amount(text, "a window", &[], &["segments"], Some(&quantity::SIZE));
 }

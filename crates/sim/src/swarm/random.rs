@@ -10,10 +10,10 @@ use crate::scenario::{
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
 use bentpipe_tcp::{
-    AckPolicy, ByteCounting, Config, CwndValidation, DelayTimer, GiveUp, Growth, Hoe, HyStart, HyStartBaseline,
-    HyStartDetect, HyStartPlusPlus, Increase, InitialSsthresh, InitialWindow, NewReno, NewRenoDeflate, NewRenoExit,
-    NewRenoTimer, Rack, Recovery, Reduction, RtoConfig, RttSampling, SackEvidence, SackOnRto, SlowStart,
-    SpuriousDetection, SpuriousResponse, SsthreshBase, TickRounding,
+    AckPolicy, Burst, ByteCounting, Config, CwndValidation, DelayTimer, EcnConfig, EcnFeedback, FastOpen, GiveUp,
+    Growth, Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, Increase, InitialSsthresh, InitialWindow,
+    NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer, Pacing, Rack, Recovery, Reduction, RtoConfig, RttSampling,
+    SackEvidence, SackOnRto, SlowStart, SlowStartAcks, SpuriousDetection, SpuriousResponse, SsthreshBase, TickRounding,
 };
 use bentpipe_units::{Duration, Rate, Stream, Time, Word};
 
@@ -36,7 +36,8 @@ pub(crate) const IMPAIR: u32 = 16;
 pub(crate) const SETTINGS: u32 = 32;
 pub(crate) const SERIES_KEPT: u32 = 64;
 pub(crate) const UNEQUAL: u32 = 128;
-pub(crate) const ALL: u32 = 255;
+pub(crate) const ENDS: u32 = 256;
+pub(crate) const ALL: u32 = 511;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -134,10 +135,11 @@ impl Sketch {
     fn tcp(&self, dice: &mut Dice) -> Config {
         let cc = *dice.pick(CcKind::ALL);
         let plain = Config { cc, recovery: cc.recovery(), ..Config::default() };
-        if self.has(SETTINGS, dice) {
-            dice.tcp(plain)
+        let config = if self.has(SETTINGS, dice) { dice.tcp(plain) } else { plain };
+        if self.has(ENDS, dice) {
+            dice.ends(config)
         } else {
-            plain
+            config
         }
     }
 }
@@ -407,9 +409,30 @@ impl Dice {
                 delay: self.ms(&[40, 200]),
                 timer: *self.pick(&[DelayTimer::PerSegment, free_running]),
                 quick: *self.pick(&[0, 5]),
+                slow_start: *self.pick(SlowStartAcks::ALL),
             },
             handshake: self.coin(),
             ..plain
+        }
+    }
+
+    /// Marks, pacing, data in the SYN, a tuned buffer.
+    fn ends(&mut self, config: Config) -> Config {
+        let feedback =
+            *self.pick(&[EcnFeedback::Off, EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate]);
+        let burst = *self.pick(&[Burst::Segments(2), Burst::Bytes(1), Burst::Bytes(10_000)]);
+        let cookie = self.below(3);
+        Config {
+            ecn: EcnConfig { feedback, beta: *self.pick(&[None, Some(800)]) },
+            pacing: match self.below(3) {
+                0 => Pacing::Off,
+                1 => Pacing::Window { gain_slow_start: 2000, gain: 1200, burst },
+                _ => Pacing::Rate { rate: Rate::from_bps(*self.pick(&RATES)), burst },
+            },
+            fast_open: (config.handshake && cookie > 0).then_some(FastOpen { is_known: cookie > 1, cookie: 7 }),
+            auto_buffer: self.coin().then(|| u64::from(config.smss).min(config.receive_buffer)),
+            nagle: self.coin(),
+            ..config
         }
     }
 }

@@ -204,7 +204,7 @@ impl<'a> Reference<'a> {
             let host = &mut self.hosts[endpoint];
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
-            let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
+            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && !is_receiver {
                 self.note(flow, if segment.is_retransmission { "retransmission" } else { "sent" }, offset);
             }
@@ -239,6 +239,7 @@ impl<'a> Reference<'a> {
             Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
             Event::Timeout(offset) => ("timeout", offset),
             Event::Undone(offset) => ("undone", offset),
+            Event::MarkReduction(offset) => ("mark_reduction", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),
             Event::Aborted(offset) => ("aborted", offset),
             Event::PeerFinished | Event::Closed => return,

@@ -157,6 +157,7 @@ impl Bench {
             mss: packet.mss.unwrap_or(65_495),
             window_scale: packet.window_scale.unwrap_or((self.peer_shift > 0).then_some(self.peer_shift)),
             sack_permitted: packet.sack_permitted.unwrap_or(true),
+            ..SynOptions::default()
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },

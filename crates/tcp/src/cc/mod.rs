@@ -17,7 +17,7 @@ pub use tahoe::Tahoe;
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Rate, Time};
 
 /// What one ACK of new data taught.
 #[derive(Clone, Copy, Debug)]
@@ -57,13 +57,22 @@ pub struct PathState {
 impl PathState {
     /// max(base / 2, 2 SMSS): RFC 5681 eq. (4).
     pub fn half(&self) -> u64 {
-        (self.ssthresh_base / 2).max(2 * self.smss)
+        self.share(HALF)
     }
 
     /// [`half`](Self::half) as it is kept in ssthresh.
     pub fn half_as_ssthresh(&self) -> u64 {
-        let half = self.half();
-        half - half % self.ssthresh_unit
+        self.as_ssthresh(self.half())
+    }
+
+    /// That many thousandths of the base, at least 2 SMSS (RFC 8511 §3).
+    pub fn share(&self, thousandths: u32) -> u64 {
+        (self.ssthresh_base * u64::from(thousandths) / 1000).max(2 * self.smss)
+    }
+
+    /// `bytes` as they are kept in ssthresh.
+    pub fn as_ssthresh(&self, bytes: u64) -> u64 {
+        bytes - bytes % self.ssthresh_unit
     }
 }
 
@@ -72,6 +81,24 @@ impl PathState {
 pub enum Congestion {
     /// Duplicate or selective ACKs showed a loss that the verdict blames on congestion.
     FastRetransmit,
+    /// The receiver told of marks. Nothing is missing.
+    Ecn {
+        /// Thousandths of the window that are left; none: what a loss leaves.
+        beta: Option<u32>,
+    },
+}
+
+/// Thousandths that RFC 5681 leaves.
+pub const HALF: u32 = 500;
+
+impl Congestion {
+    /// Thousandths of the window that are left, where a loss leaves `after_loss`.
+    pub fn left(self, after_loss: u32) -> u32 {
+        match self {
+            Self::Ecn { beta: Some(beta) } => beta,
+            Self::Ecn { beta: None } | Self::FastRetransmit => after_loss,
+        }
+    }
 }
 
 /// The contract of a congestion control. All hooks but `on_ack` are told of congestion only: losses that the
@@ -79,7 +106,7 @@ pub enum Congestion {
 pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
-    /// A loss episode begins; called once per episode.
+    /// A loss episode begins, or marks were seen; called at most once per window of data.
     fn on_congestion(&mut self, why: Congestion, path: &PathState);
     /// The retransmission timer expired; `first` is false for repeated timeouts of the same segment, which
     /// must not lower ssthresh again (RFC 5681 §3.1).
@@ -96,6 +123,10 @@ pub trait CongestionControl {
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
     fn ssthresh(&self) -> u64;
+    /// The rate at which to send, headers included; none: as the pacing of the connection has it.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
 }
 
 /// What a controller starts from.
@@ -172,6 +203,9 @@ macro_rules! registry {
             #[inline]
             fn ssthresh(&self) -> u64 {
                 match self { $(Self::$kind(c) => c.ssthresh(),)+ }
+            }
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { $(Self::$kind(c) => c.pacing_rate(),)+ }
             }
         }
 

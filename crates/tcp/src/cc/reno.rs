@@ -1,7 +1,7 @@
 //! Reno's window: slow start by one segment per ACK, additive increase of one segment per window, halving
 //! (RFC 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery, not in this.
 
-use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -23,8 +23,9 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn on_congestion(&mut self, _why: Congestion, path: &PathState) {
-        self.0.reduce(path.half_as_ssthresh(), path.half());
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        let left = path.share(why.left(HALF));
+        self.0.reduce(path.as_ssthresh(left), left);
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {

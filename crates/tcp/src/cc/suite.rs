@@ -12,6 +12,7 @@ const SMSS: u64 = 1460;
 enum Operation {
     Ack { segments: u64, limited: bool, after_us: u64, rtt_us: u64 },
     Congestion,
+    Mark { beta: Option<u32> },
     Rto { first: bool },
     Limit { segments: u64 },
     Smss { smss: u64 },
@@ -98,6 +99,7 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
             Operation::Ack { segments, limited, after_us: after_us * after_us / 1_000_000, rtt_us }
         }),
         1 => Just(Operation::Congestion),
+        1 => prop_oneof![Just(None), (1..1000u32).prop_map(Some)].prop_map(|beta| Operation::Mark { beta }),
         1 => any::<bool>().prop_map(|first| Operation::Rto { first }),
         1 => (0..50u64).prop_map(|segments| Operation::Limit { segments }),
         1 => (40..9000u64).prop_map(|smss| Operation::Smss { smss }),
@@ -129,6 +131,11 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
                     }
                     Operation::Congestion => {
                         cc.on_congestion(Congestion::FastRetransmit, &view);
+                        prop_assert!(cc.ssthresh() >= 2 * smss);
+                        prop_assert!(cc.cwnd() <= before.max(2 * smss));
+                    }
+                    Operation::Mark { beta } => {
+                        cc.on_congestion(Congestion::Ecn { beta }, &view);
                         prop_assert!(cc.ssthresh() >= 2 * smss);
                         prop_assert!(cc.cwnd() <= before.max(2 * smss));
                     }

@@ -21,8 +21,12 @@ impl CongestionControl for Tahoe {
         self.0.on_ack(ack, path);
     }
 
-    fn on_congestion(&mut self, _why: Congestion, path: &PathState) {
-        self.0.on_rto(true, path);
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        match why {
+            Congestion::FastRetransmit => self.0.on_rto(true, path),
+            // RFC 3168 §6.1.2: a mark does not lead to slow start.
+            Congestion::Ecn { .. } => self.0.on_congestion(why, path),
+        }
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {

@@ -23,6 +23,9 @@ impl Connection {
         if ack < self.snd_una {
             return;
         }
+        if self.marks.is_some() {
+            self.read_echo(now, segment, ack);
+        }
         let is_same_window = self.update_window(segment, ack);
         if self.is_detailed {
             self.begin_ack(now, segment);
@@ -100,8 +103,17 @@ impl Connection {
             // From before the first byte.
             return self.receiver.ack_soon();
         }
+        if self.marks.is_some() {
+            self.note_mark(now, segment);
+        }
+        if segment.flags.has(Flags::SLOW_START) {
+            self.receiver.ack_soon();
+        }
         let len = u64::from(segment.len);
         let arrival = self.receiver.on_data(now, start, len, segment.flags.has(Flags::FIN));
+        if self.config.auto_buffer.is_some() {
+            self.tune_buffer(now, segment);
+        }
         self.counters.arrived_bytes += len;
         self.counters.delivered_bytes += arrival.delivered;
         self.counters.needless_segments += u64::from(len > 0 && !arrival.is_new);
@@ -142,6 +154,11 @@ impl Connection {
         Timestamps { value: (now.as_ps() / PS_PER_MS) as u32, echo: self.ts_recent }
     }
 
+    /// How long ago our clock showed `value`.
+    pub(super) fn since(&self, now: Time, value: u32) -> Duration {
+        Duration::from_millis(u64::from(((now.as_ps() / PS_PER_MS) as u32).wrapping_sub(value)))
+    }
+
     /// Arm the retransmission timer, or arm it anew.
     #[inline]
     pub(super) fn arm_rto(&mut self, now: Time) {
@@ -179,7 +196,7 @@ impl Connection {
             }
             advance
         };
-        let is_cwnd_limited = self.may_grow(now, newly);
+        let is_cwnd_limited = self.may_grow(now, newly) && !self.is_echoed();
         if !advance.in_recovery {
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
             let path = self.path(now);
@@ -200,8 +217,8 @@ impl Connection {
     fn sample_rtt(&mut self, now: Time, segment: &Segment, sent_at: Option<Time>) {
         self.last_rtt = sent_at.map(|sent_at| now - sent_at);
         if let (true, Some(timestamps)) = (self.has_timestamps, segment.timestamps) {
-            let elapsed = ((now.as_ps() / PS_PER_MS) as u32).wrapping_sub(timestamps.echo);
-            return self.rtt.update(Duration::from_millis(u64::from(elapsed)));
+            let elapsed = self.since(now, timestamps.echo);
+            return self.rtt.update(elapsed);
         }
         match self.config.rto.sampling {
             RttSampling::PerAck => {

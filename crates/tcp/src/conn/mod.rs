@@ -14,9 +14,14 @@
 //! | [`Rtt`] | how long to wait |
 //!
 //! The parts do not know one another; control flow is here and in the three files that extend this type:
-//! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next).
+//! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next). What only some connections
+//! have stands in files of its own: `ecn` (marks), `fast_open` (data in the SYN), `pacing`, `auto_buffer`.
 
 mod ack;
+mod auto_buffer;
+mod ecn;
+mod fast_open;
+mod pacing;
 mod prr;
 mod rack;
 mod rate;
@@ -32,11 +37,14 @@ mod validation;
 pub use rate::RateSample;
 pub use state::State;
 
+use crate::cache::Learnt;
 use crate::cc::{Cc, CongestionControl, Init, PathState};
 use crate::config::{Config, InitialSsthresh, Recovery, Reduction, SpuriousDetection, SsthreshBase, SsthreshRounding};
 use crate::segment::{Flags, Segment};
 use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
+use ecn::Marks;
+use fast_open::Opening;
 use prr::Prr;
 use rack::RackTlp;
 use rate::Rates;
@@ -72,6 +80,8 @@ pub enum Event {
     Timeout(u64),
     /// The last loss episode was spurious and is undone; offset acknowledged.
     Undone(u64),
+    /// Marks reduced the window; offset acknowledged.
+    MarkReduction(u64),
     /// The peer's window closed; offset acknowledged.
     ZeroWindow(u64),
     /// The peer has sent all it will send, and all of it was delivered.
@@ -107,6 +117,10 @@ pub struct Counters {
     pub delivered_bytes: u64,
     /// Segments with payload that arrived and brought nothing new.
     pub needless_segments: u64,
+    /// Segments with payload that arrived marked (RFC 3168: CE), where marks were agreed on.
+    pub marked_segments: u64,
+    /// Times that marks reduced the window.
+    pub mark_reductions: u64,
 }
 
 /// One end of a TCP connection.
@@ -185,8 +199,19 @@ pub struct Connection {
     last_sent: Time,
     first_resend: Time,
     linger: Time,
+    /// Segments with data need nothing but the basics: no marks, no pacing, no signal.
+    is_plain: bool,
+    /// No data leave before.
+    send_at: Time,
+    /// When data that wait for that leave; never, if none do.
+    send_wakeup: Time,
 
     receiver: Receiver,
+    /// Agreed on marks.
+    marks: Option<Box<Marks>>,
+    opening: Opening,
+    /// What earlier connections to the same place taught.
+    learnt: Learnt,
 
     // Negotiated.
     snd_shift: u8,
@@ -216,6 +241,8 @@ struct Control {
     /// A reset, with this sequence number.
     rst: Option<Seq>,
     probe: bool,
+    /// An ACK that must not be merged with the next waits in `marks`.
+    owed: bool,
     /// The persist timer expired: send into a window smaller than a segment.
     small: bool,
 }
@@ -224,7 +251,7 @@ impl Control {
     /// Whether a segment must not wait for data.
     #[inline]
     fn is_any(self) -> bool {
-        self.syn | self.rst.is_some() | self.probe
+        self.syn | self.rst.is_some() | self.probe | self.owed
     }
 }
 
@@ -252,6 +279,8 @@ impl Connection {
             board.set_detail(rack.is_some());
         }
         let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
+        // A window below one unit of its scale could not be told.
+        let start = config.auto_buffer.map(|start| start.max(1 << state::window_shift(buffer)));
         Self {
             state: State::Closed,
             role,
@@ -272,7 +301,7 @@ impl Connection {
             last_rate: None,
             dsack: None,
             is_detailed,
-            cc: initial_cc(&config, config.smss, u64::MAX),
+            cc: initial_cc(&config, &Learnt::default(), config.smss, u64::MAX),
             verdict: config.verdict.build(),
             usage: WindowUsage::default(),
             in_slow_start: false,
@@ -287,7 +316,13 @@ impl Connection {
             last_sent: Time::ZERO,
             first_resend: Time::NEVER,
             linger: Time::NEVER,
-            receiver: Receiver::new(config.ack, config.smss, buffer),
+            is_plain: true,
+            send_at: Time::ZERO,
+            send_wakeup: Time::NEVER,
+            receiver: Receiver::new(config.ack, config.smss, buffer, start),
+            marks: None,
+            opening: Opening::new(config.fast_open),
+            learnt: Learnt::default(),
             snd_shift: 0,
             rcv_shift: 0,
             has_timestamps: false,
@@ -343,6 +378,9 @@ impl Connection {
         if self.rack.is_some() {
             self.on_rack_wakeup(now);
         }
+        if self.send_wakeup <= now {
+            self.send_wakeup = Time::NEVER;
+        }
         if self.rto_not_before <= now {
             let expiry = self.rtt.expiry(self.rto_armed);
             if expiry <= now {
@@ -363,10 +401,11 @@ impl Connection {
     /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
     #[inline]
     pub fn next_wakeup(&self) -> Time {
-        let common = self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist).min(self.linger);
+        let timers = self.rto_not_before.min(self.receiver.next_wakeup()).min(self.persist);
+        let timers = timers.min(self.linger).min(self.send_wakeup);
         match &self.rack {
-            None => common,
-            Some(rack) => common.min(rack.next_wakeup()),
+            None => timers,
+            Some(rack) => timers.min(rack.next_wakeup()),
         }
     }
 
@@ -476,6 +515,28 @@ impl Connection {
         self.state.is_synchronised() || self.rwnd_largest > 0
     }
 
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What earlier connections say of the path.
+    pub(crate) fn seed_path(&mut self, learnt: Learnt, rtt: Option<(Duration, Duration)>) {
+        self.learnt = learnt;
+        if let Some((srtt, rttvar)) = rtt {
+            self.rtt.seed(srtt, rttvar);
+        }
+    }
+
+    /// SRTT and RTTVAR, once measured.
+    pub(crate) fn round_trip(&self) -> Option<(Duration, Duration)> {
+        self.rtt.srtt().map(|srtt| (srtt, self.rtt.rttvar()))
+    }
+
+    /// Whether losses are being repaired.
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.episode.phase != Phase::Open || self.episode.after_rto
+    }
+
     fn path(&self, now: Time) -> PathState {
         let flight_size = self.outstanding();
         let mut ssthresh_base = match self.config.ssthresh_base {
@@ -528,11 +589,12 @@ impl Connection {
 }
 
 /// The congestion control at the start of data transfer.
-fn initial_cc(config: &Config, smss: u32, rwnd: u64) -> Cc {
+fn initial_cc(config: &Config, learnt: &Learnt, smss: u32, rwnd: u64) -> Cc {
+    let ssthresh = learnt.ssthresh.map_or(config.initial_ssthresh, InitialSsthresh::Bytes);
     config.cc.build(Init {
         smss: u64::from(smss),
-        cwnd: config.initial_window.bytes(smss),
-        ssthresh: match config.initial_ssthresh {
+        cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(smss)),
+        ssthresh: match ssthresh {
             InitialSsthresh::Unlimited => u64::MAX,
             InitialSsthresh::Bytes(bytes) => bytes,
             InitialSsthresh::PeerWindow => rwnd.max(2 * u64::from(smss)),

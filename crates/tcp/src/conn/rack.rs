@@ -238,6 +238,7 @@ impl Connection {
             let path = self.path(now);
             let loss = Loss { offset: probe.end, by_timeout: false };
             if self.verdict.judge(&loss, &path) == Verdict::Congestion {
+                self.before_reduction(false);
                 self.cc.on_congestion(Congestion::FastRetransmit, &path);
             }
         }

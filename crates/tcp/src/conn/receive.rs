@@ -1,5 +1,6 @@
 //! The receiving side: reassembly, when to acknowledge, which window to advertise.
 
+use super::auto_buffer::Tuning;
 use crate::config::{AckPolicy, DelayTimer};
 use crate::segment::SackBlocks;
 use bentpipe_units::{Duration, Seq, Time};
@@ -23,6 +24,7 @@ pub(crate) struct Receiver {
     is_finished: bool,
 
     buffer: u64,
+    tuning: Option<Box<Tuning>>,
     /// Bytes in order that the application has not read; nothing accumulates while it reads at once.
     unread: u64,
     reads_at_once: bool,
@@ -45,7 +47,9 @@ pub(crate) struct Arrival {
 }
 
 impl Receiver {
-    pub(crate) fn new(policy: AckPolicy, smss: u32, buffer: u64) -> Self {
+    /// A buffer of `limit` bytes; with `start`, one that begins with that and grows to the limit.
+    pub(crate) fn new(policy: AckPolicy, smss: u32, limit: u64, start: Option<u64>) -> Self {
+        let buffer = start.map_or(limit, |start| start.min(limit));
         Self {
             policy,
             smss: u64::from(smss),
@@ -56,6 +60,7 @@ impl Receiver {
             fin_at: None,
             is_finished: false,
             buffer,
+            tuning: start.map(|_| Box::new(Tuning::new(limit))),
             unread: 0,
             reads_at_once: true,
             edge: buffer,
@@ -133,14 +138,30 @@ impl Receiver {
     }
 
     /// The application takes up to `bytes`; returns how many it got. An ACK follows if the window opens by two
-    /// segments or half the buffer.
+    /// segments or half the buffer, as in BSD; RFC 9293 §3.8.6.2.2 says only when the window may move.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
-        if self.new_edge() > self.edge {
+        let opens_by = self.new_edge() - self.edge;
+        if opens_by > 0 && opens_by >= (2 * self.smss).min(self.buffer / 2) {
             self.ack_now = true;
         }
         taken
+    }
+
+    /// Data arrived: is the buffer as large as it should be? `echoed`: how long ago the timestamp was sent that the
+    /// segment echoes.
+    #[inline(never)]
+    pub(crate) fn tune(&mut self, now: Time, echoed: Option<Duration>) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_arrival(now, self.nxt, self.edge, echoed);
+            self.buffer = tuning.buffer(now, self.nxt - self.unread, self.buffer);
+        }
+    }
+
+    /// Whether data arrived in order that no ACK has acknowledged.
+    pub(crate) fn has_unacknowledged(&self) -> bool {
+        self.pending > 0
     }
 
     /// Whether the application takes everything as it comes (the default).
@@ -322,7 +343,7 @@ mod tests {
     const D: u64 = 1000;
 
     fn receiver(every: u32) -> Receiver {
-        Receiver::new(AckPolicy { every, ..AckPolicy::default() }, D as u32, 1 << 20)
+        Receiver::new(AckPolicy { every, ..AckPolicy::default() }, D as u32, 1 << 20, None)
     }
 
     /// Segment number `i` arrives; returns whether it is acknowledged at once, and the ACK sent.
@@ -362,7 +383,7 @@ mod tests {
 
     #[test]
     fn quick_segments_are_acknowledged_one_by_one() {
-        let mut r = Receiver::new(AckPolicy { quick: 2, ..AckPolicy::default() }, D as u32, 1 << 20);
+        let mut r = Receiver::new(AckPolicy { quick: 2, ..AckPolicy::default() }, D as u32, 1 << 20, None);
         assert_eq!([0, 1, 2, 3].map(|i| arrive(&mut r, i)), [Some(1), Some(2), None, Some(4)]);
     }
 
@@ -413,7 +434,7 @@ mod tests {
 
     #[test]
     fn windows_close_and_reopen_in_worthwhile_steps() {
-        let mut r = Receiver::new(AckPolicy::default(), D as u32, 4 * D);
+        let mut r = Receiver::new(AckPolicy::default(), D as u32, 4 * D, None);
         r.set_reads_at_once(false);
         assert_eq!(r.window(0), 4000);
         for i in 0..4 {
@@ -424,7 +445,19 @@ mod tests {
         assert_eq!(r.on_data(Time::ZERO, 4 * D, D, false), Arrival { delivered: 0, is_new: false });
         r.on_ack_sent();
         assert_eq!((r.read(100), r.must_ack_now(), r.window(0)), (100, false, 0));
-        assert_eq!((r.read(900), r.must_ack_now(), r.window(0)), (900, true, 1000));
+        // Two segments, or half the buffer, are worth an ACK of their own; one segment is told with the next.
+        assert_eq!((r.read(900), r.must_ack_now()), (900, false));
+        assert_eq!((r.read(1000), r.must_ack_now(), r.window(0)), (1000, true, 2000));
+    }
+
+    /// RFC 1122 §4.2.3.3: the window moves by a segment or half the buffer, whichever is less.
+    #[test]
+    fn rfc1122_4_2_3_3_windows_do_not_creep() {
+        let mut r = Receiver::new(AckPolicy::default(), D as u32, 1200, None);
+        r.set_reads_at_once(false);
+        r.on_data(Time::ZERO, 0, 1200, false);
+        assert_eq!((r.window(0), r.read(599), r.window(0)), (0, 599, 0));
+        assert_eq!((r.read(1), r.must_ack_now(), r.window(0)), (1, true, 600));
     }
 
     #[test]

@@ -215,6 +215,7 @@ impl Connection {
                 self.before_reduction(true);
             }
             self.cc.on_rto(is_first, &path);
+            self.note_reduction();
         }
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
         let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
@@ -297,9 +298,10 @@ impl Connection {
         }
         let path = self.path(now);
         let verdict = self.verdict.judge(&Loss { offset: self.snd_una, by_timeout: false }, &path);
-        if verdict == Verdict::Congestion {
+        if verdict == Verdict::Congestion && !self.has_reduced_for_mark() {
             self.before_reduction(false);
             self.cc.on_congestion(Congestion::FastRetransmit, &path);
+            self.note_reduction();
         }
         self.episode = Episode {
             dupacks: self.episode.dupacks,

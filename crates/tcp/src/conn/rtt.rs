@@ -9,6 +9,8 @@ pub(crate) struct Rtt {
     config: RtoConfig,
     srtt: Option<Duration>,
     rttvar: Duration,
+    /// What earlier connections saw; counts until there is a sample.
+    seed: Option<Duration>,
     /// Without backoff.
     base: Duration,
     /// The factor of the backoff, a power of two.
@@ -19,7 +21,15 @@ pub(crate) struct Rtt {
 
 impl Rtt {
     pub(crate) fn new(config: RtoConfig) -> Self {
-        Self { config, srtt: None, rttvar: Duration::ZERO, base: config.initial, backoff: 1, patience: None }
+        Self {
+            config,
+            srtt: None,
+            rttvar: Duration::ZERO,
+            seed: None,
+            base: config.initial,
+            backoff: 1,
+            patience: None,
+        }
     }
 
     /// A segment sent at `sent_at` was acknowledged at `now`.
@@ -55,10 +65,20 @@ impl Rtt {
 
     fn set(&mut self, srtt: Duration) {
         self.srtt = Some(srtt);
-        let variation = self.rttvar * 4;
-        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
-        self.base = (srtt + margin).max(self.config.min).min(self.config.max);
+        self.base = self.timeout(srtt, self.rttvar);
         self.backoff = 1;
+    }
+
+    /// What earlier connections saw gives the first timeout (RFC 9040 §5.2); the first sample replaces it.
+    pub(crate) fn seed(&mut self, srtt: Duration, rttvar: Duration) {
+        self.seed = Some(srtt);
+        self.base = self.timeout(srtt, rttvar);
+    }
+
+    fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        let variation = rttvar * 4;
+        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
+        (srtt + margin).max(self.config.min).min(self.config.max)
     }
 
     /// The timer expired (RFC 6298 §5.5).
@@ -92,6 +112,11 @@ impl Rtt {
     /// The last timeout was spurious: SRTT and RTTVAR start again at the next sample, from at least these (RFC 4015).
     pub(crate) fn be_patient(&mut self, srtt: Duration, rttvar: Duration) {
         self.patience = Some((srtt, rttvar));
+    }
+
+    /// The smoothed round-trip time, or what earlier connections say of it.
+    pub(crate) fn expected(&self) -> Option<Duration> {
+        self.srtt.or(self.seed)
     }
 
     pub(crate) fn is_karn(&self) -> bool {

@@ -195,7 +195,12 @@ impl Connection {
         self.board.unmark_lost();
         self.episode = Episode::default();
         let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
-        match self.config.spurious_response {
+        let response = match self.config.spurious_response {
+            // RFC 4015 §3.2 step 4: an ACK that tells of marks keeps the reduction.
+            _ if self.is_echoed() => SpuriousResponse::Conservative,
+            response => response,
+        };
+        match response {
             SpuriousResponse::Restore => {
                 self.cc = saved.cc;
                 let before = (self.cc.cwnd(), self.cc.ssthresh());
@@ -211,7 +216,7 @@ impl Connection {
             }
             SpuriousResponse::Conservative => self.cc.set_window(ssthresh.min(saved.cc.cwnd()), ssthresh),
         }
-        if saved.by_timeout && self.config.spurious_response == SpuriousResponse::Rfc4015 {
+        if saved.by_timeout && response == SpuriousResponse::Rfc4015 {
             if let Some(srtt) = saved.srtt {
                 self.rtt.be_patient(srtt + self.config.rto.granularity * 2, saved.rttvar);
             }

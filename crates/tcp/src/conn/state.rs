@@ -3,7 +3,7 @@
 use super::rtt::Rtt;
 use super::{initial_cc, Connection, Event, Role};
 use crate::cc::CongestionControl;
-use crate::config::GiveUp;
+use crate::config::{GiveUp, Pacing, SlowStartAcks};
 use crate::segment::{Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Seq, Time};
 
@@ -52,6 +52,7 @@ impl Connection {
             self.agree(&self.syn_options());
             // As large as the peer's buffer, which is configured alike.
             self.rwnd = (u64::from(self.receiver.window(self.rcv_shift))) << self.rcv_shift;
+            self.agree_on_marks_unasked();
             self.establish(now, u64::MAX);
             return;
         }
@@ -82,16 +83,20 @@ impl Connection {
         }
         match self.state {
             State::Listen if flags.has(Flags::ACK) => self.refuse(segment),
-            State::SynSent | State::SynReceived if flags.has(Flags::ACK) && segment.ack != self.iss.at(1) => {
+            State::SynSent | State::SynReceived if flags.has(Flags::ACK) && !self.is_acceptable(segment.ack) => {
                 self.refuse(segment);
             }
             State::Listen if flags.has(Flags::SYN) => {
                 self.learn_syn(segment);
                 self.state = State::SynReceived;
                 self.control.syn = true;
+                self.open_fast(now, segment);
             }
             State::SynSent if flags.has(Flags::SYN) => {
                 if flags.has(Flags::ACK) {
+                    if !self.accept_syn_ack(segment) {
+                        return;
+                    }
                     self.learn_syn(segment);
                     self.sample_handshake(now);
                     self.establish(now, self.rwnd);
@@ -123,6 +128,13 @@ impl Connection {
             }
             _ => {}
         }
+    }
+
+    /// Whether `ack` acknowledges the SYN, and nothing beyond what early data followed it.
+    fn is_acceptable(&self, ack: Seq) -> bool {
+        let first = self.iss.at(1);
+        let acked = ack.offset_near(first, self.snd_una);
+        first.at(acked) == ack && (self.snd_una..=self.snd_nxt.max(self.opening.sent)).contains(&acked)
     }
 
     /// After data, FIN or ACK: has an end finished?
@@ -186,6 +198,7 @@ impl Connection {
         if self.syn_resends > SYN_RESENDS_MAX && self.config.give_up != GiveUp::Never {
             return self.abort();
         }
+        self.opening.has_failed |= self.opening.sent > 0;
         self.rtt.back_off();
         self.control.syn = true;
     }
@@ -196,19 +209,18 @@ impl Connection {
         let is_first = self.syn_resends == 0 && self.rto_not_before == Time::NEVER;
         self.timed = is_first.then_some((0, now));
         self.arm_rto(now);
-        let (ack, with_ack) = match self.state {
-            State::SynReceived => (self.irs.at(1), Flags::ACK),
-            _ => (Seq::new(0), Flags::default()),
-        };
+        let is_answer = self.state == State::SynReceived;
+        let (ack, with_ack) = if is_answer { (self.ack_field(), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
         let options = self.syn_options();
         let window = self.receiver.window(0);
-        let flags = Flags::SYN.with(with_ack);
+        let flags = Flags::SYN.with(with_ack).with(self.ecn_setup(is_answer));
         let mut segment = self.bare_segment(now, self.iss, ack, flags);
         segment.window = window;
         segment.options = Options::Syn(options);
         // Offered by the opener, confirmed by the other end.
         let wants_timestamps = self.config.timestamps && (self.role == Role::Active || self.has_timestamps);
         segment.timestamps = wants_timestamps.then(|| self.timestamps(now));
+        self.add_early_data(now, &mut segment);
         segment
     }
 
@@ -220,22 +232,23 @@ impl Connection {
             window_scale: (self.config.window_scaling && (!answering || self.scales))
                 .then(|| window_shift(self.config.receive_buffer)),
             sack_permitted: self.config.recovery.uses_sack() && (!answering || self.has_sack),
+            fast_open: self.fast_open_option(answering),
         }
     }
 
     fn learn_syn(&mut self, segment: &Segment) {
-        self.irs = segment.seq;
+        (self.irs, self.wl1) = (segment.seq, segment.seq);
         // The window of a SYN is not scaled (RFC 7323 §2.2).
         self.rwnd = u64::from(segment.window);
         self.has_timestamps = self.config.timestamps && segment.timestamps.is_some();
         if let Some(timestamps) = segment.timestamps {
             self.ts_recent = timestamps.value;
         }
-        self.wl1 = segment.seq;
         self.agree(&match segment.options {
             Options::Syn(options) => options,
             _ => SynOptions { mss: MSS_ASSUMED, ..SynOptions::default() },
         });
+        self.agree_on_marks(segment);
     }
 
     fn agree(&mut self, peer: &SynOptions) {
@@ -264,16 +277,29 @@ impl Connection {
         self.state = State::Established;
         self.disarm_rto();
         self.rwnd_largest = self.rwnd;
-        self.last_sent = now;
-        self.cc = initial_cc(&self.config, self.smss, self.rwnd);
+        self.begin_sending(now);
         self.cc.limit_cwnd(syn_window);
         self.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
+        if self.board.flight_size() > 0 {
+            // Early data that were sent before.
+            self.arm_rto(now);
+        }
         if self.syn_resends > 0 {
             // RFC 5681 §3.1: one segment if the SYN was lost; RFC 6298 §5.7: three seconds.
             self.cc.limit_cwnd(u64::from(self.smss));
             self.rtt.after_lost_syn();
         }
         self.events.push_back(Event::Established);
+    }
+
+    /// The window with which data transfer begins.
+    pub(super) fn begin_sending(&mut self, now: Time) {
+        self.last_sent = now;
+        self.cc = initial_cc(&self.config, &self.learnt, self.smss, self.rwnd);
+        self.is_plain = self.marks.is_none()
+            && self.config.pacing == Pacing::Off
+            && self.cc.pacing_rate().is_none()
+            && self.config.ack.slow_start == SlowStartAcks::Delayed;
     }
 
     fn sample_handshake(&mut self, now: Time) {
@@ -334,7 +360,7 @@ impl Connection {
 }
 
 /// The smallest shift with which 16 bits can express `buffer` (RFC 7323 §2.3).
-fn window_shift(buffer: u64) -> u8 {
+pub(super) fn window_shift(buffer: u64) -> u8 {
     (0..14).find(|&shift| 65_535u64 << shift >= buffer).unwrap_or(14)
 }
 

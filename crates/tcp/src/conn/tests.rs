@@ -1,12 +1,17 @@
 //! The specs' worked cases, in whole segments.
 
+mod ecn;
+mod growth;
+mod losses;
+mod opening;
+mod pacing;
+mod random;
+mod windows;
+
 use super::*;
 use crate::cc::CcKind;
 use crate::config::*;
 use crate::segment::{Options, SackBlocks};
-use proptest::prelude::*;
-
-mod losses;
 
 const SMSS: u64 = 1000;
 
@@ -357,237 +362,6 @@ fn ack_of(s: &Sender) -> Segment {
     Segment { seq, ack, window: 65_535, flags: Flags::ACK, ..Segment::default() }
 }
 
-/// A closed window is probed until it opens; then everything arrives.
-#[test]
-fn rfc9293_3_8_6_1_zero_windows_are_probed() {
-    let config = Config { receive_buffer: 3000, smss: 1000, handshake: false, ..Config::default() };
-    let mut a = Connection::new(config.clone(), Role::Active, Seq::new(1));
-    let mut b = Connection::new(config, Role::Passive, Seq::new(1));
-    b.set_reads_at_once(false);
-    a.offer(20_000);
-    a.close();
-    a.open(Time::ZERO);
-    b.open(Time::ZERO);
-    let mut now = Time::ZERO;
-    let mut probes = 0;
-    while b.counters().delivered_bytes < 20_000 {
-        assert!(now < Time::ZERO + Duration::from_secs(1000), "stuck");
-        let before = now;
-        now += Duration::from_millis(100);
-        let (mut from_a, mut from_b) = (Vec::new(), Vec::new());
-        while let Some(segment) = a.poll_transmit(before) {
-            probes += u32::from(segment.len == 0 && segment.flags == Flags::ACK && a.rwnd == 0);
-            from_a.push(segment);
-        }
-        from_a.iter().for_each(|segment| b.handle_segment(now, segment));
-        b.handle_wakeup(now);
-        // Every ten seconds the reader wakes up.
-        if now.as_ps() % 10_000_000_000_000 == 0 {
-            b.read(3000);
-        }
-        while let Some(segment) = b.poll_transmit(now) {
-            // The window update itself is lost: only a probe can learn of it.
-            if segment.window == 0 || b.counters().arrived_segments % 2 == 0 {
-                from_b.push(segment);
-            }
-        }
-        from_b.iter().for_each(|segment| a.handle_segment(now, segment));
-        a.handle_wakeup(now);
-    }
-    assert!(probes > 0);
-}
-
-/// `specs/timestamps-window-scaling.md`, test 4: which timestamp is echoed.
-#[test]
-fn rfc7323_4_3_echo_rule() {
-    let config = Config {
-        timestamps: true,
-        handshake: false,
-        smss: 1000,
-        ack: AckPolicy { every: 1, ..AckPolicy::default() },
-        ..Config::default()
-    };
-    let mut r = Connection::new(config.clone(), Role::Passive, Seq::new(0));
-    r.open(Time::ZERO);
-    let mut arrive = |segment_number: u64, value: u32| {
-        let now = Time::ZERO + Duration::from_secs(1);
-        let segment = Segment {
-            seq: Seq::new(1).at(segment_number * 1000),
-            ack: Seq::new(1),
-            len: 1000,
-            window: 1000,
-            flags: Flags::ACK,
-            timestamps: Some(crate::Timestamps { value, echo: 0 }),
-            ..Segment::default()
-        };
-        r.handle_segment(now, &segment);
-        let ack = r.poll_transmit(now).unwrap();
-        (u64::from(ack.ack.value() - 1) / 1000, ack.timestamps.unwrap().echo)
-    };
-    // A C B E D.
-    assert_eq!(
-        [(0, 1), (2, 3), (1, 2), (4, 5), (3, 4)].map(|(n, ts)| arrive(n, ts)),
-        [(1, 1), (1, 1), (3, 2), (3, 2), (5, 4)]
-    );
-}
-
-/// Test 5: older timestamps are refused, but not after 24 days.
-#[test]
-fn rfc7323_5_3_paws() {
-    let config = Config { timestamps: true, handshake: false, ..Config::default() };
-    let mut r = Connection::new(config, Role::Passive, Seq::new(0));
-    r.open(Time::ZERO);
-    let data = |value| Segment {
-        seq: Seq::new(1),
-        ack: Seq::new(1),
-        len: 100,
-        window: 1000,
-        flags: Flags::ACK,
-        timestamps: Some(crate::Timestamps { value, echo: 0 }),
-        ..Segment::default()
-    };
-    r.ts_recent = 0x10;
-    r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
-    assert_eq!((r.counters.delivered_bytes, r.receiver.must_ack_now()), (0, true));
-    r.handle_segment(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
-    assert_eq!(r.counters.delivered_bytes, 100);
-}
-
-/// Handshake, transfer, close: through every state, with nothing lost and with one packet in `drop_every` lost.
-#[test]
-fn rfc9293_3_6_both_ends_close() {
-    for drop_every in [0, 3, 4, 5, 7] {
-        let config = Config { give_up: GiveUp::Never, ..Config::default() };
-        let (a, b, _) = exchange(&config, 50_000, Seq::new(u32::MAX - 20_000), |k| {
-            // Scattered, so that no retransmission meets the same fate by rhythm.
-            let dice = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            if drop_every > 0 && dice % drop_every == 0 {
-                Fate::Drop
-            } else {
-                Fate::Deliver
-            }
-        });
-        assert_eq!(b.counters().delivered_bytes, 50_000, "drop {drop_every}");
-        assert!(matches!(a.state(), State::TimeWait | State::Closed), "{:?} drop {drop_every}", a.state());
-        assert_eq!(b.state(), State::Closed, "drop {drop_every}");
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Fate {
-    Deliver,
-    Drop,
-    Duplicate,
-    /// Held back by this many milliseconds.
-    Delay(u64),
-}
-
-/// Two ends on a path of 50 ms whose k-th packet meets `fate(k)`, until both are done or nothing more happens.
-fn exchange(config: &Config, bytes: u64, iss: Seq, fate: impl Fn(u64) -> Fate) -> (Connection, Connection, Time) {
-    let mut a = Connection::new(config.clone(), Role::Active, iss);
-    let mut b = Connection::new(config.clone(), Role::Passive, Seq::new(77));
-    let mut air: std::collections::BTreeMap<(Time, u64), (bool, Segment)> = std::collections::BTreeMap::new();
-    let (mut now, mut k) = (Time::ZERO, 0);
-    a.offer(bytes);
-    a.close();
-    a.open(now);
-    b.open(now);
-    for _ in 0..200_000 {
-        for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
-            while let Some(segment) = conn.poll_transmit(now) {
-                k += 1;
-                let arrival = now + Duration::from_millis(50) + Duration::from_ps(k);
-                match fate(k - 1) {
-                    Fate::Drop => {}
-                    Fate::Deliver => drop(air.insert((arrival, k), (to_b, segment))),
-                    Fate::Duplicate => {
-                        air.insert((arrival, k), (to_b, segment));
-                        air.insert((arrival + Duration::from_millis(7), k), (to_b, segment));
-                    }
-                    Fate::Delay(ms) => drop(air.insert((arrival + Duration::from_millis(ms), k), (to_b, segment))),
-                }
-            }
-            while let Some(event) = conn.poll_event() {
-                if event == Event::PeerFinished {
-                    conn.close();
-                }
-            }
-        }
-        let is_over = |conn: &Connection| matches!(conn.state(), State::Closed | State::TimeWait);
-        if is_over(&a) && is_over(&b) && air.is_empty() {
-            break;
-        }
-        let next_arrival = air.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
-        let next = next_arrival.min(a.next_wakeup()).min(b.next_wakeup());
-        if next == Time::NEVER {
-            break;
-        }
-        now = next.max(now);
-        if next_arrival <= now {
-            let (_, (to_b, segment)) = air.pop_first().unwrap();
-            if to_b { &mut b } else { &mut a }.handle_segment(now, &segment);
-        } else {
-            a.handle_wakeup(now);
-            b.handle_wakeup(now);
-        }
-    }
-    (a, b, now)
-}
-
-fn any_config() -> impl Strategy<Value = Config> {
-    let cc = proptest::sample::select(CcKind::ALL);
-    let options = (any::<[bool; 7]>(), 1u32..4, 0u8..3, 100u32..3000, 1u64..60_000);
-    let plain = (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
-        smss,
-        cc,
-        recovery: match recovery {
-            0 => losses::sack(if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard }),
-            1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),
-            _ => cc.recovery(),
-        },
-        limited_transmit: flags[0],
-        timestamps: flags[1],
-        window_scaling: flags[2],
-        cwnd_validation: if flags[3] { CwndValidation::IfUsed } else { CwndValidation::Off },
-        handshake: flags[4],
-        receive_buffer: if flags[5] { buffer } else { Config::RECEIVE_BUFFER_MAX },
-        ack: AckPolicy { every, ..AckPolicy::default() },
-        rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
-        ..Config::default()
-    });
-    (plain, any::<u32>()).prop_map(|(config, dice)| losses::varied(config, dice))
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Whatever the path does, every byte arrives once and in order, or a failure is reported.
-    #[test]
-    fn every_byte_arrives_or_failure_is_reported(
-        config in any_config(),
-        bytes in 0u64..60_000,
-        iss in any::<u32>(),
-        fates in proptest::collection::vec((0u8..100, 1u64..400), 50..200),
-        harm in 0u8..60,
-    ) {
-        let (a, b, _) = exchange(&config, bytes, Seq::new(iss), |k| {
-            let (dice, ms) = fates[(k as usize).wrapping_mul(7) % fates.len()];
-            match dice {
-                d if d >= harm => Fate::Deliver,
-                d if d % 3 == 0 => Fate::Drop,
-                d if d % 3 == 1 => Fate::Duplicate,
-                _ => Fate::Delay(ms),
-            }
-        });
-        let aborted = |conn: &Connection| conn.events.iter().any(|e| matches!(e, Event::Aborted(_)))
-            || conn.state() == State::Closed;
-        if b.counters().delivered_bytes != bytes {
-            prop_assert!(aborted(&a), "{:?} {:?}, {} of {bytes}", a.state(), b.state(), b.counters().delivered_bytes);
-        }
-        prop_assert!(a.acked_bytes() <= b.counters().delivered_bytes);
-    }
-}
-
 /// A timeout in fast recovery halves what recovery had in the network, not all that was ever outstanding.
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
@@ -603,5 +377,3 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
         assert_eq!(s.ssthresh(), 5, "{}", cc.name());
     }
 }
-
-mod growth;

@@ -5,7 +5,7 @@ use super::recovery::Phase;
 use super::scoreboard::Range;
 use super::{Connection, State};
 use crate::cc::CongestionControl;
-use crate::config::RttSampling;
+use crate::config::{RttSampling, SlowStartAcks};
 use crate::segment::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Duration, Seq, Time};
 
@@ -21,7 +21,7 @@ impl Connection {
         if self.control.is_any() || !self.sends_data() {
             return self.next_control(now);
         }
-        if self.has_data() {
+        if self.has_data() && !self.must_wait(now) {
             if let Some(segment) = self.next_data(now) {
                 return Some(segment);
             }
@@ -39,10 +39,14 @@ impl Connection {
         if self.control.syn {
             return Some(self.syn_segment(now));
         }
-        if !self.state.is_synchronised() {
+        if self.control.owed {
+            self.control.owed = false;
+            return self.marks.as_mut().and_then(|marks| marks.take_owed());
+        }
+        if !self.state.is_synchronised() && !self.has_early_data() {
             return None;
         }
-        if self.sends_data() {
+        if self.sends_data() && !self.must_wait(now) {
             if let Some(segment) = self.next_data(now) {
                 return Some(segment);
             }
@@ -59,7 +63,11 @@ impl Connection {
 
     #[inline]
     fn sends_data(&self) -> bool {
-        self.state.is_synchronised() && !matches!(self.state, State::FinWait2 | State::TimeWait)
+        if !self.state.is_synchronised() {
+            // RFC 7413 §4.2.1: a server that took the SYN's data may answer at once.
+            return self.has_early_data();
+        }
+        !matches!(self.state, State::FinWait2 | State::TimeWait)
     }
 
     /// False: neither new data nor something to resend; so it is at a receiver, always.
@@ -73,9 +81,10 @@ impl Connection {
         if !self.receiver.must_ack_now() {
             return None;
         }
+        let opening = self.take_opening();
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
-        Some(Segment { options, ..bare })
+        Some(Segment { options, flags: opening.map_or(bare.flags, |ace| bare.flags.with_ace(ace)), ..bare })
     }
 
     pub(super) fn on_persist(&mut self, now: Time) {
@@ -92,6 +101,10 @@ impl Connection {
     pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
         let window = self.receiver.window(self.rcv_shift);
         self.receiver.on_ack_sent();
+        let flags = match &mut self.marks {
+            None => flags,
+            Some(marks) => marks.stamp(flags),
+        };
         let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
         self.last_ack_sent = self.receiver.ack_offset();
         self.counters.sent_segments += 1;
@@ -182,6 +195,8 @@ impl Connection {
         if len > usable {
             len = self.squeeze(now, usable)?;
             has_fin = false;
+        } else if self.config.nagle && self.is_held_back(len, has_fin) {
+            return None;
         }
         if self.board.flight_size() == 0 {
             self.resume(now);
@@ -203,7 +218,13 @@ impl Connection {
         if has_fin {
             self.advance_close(now);
         }
-        Some(self.data_segment(now, range, false))
+        Some(self.data_segment(now, range, range.start < self.opening.sent))
+    }
+
+    /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
+    /// nothing can be added to it.
+    fn is_held_back(&self, len: u64, has_fin: bool) -> bool {
+        len < u64::from(self.smss) && !has_fin && self.board.flight_size() > 0
     }
 
     /// Whether `len` new bytes fit the congestion window.
@@ -246,7 +267,9 @@ impl Connection {
     /// half the largest window seen, or anything once the persist timer says so.
     #[inline(never)]
     fn squeeze(&mut self, now: Time, usable: u64) -> Option<u64> {
-        let is_worthwhile = usable > 0 && 2 * usable >= self.rwnd_largest;
+        // RFC 1122 §4.2.3.4, condition 3; with Nagle's algorithm only if nothing is outstanding.
+        let may_be_small = !self.config.nagle || self.board.flight_size() == 0;
+        let is_worthwhile = usable > 0 && 2 * usable >= self.rwnd_largest && may_be_small;
         let is_forced = usable > 0 && std::mem::take(&mut self.control.small);
         if is_worthwhile || is_forced {
             return Some(usable);
@@ -297,7 +320,24 @@ impl Connection {
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
-        Segment { len: len as u16, is_retransmission, options, ..bare }
+        let mut segment = Segment { len: len as u16, is_retransmission, options, ..bare };
+        if self.is_plain {
+            return segment;
+        }
+        self.adorn(now, &mut segment);
+        segment
+    }
+
+    /// What only some connections do to a segment with data: marks, the signal of slow start, pacing.
+    #[inline(never)]
+    fn adorn(&mut self, now: Time, segment: &mut Segment) {
+        if segment.len > 0 && !segment.is_retransmission {
+            self.mark_capable(segment);
+        }
+        if self.config.ack.slow_start == SlowStartAcks::Every && self.cc.cwnd() < self.cc.ssthresh() {
+            segment.flags = segment.flags.with(Flags::SLOW_START);
+        }
+        self.pace(now, u64::from(segment.len) + u64::from(segment.header_len()));
     }
 
     /// Segment `index`, of `len` bytes, leaves.
@@ -332,7 +372,7 @@ impl Connection {
     }
 
     #[inline]
-    fn ack_field(&self) -> Seq {
+    pub(super) fn ack_field(&self) -> Seq {
         self.irs.at(1 + self.receiver.ack_offset())
     }
 

@@ -5,6 +5,7 @@
 //! in the schema; the walker writes defaults into the tree before it becomes these structs, so a field with a default is
 //! not an `Option`, and there is no second place where a default could differ.
 
+mod ends;
 mod error;
 mod flow;
 mod growth;
@@ -13,6 +14,7 @@ mod profile;
 mod queue;
 mod tcp;
 
+pub(super) use ends::*;
 pub(super) use error::*;
 pub(super) use flow::*;
 pub(super) use growth::*;

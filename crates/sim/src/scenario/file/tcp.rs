@@ -1,11 +1,11 @@
 //! The transport as it is written.
 
-use super::{ByteCounting, Increase, SlowStart};
+use super::{AutoBuffer, ByteCounting, Ecn, FastOpen, Increase, Pacing, Sharing, SlowStart};
 use crate::scenario::registered::{Cc, Named, Verdict};
 use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, Span};
 use bentpipe_tcp::{
     CwndValidation, NewRenoDeflate, NewRenoExit, NewRenoTimer, Reduction, RttSampling, SackEvidence, SackOnRto,
-    SpuriousDetection, SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
+    SlowStartAcks, SpuriousDetection, SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -81,7 +81,7 @@ pub(in crate::scenario) struct Tcp {
     /// Window scaling; without it the advertised window ends at 65535 B.
     #[schemars(extend("default" = true, "x-origin" = "RFC 7323 §2"))]
     pub(in crate::scenario) window_scaling: bool,
-    /// The receiver's buffer, which bounds the window it advertises; at most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip.
+    /// The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip.
     #[schemars(extend("default" = "unlimited", "x-origin" = "RFC 7323 §2.3"))]
     pub(in crate::scenario) receive_buffer: ReceiveBuffer,
     /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
@@ -93,6 +93,24 @@ pub(in crate::scenario) struct Tcp {
     /// When the receiver acknowledges.
     #[schemars(extend("default" = {}))]
     pub(in crate::scenario) ack: Ack,
+    /// Congestion marks: queues that can mark do so instead of dropping.
+    #[schemars(extend("default" = "off", "x-origin" = "RFC 3168 §6.1: both ends have to agree"))]
+    pub(in crate::scenario) ecn: Ecn,
+    /// When segments leave, beside what the windows allow. Retransmissions are paced too, acknowledgements are not.
+    #[schemars(extend("default" = "off", "x-origin" = "RFC 5681 does not pace"))]
+    pub(in crate::scenario) pacing: Pacing,
+    /// Data in the SYN.
+    #[schemars(extend("default" = "off", "x-origin" = "RFC 7413 is experimental"))]
+    pub(in crate::scenario) fast_open: FastOpen,
+    /// What a connection takes over from earlier ones.
+    #[schemars(extend("default" = "off", "x-origin" = "RFC 5681: each connection probes anew"))]
+    pub(in crate::scenario) sharing: Sharing,
+    /// The size of the receiver's buffer if that is `auto`.
+    #[schemars(extend("default" = {}))]
+    pub(in crate::scenario) auto_buffer: AutoBuffer,
+    /// Nagle's algorithm: hold small segments back while data are outstanding.
+    #[schemars(extend("default" = false, "x-origin" = "bulk transfers have few small segments; RFC 9293 §3.7.4"))]
+    pub(in crate::scenario) nagle: bool,
 }
 
 /// The retransmission timer.
@@ -156,6 +174,9 @@ pub(in crate::scenario) struct Ack {
     /// Acknowledge each of the first n segments of a connection at once.
     #[schemars(extend("default" = 0, "x-origin" = "RFC 5681 §4.2"))]
     pub(in crate::scenario) quick: u32,
+    /// Acknowledgements while the sender is in slow start.
+    #[schemars(extend("default" = "delayed", "x-origin" = "RFC 5681 §4.2"))]
+    pub(in crate::scenario) slow_start: Named<SlowStartAcks>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]

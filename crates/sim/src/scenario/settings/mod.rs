@@ -1,6 +1,7 @@
 //! The parts of a scenario that stand for themselves, from the form of the file to that of the engine: links with their
 //! profiles, queues, errors and outages; applications; the transport's settings.
 
+mod ends;
 mod error;
 mod flow;
 mod growth;

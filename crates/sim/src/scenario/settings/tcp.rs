@@ -1,7 +1,7 @@
 //! The transport.
 
 use super::growth::{growth, idle_restart};
-use super::product;
+use super::{ends, product};
 use crate::scenario::file;
 use crate::scenario::resolve::Report;
 use crate::scenario::text::Amount;
@@ -89,7 +89,9 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
         }
         _ => Config::RECEIVE_BUFFER_MAX,
     };
-    if !(smss.into()..=Config::RECEIVE_BUFFER_MAX).contains(&receive_buffer) {
+    let auto_buffer = ends::auto_buffer(tcp, smss, report, path);
+    let receive_buffer = auto_buffer.map_or(receive_buffer, |(_, limit)| limit);
+    if auto_buffer.is_none() && !(smss.into()..=Config::RECEIVE_BUFFER_MAX).contains(&receive_buffer) {
         let expected =
             format!("expected at least one segment, at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
         report.value(&path(&["receive_buffer"]), "is out of range", &expected);
@@ -178,8 +180,15 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
                 file::AckTimer::FreeRunning => DelayTimer::FreeRunning { phase: Duration::ZERO },
             },
             quick: tcp.ack.quick,
+            slow_start: tcp.ack.slow_start.0,
         },
         handshake: tcp.handshake,
+        ecn: ends::ecn(tcp.ecn),
+        pacing: ends::pacing(tcp.pacing, report, path),
+        fast_open: ends::fast_open(tcp, report, path),
+        sharing: ends::sharing(tcp, report, path),
+        auto_buffer: auto_buffer.map(|(start, _)| start),
+        nagle: tcp.nagle,
     };
     Transport { config, phase_drawn, ssthresh_bdp, buffer_bdp }
 }

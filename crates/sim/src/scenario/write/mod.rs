@@ -1,5 +1,6 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+mod ends;
 mod error;
 mod growth;
 mod link;

@@ -1,6 +1,6 @@
 //! The transport.
 
-use super::{growth, text};
+use super::{ends, growth, text};
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
 use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
@@ -9,7 +9,7 @@ use serde_json::{json, Map, Value as Json};
 
 pub(super) fn transport(flow: &Flow) -> Json {
     let tcp = &flow.tcp;
-    json!({
+    let mut written = json!({
         "cc": { "kind": tcp.cc.name() },
         "smss": format!("{} B", tcp.smss),
         "recovery": recovery(tcp.recovery),
@@ -72,8 +72,19 @@ pub(super) fn transport(flow: &Flow) -> Json {
                 DelayTimer::FreeRunning { .. } => "free-running",
             },
             "quick": tcp.ack.quick,
+            "slow_start": tcp.ack.slow_start.name(),
         },
-    })
+        "ecn": ends::ecn(tcp),
+        "pacing": ends::pacing(tcp.pacing),
+        "fast_open": ends::fast_open(tcp),
+        "sharing": ends::sharing(tcp),
+        "nagle": tcp.nagle,
+    });
+    if let Some(start) = tcp.auto_buffer {
+        written["receive_buffer"] = "auto".into();
+        written["auto_buffer"] = json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.receive_buffer) });
+    }
+    written
 }
 
 fn recovery(recovery: Recovery) -> Json {

@@ -1,0 +1,245 @@
+//! Marks.
+
+use super::random::{exchange, Fate};
+use super::*;
+use crate::segment::Ecn;
+
+fn marking(feedback: EcnFeedback) -> impl Fn(&mut Config) {
+    move |config| config.ecn = EcnConfig { feedback, beta: None }
+}
+
+impl Sender {
+    /// An ACK that tells of marks.
+    fn echo(&mut self, ack: u64, flags: Flags) -> Vec<u64> {
+        let segment = Segment { ack: self.conn.iss.at(1 + ack * SMSS), flags: Flags::ACK.with(flags), ..ack_of(self) };
+        self.conn.handle_segment(self.now, &segment);
+        self.leaving()
+    }
+}
+
+/// `specs/ecn.md`, test 1: one reduction per window, to half or as RFC 8511 says.
+#[test]
+fn rfc3168_6_1_2_one_reduction_per_window() {
+    for (beta, left) in [(None, 10), (Some(800), 16), (Some(850), 17)] {
+        let mut s = Sender::new(CcKind::Reno, 20, |config| {
+            config.ecn = EcnConfig { feedback: EcnFeedback::Classic, beta };
+        });
+        s.send(100);
+        s.echo(1, Flags::ECE);
+        assert_eq!((s.cwnd(), s.ssthresh()), (left, left as u64));
+        s.echo(2, Flags::ECE);
+        s.echo(20, Flags::ECE);
+        assert_eq!((s.cwnd(), s.conn.counters.mark_reductions), (left, 1));
+        s.echo(21, Flags::ECE);
+        assert_eq!(s.conn.counters.mark_reductions, 2, "the next window");
+    }
+}
+
+#[test]
+fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
+    let mut s = Sender::new(CcKind::Reno, 4, marking(EcnFeedback::Classic));
+    s.conn.offer(100 * SMSS);
+    let data = |s: &mut Sender| std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect::<Vec<_>>();
+    assert!(data(&mut s).iter().all(|segment| segment.ecn == Ecn::Ect0 && segment.flags == Flags::ACK));
+    for ack in 1..=4 {
+        let flags = Flags::ACK.with(Flags::ECE);
+        let segment = Segment { ack: s.conn.iss.at(1 + ack * SMSS), flags, ..ack_of(&s) };
+        s.conn.handle_segment(s.now, &segment);
+    }
+    let says: Vec<bool> = data(&mut s).iter().map(|segment| segment.flags.has(Flags::CWR)).collect();
+    assert_eq!(says, [true, false]);
+}
+
+/// A loss in a window that marks have reduced is repaired, and reduces nothing more (RFC 8511 §4.2).
+#[test]
+fn rfc3168_6_1_2_a_loss_and_a_mark_are_one_reduction() {
+    let mut s = Sender::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
+    s.send(100);
+    s.echo(1, Flags::ECE);
+    assert_eq!(s.ssthresh(), 10);
+    let resent: Vec<u64> = (0..3).flat_map(|_| s.ack(1, &[])).collect();
+    assert_eq!((resent.contains(&1), s.ssthresh(), s.conn.cwnd()), (true, 10, 10 * SMSS));
+    // And the other way round.
+    let mut s = Sender::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
+    s.send(100);
+    (0..3).for_each(|_| drop(s.ack(0, &[])));
+    assert_eq!(s.ssthresh(), 10);
+    s.echo(5, Flags::ECE);
+    assert_eq!((s.ssthresh(), s.conn.counters.mark_reductions), (10, 0));
+}
+
+#[test]
+fn rfc3168_6_1_2_a_window_of_one_segment_waits_for_the_timer() {
+    let mut s = Sender::new(CcKind::Reno, 1, marking(EcnFeedback::Classic));
+    assert_eq!(s.send(10), [0]);
+    s.now += Duration::from_millis(100);
+    assert_eq!((s.echo(1, Flags::ECE), s.cwnd()), (vec![], 1));
+    let due = s.conn.next_wakeup();
+    assert_eq!(due - s.now, s.conn.rto());
+    s.now = due;
+    s.conn.handle_wakeup(due);
+    assert_eq!(s.leaving(), [1]);
+}
+
+/// Two ends that were opened by hand; returns both and the flags of SYN, SYN-ACK and the last ACK.
+fn open(client: EcnFeedback, server: EcnFeedback) -> (Connection, Connection, [u8; 3]) {
+    let config = |feedback| Config {
+        smss: SMSS as u32,
+        ecn: EcnConfig { feedback, beta: None },
+        ack: AckPolicy { every: 1, ..AckPolicy::default() },
+        ..Config::default()
+    };
+    let mut a = Connection::new(config(client), Role::Active, Seq::new(100));
+    let mut b = Connection::new(config(server), Role::Passive, Seq::new(200));
+    let now = Time::ZERO;
+    b.open(now);
+    a.open(now);
+    let syn = a.poll_transmit(now).unwrap();
+    b.handle_segment(now, &syn);
+    let syn_ack = b.poll_transmit(now).unwrap();
+    a.handle_segment(now, &syn_ack);
+    let ack = a.poll_transmit(now).unwrap();
+    b.handle_segment(now, &ack);
+    assert!([&syn, &syn_ack, &ack].iter().all(|segment| segment.ecn == Ecn::NotEct));
+    (a, b, [&syn, &syn_ack, &ack].map(|segment| segment.flags.ace()))
+}
+
+/// RFC 3168 §6.1.1; RFC 9768 §3.1.2, table 2, and §3.2.2.1, table 3. (AE, CWR, ECE) on SYN, SYN-ACK and ACK.
+#[test]
+fn rfc9768_3_1_2_negotiation() {
+    use EcnFeedback::{Accurate, Classic, Off, PerSegment};
+    for (client, server, flags) in [
+        (Classic, Classic, [0b011, 0b001, 0]),
+        (Classic, Accurate, [0b011, 0b001, 0]),
+        (Accurate, Accurate, [0b111, 0b010, 0b010]),
+        (Accurate, Classic, [0b111, 0b001, 0]),
+        (Accurate, Off, [0b111, 0, 0]),
+        (Off, Accurate, [0, 0, 0]),
+        (Classic, Off, [0b011, 0, 0]),
+        (PerSegment, Classic, [0b011, 0b001, 0]),
+    ] {
+        let (mut a, b, seen) = open(client, server);
+        assert_eq!(seen, flags, "{client:?} {server:?}");
+        a.offer(SMSS);
+        let uses = client != Off && server != Off;
+        assert_eq!(a.poll_transmit(Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
+        assert_eq!((a.marks.is_some(), b.marks.is_some()), (uses, uses));
+    }
+}
+
+/// What `b` answers to segment `number` of `a`.
+fn arrive(b: &mut Connection, number: u64, ecn: Ecn, flags: Flags) -> Vec<Flags> {
+    let segment = Segment {
+        seq: b.irs.at(1 + number * SMSS),
+        ack: b.iss.at(1),
+        len: SMSS as u16,
+        window: 1000,
+        flags: Flags::ACK.with(flags),
+        ecn,
+        ..Segment::default()
+    };
+    b.handle_segment(Time::ZERO, &segment);
+    std::iter::from_fn(|| b.poll_transmit(Time::ZERO)).map(|ack| ack.flags).collect()
+}
+
+/// Test 2: CE on segment 5, CWR with segment 12.
+#[test]
+fn rfc3168_6_1_3_echo_until_cwr() {
+    let (_, mut b, _) = open(EcnFeedback::Classic, EcnFeedback::Classic);
+    for number in 0..16 {
+        let ecn = if number == 5 { Ecn::Ce } else { Ecn::Ect0 };
+        let cwr = if number == 12 { Flags::CWR } else { Flags::default() };
+        let answer = arrive(&mut b, number, ecn, cwr);
+        let expected = if (5..12).contains(&number) { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
+        assert_eq!(answer, [expected], "{number}");
+    }
+    // Marked and CWR at once: a new mark.
+    assert_eq!(arrive(&mut b, 16, Ecn::Ce, Flags::CWR), [Flags::ACK.with(Flags::ECE)]);
+    assert_eq!(b.counters.marked_segments, 2);
+}
+
+/// RFC 8257 §3.2: each ACK tells of the segments that it acknowledges.
+#[test]
+fn rfc8257_3_2_the_mark_of_each_segment_is_told() {
+    let (_, mut b, _) = open(EcnFeedback::Classic, EcnFeedback::PerSegment);
+    let mut config = b.config.clone();
+    config.ack.every = 2;
+    b.receiver = Receiver::new(config.ack, SMSS as u32, 1 << 20, None);
+    let (plain, marked) = (Flags::ACK, Flags::ACK.with(Flags::ECE));
+    let none = Flags::default();
+    assert_eq!(arrive(&mut b, 0, Ecn::Ect0, none), []);
+    // The first is acknowledged alone, without ECE; the marked one waits for a second.
+    assert_eq!(arrive(&mut b, 1, Ecn::Ce, none), [plain]);
+    assert_eq!(arrive(&mut b, 2, Ecn::Ce, none), [marked]);
+    assert_eq!(arrive(&mut b, 3, Ecn::Ce, Flags::CWR), [], "CWR means nothing here");
+    assert_eq!(arrive(&mut b, 4, Ecn::Ect0, none), [marked]);
+    assert_eq!(arrive(&mut b, 5, Ecn::Ect0, none), [plain]);
+}
+
+/// RFC 9768 §3.2.2: the counter starts at 5, wraps at 8; the first mark and every second one are told at once.
+#[test]
+fn rfc9768_3_2_2_marks_are_counted() {
+    let (mut a, mut b, _) = open(EcnFeedback::Accurate, EcnFeedback::Accurate);
+    let config = AckPolicy { every: 100, ..AckPolicy::default() };
+    b.receiver = Receiver::new(config, SMSS as u32, 1 << 20, None);
+    a.offer(100 * SMSS);
+    while a.poll_transmit(Time::ZERO).is_some() {}
+    let mut told = Vec::new();
+    for (number, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce]) {
+        told.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
+    }
+    assert_eq!(told, [None, Some(6), None, Some(0), None, Some(1)]);
+    // The sender reduces once, and never says CWR.
+    let cwnd = a.cwnd();
+    for (acked, ace) in [(2, 6), (4, 0), (6, 1)] {
+        let segment = Segment {
+            seq: a.irs.at(1),
+            ack: a.iss.at(1 + acked * SMSS),
+            window: 1000,
+            flags: Flags::ACK.with_ace(ace),
+            ..Segment::default()
+        };
+        a.handle_segment(Time::ZERO, &segment);
+    }
+    assert_eq!((a.counters.mark_reductions, a.cwnd() < cwnd), (1, true));
+    let next = std::iter::from_fn(|| a.poll_transmit(Time::ZERO)).all(|data| data.flags.ace() == 5);
+    assert!(next, "the client has counted nothing");
+}
+
+/// Appendix A.2: after more than seven packets the counter may have come round.
+#[test]
+fn rfc9768_a_2_an_unchanged_counter_proves_little() {
+    for (acked, reduces) in [(7, false), (8, true)] {
+        let mut s = Sender::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
+        s.send(20);
+        s.echo(acked, Flags::default().with_ace(5));
+        assert_eq!(s.conn.counters.mark_reductions > 0, reduces);
+    }
+    // An ACK that was overtaken has a smaller counter; that is no seven marks.
+    let mut s = Sender::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
+    s.send(20);
+    s.echo(0, Flags::default().with_ace(4));
+    assert_eq!(s.conn.counters.mark_reductions, 0);
+}
+
+/// Test 3: where data are marked, retransmissions and control segments are dropped.
+#[test]
+fn rfc3168_6_1_5_only_new_data_can_be_marked() {
+    for feedback in [EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate] {
+        let config = Config {
+            ecn: EcnConfig { feedback, beta: None },
+            give_up: GiveUp::Never,
+            rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
+            ..Config::default()
+        };
+        let (a, b, _) = exchange(&config, 300_000, Seq::new(1), |k| match k {
+            30..90 if k % 4 == 0 => Fate::Mark,
+            100 => Fate::Drop,
+            _ => Fate::Deliver,
+        });
+        assert_eq!(b.counters().delivered_bytes, 300_000);
+        assert!(b.counters().marked_segments > 0 && a.counters().mark_reductions > 0, "{feedback:?}");
+        // Of what the queue would have marked ACKs were lost, data were not.
+        assert!(a.counters().resent_segments <= 2, "{feedback:?} {:?}", a.counters());
+    }
+}

@@ -1,0 +1,219 @@
+//! Data in the SYN, and what connections leave to one another.
+
+use super::*;
+use crate::cache::PathCache;
+use crate::segment::{FastOpenOption, SynOptions};
+
+const R: Duration = Duration::from_millis(540);
+const COOKIE: u64 = 0xb33f;
+
+fn config(is_known: bool) -> Config {
+    Config { fast_open: Some(FastOpen { is_known, cookie: COOKIE }), ..Config::default() }
+}
+
+/// A client that sends `request` bytes, a server that answers with `reply` bytes, on a path of R / 2. `lost`: packets that
+/// never arrive, counted from 0. Returns both, when the reply was complete, and the SYN.
+fn call(
+    config: &Config,
+    request: u64,
+    reply: u64,
+    lost: &[u64],
+    cache: &PathCache,
+) -> (Connection, Connection, Time, Segment) {
+    let mut a = Connection::new(config.clone(), Role::Active, Seq::new(1000));
+    let mut b = Connection::new(
+        Config { fast_open: self::config(false).fast_open, ..config.clone() },
+        Role::Passive,
+        Seq::new(9),
+    );
+    a.seed(cache, Time::ZERO);
+    a.offer(request);
+    b.open(Time::ZERO);
+    a.open(Time::ZERO);
+    let mut air = std::collections::BTreeMap::new();
+    let (mut now, mut k, mut syn, mut is_answered) = (Time::ZERO, 0, None, false);
+    while a.counters().delivered_bytes < reply || b.counters().delivered_bytes < request {
+        if b.counters().delivered_bytes >= request && !std::mem::replace(&mut is_answered, true) {
+            b.offer(reply);
+        }
+        for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
+            while let Some(segment) = conn.poll_transmit(now) {
+                syn.get_or_insert(segment);
+                if !lost.contains(&k) {
+                    air.insert((now + R / 2, k), (to_b, segment));
+                }
+                k += 1;
+            }
+        }
+        let next = air.keys().next().map_or(Time::NEVER, |&(at, _)| at).min(a.next_wakeup()).min(b.next_wakeup());
+        assert!(next < Time::ZERO + Duration::from_secs(60), "stuck");
+        now = next.max(now);
+        if air.first_key_value().is_some_and(|(&(at, _), _)| at <= now) {
+            let (_, (to_b, segment)) = air.pop_first().unwrap();
+            if to_b { &mut b } else { &mut a }.handle_segment(now, &segment);
+        }
+        a.handle_wakeup(now);
+        b.handle_wakeup(now);
+    }
+    (a, b, now, syn.unwrap())
+}
+
+fn fast_open_of(syn: &Segment) -> FastOpenOption {
+    match syn.options {
+        Options::Syn(SynOptions { fast_open, .. }) => fast_open,
+        _ => FastOpenOption::None,
+    }
+}
+
+/// `specs/transaction-tcp-tfo.md`: request and reply of one segment take 2 R, with Fast Open 1 R.
+#[test]
+fn rfc7413_a_request_and_its_reply_take_one_round_trip() {
+    let none = PathCache::default();
+    let plain = call(&Config::default(), 500, 500, &[], &none);
+    assert_eq!((plain.2, fast_open_of(&plain.3), plain.3.len), (Time::ZERO + R * 2, FastOpenOption::None, 0));
+    // First contact: a cookie is asked for, nothing is saved.
+    let (a, _, at, syn) = call(&config(false), 500, 500, &[], &none);
+    assert_eq!((at, fast_open_of(&syn), syn.len), (Time::ZERO + R * 2, FastOpenOption::Request, 0));
+    let mut cache = PathCache::default();
+    a.contribute(&mut cache, at);
+    // Second contact.
+    let (a, b, at, syn) = call(&config(false), 500, 500, &[], &cache);
+    assert_eq!((at, fast_open_of(&syn), syn.len), (Time::ZERO + R, FastOpenOption::Cookie(COOKIE), 500));
+    assert_eq!((syn.sequence_len(), syn.data_seq()), (501, Seq::new(1001)));
+    assert_eq!((a.counters().sent_bytes, b.counters().delivered_bytes, a.counters().resent_bytes), (500, 500, 0));
+    // The same for a client that is said to know it.
+    assert_eq!(call(&config(true), 500, 500, &[], &none).2, Time::ZERO + R);
+}
+
+#[test]
+fn rfc7413_4_2_1_what_fits_a_packet_goes_along() {
+    let (_, _, _, syn) = call(&config(true), 20_000, 1, &[], &PathCache::default());
+    assert_eq!((u64::from(syn.len) + u64::from(syn.header_len()), syn.header_len()), (1500, 60));
+    let timestamps = Config { timestamps: true, ..config(true) };
+    let (_, _, _, syn) = call(&timestamps, 20_000, 1, &[], &PathCache::default());
+    assert_eq!(u64::from(syn.len) + u64::from(syn.header_len()), 1512, "as long as a full segment with timestamps");
+}
+
+/// RFC 7413 §4.2.2: the server acknowledges the SYN alone; the data follow at once, and that is no loss.
+#[test]
+fn rfc7413_4_2_2_wrong_cookies_cost_a_round_trip() {
+    let mut wrong = config(true);
+    wrong.fast_open = Some(FastOpen { is_known: true, cookie: 1 });
+    let (a, b, at, syn) = call(&wrong, 500, 500, &[], &PathCache::default());
+    assert_eq!((at, syn.len), (Time::ZERO + R * 2, 500));
+    assert_eq!((a.counters().resent_bytes, a.counters().timeouts, a.counters().fast_retransmits), (500, 0, 0));
+    assert_eq!((a.ssthresh(), b.counters().delivered_bytes), (None, 500));
+    // The right one came with the SYN-ACK.
+    let mut cache = PathCache::default();
+    a.contribute(&mut cache, at);
+    assert_eq!(call(&wrong, 500, 500, &[], &cache).2, Time::ZERO + R);
+}
+
+/// §5.1: a server that has enough of them takes no more early data.
+#[test]
+fn rfc7413_5_1_servers_may_refuse() {
+    let mut a = Connection::new(config(true), Role::Active, Seq::new(0));
+    let mut b = Connection::new(config(true), Role::Passive, Seq::new(0));
+    b.set_takes_early_data(false);
+    a.offer(100);
+    a.open(Time::ZERO);
+    b.open(Time::ZERO);
+    b.handle_segment(Time::ZERO, &a.poll_transmit(Time::ZERO).unwrap());
+    let syn_ack = b.poll_transmit(Time::ZERO).unwrap();
+    assert_eq!((syn_ack.ack, b.has_early_data(), fast_open_of(&syn_ack)), (Seq::new(1), false, FastOpenOption::None));
+}
+
+/// A lost SYN with data is repeated without them, and the next connection opens the old way for an hour.
+#[test]
+fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
+    let mut cache = PathCache::default();
+    let (a, b, at, _) = call(&config(true), 500, 500, &[0], &cache);
+    assert_eq!((at, b.counters().delivered_bytes), (Time::ZERO + Duration::from_secs(1) + R * 2, 500));
+    a.contribute(&mut cache, Time::ZERO);
+    let mut next = Connection::new(config(true), Role::Active, Seq::new(0));
+    next.seed(&cache, Time::ZERO + Duration::from_secs(3599));
+    assert_eq!(next.fast_open_option(false), FastOpenOption::None);
+    next.seed(&cache, Time::ZERO + Duration::from_secs(3600));
+    assert_eq!(next.fast_open_option(false), FastOpenOption::Cookie(COOKIE));
+    // The SYN-ACK is lost: the server has the data, and says so to the plain SYN.
+    let (a, b, _, _) = call(&config(true), 500, 500, &[1], &PathCache::default());
+    assert_eq!((b.counters().arrived_bytes, b.counters().delivered_bytes), (500, 500));
+    assert_eq!((a.acked_bytes(), a.counters().sent_bytes), (500, 500), "not sent twice");
+}
+
+fn sharing(cwnd: SharedCwnd) -> Config {
+    let pacing = Pacing::Window { gain_slow_start: 2000, gain: 1200, burst: Burst::Segments(2) };
+    Config {
+        smss: SMSS as u32,
+        initial_window: InitialWindow::Segments(10),
+        ack: AckPolicy { every: 1, ..AckPolicy::default() },
+        pacing: if cwnd == SharedCwnd::Full { pacing } else { Pacing::Off },
+        sharing: Some(Sharing { ssthresh: true, rtt: true, cwnd, age_max: Duration::from_secs(3600) }),
+        ..Config::default()
+    }
+}
+
+/// `specs/tcb-sharing.md`, test 1: window of ten, ssthresh of sixty.
+#[test]
+fn rfc9040_5_2_the_next_connection_knows_the_path() {
+    let mut cache = PathCache::default();
+    let mut old = Sender::new(CcKind::Reno, 10, |config| {
+        config.sharing = sharing(SharedCwnd::Cautious).sharing;
+        config.initial_ssthresh = InitialSsthresh::Bytes(60 * SMSS);
+    });
+    let mut acked = 0;
+    old.send(10_000);
+    while old.cwnd() < 100 {
+        old.now += Duration::from_millis(50);
+        acked += 1;
+        old.ack(acked, &[]);
+    }
+    old.conn.contribute(&mut cache, old.now);
+    let later = old.now + Duration::from_secs(3600);
+    let begin = |cwnd, at| {
+        let mut next = Connection::new(Config { handshake: false, ..sharing(cwnd) }, Role::Active, Seq::new(0));
+        next.seed(&cache, at);
+        next.open(at);
+        next
+    };
+    let next = begin(SharedCwnd::Cautious, later);
+    assert_eq!((next.cwnd(), next.ssthresh()), (10 * SMSS, Some(60 * SMSS)));
+    assert_eq!((next.srtt(), next.pacing_rate()), (None, None), "the round trip is expected, not measured");
+    assert_eq!(begin(SharedCwnd::Full, later).cwnd() / SMSS, 100);
+    assert!(begin(SharedCwnd::Full, later).pacing_rate().is_some());
+    // Too old.
+    let next = begin(SharedCwnd::Full, later + Duration::from_secs(1));
+    assert_eq!((next.cwnd(), next.ssthresh()), (10 * SMSS, None));
+    cache.forget_path();
+    assert_eq!(cache, PathCache::default());
+}
+
+#[test]
+fn rfc9040_5_a_short_transfer_teaches_nothing() {
+    let mut s = Sender::new(CcKind::Reno, 10, |config| config.sharing = sharing(SharedCwnd::Cautious).sharing);
+    s.send(9);
+    s.ack(9, &[]);
+    let mut cache = PathCache::default();
+    s.conn.contribute(&mut cache, s.now);
+    assert_eq!(cache, PathCache::default());
+}
+
+/// Test 5: a hundred segments from a window of ten take four rounds; a remembered window of a hundred takes one.
+#[test]
+fn rfc9040_5_remembered_windows_save_rounds() {
+    let bytes = 100 * SMSS;
+    let first = Config { fast_open: None, ..sharing(SharedCwnd::Ignore) };
+    let (a, _, at, _) = call(&first, bytes, 1, &[], &PathCache::default());
+    // Handshake, four rounds, and the reply's way back.
+    assert_eq!(at, Time::ZERO + R + R * 3 + R);
+    // What such a connection leaves, had it gone on to a window of a hundred.
+    let mut cache = PathCache::default();
+    a.contribute(&mut cache, at);
+    for _ in 0..3 {
+        let (a, _, at, _) = call(&sharing(SharedCwnd::Full), bytes, 1, &[], &cache);
+        a.contribute(&mut cache, at);
+    }
+    let (_, _, at, _) = call(&sharing(SharedCwnd::Full), bytes, 1, &[], &cache);
+    // Handshake, one way there and one back, and what pacing takes to spread the window: about a round trip.
+    assert!(at > Time::ZERO + R * 5 / 2 && at <= Time::ZERO + R * 13 / 4, "{at}");
+}

@@ -1,0 +1,177 @@
+//! Two ends on a path that harms some of their packets, with settings drawn at random.
+
+use super::*;
+use crate::segment::Ecn;
+use bentpipe_units::Rate;
+use proptest::prelude::*;
+
+/// Handshake, transfer, close: through every state, with nothing lost and with one packet in `drop_every` lost.
+#[test]
+fn rfc9293_3_6_both_ends_close() {
+    for drop_every in [0, 3, 4, 5, 7] {
+        let config = Config { give_up: GiveUp::Never, ..Config::default() };
+        let (a, b, _) = exchange(&config, 50_000, Seq::new(u32::MAX - 20_000), |k| {
+            // Scattered, so that no retransmission meets the same fate by rhythm.
+            let dice = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            if drop_every > 0 && dice % drop_every == 0 {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        });
+        assert_eq!(b.counters().delivered_bytes, 50_000, "drop {drop_every}");
+        assert!(matches!(a.state(), State::TimeWait | State::Closed), "{:?} drop {drop_every}", a.state());
+        assert_eq!(b.state(), State::Closed, "drop {drop_every}");
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fate {
+    Deliver,
+    Drop,
+    Duplicate,
+    /// Held back by this many milliseconds.
+    Delay(u64),
+    /// Marked, if its sender allows that; else dropped, as a queue does it.
+    Mark,
+}
+
+/// Two ends on a path of 50 ms whose k-th packet meets `fate(k)`, until both are done or nothing more happens.
+pub(super) fn exchange(
+    config: &Config,
+    bytes: u64,
+    iss: Seq,
+    fate: impl Fn(u64) -> Fate,
+) -> (Connection, Connection, Time) {
+    let mut a = Connection::new(config.clone(), Role::Active, iss);
+    let mut b = Connection::new(config.clone(), Role::Passive, Seq::new(77));
+    let mut air: std::collections::BTreeMap<(Time, u64), (bool, Segment)> = std::collections::BTreeMap::new();
+    let (mut now, mut k) = (Time::ZERO, 0);
+    a.offer(bytes);
+    a.close();
+    a.open(now);
+    b.open(now);
+    for _ in 0..200_000 {
+        for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
+            while let Some(segment) = conn.poll_transmit(now) {
+                k += 1;
+                let arrival = now + Duration::from_millis(50) + Duration::from_ps(k);
+                match fate(k - 1) {
+                    Fate::Mark if segment.ecn != Ecn::NotEct => {
+                        air.insert((arrival, k), (to_b, Segment { ecn: Ecn::Ce, ..segment }));
+                    }
+                    Fate::Drop | Fate::Mark => {}
+                    Fate::Deliver => drop(air.insert((arrival, k), (to_b, segment))),
+                    Fate::Duplicate => {
+                        air.insert((arrival, k), (to_b, segment));
+                        air.insert((arrival + Duration::from_millis(7), k), (to_b, segment));
+                    }
+                    Fate::Delay(ms) => drop(air.insert((arrival + Duration::from_millis(ms), k), (to_b, segment))),
+                }
+            }
+            while let Some(event) = conn.poll_event() {
+                if event == Event::PeerFinished {
+                    conn.close();
+                }
+            }
+        }
+        let is_over = |conn: &Connection| matches!(conn.state(), State::Closed | State::TimeWait);
+        if is_over(&a) && is_over(&b) && air.is_empty() {
+            break;
+        }
+        let next_arrival = air.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
+        let next = next_arrival.min(a.next_wakeup()).min(b.next_wakeup());
+        if next == Time::NEVER {
+            break;
+        }
+        now = next.max(now);
+        if next_arrival <= now {
+            let (_, (to_b, segment)) = air.pop_first().unwrap();
+            if to_b { &mut b } else { &mut a }.handle_segment(now, &segment);
+        } else {
+            a.handle_wakeup(now);
+            b.handle_wakeup(now);
+        }
+    }
+    (a, b, now)
+}
+
+fn any_config() -> impl Strategy<Value = Config> {
+    let cc = proptest::sample::select(CcKind::ALL);
+    let options = (any::<[bool; 7]>(), 1u32..4, 0u8..3, 100u32..3000, 1u64..60_000);
+    let plain = (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
+        smss,
+        cc,
+        recovery: match recovery {
+            0 => losses::sack(if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard }),
+            1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),
+            _ => cc.recovery(),
+        },
+        limited_transmit: flags[0],
+        timestamps: flags[1],
+        window_scaling: flags[2],
+        cwnd_validation: if flags[3] { CwndValidation::IfUsed } else { CwndValidation::Off },
+        handshake: flags[4],
+        receive_buffer: if flags[5] { buffer } else { Config::RECEIVE_BUFFER_MAX },
+        ack: AckPolicy { every, ..AckPolicy::default() },
+        rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
+        ..Config::default()
+    });
+    (plain, any::<u32>()).prop_map(|(config, dice)| losses::varied(config, dice))
+}
+
+/// The same with marks, pacing, data in the SYN, Nagle's algorithm and a tuned buffer, or some of them.
+fn any_ends() -> impl Strategy<Value = Config> {
+    let feedback = [EcnFeedback::Off, EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate];
+    let burst = prop_oneof![(1u32..4).prop_map(Burst::Segments), (40u64..5000).prop_map(Burst::Bytes)];
+    let pacing = (0u8..3, 1000u32..3000, 8_000u64..5_000_000, burst).prop_map(|(kind, gain, bps, burst)| match kind {
+        0 => Pacing::Off,
+        1 => Pacing::Window { gain_slow_start: 2 * gain, gain, burst },
+        _ => Pacing::Rate { rate: Rate::from_bps(bps), burst },
+    });
+    let beta = prop_oneof![Just(None), (100u32..1000).prop_map(Some)];
+    let ends = (proptest::sample::select(feedback.to_vec()), beta, pacing, 0u8..3, any::<[bool; 3]>());
+    (any_config(), ends).prop_map(|(config, (feedback, beta, pacing, fast_open, flags))| Config {
+        ecn: EcnConfig { feedback, beta },
+        pacing,
+        fast_open: (fast_open > 0).then_some(FastOpen { is_known: fast_open > 1, cookie: 99 }),
+        nagle: flags[0],
+        auto_buffer: flags[1].then_some(u64::from(config.smss)),
+        ack: AckPolicy {
+            slow_start: if flags[2] { SlowStartAcks::Every } else { SlowStartAcks::Delayed },
+            ..config.ack
+        },
+        ..config
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the path does, every byte arrives once and in order, or a failure is reported.
+    #[test]
+    fn every_byte_arrives_or_failure_is_reported(
+        config in any_ends(),
+        bytes in 0u64..60_000,
+        iss in any::<u32>(),
+        fates in proptest::collection::vec((0u8..100, 1u64..400), 50..200),
+        harm in 0u8..60,
+    ) {
+        let (a, b, _) = exchange(&config, bytes, Seq::new(iss), |k| {
+            let (dice, ms) = fates[(k as usize).wrapping_mul(7) % fates.len()];
+            match dice {
+                d if d >= harm => Fate::Deliver,
+                d if d % 3 == 0 => Fate::Drop,
+                d if d % 3 == 1 => Fate::Duplicate,
+                d if d % 2 == 0 => Fate::Mark,
+                _ => Fate::Delay(ms),
+            }
+        });
+        let aborted = |conn: &Connection| conn.events.iter().any(|e| matches!(e, Event::Aborted(_)))
+            || conn.state() == State::Closed;
+        if b.counters().delivered_bytes != bytes {
+            prop_assert!(aborted(&a), "{:?} {:?}, {} of {bytes}", a.state(), b.state(), b.counters().delivered_bytes);
+        }
+        prop_assert!(a.acked_bytes() <= b.counters().delivered_bytes);
+    }
+}

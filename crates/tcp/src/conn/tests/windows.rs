@@ -1,0 +1,203 @@
+//! What the receiver advertises and echoes, and what the sender makes of it.
+
+use super::*;
+
+/// A closed window is probed until it opens; then everything arrives.
+#[test]
+fn rfc9293_3_8_6_1_zero_windows_are_probed() {
+    let config = Config { receive_buffer: 3000, smss: 1000, handshake: false, ..Config::default() };
+    let mut a = Connection::new(config.clone(), Role::Active, Seq::new(1));
+    let mut b = Connection::new(config, Role::Passive, Seq::new(1));
+    b.set_reads_at_once(false);
+    a.offer(20_000);
+    a.close();
+    a.open(Time::ZERO);
+    b.open(Time::ZERO);
+    let mut now = Time::ZERO;
+    let mut probes = 0;
+    while b.counters().delivered_bytes < 20_000 {
+        assert!(now < Time::ZERO + Duration::from_secs(1000), "stuck");
+        let before = now;
+        now += Duration::from_millis(100);
+        let (mut from_a, mut from_b) = (Vec::new(), Vec::new());
+        while let Some(segment) = a.poll_transmit(before) {
+            probes += u32::from(segment.len == 0 && segment.flags == Flags::ACK && a.rwnd == 0);
+            from_a.push(segment);
+        }
+        from_a.iter().for_each(|segment| b.handle_segment(now, segment));
+        b.handle_wakeup(now);
+        // Every ten seconds the reader wakes up.
+        if now.as_ps() % 10_000_000_000_000 == 0 {
+            b.read(3000);
+        }
+        while let Some(segment) = b.poll_transmit(now) {
+            // The window update itself is lost: only a probe can learn of it.
+            if segment.window == 0 || b.counters().arrived_segments % 2 == 0 {
+                from_b.push(segment);
+            }
+        }
+        from_b.iter().for_each(|segment| a.handle_segment(now, segment));
+        a.handle_wakeup(now);
+    }
+    assert!(probes > 0);
+}
+
+/// `specs/timestamps-window-scaling.md`, test 4: which timestamp is echoed.
+#[test]
+fn rfc7323_4_3_echo_rule() {
+    let config = Config {
+        timestamps: true,
+        handshake: false,
+        smss: 1000,
+        ack: AckPolicy { every: 1, ..AckPolicy::default() },
+        ..Config::default()
+    };
+    let mut r = Connection::new(config.clone(), Role::Passive, Seq::new(0));
+    r.open(Time::ZERO);
+    let mut arrive = |segment_number: u64, value: u32| {
+        let now = Time::ZERO + Duration::from_secs(1);
+        let segment = Segment {
+            seq: Seq::new(1).at(segment_number * 1000),
+            ack: Seq::new(1),
+            len: 1000,
+            window: 1000,
+            flags: Flags::ACK,
+            timestamps: Some(crate::Timestamps { value, echo: 0 }),
+            ..Segment::default()
+        };
+        r.handle_segment(now, &segment);
+        let ack = r.poll_transmit(now).unwrap();
+        (u64::from(ack.ack.value() - 1) / 1000, ack.timestamps.unwrap().echo)
+    };
+    // A C B E D.
+    assert_eq!(
+        [(0, 1), (2, 3), (1, 2), (4, 5), (3, 4)].map(|(n, ts)| arrive(n, ts)),
+        [(1, 1), (1, 1), (3, 2), (3, 2), (5, 4)]
+    );
+}
+
+/// Test 5: older timestamps are refused, but not after 24 days.
+#[test]
+fn rfc7323_5_3_paws() {
+    let config = Config { timestamps: true, handshake: false, ..Config::default() };
+    let mut r = Connection::new(config, Role::Passive, Seq::new(0));
+    r.open(Time::ZERO);
+    let data = |value| Segment {
+        seq: Seq::new(1),
+        ack: Seq::new(1),
+        len: 100,
+        window: 1000,
+        flags: Flags::ACK,
+        timestamps: Some(crate::Timestamps { value, echo: 0 }),
+        ..Segment::default()
+    };
+    r.ts_recent = 0x10;
+    r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
+    assert_eq!((r.counters.delivered_bytes, r.receiver.must_ack_now()), (0, true));
+    r.handle_segment(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
+    assert_eq!(r.counters.delivered_bytes, 100);
+}
+
+/// RFC 9293 §3.7.4: one small segment at a time; full segments, and the last one, do not wait.
+#[test]
+fn rfc9293_3_7_4_nagle() {
+    for (nagle, second) in [(false, vec![100]), (true, vec![])] {
+        let mut s = Sender::new(CcKind::Reno, 10, |config| config.nagle = nagle);
+        let lens = |s: &mut Sender, bytes| -> Vec<u16> {
+            s.conn.offer(bytes);
+            std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect()
+        };
+        assert_eq!(lens(&mut s, 100), [100]);
+        assert_eq!(lens(&mut s, 100), second);
+        if nagle {
+            // With the 100 that wait, 1100.
+            assert_eq!(lens(&mut s, 1000), [1000]);
+            let ack = Segment { ack: s.conn.iss.at(1 + 1100), ..ack_of(&s) };
+            s.conn.handle_segment(s.now, &ack);
+            assert_eq!(lens(&mut s, 0), [100], "everything before is acknowledged");
+            s.conn.offer(50);
+            s.conn.close();
+            assert_eq!(lens(&mut s, 0), [50], "nothing can be added to it");
+        }
+    }
+}
+
+/// RFC 1122 §4.2.3.4: into a window smaller than a segment only what is half of the largest window seen, or what the
+/// override timer lets go.
+#[test]
+fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
+    let mut s = Sender::new(CcKind::Reno, 10, |config| config.receive_buffer = 4 * SMSS);
+    assert_eq!(s.send(10), [0, 1, 2, 3]);
+    let window = |s: &mut Sender, ack: u64, bytes: u64| {
+        let segment =
+            Segment { seq: s.conn.irs.at(1), ack: s.conn.iss.at(1 + ack * SMSS), window: bytes as u16, ..ack_of(s) };
+        s.conn.handle_segment(s.now, &segment);
+        std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect::<Vec<_>>()
+    };
+    assert_eq!(window(&mut s, 4, 400), [0; 0]);
+    s.now = s.conn.next_wakeup();
+    s.conn.handle_wakeup(s.now);
+    assert_eq!(s.conn.poll_transmit(s.now).map(|segment| segment.len), Some(400));
+    // Half of 4000 would do, but a full segment fits.
+    let ack = Segment { ack: s.conn.iss.at(1 + 4400), window: 2000, ..ack_of(&s) };
+    s.conn.handle_segment(s.now, &ack);
+    let lens: Vec<u16> = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect();
+    assert_eq!(lens, [1000, 1000]);
+}
+
+/// RFC 2760 §3.2.3.3: nothing is delayed while the sender says that it is in slow start.
+#[test]
+fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
+    let mut s = Sender::new(CcKind::Reno, 4, |config| {
+        config.ack.slow_start = SlowStartAcks::Every;
+        config.initial_ssthresh = InitialSsthresh::Bytes(5 * SMSS);
+    });
+    s.conn.offer(100 * SMSS);
+    let signals = |s: &mut Sender| -> Vec<bool> {
+        let sent = std::iter::from_fn(|| s.conn.poll_transmit(s.now));
+        sent.map(|segment| segment.flags.has(Flags::SLOW_START)).collect()
+    };
+    assert_eq!(signals(&mut s), [true; 4]);
+    s.conn.handle_segment(s.now, &Segment { ack: s.conn.iss.at(1 + SMSS), ..ack_of(&s) });
+    assert_eq!(signals(&mut s), [false; 2]);
+    let mut r = Sender::new(CcKind::Reno, 4, |_| ()).conn;
+    let mut answers = |number: u64, flags: Flags| {
+        let seq = r.irs.at(1 + number * SMSS);
+        let segment = Segment {
+            seq,
+            ack: r.iss.at(1),
+            len: 1000,
+            window: 9,
+            flags: Flags::ACK.with(flags),
+            ..Segment::default()
+        };
+        r.handle_segment(Time::ZERO, &segment);
+        r.poll_transmit(Time::ZERO).is_some()
+    };
+    let plain = Flags::default();
+    assert_eq!([0, 1, 2].map(|number| answers(number, Flags::SLOW_START)), [true; 3]);
+    assert_eq!([3, 4].map(|number| answers(number, plain)), [false, true]);
+}
+
+/// A buffer that starts small does not hold a fast path back for long.
+#[test]
+fn tuned_buffers_follow_slow_start() {
+    for timestamps in [false, true] {
+        let tuned = Config {
+            timestamps,
+            receive_buffer: 4_000_000,
+            auto_buffer: Some(65_535),
+            initial_window: InitialWindow::Segments(4),
+            ..Config::default()
+        };
+        let time = |config: &Config| {
+            let (a, b, at) = super::random::exchange(config, 3_000_000, Seq::new(5), |_| super::random::Fate::Deliver);
+            assert_eq!((b.counters().delivered_bytes, a.counters().timeouts), (3_000_000, 0));
+            at
+        };
+        let unlimited = time(&Config { auto_buffer: None, ..tuned.clone() });
+        let fixed = time(&Config { receive_buffer: 65_535, auto_buffer: None, ..tuned.clone() });
+        let (tuned, slack) = (time(&tuned), Duration::from_millis(400));
+        assert!(tuned <= unlimited + slack && tuned + Duration::from_secs(2) < fixed, "{tuned} {unlimited} {fixed}");
+    }
+}
