@@ -41,6 +41,10 @@ impl CongestionControl for Tahoe {
         self.0.set_window(cwnd, ssthresh);
     }
 
+    fn on_smss(&mut self, smss: u64) {
+        self.0.on_smss(smss);
+    }
+
     #[inline]
     fn cwnd(&self) -> u64 {
         self.0.cwnd()
