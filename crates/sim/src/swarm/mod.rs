@@ -106,13 +106,10 @@ fn the_swarm_meets_every_fate() {
         fates.extend(result.summary.text("stop").iter().cloned());
         fates.extend(result.events.text("event").iter().cloned());
     }
-    for fate in [
-        ["bit-error", "queue-overflow", "outage", "no-listener"],
-        ["completed", "running", "aborted", "time-limit"],
-        ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
-    ]
-    .as_flattened()
-    {
+    let lost = ["bit-error", "queue-overflow", "outage", "no-listener", "link-loss"];
+    let ended = ["completed", "running", "aborted", "time-limit"];
+    let recovered = ["fast_retransmit", "recovery_exit", "timeout", "retransmission"];
+    for fate in lost.iter().chain(&ended).chain(&recovered) {
         assert!(fates.iter().any(|met| met == fate), "{fate}");
     }
 }
