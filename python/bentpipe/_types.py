@@ -1306,7 +1306,7 @@ _ErrorModelTraceRequired = TypedDict(
 
 
 class ErrorModelTrace(_ErrorModelTraceRequired, total=False):
-    """The same from a CSV file: error rates that were measured.
+    """Independent errors whose rate was measured: a profile from a CSV file.
 
     file :
         A file beside the scenario or in a folder there. The resolved scenario has its content as a profile.
@@ -1364,7 +1364,7 @@ _ErrorModelPacketTraceRequired = TypedDict(
 
 
 class ErrorModelPacketTrace(_ErrorModelPacketTraceRequired, total=False):
-    """The same from a file: the recorded fate of each packet.
+    """The recorded fate of each packet, from a file.
 
     file :
         A file beside the scenario or in a folder there. The resolved scenario has its content as arrivals.

@@ -180,8 +180,8 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The core's part cannot be pickled, and the text makes it again.
-        keys = {"form": self._form, "source": self._source, "sets": self._sets, "folder": self._folder}
-        return partial(Scenario, **keys), (self._text,)
+        again = partial(Scenario, form=self._form, source=self._source, sets=self._sets, folder=self._folder)
+        return again, (self._text,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and (self.digest, self.seed) == (other.digest, other.seed)

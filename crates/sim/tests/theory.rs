@@ -291,3 +291,38 @@ fn over_geo_codel_wants_an_interval_of_a_round_trip() {
         .map(|queue| goodput(&if queue.is_empty() { String::new() } else { format!("queue = {{ {queue} }}") }));
     assert!(short < 0.7 * tail && long > 1.2 * short, "{tail} {short} {long}");
 }
+
+/// What the uplink corrupts takes up the downlink behind a bent pipe, and is dropped on the ground; what it loses does not.
+#[test]
+fn corrupted_packets_go_on_where_lost_ones_do_not() {
+    for effect in ["corrupt", "lose"] {
+        let text = format!(
+            "duration = \"100 s\"\n[node.sat]\nkind = \"bent-pipe\"\n\
+             [link.up]\nfrom = \"a\"\nto = \"sat\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"unlimited\"\n\
+             forward.error = {{ kind = \"packet\", rate = 0.02, effect = \"{effect}\" }}\n\
+             [link.down]\nfrom = \"sat\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\
+             [flow.f]\nfrom = \"a\"\nto = \"b\"\n"
+        );
+        let result = run_with(&text, 1);
+        let of = |link: &str, column: &str| {
+            let row = result.links.text("link").iter().position(|name| name == link).unwrap();
+            result.links.whole(column)[row]
+        };
+        let (place, cause) = (&result.drops.text("where")[0], &result.drops.text("cause")[0]);
+        let lost: i64 = result.drops.whole("packets").iter().sum();
+        let in_flight = of("up.forward", "queue_end_packets");
+        let gone_on = of("up.forward", "carried_packets") - of("down.forward", "offered_packets");
+        assert!(lost > 50 && result.drops.len() == 1, "{:?}", result.drops);
+        match effect {
+            "corrupt" => {
+                assert_eq!((place.as_str(), cause.as_str()), ("b", "bit-error"));
+                assert!(gone_on <= in_flight && (lost..=lost + 20).contains(&of("up.forward", "corrupted_packets")));
+            }
+            _ => {
+                assert_eq!((place.as_str(), cause.as_str()), ("up.forward", "link-loss"));
+                assert!(gone_on >= lost && gone_on <= lost + in_flight);
+                assert_eq!((of("up.forward", "corrupted_packets"), of("up.forward", "dropped_packets")), (0, lost));
+            }
+        }
+    }
+}

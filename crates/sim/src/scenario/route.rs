@@ -163,7 +163,7 @@ impl<'a> Graph<'a> {
             for &link in &core[node] {
                 let to = self.links[link].to;
                 if !done.contains(&to) {
-                    let first = self.links[link].delay.values().next().unwrap_or(Duration::ZERO);
+                    let first = self.links[link].delay_at_start();
                     heap.push(Reverse((delay + first, hops + 1, link, to)));
                 }
             }

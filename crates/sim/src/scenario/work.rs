@@ -90,7 +90,7 @@ fn link_changes(link: &Link, run: Duration) -> f64 {
         None => 0.0,
     };
     // What is interleaved looks ahead.
-    let ahead = run + link.interleave.map_or(Duration::ZERO, |interleave| interleave.delay());
+    let ahead = run + link.interleaving_delay();
     let errors = match &link.error {
         ErrorModel::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(ahead, *good + *bad),
         ErrorModel::Profile { rates, .. } => profile_changes(rates, ahead),
@@ -117,7 +117,16 @@ pub(super) fn ratio(run: Duration, step: Duration) -> f64 {
 impl Link {
     /// The largest delay at any time, without that of the queue.
     pub(super) fn delay_max(&self) -> Duration {
-        self.delay.largest() + self.interleave.map_or(Duration::ZERO, |interleave| interleave.delay())
+        self.delay.largest() + self.interleaving_delay()
+    }
+
+    /// The delay at the start of the run, without that of the queue.
+    pub(super) fn delay_at_start(&self) -> Duration {
+        self.delay.values().next().unwrap_or(Duration::ZERO) + self.interleaving_delay()
+    }
+
+    fn interleaving_delay(&self) -> Duration {
+        self.interleave.map_or(Duration::ZERO, |interleave| interleave.delay())
     }
 }
 

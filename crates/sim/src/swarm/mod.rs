@@ -108,7 +108,7 @@ fn the_swarm_meets_every_fate() {
     }
     for fate in [
         ["bit-error", "queue-overflow", "outage", "no-listener"],
-        ["early-drop", "forced-drop", "established", "acked"],
+        ["early-drop", "forced-drop", "link-loss", "acked"],
         ["completed", "running", "aborted", "time-limit"],
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
     ]

@@ -117,7 +117,7 @@ pub trait CongestionControl {
     /// for it (RFC 2861 §3.2, RFC 7661 §4.4).
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// The segment size changed.
-    fn on_smss(&mut self, _smss: u64) {}
+    fn on_smss(&mut self, smss: u64);
 
     /// The congestion window, bytes; never below one segment.
     fn cwnd(&self) -> u64;

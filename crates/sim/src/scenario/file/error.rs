@@ -78,7 +78,7 @@ pub(in crate::scenario) enum ErrorModel {
         #[schemars(extend("default" = "corrupt"))]
         effect: Named<Effect>,
     },
-    /// The same from a CSV file: error rates that were measured.
+    /// Independent errors whose rate was measured: a profile from a CSV file.
     Trace {
         /// A file beside the scenario or in a folder there. The resolved scenario has its content as a profile.
         file: String,
@@ -104,7 +104,7 @@ pub(in crate::scenario) enum ErrorModel {
         #[schemars(extend("default" = "corrupt"))]
         effect: Named<Effect>,
     },
-    /// The same from a file: the recorded fate of each packet.
+    /// The recorded fate of each packet, from a file.
     PacketTrace {
         /// A file beside the scenario or in a folder there. The resolved scenario has its content as arrivals.
         file: String,
