@@ -203,21 +203,25 @@ impl Classes {
             .iter()
             .map(|(key, property)| (key, property, self.hint(property, &format!("{name}{}", camel(key)))))
             .collect();
+        let is_word = |key: &String| PYTHON_WORDS.contains(&key.as_str());
         let (needed, open): (Vec<_>, Vec<_>) = hints.iter().partition(|(key, ..)| required(key));
-        let (mut text, mut base) = (String::new(), "TypedDict");
-        let needed_base = format!("_{name}Required");
-        let field = |key: &str, hint: &str| format!("    {key}: {hint}\n");
-        let mut fields: String = hints.iter().map(|(key, _, hint)| field(key, hint)).collect();
+        let (words, plain): (Vec<_>, Vec<_>) = open.iter().copied().partition(|(key, ..)| is_word(key));
+        let (mut text, mut bases) = (String::new(), Vec::new());
         // What may be left out and what may not takes two classes before Python 3.11; and a key that is a
         // word of Python's can only be written as a call.
-        if !needed.is_empty()
-            && (!open.is_empty() || needed.iter().any(|(key, ..)| PYTHON_WORDS.contains(&key.as_str())))
-        {
-            let entries: String = needed.iter().map(|(key, _, hint)| format!("        \"{key}\": {hint},\n")).collect();
-            let _ = write!(text, "\n{needed_base} = TypedDict(\n    \"{needed_base}\",\n    {{\n{entries}    }},\n)\n");
-            base = &needed_base;
-            fields = open.iter().map(|(key, _, hint)| field(key, hint)).collect();
+        let is_apart = !open.is_empty() || needed.iter().any(|(key, ..)| is_word(key));
+        for (keys, kind, total) in [(&needed, "Required", ""), (&words, "Optional", "    total=False,\n")] {
+            if keys.is_empty() || !is_apart {
+                continue;
+            }
+            let base = format!("_{name}{kind}");
+            let entries: String = keys.iter().map(|(key, _, hint)| format!("        \"{key}\": {hint},\n")).collect();
+            let _ = write!(text, "\n{base} = TypedDict(\n    \"{base}\",\n    {{\n{entries}    }},\n{total})\n");
+            bases.push(base);
         }
+        let fields = if is_apart { plain } else { needed };
+        let fields: String = fields.iter().map(|(key, _, hint)| format!("    {key}: {hint}\n")).collect();
+        let base = if bases.is_empty() { "TypedDict".to_owned() } else { bases.join(", ") };
         let total = if open.is_empty() { "" } else { ", total=False" };
         let _ = write!(text, "\n\nclass {name}({base}{total}):\n    \"\"\"{}\n", sentence(shape).replace('\\', "\\\\"));
         for (key, property, _) in &hints {
@@ -228,7 +232,7 @@ impl Classes {
                 let _ = write!(text, "\n    {key} :\n        {about}{default}\n");
             }
         }
-        let _ = write!(text, "    \"\"\"\n\n{fields}");
+        let _ = write!(text, "    \"\"\"\n{}{fields}", if fields.is_empty() { "" } else { "\n" });
         self.made.push((name.to_owned(), text));
     }
 
@@ -314,4 +318,4 @@ fn camel(name: &str) -> String {
 }
 
 /// Keys of scenario files that Python keeps for itself.
-const PYTHON_WORDS: [&str; 2] = ["from", "pass"];
+const PYTHON_WORDS: [&str; 3] = ["class", "from", "pass"];
