@@ -21,6 +21,8 @@ pub fn choices() -> Vec<Choice> {
         ("cc", "Tcp", "cc"),
         ("recovery", "Tcp", "recovery"),
         ("verdict", "Tcp", "verdict"),
+        ("ecn", "Tcp", "ecn"),
+        ("pacing", "Tcp", "pacing"),
         ("queue", "Link", "queue"),
         ("error", "Link", "error"),
         ("app", "Flow", "app"),
