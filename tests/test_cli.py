@@ -95,7 +95,7 @@ def test_schema():
     assert json.loads(cli("schema").stdout) == bp.schema()
 
 
-@pytest.mark.parametrize("topic", ["recovery", "verdict", "queue", "error", "app", "middlebox", "cc"])
+@pytest.mark.parametrize("topic", ["recovery", "verdict", "ecn", "pacing", "queue", "error", "app", "middlebox", "cc"])
 def test_lists_of_choices(topic):
     names = [entry["name"] for entry in json.loads(cli("list", topic, "--json").stdout)]
     assert names

@@ -30,8 +30,8 @@ def choices() -> dict[str, list[dict[str, str]]]:
     Returns
     -------
     dict
-        Topic (`cc`, `recovery`, `verdict`, `queue`, `error`, `app`, `middlebox`) to a list of dicts with `name`
-        and `summary`.
+        Topic (`cc`, `recovery`, `verdict`, `ecn`, `pacing`, `queue`, `error`, `app`, `middlebox`) to a list of dicts
+        with `name` and `summary`.
     """
     return dict(json.loads(_core.choices()))
 

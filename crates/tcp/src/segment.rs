@@ -130,7 +130,7 @@ impl SynOptions {
             FastOpenOption::Request => 2,
             FastOpenOption::Cookie(_) => 10,
         };
-        (4 + window_scale + sack_permitted + timestamps + fast_open + 3) / 4 * 4
+        (4u8 + window_scale + sack_permitted + timestamps + fast_open).next_multiple_of(4)
     }
 }
 

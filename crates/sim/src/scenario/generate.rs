@@ -24,6 +24,8 @@ pub fn choices() -> Vec<Choice> {
         ("byte_counting", "Tcp", "byte_counting"),
         ("slow_start", "Tcp", "slow_start"),
         ("increase", "Tcp", "increase"),
+        ("ecn", "Tcp", "ecn"),
+        ("pacing", "Tcp", "pacing"),
         ("queue", "Link", "queue"),
         ("error", "Link", "error"),
         ("app", "Flow", "app"),

@@ -86,7 +86,14 @@ to = "r12"
 app = { kind = "file", size = "1 MB" }
 [flow.last.tcp]
 recovery = { kind = "newreno", exit = "ssthresh" }
-ack = { timer = "free-running", quick = 3 }
+ack = { timer = "free-running", quick = 3, slow_start = "every" }
+ecn = { kind = "classic", beta = 0.8 }
+pacing = { kind = "window", gain = 1.05 }
+fast_open = { kind = "on", cookie = "cached" }
+sharing = { kind = "on", cwnd = "full", age_max = "15 s" }
+receive_buffer = "auto"
+auto_buffer = { limit = "1 MB" }
+nagle = true
 rto = { min = "200 ms", phase = "random" }
 
 [record]
@@ -525,7 +532,7 @@ fn growth() -> impl Strategy<Value = Vec<(String, Json)>> {
 
 fn tcp() -> impl Strategy<Value = Json> {
     let names: Vec<&str> = CcKind::ALL.iter().map(|kind| kind.name()).collect();
-    (
+    let options = (
         one("cc", &names),
         one(
             "recovery",
@@ -539,7 +546,7 @@ fn tcp() -> impl Strategy<Value = Json> {
         ),
         one("initial_window", &["rfc3390", "4 segments", "4380 B", "rfc5681"]),
         one("initial_ssthresh", &["peer-window", "1 bdp", "2.5 bdp", "64 kB", "32 segments"]),
-        one("receive_buffer", &["1 bdp", "64 kB", "20 segments", "unlimited"]),
+        one("receive_buffer", &["1 bdp", "64 kB", "20 segments", "unlimited", "auto"]),
         one("give_up", &["never", "6 retransmissions", "400 s"]),
         one(
             "rto",
@@ -551,11 +558,22 @@ fn tcp() -> impl Strategy<Value = Json> {
         ),
         one("ack", &[r#"{"timer": "free-running"}"#, r#"{"every": 1}"#]),
         one("smss", &["536 B", "1 kB"]),
+        one("ecn", &["classic", r#"{"kind": "accurate", "beta": 0.8}"#, "per-segment"]),
+        one("pacing", &["window", r#"{"kind": "rate", "rate": "1 Mbit/s", "burst": "3 kB"}"#]),
+        one("sharing", &["on", r#"{"kind": "on", "cwnd": "ignore", "ssthresh": false}"#]),
+    );
+    let losses = (
         growth(),
-    )
-        .prop_map(|(a, b, c, d, e, f, g, h, i, growth)| {
-            Json::Object([a, b, c, d, e, f, g, h, i].into_iter().flatten().chain(growth).collect())
-        })
+        one("recovery", &["rack", r#"{"kind": "rack", "tlp": false}"#, r#"{"kind": "sack", "evidence": "fack"}"#]),
+        one("reduction", &["at-once"]),
+        one("early_retransmit", &["true", "false"]),
+        one("spurious_detection", &["off", "frto", "any"]),
+        one("spurious_response", &["rfc4015", "restore", "conservative"]),
+    );
+    (options, losses).prop_map(|((a, b, c, d, e, f, g, h, i, j, k, l), (growth, m, n, o, p, q))| {
+        let all = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q];
+        Json::Object(all.into_iter().flatten().chain(growth).collect())
+    })
 }
 
 /// Queues of all kinds.

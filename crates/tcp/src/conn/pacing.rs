@@ -9,6 +9,8 @@ use crate::config::{Burst, Pacing};
 use bentpipe_units::{Duration, Rate, Time};
 
 const BITS_PS_PER_BYTE_S: u128 = 8 * 1_000_000_000_000;
+/// However small a rate is, some day the next segment goes.
+const GAP_MAX: Duration = Duration::from_secs(60);
 
 impl Connection {
     /// Whether data have to wait; then the connection wakes up when they need not.
@@ -65,6 +67,3 @@ impl Connection {
         self.send_at = self.send_at.max(earliest) + rate.time_to_send(size).min(GAP_MAX);
     }
 }
-
-/// However small a rate is, some day the next segment goes.
-const GAP_MAX: Duration = Duration::from_secs(60);

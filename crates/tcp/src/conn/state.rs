@@ -321,7 +321,10 @@ impl Connection {
         let expected = self.receiver.ack_offset();
         let is_valid = match self.state {
             State::Closed | State::Listen => false,
-            State::SynSent => segment.flags.has(Flags::ACK) && segment.ack == self.iss.at(1),
+            State::SynSent => {
+                let (syn, with_data) = (self.iss.at(1), self.iss.at(1 + self.opening.sent));
+                segment.flags.has(Flags::ACK) && (segment.ack == syn || segment.ack == with_data)
+            }
             // RFC 5961 §3: only an exact match resets; elsewhere in the window it is challenged.
             _ => {
                 let ahead = segment.seq.value().wrapping_sub(self.irs.at(1 + expected).value());

@@ -108,3 +108,49 @@ pub(super) fn auto_buffer(
     }
     Some((start, limit))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::from_toml;
+
+    fn read(tcp: &str) -> Result<Config, String> {
+        let link = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n";
+        let text = format!("duration = \"1 s\"\n[tcp]\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
+        let read = from_toml(&text, "ends", &[]).map_err(|problems| problems.to_string())?;
+        Ok(read.scenario.flows[0].tcp.clone())
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_reason() {
+        for (tcp, reason) in [
+            ("pacing = { kind = \"rate\", rate = \"0 bit/s\" }", "lets nothing leave"),
+            ("pacing = { kind = \"window\", burst = \"0 segments\" }", "lets nothing leave"),
+            ("pacing = { kind = \"window\", gain = 0 }", "0.1 to 100"),
+            ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
+            ("fast_open = \"on\"\nhandshake = false", "no handshake to speed up"),
+            ("receive_buffer = \"auto\"\nwindow_scaling = false", "cannot be advertised"),
+            ("receive_buffer = \"auto\"\nauto_buffer = { start = \"5 MB\" }", "at most auto_buffer.limit"),
+            ("receive_buffer = \"auto\"\nauto_buffer = { limit = \"2 GB\" }", "1073725440 B"),
+            ("sharing = { kind = \"on\", cwnd = \"full\" }", "a whole window at once"),
+            ("sharing = { kind = \"on\", age_max = \"0 s\" }", "forgets everything"),
+        ] {
+            let problems = read(tcp).unwrap_err();
+            assert!(problems.contains(reason), "{tcp}: {problems}");
+        }
+    }
+
+    #[test]
+    fn short_forms_have_the_defaults() {
+        let paced = read("pacing = \"window\"").unwrap();
+        let burst = Burst::Segments(2);
+        assert_eq!(paced.pacing, Pacing::Window { gain_slow_start: 2000, gain: 1200, burst });
+        let opened = read("fast_open = \"on\"").unwrap();
+        assert!(opened.fast_open.is_some_and(|fast_open| !fast_open.is_known));
+        let tuned = read("receive_buffer = \"auto\"").unwrap();
+        assert_eq!((tuned.auto_buffer, tuned.receive_buffer), (Some(65_535), 4_000_000));
+        // Both ends are configured alike, so that no handshake is needed to agree on marks.
+        let marked = read("ecn = \"accurate\"\nhandshake = false").unwrap();
+        assert_eq!(marked.ecn, EcnConfig { feedback: EcnFeedback::Accurate, beta: None });
+    }
+}

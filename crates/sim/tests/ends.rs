@@ -1,0 +1,74 @@
+//! What the ends agree on, seen from the network: opening, pacing, buffers and marks in whole runs.
+
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::{scenario, Network};
+
+/// A geostationary link of 10 Mbit/s with a round trip of 500 ms.
+fn run(tcp: &str, app: &str) -> RunResult {
+    let text = format!(
+        "duration = \"30 s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\napp = {app}\n"
+    );
+    let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let mut network = Network::build(&scenario, 1);
+    while !network.run(10_000) {}
+    network.finish()
+}
+
+const SMALL: &str = r#"{ kind = "file", size = "1 kB" }"#;
+const LARGE: &str = r#"{ kind = "file", size = "2 MB" }"#;
+const GREEDY: &str = r#"{ kind = "greedy" }"#;
+
+fn completion_s(result: &RunResult) -> f64 {
+    result.flows.real("completion_s")[0]
+}
+
+#[test]
+fn rfc7413_a_known_cookie_saves_a_round_trip() {
+    let plain = completion_s(&run("", SMALL));
+    let first = completion_s(&run("fast_open = \"on\"", SMALL));
+    let known = completion_s(&run("fast_open = { kind = \"on\", cookie = \"cached\" }", SMALL));
+    assert!((plain - first).abs() < 1e-4, "{plain} {first}: asking for a cookie costs a few bytes");
+    assert!((plain - known - 0.5).abs() < 1e-3, "{plain} {known}");
+}
+
+#[test]
+fn paced_senders_fill_no_queue() {
+    let pacing = "pacing = { kind = \"rate\", rate = \"9 Mbit/s\", burst = \"1 segments\" }\ninitial_window = \"1 MB\"";
+    let (paced, bursty) = (run(pacing, GREEDY), run("initial_window = \"1 MB\"", GREEDY));
+    assert_eq!(paced.links.whole("queue_max_bytes")[0], 0);
+    assert!(bursty.links.whole("queue_max_bytes")[0] > 500_000);
+    // 9 Mbit/s of which 1460 of 1500 bytes are data, from 1.25 s on: the handshake, a round trip in which the window of
+    // the SYN-ACK, which has no scale, holds the sender back, and the way there.
+    let goodput = paced.flows.real("goodput_bps")[0];
+    let expected = 9e6 * 1460.0 / 1500.0 * (30.0 - 1.25) / 30.0;
+    assert!((goodput / expected - 1.0).abs() < 0.01, "{goodput} {expected}");
+}
+
+/// A window far below the bandwidth-delay product, spread over a round trip, needs no queue but for two segments.
+#[test]
+fn a_paced_window_needs_no_queue() {
+    let queue_max = |tcp: &str| {
+        let window = "initial_window = \"40 segments\"\nreceive_buffer = \"40 segments\"\n";
+        run(&format!("{window}{tcp}"), LARGE).links.whole("queue_max_bytes")[0]
+    };
+    let (paced, bursty) = (queue_max("pacing = \"window\""), queue_max(""));
+    assert!(paced <= 3000 && bursty > 50_000, "{paced} {bursty}");
+}
+
+#[test]
+fn an_automatic_buffer_grows_with_the_path() {
+    let time = |buffer: &str| completion_s(&run(&format!("receive_buffer = \"{buffer}\""), LARGE));
+    let (auto, fixed, unlimited) = (time("auto"), time("65535 B"), time("unlimited"));
+    assert!(auto < fixed / 2.0 && auto < unlimited + 1.5, "{auto} {fixed} {unlimited}");
+}
+
+/// Without a queue that marks, agreement on marks changes no instant.
+#[test]
+fn marks_that_nobody_sets_change_nothing() {
+    let plain = run("", GREEDY);
+    for feedback in ["classic", "per-segment", "accurate"] {
+        let marked = run(&format!("ecn = \"{feedback}\""), GREEDY);
+        assert_eq!(marked.flows, plain.flows, "{feedback}");
+    }
+}
