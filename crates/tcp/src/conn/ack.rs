@@ -184,6 +184,9 @@ impl Connection {
         let acked = self.board.ack(ack);
         self.snd_una = ack;
         self.first_resend = Time::NEVER;
+        if self.is_detailed {
+            self.become_patient();
+        }
         self.sample_rtt(now, segment, acked.sent_at);
 
         let news = if self.has_sack { self.read_sack(segment) } else { 0 };

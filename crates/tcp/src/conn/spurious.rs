@@ -15,6 +15,15 @@ use bentpipe_units::{Duration, Time};
 pub(super) struct Spurious {
     saved: Option<Saved>,
     pub(super) frto: Frto,
+    patience: Option<Patience>,
+}
+
+/// RFC 4015 §3.3: the first sample from data beyond `from` counts in full; before the timeout these were SRTT and RTTVAR.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    from: u64,
+    srtt: Duration,
+    rttvar: Duration,
 }
 
 /// RFC 5682: how many ACKs since the timeout.
@@ -49,7 +58,7 @@ struct Saved {
 
 impl Spurious {
     pub(super) fn new() -> Self {
-        Self { saved: None, frto: Frto::Off }
+        Self { saved: None, frto: Frto::Off, patience: None }
     }
 }
 
@@ -137,8 +146,11 @@ impl Connection {
     }
 
     /// RFC 5682 §2.1, and §3.1 where SACK is in use.
+    ///
+    /// DEVIATION: RFC 5682 §3.1 waits for the ACK of the first segment before it looks at what was SACKed. Here, as in
+    /// Linux, the first report of something that was never sent again decides, even if it comes before.
     fn is_spurious_by_frto(&mut self, newly: u64) -> bool {
-        let Some(Spurious { frto, saved: Some(saved) }) = self.spurious.as_deref_mut() else { return false };
+        let Some(Spurious { frto, saved: Some(saved), .. }) = self.spurious.as_deref_mut() else { return false };
         if *frto == Frto::Off {
             return false;
         }
@@ -183,6 +195,14 @@ impl Connection {
         self.spurious.as_ref().is_some_and(|spurious| spurious.frto != Frto::Off)
     }
 
+    /// An ACK of new data is about to be sampled.
+    pub(super) fn become_patient(&mut self) {
+        let Some(spurious) = &mut self.spurious else { return };
+        if let Some(patience) = spurious.patience.take_if(|patience| self.snd_una > patience.from) {
+            self.rtt.be_patient(patience.srtt, patience.rttvar);
+        }
+    }
+
     fn undo(&mut self, now: Time, newly: u64) {
         let Some(saved) = self.spurious.as_mut().and_then(|spurious| {
             spurious.frto = Frto::Off;
@@ -217,8 +237,9 @@ impl Connection {
             SpuriousResponse::Conservative => self.cc.set_window(ssthresh.min(saved.cc.cwnd()), ssthresh),
         }
         if saved.by_timeout && response == SpuriousResponse::Rfc4015 {
-            if let Some(srtt) = saved.srtt {
-                self.rtt.be_patient(srtt + self.config.rto.granularity * 2, saved.rttvar);
+            if let (Some(srtt), Some(spurious)) = (saved.srtt, &mut self.spurious) {
+                let srtt = srtt + self.config.rto.granularity * 2;
+                spurious.patience = Some(Patience { from: saved.recover, srtt, rttvar: saved.rttvar });
             }
         }
         if self.board.flight_size() > 0 {
