@@ -12,6 +12,8 @@ pub struct Packet {
     pub next: u32,
     /// Index of its flow.
     pub flow: u32,
+    /// The slot of its connection.
+    pub(crate) session: u32,
     pub(crate) seq: Seq,
     pub(crate) ack: Seq,
     /// Where its rarer parts are kept; [`NO_BODY`] if it has none.
@@ -37,7 +39,9 @@ const ECN_SHIFT: u8 = 4;
 
 impl Packet {
     /// A packet of `flow` that carries `segment`; its rarer parts go into `bodies`.
-    pub(crate) fn new(segment: &Segment, flow: u32, to_sender: bool, first_hop: u32, bodies: &mut Bodies) -> Self {
+    ///
+    /// `endpoint` is the end that sends it.
+    pub(crate) fn new(segment: &Segment, flow: u32, endpoint: usize, first_hop: u32, bodies: &mut Bodies) -> Self {
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
         let body = if is_plain {
             NO_BODY
@@ -49,6 +53,7 @@ impl Packet {
             at: Time::ZERO,
             next: first_hop,
             flow,
+            session: endpoint as u32 / 2,
             seq: segment.seq,
             ack: segment.ack,
             body,
@@ -56,7 +61,7 @@ impl Packet {
             window: segment.window,
             tcp_flags: segment.flags.bits(),
             header_len: segment.header_len(),
-            marks: retransmission | if to_sender { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
+            marks: retransmission | if endpoint % 2 == 1 { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
         }
     }
 
@@ -134,10 +139,10 @@ impl Packet {
         self.marks & TO_SENDER != 0
     }
 
-    /// The endpoint that it travels to: two per flow, the sender first.
+    /// The endpoint that it travels to: two per session, the one that opens first.
     #[inline]
     pub(crate) fn endpoint(&self) -> usize {
-        2 * self.flow as usize + usize::from(!self.is_to_sender())
+        2 * self.session as usize + usize::from(!self.is_to_sender())
     }
 }
 
@@ -213,7 +218,7 @@ mod tests {
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             options: Options::Sack(blocks),
         };
-        let mut packet = Packet::new(&segment, 3, true, 0, &mut bodies);
+        let mut packet = Packet::new(&segment, 3, 7, 0, &mut bodies);
         assert_eq!((packet.segment(&bodies), packet.size(), packet.endpoint()), (segment, 52 + 12 + 7, 6));
         assert!(packet.mark_congestion());
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });

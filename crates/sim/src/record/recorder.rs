@@ -2,9 +2,9 @@
 
 use super::dictionary::{Entity, SERIES};
 use super::table::{Table, Values};
-use crate::host::Host;
 use crate::link::Link;
 use crate::scenario::{Record, Scenario};
+use crate::traffic::Traffic;
 use bentpipe_tcp::Connection;
 use bentpipe_units::{Duration, Time};
 
@@ -104,18 +104,19 @@ impl Recorder {
     }
 
     /// An interval is over. The links have been advanced to `now`.
-    pub(crate) fn on_sample(&mut self, now: Time, hosts: &[Host], links: &[Link]) {
+    pub(crate) fn on_sample(&mut self, now: Time, traffic: &Traffic, links: &[Link]) {
         self.next_sample = now + self.interval;
         let interval_s = self.interval.as_secs_f64();
         for (index, series) in SERIES.iter().enumerate() {
             if self.series[index].is_none() || !series.sampled {
                 continue;
             }
-            let entities = if series.entity == Entity::Flow { hosts.len() / 2 } else { links.len() };
+            let of_flows = if series.entity == Entity::Flow { traffic.delivered_bytes() } else { Vec::new() };
+            let entities = if series.entity == Entity::Flow { of_flows.len() } else { links.len() };
             for entity in 0..entities {
                 let value = match series.column.name {
                     "goodput_bps" => {
-                        let bytes = hosts[2 * entity + 1].conn.counters().delivered_bytes;
+                        let bytes = of_flows[entity];
                         let before = std::mem::replace(&mut self.delivered[entity], bytes);
                         (bytes - before) as f64 * 8.0 / interval_s
                     }

@@ -3,9 +3,9 @@
 use super::dictionary::{Column, DROPS, FLOWS, LINKS, SUMMARY};
 use super::table::{Table, Values};
 use super::{Cause, End, Recorder, RunResult};
-use crate::host::Host;
 use crate::link::Link;
 use crate::scenario::Scenario;
+use crate::traffic::{FlowState, Traffic};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub(crate) type Drops = BTreeMap<(Place, u32, Cause), (u64, u64)>;
 pub(crate) fn assemble(
     scenario: &Scenario,
     end: End,
-    hosts: &[Host],
+    traffic: &Traffic,
     links: &[Link],
     drops: &Drops,
     recorder: Recorder,
 ) -> RunResult {
-    let flows = flows(scenario, end.at, hosts);
+    let flows = flows(scenario, end.at, traffic);
     let summary = summary(end, &flows, links);
     let (series, events, notes) = recorder.finish(scenario);
     RunResult {
@@ -42,60 +42,58 @@ pub(crate) fn assemble(
     }
 }
 
-fn flows(scenario: &Scenario, at: Time, hosts: &[Host]) -> Table {
+fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
     let run_s = at.as_secs_f64();
     let mut table = Builder::new(FLOWS);
-    for (flow, ends) in scenario.flows.iter().zip(hosts.chunks_exact(2)) {
-        let [sender, receiver] = ends else { continue };
-        let (sent, received) = (sender.conn.counters(), receiver.conn.counters());
-        let start = sender.first_sent;
-        let since_start = |end: Option<Time>| match (start, end) {
+    for ((flow, state), totals) in scenario.flows.iter().zip(&traffic.flows).zip(traffic.totals()) {
+        let (sent, received) = (&totals.sent, &totals.received);
+        let since_start = |end: Option<Time>| match (totals.first_sent, end) {
             (Some(start), Some(end)) => (end - start).as_secs_f64(),
             _ => f64::NAN,
         };
-        let active_s = since_start(Some(sender.completed.unwrap_or(at)));
+        let active_s = since_start(Some(state.completed.unwrap_or(at)));
         let delivered_bits = received.delivered_bytes as f64 * 8.0;
         table.text(&flow.name);
         table.text(flow.tcp.cc.name());
-        table.text(outcome(sender));
-        table.real(start.map_or(f64::NAN, Time::as_secs_f64));
-        table.real(since_start(sender.completed));
-        table.real(since_start(receiver.completed));
+        table.text(outcome(state));
+        table.real(totals.first_sent.map_or(f64::NAN, Time::as_secs_f64));
+        table.real(since_start(state.completed));
+        table.real(since_start(state.received));
         table.real(ratio(received.arrived_bytes as f64 * 8.0, run_s));
         table.real(ratio(delivered_bits, run_s));
         table.real(ratio(delivered_bits, active_s));
         table.whole(received.delivered_bytes);
-        table.whole(sender.conn.acked_bytes());
+        table.whole(totals.acked_bytes);
         table.whole(sent.sent_bytes);
         table.whole(sent.resent_bytes);
         table.whole(sent.sent_segments);
         table.whole(received.arrived_segments);
         table.whole(sent.resent_segments);
-        table.whole(receiver.needless);
+        table.whole(totals.needless);
         table.whole(sent.timeouts);
         table.whole(sent.fast_retransmits);
         table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
         table.real(
-            ratio(sent.sent_bytes as f64, sender.sent_wire_bytes as f64)
+            ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
                 * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
         );
-        table.real(sender.rtts.min_s());
-        table.real(sender.rtts.mean_s());
-        table.real(sender.rtts.quantile_s(0.50));
-        table.real(sender.rtts.quantile_s(0.95));
-        table.real(sender.rtts.quantile_s(0.99));
-        table.whole(sender.conn.cwnd());
-        table.real(sender.conn.ssthresh().map_or(f64::NAN, |bytes| bytes as f64));
+        table.real(state.rtts.min_s());
+        table.real(state.rtts.mean_s());
+        table.real(state.rtts.quantile_s(0.50));
+        table.real(state.rtts.quantile_s(0.95));
+        table.real(state.rtts.quantile_s(0.99));
+        table.whole(totals.cwnd);
+        table.real(totals.ssthresh.map_or(f64::NAN, |bytes| bytes as f64));
     }
     table.finish()
 }
 
-fn outcome(sender: &Host) -> &'static str {
-    if sender.completed.is_some() {
+fn outcome(flow: &FlowState) -> &'static str {
+    if flow.completed.is_some() {
         "completed"
-    } else if sender.is_aborted {
+    } else if flow.has_failed {
         "aborted"
-    } else if sender.is_started() {
+    } else if flow.has_begun {
         "running"
     } else {
         "waiting"
