@@ -12,7 +12,7 @@ pub struct Packet {
     pub next: u32,
     /// Index of its flow.
     pub flow: u32,
-    /// The slot of its connection.
+    /// The slot of its connection; [`NO_SESSION`] if it is a datagram.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
     pub(crate) ack: Seq,
@@ -29,6 +29,12 @@ pub struct Packet {
 
 /// [`Packet::body`] of a packet without options.
 pub(crate) const NO_BODY: u32 = u32::MAX;
+
+/// [`Packet::session`] of a datagram.
+pub(crate) const NO_SESSION: u32 = u32::MAX;
+
+/// Bytes of IPv4 and UDP header.
+pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
@@ -63,6 +69,35 @@ impl Packet {
             header_len: segment.header_len(),
             marks: retransmission | if endpoint % 2 == 1 { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
         }
+    }
+
+    /// A datagram of `flow`. It remembers when it was sent, where segments have their sequence numbers.
+    pub(crate) fn datagram(now: Time, flow: u32, len: u16, first_hop: u32) -> Self {
+        Self {
+            at: Time::ZERO,
+            next: first_hop,
+            flow,
+            session: NO_SESSION,
+            seq: Seq::new((now.as_ps() >> 32) as u32),
+            ack: Seq::new(now.as_ps() as u32),
+            body: NO_BODY,
+            len,
+            window: 0,
+            tcp_flags: 0,
+            header_len: DATAGRAM_HEADERS,
+            marks: 0,
+        }
+    }
+
+    /// Whether it belongs to no connection.
+    #[inline]
+    pub(crate) fn is_datagram(&self) -> bool {
+        self.session == NO_SESSION
+    }
+
+    /// When this datagram was sent.
+    pub(crate) fn sent_at(&self) -> Time {
+        Time::from_ps(u64::from(self.seq.value()) << 32 | u64::from(self.ack.value()))
     }
 
     /// The segment that it carries.
@@ -224,5 +259,12 @@ mod tests {
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
         assert_eq!(bodies.in_use(), 0);
+    }
+
+    #[test]
+    fn datagrams_remember_when_they_were_sent() {
+        let now = Time::from_ps(0x1234_5678_9abc_def0);
+        let packet = Packet::datagram(now, 3, 1200, 0);
+        assert_eq!((packet.sent_at(), packet.size(), packet.is_datagram()), (now, 1228, true));
     }
 }

@@ -12,6 +12,9 @@ impl Network {
     /// A packet has reached its host.
     #[inline]
     pub(super) fn arrive(&mut self, node: usize, packet: Packet) {
+        if packet.is_datagram() {
+            return self.receive_datagram(&packet);
+        }
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
@@ -77,6 +80,11 @@ impl Network {
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.rearm_flow(flow),
+                Task::Send(flow, size) => {
+                    let packet = Packet::datagram(self.now, flow as u32, size, self.traffic.first_hop(flow));
+                    self.ledger.sent += 1;
+                    self.launch(packet);
+                }
             }
         }
         if self.traffic.unfinished == 0 {
@@ -89,7 +97,7 @@ impl Network {
     fn drive(&mut self, endpoint: usize) {
         self.transmit(endpoint);
         let host = &mut self.traffic.hosts[endpoint];
-        if host.conn.has_events() || self.recorder.wants_flow_series || host.has_goal() {
+        if host.conn.has_events() || self.recorder.wants_flow_series || host.needs_attention() {
             self.take_note(endpoint);
         }
         self.rearm(endpoint);
@@ -114,6 +122,7 @@ impl Network {
             self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
             self.transmit(endpoint);
         }
+        self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
             self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
@@ -144,11 +153,24 @@ impl Network {
             let offset = segment.seq.offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, packet.flow as usize, event, offset);
         }
+        self.launch(packet);
+    }
+
+    /// A packet leaves its host.
+    #[inline(always)]
+    fn launch(&mut self, packet: Packet) {
         let hop = self.hops[packet.next as usize];
         if hop == HOST {
             return self.loop_back(packet);
         }
         self.accept(self.now, hop as usize, &packet);
+    }
+
+    /// A datagram has reached its host, where somebody always listens.
+    #[cold]
+    fn receive_datagram(&mut self, packet: &Packet) {
+        self.ledger.delivered += 1;
+        self.traffic.on_datagram(self.now, packet);
     }
 
     /// A packet of a flow whose ends are on the same node.
@@ -159,7 +181,7 @@ impl Network {
     }
 
     fn on_event(&mut self, endpoint: usize, event: Event) {
-        self.traffic.on_event(endpoint, event);
+        self.traffic.on_event(self.now, endpoint, event);
         if event == Event::Established {
             self.update_horizon();
         }

@@ -2,6 +2,7 @@
 
 use super::dictionary::{Entity, SERIES};
 use super::table::{Table, Values};
+use super::transfers::{Transfer, TransferRows};
 use crate::link::Link;
 use crate::scenario::{Record, Scenario};
 use crate::traffic::Traffic;
@@ -21,6 +22,7 @@ pub(crate) struct Recorder {
     pub(crate) wants_events: bool,
     wants_samples: bool,
     events: Events,
+    pub(super) transfers: TransferRows,
     /// Last value written, by series and flow.
     last: Vec<Vec<f64>>,
     /// Bytes counted at the last sample, by flow and by link.
@@ -59,6 +61,7 @@ impl Recorder {
             last: SERIES.iter().map(|s| vec![f64::NAN; if s.sampled { 0 } else { flows }]).collect(),
             series,
             events: Events::default(),
+            transfers: TransferRows::new(record.transfers_max),
             delivered: vec![0; flows],
             carried: vec![0; links],
         }
@@ -100,6 +103,14 @@ impl Recorder {
             self.events.flow.push(flow as u32);
             self.events.event.push(event);
             self.events.value.push(value);
+        }
+    }
+
+    /// A transfer is complete.
+    pub(crate) fn on_transfer(&mut self, now: Time, flow: usize, transfer: &Transfer) {
+        self.transfers.add(flow, transfer);
+        if self.wants_events {
+            self.on_event(now, flow, "transfer", transfer.size);
         }
     }
 
@@ -165,6 +176,12 @@ impl Recorder {
             notes.push(format!(
                 "{} rows of series and events did not fit record.rows_max = {} and were not kept",
                 self.rows_lost, scenario.record.rows_max
+            ));
+        }
+        if self.transfers.lost > 0 {
+            notes.push(format!(
+                "{} transfers did not fit record.transfers_max = {} and were not kept one by one",
+                self.transfers.lost, scenario.record.transfers_max
             ));
         }
         (series, events, notes)

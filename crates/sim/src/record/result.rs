@@ -1,7 +1,8 @@
 //! From counters to tables. Definitions: `dictionary`, after `specs/metrics`.
 
-use super::dictionary::{Column, DROPS, FLOWS, LINKS, SUMMARY};
+use super::dictionary::{Column, COMPLETIONS, DATAGRAMS, DROPS, FLOWS, LINKS, SUMMARY, TRANSFERS};
 use super::table::{Table, Values};
+use super::transfers::{Completions, TransferRows};
 use super::{Cause, End, Recorder, RunResult};
 use crate::link::Link;
 use crate::scenario::Scenario;
@@ -29,12 +30,16 @@ pub(crate) fn assemble(
     recorder: Recorder,
 ) -> RunResult {
     let flows = flows(scenario, end.at, traffic);
-    let summary = summary(end, &flows, links);
+    let summary = summary(end, &flows, links, traffic);
+    let transfers = transfer_rows(scenario, &recorder.transfers);
     let (series, events, notes) = recorder.finish(scenario);
     RunResult {
         flows,
         links: link_rows(scenario, end.at, links),
         drops: drop_rows(scenario, drops),
+        completions: completion_rows(scenario, traffic),
+        transfers,
+        datagrams: datagram_rows(scenario, traffic),
         summary,
         series,
         events,
@@ -54,7 +59,7 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         let active_s = since_start(Some(state.completed.unwrap_or(at)));
         let delivered_bits = received.delivered_bytes as f64 * 8.0;
         table.text(&flow.name);
-        table.text(flow.tcp.cc.name());
+        table.text(if flow.app.is_datagrams() { "none" } else { flow.tcp.cc.name() });
         table.text(outcome(state));
         table.real(totals.first_sent.map_or(f64::NAN, Time::as_secs_f64));
         table.real(since_start(state.completed));
@@ -82,7 +87,7 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         table.real(state.rtts.quantile_s(0.50));
         table.real(state.rtts.quantile_s(0.95));
         table.real(state.rtts.quantile_s(0.99));
-        table.whole(totals.cwnd);
+        table.real(totals.cwnd.map_or(f64::NAN, |bytes| bytes as f64));
         table.real(totals.ssthresh.map_or(f64::NAN, |bytes| bytes as f64));
     }
     table.finish()
@@ -124,6 +129,66 @@ fn link_rows(scenario: &Scenario, at: Time, links: &[Link]) -> Table {
     table.finish()
 }
 
+fn completion_rows(scenario: &Scenario, traffic: &Traffic) -> Table {
+    let mut table = Builder::new(COMPLETIONS);
+    for (flow, state) in scenario.flows.iter().zip(&traffic.flows) {
+        let Some(completions) = state.completions() else { continue };
+        for (index, (sizes, class)) in completions.classes().enumerate() {
+            let (durations, slowdowns) = (&class.durations, &class.slowdowns);
+            table.text(&flow.name);
+            table.text(sizes);
+            table.whole(durations.count());
+            // They have no size class: nobody knows what the others would have become.
+            table.real(if index == 0 { completions.failed as f64 } else { f64::NAN });
+            table.real(if index == 0 { completions.unfinished() as f64 } else { f64::NAN });
+            table.real(ratio(class.bytes as f64, durations.count() as f64));
+            table.real(durations.mean_s());
+            table.real(durations.min_s());
+            table.real(durations.quantile_s(0.50));
+            table.real(durations.quantile_s(0.95));
+            table.real(durations.quantile_s(0.99));
+            table.real(slowdowns.mean_s());
+            table.real(slowdowns.quantile_s(0.50));
+            table.real(slowdowns.quantile_s(0.99));
+        }
+    }
+    table.finish()
+}
+
+fn transfer_rows(scenario: &Scenario, transfers: &TransferRows) -> Table {
+    let mut table = Builder::new(TRANSFERS);
+    for (flow, transfer) in &transfers.rows {
+        table.text(&scenario.flows[*flow as usize].name);
+        table.whole(transfer.index);
+        table.real(transfer.start.as_secs_f64());
+        table.whole(transfer.size);
+        table.real(transfer.duration.as_secs_f64());
+        table.real(transfer.received.as_secs_f64());
+        table.real(transfer.slowdown().unwrap_or(f64::NAN));
+    }
+    table.finish()
+}
+
+fn datagram_rows(scenario: &Scenario, traffic: &Traffic) -> Table {
+    let mut table = Builder::new(DATAGRAMS);
+    for (flow, state) in scenario.flows.iter().zip(&traffic.flows) {
+        let Some(arrived) = state.arrived() else { continue };
+        let sent = state.totals.sent.sent_segments;
+        table.text(&flow.name);
+        table.whole(sent);
+        table.whole(state.totals.received.arrived_segments);
+        table.whole(arrived.lost);
+        table.real(100.0 * ratio(arrived.lost as f64, sent as f64));
+        table.real(arrived.delays.min_s());
+        table.real(arrived.delays.mean_s());
+        table.real(arrived.delays.quantile_s(0.50));
+        table.real(arrived.delays.quantile_s(0.95));
+        table.real(arrived.delays.quantile_s(0.99));
+        table.real(arrived.jitter_s());
+    }
+    table.finish()
+}
+
 fn drop_rows(scenario: &Scenario, drops: &Drops) -> Table {
     let mut table = Builder::new(DROPS);
     for (&(place, flow, cause), &(packets, bytes)) in drops {
@@ -139,7 +204,10 @@ fn drop_rows(scenario: &Scenario, drops: &Drops) -> Table {
     table.finish()
 }
 
-fn summary(end: End, flows: &Table, links: &[Link]) -> Table {
+fn summary(end: End, flows: &Table, links: &[Link], traffic: &Traffic) -> Table {
+    let mut all = Completions::default();
+    traffic.flows.iter().filter_map(FlowState::completions).for_each(|completions| all.merge(completions));
+    let total = all.total();
     let goodputs = flows.real("goodput_bps");
     let mut table = Builder::new(SUMMARY);
     table.text(end.stop.name());
@@ -151,6 +219,14 @@ fn summary(end: End, flows: &Table, links: &[Link]) -> Table {
     table.whole(end.ledger.lost);
     table.whole(end.ledger.in_flight);
     table.whole(links.iter().map(|link| link.counters().carried).sum());
+    table.whole(all.completed());
+    table.whole(all.failed);
+    table.whole(all.unfinished());
+    table.real(total.durations.mean_s());
+    table.real(total.durations.quantile_s(0.50));
+    table.real(total.durations.quantile_s(0.95));
+    table.real(total.durations.quantile_s(0.99));
+    table.real(total.slowdowns.mean_s());
     table.finish()
 }
 

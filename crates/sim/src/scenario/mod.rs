@@ -4,10 +4,12 @@
 //! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the
 //! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
 
+mod app;
 mod check;
 mod file;
 mod generate;
 mod inherit;
+mod load;
 mod pass;
 mod problem;
 mod registered;
@@ -21,6 +23,8 @@ mod tree;
 mod work;
 mod write;
 
+pub use crate::traffic::variate::{Size, Wait};
+pub use app::{App, Arrivals, Bulk, Datagrams, Pacing, Page, Reader, RequestResponse};
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
 pub use write::Resolved;
@@ -262,7 +266,7 @@ bentpipe_units::words! {
     }
 }
 
-/// One connection and the application that uses it.
+/// An application, and the connections or datagrams that it sends by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// As in the file; instances of an entry with `count` are numbered.
@@ -273,28 +277,18 @@ pub struct Flow {
     pub to: usize,
     /// What it sends.
     pub app: App,
+    /// How the application at the receiving end reads; none: at once.
+    pub reader: Option<Reader>,
     /// When it opens.
     pub start: Start,
     /// Indices of the links from `from` to `to`.
     pub route: Vec<usize>,
     /// Indices of the links back.
     pub reverse_route: Vec<usize>,
-    /// The transport at both ends. `rto.phase` is ignored where `phase_drawn` is set.
+    /// The transport at both ends; datagrams do not use it. `rto.phase` is ignored where `phase_drawn` is set.
     pub tcp: Config,
     /// Draw the phase of each end's clock (uniform in one tick) instead of taking `tcp.rto.phase`.
     pub phase_drawn: bool,
-}
-
-/// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum App {
-    /// As much as the window allows, until the run ends.
-    Greedy,
-    /// This many bytes, then close.
-    File {
-        /// Bytes of application data.
-        size: u64,
-    },
 }
 
 /// When a flow starts.
@@ -320,4 +314,6 @@ pub struct Record {
     pub interval: Duration,
     /// Rows kept at most, over all series; what is beyond is counted, not kept.
     pub rows_max: u64,
+    /// Transfers kept at most, one by one; the statistics are of all.
+    pub transfers_max: u64,
 }

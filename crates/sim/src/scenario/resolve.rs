@@ -6,7 +6,8 @@ use super::file::{self, File};
 use super::route::{Bad, Graph};
 use super::settings::{self, Transport};
 use super::tree::{Place, Tree};
-use super::{work, ErrorModel, Flow, Link, Node, NodeKind, Outage, Profile, Queue, QueueLimit, Record, Scenario};
+use super::{load, work, ErrorModel, Flow, Link, Node, NodeKind, Outage, Profile, Queue, QueueLimit, Record, Scenario};
+use bentpipe_tcp::Config;
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,12 +85,12 @@ struct Direction {
 }
 
 /// One instance of an entry with `count`.
-struct Instance<'a> {
+pub(super) struct Instance<'a> {
     name: String,
-    entry: &'a str,
-    from: String,
+    pub(super) entry: &'a str,
+    pub(super) from: String,
     to: String,
-    n: Option<u32>,
+    pub(super) n: Option<u32>,
 }
 
 /// What the file means; `None` if problems were found.
@@ -134,7 +135,9 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let (mut made, limits) = make_links(&links, &directions, &nodes);
     check_parallel(&made, &nodes, report);
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
-    let made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
+    let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
+    load::settle(file, &flows, &mut made_flows, &made, report);
+    load::refuse_overload(&flows, &made_flows, &made, report);
     set_queues(&mut made, &limits, &made_flows);
     let mut order: Vec<usize> = (0..made_flows.len()).collect();
     order.sort_by_cached_key(|&flow| natural(&made_flows[flow].name));
@@ -150,7 +153,12 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name))).collect(),
         links: made,
         flows: made_flows,
-        record: Record { series, interval: file.record.interval.0, rows_max: file.record.rows_max },
+        record: Record {
+            series,
+            interval: file.record.interval.0,
+            rows_max: file.record.rows_max,
+            transfers_max: file.record.transfers_max,
+        },
     };
     if let Some((message, expected)) = work::refuse(&scenario) {
         let place = report.tree.at(["duration"]).place.clone();
@@ -163,7 +171,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     })
 }
 
-fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
+pub(super) fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
     keys.map(str::to_owned).to_vec()
 }
 
@@ -259,7 +267,7 @@ fn instances<'a>(
     Some(all)
 }
 
-fn expand(template: &str, n: Option<u32>) -> String {
+pub(super) fn expand(template: &str, n: Option<u32>) -> String {
     n.map_or_else(|| template.to_owned(), |n| template.replace("{n}", &n.to_string()))
 }
 
@@ -508,28 +516,28 @@ fn make_flows(
     nodes: &BTreeMap<&str, usize>,
     report: &mut Report<'_>,
 ) -> Vec<Flow> {
-    let settled: BTreeMap<&str, _> = file
-        .flow
-        .iter()
-        .map(|(name, flow)| {
-            let app = settings::app(flow.app, report, &path(["flow", name, "app"]));
-            (name.as_str(), (app, settings::start(flow.start, report, &path(["flow", name, "start"]))))
-        })
-        .collect();
+    let settled: BTreeMap<&str, _> =
+        file.flow.iter().map(|(name, flow)| (name.as_str(), settings::flow(name, flow, report))).collect();
     let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<usize>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
-        let (app, start) = settled[flow.entry];
+        let (app, reader, start) = settled[flow.entry];
         Flow {
             name: flow.name.clone(),
             from: nodes[flow.from.as_str()],
             to: nodes[flow.to.as_str()],
             app,
+            reader,
             start,
-            tcp: transport.on_path(slowest, base_rtt(route, back, links)),
+            // Datagrams do not use it, and nobody may think so.
+            tcp: if app.is_datagrams() {
+                Config::default()
+            } else {
+                transport.on_path(slowest, base_rtt(route, back, links))
+            },
             route: route.clone(),
             reverse_route: back.clone(),
-            phase_drawn: transport.phase_drawn,
+            phase_drawn: transport.phase_drawn && !app.is_datagrams(),
         }
     };
     flows.iter().zip(routes).map(make).collect()
@@ -546,8 +554,7 @@ fn set_queues(links: &mut [Link], limits: &[Option<u64>], flows: &[Flow]) {
     let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
     for flow in flows {
         let rtt = base_rtt(&flow.route, &flow.reverse_route, links);
-        // 12 bytes of RFC 7323 timestamps.
-        let packet = u64::from(flow.tcp.smss) + work::HEADERS + if flow.tcp.timestamps { 12 } else { 0 };
+        let packet = load::largest_packet(flow);
         for &link in flow.route.iter().chain(&flow.reverse_route) {
             let (longest, largest) = crossing[link];
             crossing[link] = (longest.max(rtt), largest.max(packet));

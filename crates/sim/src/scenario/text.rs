@@ -32,6 +32,7 @@ pub(super) const FORMATS: &[Format] = &[
     Distance::FORMAT,
     Angle::FORMAT,
     Chance::FORMAT,
+    Share::FORMAT,
     Phase::FORMAT,
     GiveUp::FORMAT,
     QueueLimit::FORMAT,
@@ -112,6 +113,8 @@ texts! {
         |text| quantity::ANGLE.parse(text).map(|udeg| udeg as f64 / 1e6).map_err(said);
     Chance(f64) "probability", quantity::PROBABILITY.expected, "0.1 %",
         |text| quantity::probability(text).map_err(said);
+    Share(u64) "share", "a percentage", "60 %",
+        |text| quantity::count(text, &[("%", SHARE / 100)]).map_err(|why| share_error(text, why));
     Phase(Amount) "phase", "\"random\" or a duration below the granularity", "3 ms",
         |text| amount(text, "a phase", &["random"], &[], Some(&quantity::DURATION));
     GiveUp(Amount) "give-up", "\"never\", a number of retransmissions, or a duration", "6 retransmissions",
@@ -130,6 +133,16 @@ texts! {
 
 fn said(error: QuantityError) -> String {
     error.to_string()
+}
+
+/// Parts of a share in a whole.
+pub(super) const SHARE: u64 = 100_000_000;
+
+fn share_error(text: &str, why: Why) -> String {
+    match why {
+        Why::NoUnit => format!("is not a percentage: the unit is missing, as in {} %", text.trim()),
+        _ => "is not a percentage".into(),
+    }
 }
 
 /// Millionths of a bandwidth-delay product in one.

@@ -190,6 +190,10 @@ impl<'a> Reference<'a> {
     }
 
     fn reach_host(&mut self, node: usize, packet: Packet) {
+        if packet.is_datagram() {
+            self.ledger.delivered += 1;
+            return self.traffic.on_datagram(self.now, &packet);
+        }
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
@@ -239,6 +243,10 @@ impl<'a> Reference<'a> {
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.enter(self.traffic.flows[flow].timer, Kind::End, flow),
+                Task::Send(flow, size) => {
+                    self.ledger.sent += 1;
+                    self.forward(self.scenario.flows[flow].from, Packet::datagram(self.now, flow as u32, size, 0));
+                }
             }
         }
     }
@@ -251,7 +259,7 @@ impl<'a> Reference<'a> {
     fn drive(&mut self, endpoint: usize) {
         self.transmit(endpoint);
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
-            self.traffic.on_event(endpoint, event);
+            self.traffic.on_event(self.now, endpoint, event);
             let host = &self.traffic.hosts[endpoint];
             if host.sends_data {
                 self.on_sender_event(host.flow as usize, endpoint % 2 == 0, event);
@@ -262,6 +270,7 @@ impl<'a> Reference<'a> {
             self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
             self.transmit(endpoint);
         }
+        self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
             self.recorder.on_sender(self.now, host.flow as usize, &host.conn);

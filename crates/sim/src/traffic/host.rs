@@ -1,5 +1,6 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
+use crate::scenario::Reader;
 use bentpipe_tcp::{Connection, State};
 use bentpipe_units::Time;
 
@@ -25,6 +26,16 @@ pub(crate) struct Host {
     pub(crate) launched: u64,
     /// Packets for this end whose way is over: arrived or lost.
     pub(crate) landed: u64,
+    /// How its application reads; none: at once.
+    reading: Option<Box<Reading>>,
+}
+
+/// An application that reads in steps.
+#[derive(Clone, Debug)]
+struct Reading {
+    reader: Reader,
+    /// Bytes read so far.
+    taken: u64,
 }
 
 /// What an application waits for at one end.
@@ -35,10 +46,19 @@ pub(super) enum Goal {
     Acked(u64),
     /// This many bytes were received in order.
     Received(u64),
+    /// This many bytes were received and read.
+    Read(u64),
 }
 
 impl Host {
-    pub(super) fn new(conn: Connection, flow: u32, first_hop: u32, sends_data: bool) -> Self {
+    pub(super) fn new(
+        mut conn: Connection,
+        flow: u32,
+        first_hop: u32,
+        sends_data: bool,
+        reader: Option<Reader>,
+    ) -> Self {
+        conn.set_reads_at_once(reader.is_none());
         Self {
             conn,
             armed: Time::NEVER,
@@ -52,6 +72,7 @@ impl Host {
             needless: 0,
             launched: 0,
             landed: 0,
+            reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
         }
     }
 
@@ -60,10 +81,31 @@ impl Host {
         self.conn.next_wakeup().min(self.timer)
     }
 
-    /// Whether its application waits for anything.
+    /// Whether its application waits for anything, or has to be told that there is something to read.
     #[inline]
-    pub(crate) fn has_goal(&self) -> bool {
-        self.goal != Goal::Nothing
+    pub(crate) fn needs_attention(&self) -> bool {
+        self.goal != Goal::Nothing || self.reading.is_some()
+    }
+
+    /// Something may have arrived: the application reads at its next step, if it reads in steps.
+    pub(crate) fn attend(&mut self, now: Time) {
+        if let (Some(reading), Time::NEVER) = (&self.reading, self.timer) {
+            let every = reading.reader.every.as_ps();
+            self.timer = Time::from_ps((now.as_ps() / every + 1).saturating_mul(every));
+        }
+    }
+
+    /// Reads, if it reads in steps; else returns false.
+    pub(super) fn reads_at(&mut self, now: Time) -> bool {
+        let Some(reading) = &mut self.reading else { return false };
+        let Reader { rate, every } = reading.reader;
+        let since_start = now - Time::ZERO;
+        // What the rate gives up to now, less what it gave before: nothing is lost to rounding.
+        let chunk = rate.bytes_in(since_start) - rate.bytes_in(since_start.saturating_sub(every));
+        reading.taken += self.conn.read(chunk);
+        let has_more = self.conn.counters().delivered_bytes > reading.taken;
+        self.timer = if has_more { now + every } else { Time::NEVER };
+        true
     }
 
     /// Whether what its application waits for has come.
@@ -73,6 +115,9 @@ impl Host {
             Goal::Acked(goal) if self.first_sent.is_some() => (self.conn.acked_bytes(), goal),
             Goal::Acked(_) => return false,
             Goal::Received(goal) => (self.conn.counters().delivered_bytes, goal),
+            Goal::Read(goal) => {
+                (self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken), goal)
+            }
         };
         bytes >= goal && (goal > 0 || self.conn.has_been_established())
     }

@@ -1,10 +1,12 @@
 //! The parts of a scenario that stand for themselves, from the form of the file to that of the engine: links with their
 //! profiles, queues, errors and outages; applications; the transport's settings.
 
+mod app;
 mod flow;
 mod link;
 mod tcp;
 
+pub(super) use app::*;
 pub(super) use flow::*;
 pub(super) use link::*;
 pub(super) use tcp::*;
