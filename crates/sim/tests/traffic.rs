@@ -156,7 +156,7 @@ fn a_slow_reader_holds_its_sender() {
         200,
         "receive_buffer = \"16 kB\"",
         "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"",
-        "reader = { rate = \"16 kbit/s\", every = \"10 s\" }\n[record]\nseries = [\"events\"]",
+        "reader = { rate = \"16 kbit/s\", every = \"5 s\" }\n[record]\nseries = [\"events\"]",
     );
     let result = run_with(&slow, 1);
     let closed = result.events.text("event").iter().filter(|event| *event == "zero_window").count();
@@ -208,7 +208,7 @@ fn failed_transfers_are_counted_and_the_next_one_begins() {
     for app in [
         "{ kind = \"bulk\", size = \"200 kB\", pause = \"500 ms\" }",
         "{ kind = \"request-response\", response = \"200 kB\", think = \"500 ms\" }",
-        "{ kind = \"request-response\", request = \"200 kB\", response = \"1 kB\", think = \"500 ms\", reconnect = true }",
+        "{ kind = \"request-response\", request = \"200 kB\", response = \"1 kB\", think = \"10 ms\", reconnect = true }",
         "{ kind = \"page\", reading = \"500 ms\" }",
         "{ kind = \"page\", reading = \"500 ms\", multiplexed = true, tls_rtts = 1, page_scale = 10.0 }",
         "{ kind = \"arrivals\", size = \"200 kB\", interval = \"2 s\" }",

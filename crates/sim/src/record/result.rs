@@ -253,8 +253,9 @@ struct Builder {
 
 impl Builder {
     fn new(dictionary: &[Column]) -> Self {
-        // Whole and real columns become so with their first value.
-        Self { columns: dictionary.iter().map(|c| (c.name, Values::Text(Vec::new()))).collect(), next: 0 }
+        // Numbers become whole with their first value.
+        let values = |c: &Column| if c.unit.is_empty() { Values::Text(Vec::new()) } else { Values::Real(Vec::new()) };
+        Self { columns: dictionary.iter().map(|c| (c.name, values(c))).collect(), next: 0 }
     }
 
     fn text(&mut self, value: &str) {
@@ -279,7 +280,7 @@ impl Builder {
         let index = self.next;
         self.next = (self.next + 1) % self.columns.len();
         let values = &mut self.columns[index].1;
-        if matches!(values, Values::Text(texts) if texts.is_empty()) {
+        if matches!(values, Values::Real(reals) if reals.is_empty()) {
             *values = kind;
         }
         values

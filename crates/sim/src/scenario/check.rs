@@ -333,7 +333,6 @@ impl Check {
             "Verdict" => "a verdict",
             "Recovery" => "a loss recovery",
             "App" => "an application",
-            "SizeDistribution" | "WaitDistribution" => "a distribution",
             "ErrorModel" => "an error model",
             "Series" => "a time series",
             "Middlebox" => "a middlebox",

@@ -243,7 +243,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\napp = { kind = \"file\", size = \"0 B\" }", "is nothing to send"),
         ("[flow.f]", "[flow.f]\napp = \"file\"", "needs more than its name"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"bulk\", size = \"1 kB\" }", "flow.f.app.pause is missing"),
-        ("[flow.f]", "[flow.f]\napp = { kind = \"bulk\", size = { kind = \"paretto\" }, pause = \"1 s\" }", "is not a distribution"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"bulk\", size = { kind = \"paretto\" }, pause = \"1 s\" }", "did you mean \"pareto\"?"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\" }", "does not say how often transfers arrive"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\" }", "has a load, but not of which link"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\", interval = \"1 s\" }", "says twice"),

@@ -394,8 +394,9 @@ impl Traffic {
 
     /// Whether the time series of its flow are about this end.
     pub(crate) fn is_recorded(&self, endpoint: usize) -> bool {
-        let host = &self.hosts[endpoint];
-        host.sends_data && self.flows[host.flow as usize].newest == endpoint / 2
+        let state = &self.flows[self.hosts[endpoint].flow as usize];
+        let side = usize::from(state.app.is_two_way());
+        endpoint == state.newest.saturating_mul(2).saturating_add(side)
     }
 
     /// What each flow has counted, sessions under way included.

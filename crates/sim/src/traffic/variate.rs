@@ -1,6 +1,6 @@
 //! Random sizes and times, each from one uniform number or two, so that a draw has an index in its stream: adding a
 //! flow or changing the congestion control changes no other draw. Formulas: inversion of the distribution function
-//! (L. Devroye, "Non-Uniform Random Variate Generation", 1986, §II.2); normal numbers by G. Box and M. Muller, 1958.
+//! (L. Devroye, "Non-Uniform Random Variate Generation", 1986, chapter II); normal numbers by G. Box and M. Muller, 1958.
 
 use bentpipe_units::{Duration, Stream};
 use std::f64::consts::PI;
