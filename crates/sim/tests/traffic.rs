@@ -211,12 +211,12 @@ fn failed_transfers_are_counted_and_the_next_one_begins() {
         "{ kind = \"request-response\", request = \"200 kB\", response = \"1 kB\", think = \"10 ms\", reconnect = true }",
         "{ kind = \"page\", reading = \"500 ms\" }",
         "{ kind = \"page\", reading = \"500 ms\", multiplexed = true, tls_rtts = 1, page_scale = 10.0 }",
-        "{ kind = \"arrivals\", size = \"200 kB\", interval = \"2 s\" }",
+        "{ kind = \"arrivals\", size = \"100 kB\", interval = \"200 ms\" }",
     ] {
         let result = run(300, tcp, link, &format!("app = {app}"));
         assert!(result.summary.whole("transfers_failed")[0] >= 1, "{app}");
         assert!(result.transfers.real("start_s").iter().any(|&start| start > 100.0), "{app}");
-        assert!(result.summary.whole("transfers_unfinished")[0] <= 3, "{app}");
+        assert!(result.summary.whole("transfers_unfinished")[0] <= 10, "{app}");
     }
 }
 

@@ -201,3 +201,42 @@ impl Network {
         self.recorder.on_event(self.now, host.flow as usize, name, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thousands of connections, of which a few are open at a time: their slots are used again and again, also where
+    /// packets are lost, doubled and held back for longer than a connection lives.
+    #[test]
+    fn the_pool_is_as_large_as_what_is_open() {
+        let text = r#"
+            duration = "1000 s"
+            [node.b]
+            middlebox = [{ kind = "impair", duplicate = "5 %", reorder = "5 %", hold = "3 s" }]
+            [link.l]
+            from = "a"
+            to = "b"
+            rate = "10 Mbit/s"
+            delay = "10 ms"
+            error = { kind = "packet", rate = 1e-2 }
+            [link.m]
+            from = "b"
+            to = "c"
+            rate = "10 Mbit/s"
+            delay = "10 ms"
+            [flow.f]
+            from = "a"
+            to = "c"
+            app = { kind = "arrivals", size = "5 kB", interval = "100 ms" }
+        "#;
+        let scenario = crate::scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut network = Network::build(&scenario.scenario, 1);
+        assert!(network.run(u64::MAX));
+        let slots = network.traffic.hosts.len() / 2;
+        let completions = network.traffic.flows[0].completions().unwrap();
+        assert!(completions.completed() > 9000 && completions.failed == 0);
+        assert!(slots < 400, "{slots}");
+        network.finish();
+    }
+}

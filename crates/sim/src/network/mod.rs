@@ -52,13 +52,15 @@ impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
     pub fn build(scenario: &Scenario, seed: u64) -> Self {
         let mut hops = Vec::new();
+        let mut routes = Vec::new();
         for flow in &scenario.flows {
             for route in [&flow.route, &flow.reverse_route] {
+                routes.push(hops.len() as u32);
                 hops.extend(route.iter().map(|&link| link as u32));
                 hops.push(HOST);
             }
         }
-        let traffic = Traffic::new(scenario, seed, true);
+        let traffic = Traffic::new(scenario, seed, |route| routes[route], true);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(

@@ -83,7 +83,7 @@ impl<'a> Reference<'a> {
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
             // A slot for each session: that slots are used again must not be seen.
-            traffic: Traffic::new(scenario, seed, false),
+            traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
             drops: Drops::new(),
             ledger: Ledger::default(),

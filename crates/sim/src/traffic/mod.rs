@@ -90,16 +90,15 @@ struct Current {
 }
 
 impl Traffic {
-    /// The flows of `scenario` at the start of time. `reuses_slots`: false to give each session a slot of its own.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, reuses_slots: bool) -> Self {
-        let mut first_hop = 0;
-        let mut state = |flow: &crate::scenario::Flow| {
-            let there = first_hop;
-            let back = there + flow.route.len() as u32 + 1;
-            first_hop = back + flow.reverse_route.len() as u32 + 1;
-            FlowState::new(flow, seed, [there, back], flow::Path::of(flow, &scenario.links))
-        };
-        let flows: Vec<FlowState> = scenario.flows.iter().map(&mut state).collect();
+    /// The flows of `scenario` at the start of time. `first_hop` says where routes begin: number 2 i is that of flow i
+    /// there, 2 i + 1 the one back. `reuses_slots`: false to give each session a slot of its own.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, first_hop: impl Fn(usize) -> u32, reuses_slots: bool) -> Self {
+        let flows = scenario.flows.iter().enumerate();
+        let flows = flows.map(|(index, flow)| {
+            let first_hops = [2 * index, 2 * index + 1].map(&first_hop);
+            FlowState::new(flow, seed, first_hops, flow::Path::of(flow, &scenario.links))
+        });
+        let flows: Vec<FlowState> = flows.collect();
         let mut traffic = Self {
             hosts: Vec::with_capacity(2 * flows.len()),
             sessions: Vec::with_capacity(flows.len()),
