@@ -14,6 +14,9 @@ class Tables(TypedDict):
     flows: Columns
     links: Columns
     drops: Columns
+    completions: Columns
+    transfers: Columns
+    datagrams: Columns
     summary: Columns
     series: dict[str, Columns]
     events: Columns

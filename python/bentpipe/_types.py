@@ -1995,10 +1995,679 @@ class AppFile(TypedDict):
     size: str
 
 
+class AppBulkSizeExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppBulkSizePareto(TypedDict):
+    """Pareto: a few are very large.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
+
+    min :
+        The least.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    min: str
+
+
+class AppBulkSizeBoundedPareto(TypedDict):
+    """Pareto between two bounds.
+
+    shape :
+        The smaller, the heavier the tail.
+
+    min :
+        The least.
+
+    max :
+        The most.
+    """
+
+    kind: Literal["bounded-pareto"]
+    shape: float
+    min: str
+    max: str
+
+
+class AppBulkSizeLognormal(TypedDict):
+    """Lognormal.
+
+    mean :
+        Mean.
+
+    sd :
+        Standard deviation.
+    """
+
+    kind: Literal["lognormal"]
+    mean: str
+    sd: str
+
+
+class AppBulkPauseExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppBulkPausePareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+_AppBulkRequired = TypedDict(
+    "_AppBulkRequired",
+    {
+        "kind": Literal["bulk"],
+        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
+        "pause": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
+    },
+)
+
+
+class AppBulk(_AppBulkRequired, total=False):
+    """Transfers with pauses between them, on one connection or a new one each time.
+
+    size :
+        Bytes of each transfer.
+
+    pause :
+        Time from the last byte acknowledged to the next transfer.
+
+    count :
+        Number of transfers. Without it, until the run ends.
+
+    reconnect :
+        Whether each transfer has a new connection, or all share one that is idle in the pauses. Default: false.
+    """
+
+    count: int
+    reconnect: bool
+
+
+class AppArrivalsSizeExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppArrivalsSizePareto(TypedDict):
+    """Pareto: a few are very large.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
+
+    min :
+        The least.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    min: str
+
+
+class AppArrivalsSizeBoundedPareto(TypedDict):
+    """Pareto between two bounds.
+
+    shape :
+        The smaller, the heavier the tail.
+
+    min :
+        The least.
+
+    max :
+        The most.
+    """
+
+    kind: Literal["bounded-pareto"]
+    shape: float
+    min: str
+    max: str
+
+
+class AppArrivalsSizeLognormal(TypedDict):
+    """Lognormal.
+
+    mean :
+        Mean.
+
+    sd :
+        Standard deviation.
+    """
+
+    kind: Literal["lognormal"]
+    mean: str
+    sd: str
+
+_AppArrivalsRequired = TypedDict(
+    "_AppArrivalsRequired",
+    {
+        "kind": Literal["arrivals"],
+        "size": Union[str, AppArrivalsSizeExponential, AppArrivalsSizePareto, AppArrivalsSizeBoundedPareto, AppArrivalsSizeLognormal],
+    },
+)
+
+
+class AppArrivals(_AppArrivalsRequired, total=False):
+    """Transfers that arrive as a Poisson process, each on a connection of its own. How often is said by `load` and `link`, or by `interval`.
+
+    size :
+        Bytes of each transfer.
+
+    load :
+        Share of the link's largest rate that first transmissions take, on average.
+
+    link :
+        The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
+
+    load_headers :
+        Whether `load` counts headers. Default: true.
+
+    interval :
+        Mean time between arrivals, instead of `load` and `link`.
+
+    count :
+        Number of arrivals. Without it, until the run ends.
+
+    overload :
+        Whether the arrivals may offer a link as much as it carries or more. They then pile up without limit, and every number depends on when the run ends. Default: false.
+    """
+
+    load: str
+    link: str
+    load_headers: bool
+    interval: str
+    count: int
+    overload: bool
+
+
+class AppRequestResponseRequestExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppRequestResponseRequestPareto(TypedDict):
+    """Pareto: a few are very large.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
+
+    min :
+        The least.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    min: str
+
+
+class AppRequestResponseRequestBoundedPareto(TypedDict):
+    """Pareto between two bounds.
+
+    shape :
+        The smaller, the heavier the tail.
+
+    min :
+        The least.
+
+    max :
+        The most.
+    """
+
+    kind: Literal["bounded-pareto"]
+    shape: float
+    min: str
+    max: str
+
+
+class AppRequestResponseRequestLognormal(TypedDict):
+    """Lognormal.
+
+    mean :
+        Mean.
+
+    sd :
+        Standard deviation.
+    """
+
+    kind: Literal["lognormal"]
+    mean: str
+    sd: str
+
+
+class AppRequestResponseResponseExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppRequestResponseResponsePareto(TypedDict):
+    """Pareto: a few are very large.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
+
+    min :
+        The least.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    min: str
+
+
+class AppRequestResponseResponseBoundedPareto(TypedDict):
+    """Pareto between two bounds.
+
+    shape :
+        The smaller, the heavier the tail.
+
+    min :
+        The least.
+
+    max :
+        The most.
+    """
+
+    kind: Literal["bounded-pareto"]
+    shape: float
+    min: str
+    max: str
+
+
+class AppRequestResponseResponseLognormal(TypedDict):
+    """Lognormal.
+
+    mean :
+        Mean.
+
+    sd :
+        Standard deviation.
+    """
+
+    kind: Literal["lognormal"]
+    mean: str
+    sd: str
+
+
+class AppRequestResponseWaitExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppRequestResponseWaitPareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+
+class AppRequestResponseThinkExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppRequestResponseThinkPareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+_AppRequestResponseRequired = TypedDict(
+    "_AppRequestResponseRequired",
+    {
+        "kind": Literal["request-response"],
+        "response": Union[str, AppRequestResponseResponseExponential, AppRequestResponseResponsePareto, AppRequestResponseResponseBoundedPareto, AppRequestResponseResponseLognormal],
+    },
+)
+
+
+class AppRequestResponse(_AppRequestResponseRequired, total=False):
+    """The sending node asks, the other answers, again and again. Both directions of one connection carry data.
+
+    request :
+        Bytes of each request. Default: "350 B".
+
+    response :
+        Bytes of each response.
+
+    wait :
+        Time from the last byte of a request to the response. Default: "0 s".
+
+    think :
+        Time from the last byte of a response to the next request. Default: "0 s".
+
+    count :
+        Number of exchanges. Without it, until the run ends.
+
+    reconnect :
+        Whether each exchange has a new connection, or all share one. Default: false.
+    """
+
+    request: Union[str, AppRequestResponseRequestExponential, AppRequestResponseRequestPareto, AppRequestResponseRequestBoundedPareto, AppRequestResponseRequestLognormal]
+    wait: Union[str, AppRequestResponseWaitExponential, AppRequestResponseWaitPareto]
+    think: Union[str, AppRequestResponseThinkExponential, AppRequestResponseThinkPareto]
+    count: int
+    reconnect: bool
+
+
+class AppPageParseExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppPageParsePareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+
+class AppPageReadingExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppPageReadingPareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+_AppPageRequired = TypedDict(
+    "_AppPageRequired",
+    {
+        "kind": Literal["page"],
+    },
+)
+
+
+class AppPage(_AppPageRequired, total=False):
+    """Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. Main objects are lognormal with mean 10710 B, embedded ones with mean 7758 B; on average a page has 5.6 of them.
+
+    connections :
+        Connections at the same time. Each has one object on its way and asks for the next when it is complete. Default: 6.
+
+    multiplexed :
+        Whether there is one connection instead, on which all requests go out at once and objects come in order. Default: false.
+
+    page_scale :
+        Factor of the size of all objects. Default: 1.0.
+
+    request :
+        Bytes of each request. Default: "350 B".
+
+    tls_rtts :
+        Round trips that securing a connection takes before its first request: as many exchanges of the size of a request, both ways. Default: 0.
+
+    parse :
+        Time from the main object to the requests for the embedded ones.
+
+    reading :
+        Time from the last object of a page to the next page.
+
+    count :
+        Number of pages. Without it, until the run ends.
+    """
+
+    connections: int
+    multiplexed: bool
+    page_scale: float
+    request: str
+    tls_rtts: int
+    parse: Union[str, AppPageParseExponential, AppPageParsePareto]
+    reading: Union[str, AppPageReadingExponential, AppPageReadingPareto]
+    count: int
+
+_AppCbrRequired = TypedDict(
+    "_AppCbrRequired",
+    {
+        "kind": Literal["cbr"],
+        "rate": str,
+    },
+)
+
+
+class AppCbr(_AppCbrRequired, total=False):
+    """Datagrams at equal distances, without congestion control. Each has 28 B of headers (IPv4 and UDP) besides its payload.
+
+    rate :
+        Payload per time.
+
+    size :
+        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
+
+    jitter :
+        Each datagram is sent up to twice this much later than its turn, uniformly; at most half the distance. Default: "0 s".
+    """
+
+    size: str
+    jitter: str
+
+_AppPoissonRequired = TypedDict(
+    "_AppPoissonRequired",
+    {
+        "kind": Literal["poisson"],
+        "rate": str,
+    },
+)
+
+
+class AppPoisson(_AppPoissonRequired, total=False):
+    """Datagrams as a Poisson process, without congestion control.
+
+    rate :
+        Mean payload per time.
+
+    size :
+        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
+    """
+
+    size: str
+
+
+class AppOnOffOnExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppOnOffOnPareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+
+class AppOnOffOffExponential(TypedDict):
+    """Exponential.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class AppOnOffOffPareto(TypedDict):
+    """Pareto.
+
+    shape :
+        The smaller, the heavier the tail; above 1, so that there is a mean.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["pareto"]
+    shape: float
+    mean: str
+
+_AppOnOffRequired = TypedDict(
+    "_AppOnOffRequired",
+    {
+        "kind": Literal["on-off"],
+        "peak": str,
+        "on": Union[str, AppOnOffOnExponential, AppOnOffOnPareto],
+        "off": Union[str, AppOnOffOffExponential, AppOnOffOffPareto],
+    },
+)
+
+
+class AppOnOff(_AppOnOffRequired, total=False):
+    """Datagrams at equal distances in periods that alternate with silence, without congestion control. Many with Pareto periods of shape a make a self-similar sum with Hurst parameter (3 - a)/2.
+
+    peak :
+        Payload per time while on.
+
+    size :
+        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
+
+    on :
+        How long it is on.
+
+    off :
+        How long it is off.
+    """
+
+    size: str
+
+
 class AppKind(TypedDict):
     """A choice by its kind alone."""
 
     kind: Literal["greedy"]
+
+_ReaderRequired = TypedDict(
+    "_ReaderRequired",
+    {
+        "rate": str,
+    },
+)
+
+
+class Reader(_ReaderRequired, total=False):
+    """An application that reads more slowly than data may arrive: windows close, and open again.
+
+    rate :
+        How much it reads on average, as long as there is something.
+
+    every :
+        Time between two reads; each takes what `rate` gives in this time. Default: "10 ms".
+    """
+
+    every: str
 
 
 class FlowStartTable(TypedDict):
@@ -2020,10 +2689,10 @@ _FlowRequired = TypedDict(
 
 
 class Flow(_FlowRequired, total=False):
-    """One connection and the application that uses it.
+    """An application, and the connections or datagrams that it sends by.
 
     from :
-        The sending node. May contain `{n}` if there is a `count`.
+        The sending node; where there are questions and answers, the one that asks. May contain `{n}` if there is a `count`.
 
     to :
         The receiving node. May contain `{n}` if there is a `count`.
@@ -2034,8 +2703,11 @@ class Flow(_FlowRequired, total=False):
     app :
         What it sends. Default: "greedy".
 
+    reader :
+        How the application that receives the data reads them. Without it, at once.
+
     start :
-        When it opens. Default: "0 s".
+        When it begins. Default: "0 s".
 
     class :
         Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest. Default: 0.
@@ -2051,7 +2723,8 @@ class Flow(_FlowRequired, total=False):
     """
 
     count: int
-    app: Union[AppFile, AppKind, Literal["greedy"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page"]]
+    reader: Reader
     start: Union[str, FlowStartTable]
     class: int
     route: List[str]
@@ -2070,11 +2743,15 @@ class Record(TypedDict, total=False):
 
     rows_max :
         Rows kept at most, over all series; what is beyond is counted, not kept. Default: 1000000.
+
+    transfers_max :
+        Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
     series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
     interval: str
     rows_max: int
+    transfers_max: int
 
 _ScenarioRequired = TypedDict(
     "_ScenarioRequired",

@@ -30,8 +30,15 @@ METRICS = {
         Metric("resent", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
         Metric("timeouts", "timeouts", "1", False, "Retransmission timeouts of all flows"),
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
+        Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, of flows that make several"),
+        Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
+        Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least that the path allows"),
+        Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
+
+TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
+"""The metrics of flows that make several transfers; there is none of them in a run without such flows."""
 
 
 def named(name: str) -> Metric:

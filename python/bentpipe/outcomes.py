@@ -30,6 +30,7 @@ def outcome(tables: Tables) -> Outcome:
     rtt = _numbers(flows, "rtt_p50_s")
     rtt = rtt[~np.isnan(rtt)]
     utilisation = _numbers(links, "utilisation")
+    unfinished = float(_numbers(summary, "transfers_unfinished")[0] + _numbers(summary, "transfers_failed")[0])
     return Outcome(
         values={
             "goodput": float(_numbers(summary, "goodput_bps")[0]),
@@ -38,6 +39,10 @@ def outcome(tables: Tables) -> Outcome:
             "resent": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
             "timeouts": float(_numbers(flows, "timeouts").sum()),
             "rtt": float(rtt.mean()) if len(rtt) else np.nan,
+            "fct": float(_numbers(summary, "transfer_mean_s")[0]),
+            "fct_p95": float(_numbers(summary, "transfer_p95_s")[0]),
+            "slowdown": float(_numbers(summary, "slowdown_mean")[0]),
+            "unfinished": unfinished if len(_numbers(tables["completions"], "transfers")) else np.nan,
         },
         completion_s=_numbers(flows, "completion_s"),
     )

@@ -8,15 +8,16 @@ from rich.table import Table
 from rich.text import Text
 
 from bentpipe import human
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import METRICS, TRANSFERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from rich.console import RenderableType
 
     from bentpipe.comparison import Comparison
+    from bentpipe.intervals import Estimate
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
 
@@ -51,6 +52,8 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield _spread(flows) if is_many else _flows(flows)
     if is_many:
         yield Text(f"{flows.height} flows; --all shows each", style="dim")
+    yield from _completions(result, show_all)
+    yield from _datagrams(result.datagrams, show_all)
     yield from _links(result.links, show_all)
     yield from _drops(result.drops, show_all)
     yield _summary(result)
@@ -60,24 +63,32 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
 
 def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
-    table = _table("", "sender", [])
     estimates = {
         metric.name: [comparison.estimate(name, metric.name) for name in comparison.cc] for metric in METRICS.values()
     }
     shown = {name: found for name, found in estimates.items() if any(each.mean is not None for each in found)}
-    cells: list[list[str]] = []
-    for name, found in shown.items():
-        divisor, unit = human.scale([each.mean for each in found], METRICS[name].unit)
-        table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
-        cells.append([_cell(each.mean, each.half_width, divisor) for each in found])
-    for place, name in enumerate(comparison.cc):
-        table.add_row(Text(name), *(column[place] for column in cells))
-    yield table
+    # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
+    of_transfers = {name: found for name, found in shown.items() if name in TRANSFERS}
+    yield _estimates(comparison.cc, {name: found for name, found in shown.items() if name not in TRANSFERS})
+    if of_transfers:
+        yield _estimates(comparison.cc, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
         yield Text(f"mean of {replications} replications, ± {100 * comparison.confidence:g} % interval\n", style="dim")
     for statement in comparison.statements:
         yield Text(statement)
+
+
+def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate]], title: str = "") -> Table:
+    table = _table(title, "sender", [])
+    cells: list[list[str]] = []
+    for name, found in shown.items():
+        divisor, unit = human.scale([each.mean for each in found], METRICS[name].unit)
+        table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
+        cells.append([_cell(each.mean, each.half_width, divisor) for each in found])
+    for place, name in enumerate(senders):
+        table.add_row(Text(name), *(column[place] for column in cells))
+    return table
 
 
 def choices(entries: Sequence[tuple[str, str]]) -> Table:
@@ -118,6 +129,54 @@ def _flow_columns(flows: pl.DataFrame) -> list[Shown]:
 
     columns = [Shown(title, flows[name].to_list(), unit("flows", name)) for title, name in _FLOW_COLUMNS.items()]
     return [column for column in columns if any(value is not None for value in column.values)]
+
+
+def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
+    """Transfers: a row per flow; of a single flow a row per class of sizes; of many flows all together."""
+    rows = result.completions
+    if rows.is_empty():
+        return
+    import polars as pl
+
+    totals = rows.filter(pl.col("sizes") == "all")
+    if totals.height > FLOWS_MAX and not show_all:
+        row = result.summary.row(0, named=True)
+        values = {"transfers": row["transfers"], "unfinished": row["transfers_unfinished"]}
+        values |= {"failed": row["transfers_failed"], "slowdown": row["slowdown_mean"]}
+        values |= {name: row[f"transfer_{name}_s"] for name in ("mean", "p50", "p95", "p99")}
+        columns = [Shown(title, [values[title]], unit) for title, _, unit in _COMPLETION_COLUMNS]
+        yield _rows("Transfers", "flow", ["all"], [], columns)
+        yield Text(f"{totals.height} flows; --all shows each", style="dim")
+        return
+    shown = rows if totals.height == 1 else totals
+    columns = [Shown(title, _counts(shown[name].to_list(), unit), unit) for title, name, unit in _COMPLETION_COLUMNS]
+    columns = [column for column in columns if any(value is not None for value in column.values)]
+    names = shown["sizes" if totals.height == 1 else "flow"].to_list()
+    yield _rows("Transfers", "sizes" if totals.height == 1 else "flow", names, [], columns)
+
+
+def _counts(values: list[float | None], unit: str) -> list[float | None]:
+    """Counts are whole, also where the table has gaps."""
+    if unit != "1" or any(value is not None and value != int(value) for value in values):
+        return values
+    return [None if value is None else int(value) for value in values]
+
+
+def _datagrams(datagrams: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
+    if datagrams.is_empty():
+        return
+    shown = datagrams if show_all else datagrams.head(FLOWS_MAX)
+    columns = [
+        Shown("sent", shown["sent_packets"].to_list(), "1"),
+        Shown("lost", shown["loss_pct"].to_list(), "%"),
+        Shown("delay min", shown["delay_min_s"].to_list(), "s"),
+        Shown("p50", shown["delay_p50_s"].to_list(), "s"),
+        Shown("p95", shown["delay_p95_s"].to_list(), "s"),
+        Shown("p99", shown["delay_p99_s"].to_list(), "s"),
+        Shown("jitter", shown["jitter_s"].to_list(), "s"),
+    ]
+    yield _rows("Datagrams", "flow", shown["flow"].to_list(), [], columns)
+    yield from _hidden(datagrams.height - shown.height, "more")
 
 
 def _links(links: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
@@ -220,6 +279,16 @@ def _count(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
+_COMPLETION_COLUMNS = (
+    ("transfers", "transfers", "1"),
+    ("unfinished", "unfinished", "1"),
+    ("failed", "failed", "1"),
+    ("mean", "duration_mean_s", "s"),
+    ("p50", "duration_p50_s", "s"),
+    ("p95", "duration_p95_s", "s"),
+    ("p99", "duration_p99_s", "s"),
+    ("slowdown", "slowdown_mean", "1"),
+)
 _FLOW_COLUMNS = {
     "goodput": "goodput_bps",
     "done in": "completion_s",
@@ -228,4 +297,4 @@ _FLOW_COLUMNS = {
     "RTT p50": "rtt_p50_s",
     "RTT p95": "rtt_p95_s",
 }
-_SHORT = {"utilisation": "busiest\nlink", "jain": "fairness\n(Jain)"}
+_SHORT = {"utilisation": "busiest\nlink", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bentpipe._tables import Columns, Tables
 
 FORM = "bentpipe run"
-TABLES = ("flows", "links", "drops", "summary", "events")
+TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,6 +35,9 @@ class RunResult:
     ----------
     flows, links, drops : polars.DataFrame
         One row per flow; per link and direction; per place, flow and cause of loss.
+    completions, transfers, datagrams : polars.DataFrame
+        Of flows that make several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
+        Of flows of datagrams: one row each.
     summary : polars.DataFrame
         One row: the run as a whole.
     events : polars.DataFrame
@@ -52,6 +55,9 @@ class RunResult:
     flows: pl.DataFrame
     links: pl.DataFrame
     drops: pl.DataFrame
+    completions: pl.DataFrame
+    transfers: pl.DataFrame
+    datagrams: pl.DataFrame
     summary: pl.DataFrame
     events: pl.DataFrame
     recorded: dict[str, pl.DataFrame]
@@ -66,6 +72,9 @@ class RunResult:
             flows=_frame(tables["flows"]),
             links=_frame(tables["links"]),
             drops=_frame(tables["drops"]),
+            completions=_frame(tables["completions"]),
+            transfers=_frame(tables["transfers"]),
+            datagrams=_frame(tables["datagrams"]),
             summary=_frame(tables["summary"]),
             events=_frame(tables["events"]),
             recorded={name: _frame(columns) for name, columns in tables["series"].items()},
@@ -155,6 +164,9 @@ class RunResult:
             "flows": self.flows.to_dicts(),
             "links": self.links.to_dicts(),
             "drops": self.drops.to_dicts(),
+            "completions": self.completions.to_dicts(),
+            "transfers": self.transfers.to_dict(as_series=False),
+            "datagrams": self.datagrams.to_dicts(),
             "events": self.events.to_dict(as_series=False),
             "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
         }

@@ -16,6 +16,9 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     tables.set_item("flows", table(py, &result.flows)?)?;
     tables.set_item("links", table(py, &result.links)?)?;
     tables.set_item("drops", table(py, &result.drops)?)?;
+    tables.set_item("completions", table(py, &result.completions)?)?;
+    tables.set_item("transfers", table(py, &result.transfers)?)?;
+    tables.set_item("datagrams", table(py, &result.datagrams)?)?;
     tables.set_item("summary", table(py, &result.summary)?)?;
     tables.set_item("series", series)?;
     tables.set_item("events", table(py, &result.events)?)?;
@@ -60,6 +63,9 @@ pub(crate) fn dictionary() -> Value {
         "flows": columns(dictionary::FLOWS),
         "links": columns(dictionary::LINKS),
         "drops": columns(dictionary::DROPS),
+        "completions": columns(dictionary::COMPLETIONS),
+        "transfers": columns(dictionary::TRANSFERS),
+        "datagrams": columns(dictionary::DATAGRAMS),
         "summary": columns(dictionary::SUMMARY),
         "series": Value::Array(series.collect()),
         "events": columns(dictionary::EVENTS),

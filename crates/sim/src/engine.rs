@@ -11,7 +11,9 @@
 //! the instant: ties are frequent (equal links pace all senders of a bottleneck to the same slots), and any fixed
 //! order would let the same sender win the last place in a full queue each time: ordered by index, the first
 //! of the ten flows of the REFWA Plus topology takes two thirds of the bottleneck. There is no insertion counter, so
-//! neither construction order nor an unrelated flow can reorder ties; the index only decides between equal lots.
+//! neither construction order nor an unrelated flow can reorder ties; the index only decides between equal lots. Ends of
+//! connections that open during the run draw their lots from the flow's name and the connection's ordinal, not from the
+//! slot that they happen to get.
 
 use bentpipe_units::{Stream, Time};
 
@@ -22,7 +24,9 @@ pub(crate) enum Source {
     Link(usize),
     /// A node's middleboxes wake up.
     Node(usize),
-    /// A connection or its application wakes up.
+    /// A flow's application wakes up.
+    Flow(usize),
+    /// An end of a connection wakes up.
     Endpoint(usize),
     /// The recorder takes its samples, after everything else at that instant.
     Sampler,
@@ -35,10 +39,16 @@ pub(crate) struct Schedule {
     /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
     tree: Vec<Key>,
     leaves: Vec<Leaf>,
-    /// The leaf of each node; none ([`u32::MAX`]) where nothing can wake up.
+    /// The leaf of each node; [`NONE`] where nothing can wake up.
     nodes: Vec<u32>,
+    /// The same for flows.
+    flows: Vec<u32>,
+    sampler: usize,
     first_endpoint: usize,
 }
+
+/// Not the number of a leaf.
+const NONE: u32 = u32::MAX;
 
 /// The order of events as a number that is never negative: instant (64 bits), rank (2), lot (30), leaf (31).
 type Key = i128;
@@ -56,42 +66,81 @@ struct Leaf {
     tie: u64,
 }
 
+impl Leaf {
+    fn new(source: Source, leaf: usize, salt: u32) -> Self {
+        let rank: u64 = match source {
+            Source::Link(_) => 0,
+            Source::Node(_) => 1,
+            Source::Flow(_) | Source::Endpoint(_) => 2,
+            Source::Sampler => 3,
+        };
+        Self { source, salt, tie: rank << (LOT_BITS + LEAF_BITS) | leaf as u64 }
+    }
+}
+
+fn salt_of(name: &str, purpose: &str) -> u32 {
+    Stream::new(0, name, purpose).key()[0] as u32
+}
+
 impl Schedule {
-    /// A schedule for sources with these names, in which nothing is going to happen yet. Nodes come with whether
-    /// they can wake up.
+    /// A schedule for sources with these names, in which nothing is going to happen yet. Nodes and
+    /// flows come with whether they can wake up. Endpoints come later, in pairs; there is room for those of `sessions`.
     pub(crate) fn new<'a>(
         links: impl Iterator<Item = &'a str>,
         nodes: impl Iterator<Item = (&'a str, bool)>,
-        flows: impl Iterator<Item = &'a str>,
+        flows: impl Iterator<Item = (&'a str, bool)>,
+        sessions: usize,
     ) -> Self {
         let mut leaves = Vec::new();
-        let mut add = |source, rank: u64, name: &str, purpose: &str| {
-            let (leaf, salt) = (leaves.len(), Stream::new(0, name, purpose).key()[0] as u32);
-            leaves.push(Leaf { source, salt, tie: rank << (LOT_BITS + LEAF_BITS) | leaf as u64 });
-            leaf
+        let mut add = |source, name: &str, purpose: &str| {
+            leaves.push(Leaf::new(source, leaves.len(), salt_of(name, purpose)));
+            leaves.len() - 1
         };
         for (i, name) in links.enumerate() {
-            add(Source::Link(i), 0, name, "link");
+            add(Source::Link(i), name, "link");
         }
-        let nodes = (0..)
-            .zip(nodes)
-            .map(|(i, (name, can_wake))| if can_wake { add(Source::Node(i), 1, name, "node") as u32 } else { u32::MAX })
-            .collect();
-        let mut first_endpoint = None;
-        for (i, name) in flows.enumerate() {
-            let sender = add(Source::Endpoint(2 * i), 2, name, "sender");
-            add(Source::Endpoint(2 * i + 1), 2, name, "receiver");
-            first_endpoint.get_or_insert(sender);
-        }
-        add(Source::Sampler, 3, "", "sampler");
-
-        let count = leaves.len();
-        let first_endpoint = first_endpoint.unwrap_or(count);
-        let mut schedule = Self { tree: vec![Key::MAX; 2 * count], leaves, nodes, first_endpoint };
-        for leaf in 0..count {
-            schedule.replay(leaf, schedule.key(leaf, Time::NEVER));
-        }
+        let nodes = nodes.enumerate();
+        let nodes =
+            nodes.map(|(i, (name, wakes))| if wakes { add(Source::Node(i), name, "node") as u32 } else { NONE });
+        let nodes = nodes.collect();
+        let flows = flows.enumerate();
+        let flows =
+            flows.map(|(i, (name, wakes))| if wakes { add(Source::Flow(i), name, "flow") as u32 } else { NONE });
+        let flows = flows.collect();
+        let sampler = add(Source::Sampler, "", "sampler");
+        let mut schedule = Self { tree: Vec::new(), first_endpoint: leaves.len(), leaves, nodes, flows, sampler };
+        schedule.grow(schedule.leaves.len() + 2 * sessions);
         schedule
+    }
+
+    /// A session begins in `slot`, with these salts at its ends. Nothing is going to happen there yet.
+    pub(crate) fn begin(&mut self, slot: usize, salts: [u32; 2]) {
+        let first = self.first_endpoint + 2 * slot;
+        if first + 2 > self.leaves.len() {
+            self.grow((first + 2).max(2 * self.leaves.len()));
+        }
+        for (side, salt) in salts.into_iter().enumerate() {
+            self.leaves[first + side].salt = salt;
+            self.set(Source::Endpoint(2 * slot + side), Time::NEVER);
+        }
+    }
+
+    /// Makes room for `count` leaves. The order of events does not depend on it: it is that of the keys.
+    #[cold]
+    fn grow(&mut self, count: usize) {
+        let old = std::mem::take(&mut self.tree);
+        let held = old.len() / 2;
+        for leaf in self.leaves.len()..count {
+            self.leaves.push(Leaf::new(Source::Endpoint(leaf - self.first_endpoint), leaf, 0));
+        }
+        self.tree = vec![Key::MAX; 2 * count];
+        for leaf in 0..count {
+            let key = if leaf < held { old[held + leaf] } else { self.key(leaf, Time::NEVER) };
+            self.tree[count + leaf] = key;
+        }
+        for node in (1..count).rev() {
+            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+        }
     }
 
     /// `source` acts at `at` next, whatever it was going to do before ([`Time::NEVER`]: nothing).
@@ -153,8 +202,9 @@ impl Schedule {
         match source {
             Source::Link(index) => index,
             Source::Node(index) => self.nodes[index] as usize,
+            Source::Flow(index) => self.flows[index] as usize,
             Source::Endpoint(index) => self.first_endpoint + index,
-            Source::Sampler => self.leaves.len() - 1,
+            Source::Sampler => self.sampler,
         }
     }
 
@@ -178,7 +228,8 @@ mod tests {
     use super::*;
 
     fn order(names: &[&'static str], entries: &[(u64, Source)]) -> Vec<Source> {
-        let mut schedule = Schedule::new(names.iter().copied(), [("n", true)].into_iter(), ["f"].into_iter());
+        let mut schedule = Schedule::new(names.iter().copied(), [("n", true)].into_iter(), std::iter::empty(), 1);
+        schedule.begin(0, [1, 2]);
         entries.iter().for_each(|&(ps, source)| schedule.set(source, Time::from_ps(ps)));
         std::iter::from_fn(|| {
             let (at, source) = schedule.next();
@@ -200,6 +251,25 @@ mod tests {
     fn setting_again_replaces() {
         let entries = [(5, Source::Link(0)), (3, Source::Link(1)), (9, Source::Link(1)), (2, Source::Link(0))];
         assert_eq!(order(&["a", "b"], &entries), [Source::Link(0), Source::Link(1)]);
+    }
+
+    /// Nothing that was planned is lost, and what comes later finds its place.
+    #[test]
+    fn the_schedule_grows_while_it_runs() {
+        let mut schedule = Schedule::new(["a"].into_iter(), [("n", false)].into_iter(), [("f", true)].into_iter(), 1);
+        schedule.set(Source::Link(0), Time::from_ps(50));
+        for slot in 0..40 {
+            schedule.begin(slot, [1, 2]);
+            schedule.set(Source::Endpoint(2 * slot), Time::from_ps(100 - slot as u64));
+        }
+        let mut order = Vec::new();
+        while schedule.next().0 != Time::NEVER {
+            order.push(schedule.next());
+            schedule.set(order[order.len() - 1].1, Time::NEVER);
+        }
+        assert_eq!(order.len(), 41);
+        assert!(order[0] == (Time::from_ps(50), Source::Link(0)) && order[1].1 == Source::Endpoint(78));
+        assert!(order.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 
     /// Each of two links goes first about half the time, and a third between them in the index changes nothing.

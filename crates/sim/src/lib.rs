@@ -7,12 +7,11 @@
 //! | `engine` | the schedule and the order of events |
 //! | `link` | queue, rate, errors, delay |
 //! | [`middlebox`] | functions inside the network |
-//! | `host` | a connection and its application |
+//! | `traffic` | flows: applications, and the connections that they open |
 //! | [`record`] | counters, series, tables, and the dictionary of what each column means |
 #![forbid(unsafe_code)]
 
 mod engine;
-mod host;
 mod link;
 pub mod middlebox;
 mod network;
@@ -21,6 +20,7 @@ pub mod record;
 pub mod scenario;
 #[cfg(test)]
 mod swarm;
+mod traffic;
 
 pub use network::Network;
 pub use packet::Packet;

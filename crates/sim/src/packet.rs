@@ -12,6 +12,8 @@ pub struct Packet {
     pub next: u32,
     /// Index of its flow.
     pub flow: u32,
+    /// The slot of its connection; [`NO_SESSION`] if it is a datagram.
+    pub(crate) session: u32,
     pub(crate) seq: Seq,
     pub(crate) ack: Seq,
     /// Where its rarer parts are kept; [`NO_BODY`] if it has none.
@@ -19,7 +21,8 @@ pub struct Packet {
     /// Payload bytes.
     pub len: u16,
     pub(crate) window: u16,
-    pub(crate) tcp_flags: u16,
+    /// The eight lower ones; the ninth is among the marks.
+    pub(crate) tcp_flags: u8,
     /// Bytes of IP and TCP header.
     pub header_len: u8,
     marks: u8,
@@ -30,17 +33,27 @@ pub struct Packet {
 /// [`Packet::body`] of a packet without options.
 pub(crate) const NO_BODY: u32 = u32::MAX;
 
+/// [`Packet::session`] of a datagram.
+pub(crate) const NO_SESSION: u32 = u32::MAX;
+
+/// Bytes of IPv4 and UDP header.
+pub(crate) const DATAGRAM_HEADERS: u8 = 28;
+
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const CUT: u8 = 8;
 const LOST: u8 = 64;
+/// The ninth flag of TCP (RFC 9768).
+const AE: u8 = 128;
 /// Where the two bits of the ECN field begin.
 const ECN_SHIFT: u8 = 4;
 
 impl Packet {
-    /// A packet of class 0 of `flow` that carries `segment`; its rarer parts go into `bodies`.
-    pub(crate) fn new(segment: &Segment, flow: u32, to_sender: bool, first_hop: u32, bodies: &mut Bodies) -> Self {
+    /// A packet of `flow` that carries `segment`; its rarer parts go into `bodies`.
+    ///
+    /// `endpoint` is the end that sends it.
+    pub(crate) fn new(segment: &Segment, flow: u32, endpoint: usize, first_hop: u32, bodies: &mut Bodies) -> Self {
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
         let body = if is_plain {
             NO_BODY
@@ -52,14 +65,37 @@ impl Packet {
             at: Time::ZERO,
             next: first_hop,
             flow,
+            session: endpoint as u32 / 2,
             seq: segment.seq,
             ack: segment.ack,
             body,
             len: segment.len,
             window: segment.window,
-            tcp_flags: segment.flags.bits(),
+            tcp_flags: segment.flags.bits() as u8,
             header_len: segment.header_len(),
-            marks: retransmission | if to_sender { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
+            marks: retransmission
+                | if endpoint % 2 == 1 { TO_SENDER } else { 0 }
+                | (segment.ecn.bits() << ECN_SHIFT)
+                | if segment.flags.has(Flags::AE) { AE } else { 0 },
+            class: 0,
+        }
+    }
+
+    /// A datagram of `flow`. It remembers when it was sent, where segments have their sequence numbers.
+    pub(crate) fn datagram(now: Time, flow: u32, len: u16, first_hop: u32) -> Self {
+        Self {
+            at: Time::ZERO,
+            next: first_hop,
+            flow,
+            session: NO_SESSION,
+            seq: Seq::new((now.as_ps() >> 32) as u32),
+            ack: Seq::new(now.as_ps() as u32),
+            body: NO_BODY,
+            len,
+            window: 0,
+            tcp_flags: 0,
+            header_len: DATAGRAM_HEADERS,
+            marks: 0,
             class: 0,
         }
     }
@@ -70,18 +106,31 @@ impl Packet {
         Self { class, ..self }
     }
 
+    /// Whether it belongs to no connection.
+    #[inline]
+    pub(crate) fn is_datagram(&self) -> bool {
+        self.session == NO_SESSION
+    }
+
+    /// When this datagram was sent.
+    pub(crate) fn sent_at(&self) -> Time {
+        Time::from_ps(u64::from(self.seq.value()) << 32 | u64::from(self.ack.value()))
+    }
+
     /// The segment that it carries.
     pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
         let (timestamps, options) = match self.body {
             NO_BODY => (None, Options::None),
             body => (bodies.slots[body as usize].timestamps, bodies.slots[body as usize].options),
         };
+        let flags = Flags::from_bits(self.tcp_flags.into());
+        let flags = if self.marks & AE != 0 { flags.with(Flags::AE) } else { flags };
         Segment {
             seq: self.seq,
             ack: self.ack,
             len: self.len,
             window: self.window,
-            flags: Flags::from_bits(self.tcp_flags),
+            flags,
             ecn: self.ecn(),
             is_retransmission: self.marks & RETRANSMISSION != 0,
             timestamps,
@@ -155,10 +204,10 @@ impl Packet {
         self.marks & TO_SENDER != 0
     }
 
-    /// The endpoint that it travels to: two per flow, the sender first.
+    /// The endpoint that it travels to: two per session, the one that opens first.
     #[inline]
     pub(crate) fn endpoint(&self) -> usize {
-        2 * self.flow as usize + usize::from(!self.is_to_sender())
+        2 * self.session as usize + usize::from(!self.is_to_sender())
     }
 }
 
@@ -234,11 +283,18 @@ mod tests {
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             options: Options::Sack(blocks),
         };
-        let mut packet = Packet::new(&segment, 3, true, 0, &mut bodies);
+        let mut packet = Packet::new(&segment, 3, 7, 0, &mut bodies);
         assert_eq!((packet.segment(&bodies), packet.size(), packet.endpoint()), (segment, 52 + 12 + 7, 6));
         assert!(packet.mark_congestion());
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
         assert_eq!(bodies.in_use(), 0);
+    }
+
+    #[test]
+    fn datagrams_remember_when_they_were_sent() {
+        let now = Time::from_ps(0x1234_5678_9abc_def0);
+        let packet = Packet::datagram(now, 3, 1200, 0);
+        assert_eq!((packet.sent_at(), packet.size(), packet.is_datagram()), (now, 1228, true));
     }
 }

@@ -7,7 +7,7 @@ use bentpipe_sim::Network;
 
 /// Parts of a file, in an order that the tests change: two bottlenecks that share no link.
 const HEAD: &str = "duration = \"20 s\"\n[tcp]\ncc = \"newreno\"\n";
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 8] = [
     r#"
     [node.sat]
     middlebox = [{ kind = "impair", duplicate = "1 %", reorder = "1 %", hold = "10 ms" }]
@@ -49,6 +49,30 @@ const PARTS: [&str; 6] = [
     [flow.elsewhere]
     from = "a"
     to = "b"
+    "#,
+    r#"
+    [flow.files]
+    from = "s1"
+    to = "r"
+    app = { kind = "arrivals", interval = "300 ms", size = { kind = "pareto", shape = 1.5, min = "2 kB" } }
+    [flow.pages]
+    from = "r"
+    to = "s2"
+    app = { kind = "page", reading = "1 s" }
+    [flow.voice]
+    from = "s3"
+    to = "r"
+    app = { kind = "on-off", peak = "100 kbit/s", on = "500 ms", off = { kind = "exponential", mean = "1 s" } }
+    "#,
+    r#"
+    [flow.others]
+    from = "a"
+    to = "b"
+    app = { kind = "arrivals", interval = "100 ms", size = "20 kB" }
+    [flow.beacon]
+    from = "b"
+    to = "a"
+    app = { kind = "poisson", rate = "100 kbit/s" }
     "#,
 ];
 
@@ -114,6 +138,26 @@ fn whoever_else_sends_on_other_links() {
         assert!(both.len() > alone.len());
         assert!(rows(alone).iter().all(|row| both.contains(row)));
     }
+}
+
+/// Connections come and go on both sides, and share a pool: nothing of that is seen.
+#[test]
+fn whoever_else_opens_connections_on_other_links() {
+    let (both, alone) = (run(&scenario(&[0, 1, 2, 3, 4, 6, 7], "")), run(&scenario(&[0, 1, 2, 3, 6], "")));
+    assert!(alone.transfers.len() > 50 && !alone.datagrams.is_empty(), "{:?}", alone.transfers);
+    for (both, alone) in [
+        (&both.flows, &alone.flows),
+        (&both.links, &alone.links),
+        (&both.drops, &alone.drops),
+        (&both.transfers, &alone.transfers),
+        (&both.completions, &alone.completions),
+        (&both.datagrams, &alone.datagrams),
+    ] {
+        let both = rows(both);
+        assert!(both.len() > alone.len());
+        assert!(rows(alone).iter().all(|row| both.contains(row)));
+    }
+    assert!(run(&scenario(&[0, 1, 2, 3, 6], "")) == alone);
 }
 
 #[test]

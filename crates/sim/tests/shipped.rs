@@ -30,7 +30,7 @@ fn run(name: &str, sets: &[(&str, &str)]) -> RunResult {
 
 #[test]
 fn each_shipped_scenario_runs() {
-    assert!(shipped().len() >= 7);
+    assert!(shipped().len() >= 12);
     for (name, text) in shipped() {
         let whole = load(&name, &text, &[]);
         assert!(!whole.scenario.title.is_empty(), "{name} has a title");
@@ -199,4 +199,33 @@ fn slow_start_overshoots_unless_it_is_ended_before() {
     let (lost, exit) = end("hystart");
     assert!(lost == 0 && (0.5..2.0).contains(&exit.unwrap()), "{lost} {exit:?}");
     assert_eq!(end("limited"), (0, None));
+}
+
+/// Two round trips of 600 ms at the least; securing connections takes two more, once or twice for each page.
+#[test]
+fn web_on_geo_is_made_of_round_trips() {
+    let pages = |sets: &[(&str, &str)]| {
+        let result = run("web-on-geo.toml", sets);
+        let row = result.completions.text("flow").iter().position(|flow| flow == "pages").unwrap();
+        assert_eq!(result.completions.text("sizes")[row], "all");
+        ["duration_min_s", "duration_mean_s"].map(|name| result.completions.real(name)[row])
+    };
+    let [plain, secured] = [pages(&[]), pages(&[("flow.pages.app.tls_rtts", "2")])];
+    assert!(plain[0] > 1.2 && plain[1] < 6.0, "{plain:?}");
+    assert!((1.2..2.6).contains(&(secured[1] - plain[1])), "{plain:?} {secured:?}");
+    let result = run("web-on-geo.toml", &[]);
+    assert!(result.datagrams.real("delay_min_s").iter().all(|delay| (0.3..0.31).contains(delay)));
+    assert!(result.flows.text("outcome").iter().all(|outcome| outcome == "running"));
+}
+
+#[test]
+fn load_offers_what_it_says() {
+    let result = run("load.toml", &[]);
+    let access = result.links.text("link").iter().position(|link| link == "access.forward").unwrap();
+    let carried = result.links.real("utilisation")[access];
+    // Heavy tails: some hundred megabytes, in a few hundred large transfers.
+    assert!((0.5..0.9).contains(&carried), "{carried}");
+    assert!(result.summary.whole("transfers")[0] > 1000 && result.summary.whole("transfers_failed")[0] == 0);
+    let slowdown = result.completions.real("slowdown_mean");
+    assert!(slowdown.len() >= 4 && slowdown.iter().all(|slowdown| (1.0..20.0).contains(slowdown)), "{slowdown:?}");
 }

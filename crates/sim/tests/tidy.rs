@@ -2,7 +2,9 @@
 //! the line, and all of them at once.
 
 use bentpipe_sim::middlebox::MiddleboxConfig;
-use bentpipe_sim::record::dictionary::{Column, CAUSES, DROPS, EVENTS, FLOWS, LINKS, SERIES, SUMMARY};
+use bentpipe_sim::record::dictionary::{
+    Column, CAUSES, COMPLETIONS, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, SERIES, SUMMARY, TRANSFERS,
+};
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
 use std::path::{Path, PathBuf};
@@ -214,7 +216,8 @@ fn each_registered_name_is_documented() {
 fn each_column_has_a_unit_and_a_meaning() {
     let series: Vec<Column> = SERIES.iter().map(|series| series.column).collect();
     let tables = [("flows", FLOWS), ("links", LINKS), ("drops", DROPS), ("summary", SUMMARY), ("series", &series)];
-    let tables = tables.into_iter().chain([("events", EVENTS), ("causes", CAUSES)]);
+    let tables = tables.into_iter().chain([("events", EVENTS), ("causes", CAUSES), ("completions", COMPLETIONS)]);
+    let tables = tables.chain([("transfers", TRANSFERS), ("datagrams", DATAGRAMS)]);
     let endings = [("_bytes", "B"), ("_bps", "bit/s"), ("_pct", "%"), ("_s", "s"), ("bytes", "B")];
     let mut findings = Vec::new();
     for (table, columns) in tables {

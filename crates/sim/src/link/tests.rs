@@ -42,7 +42,7 @@ fn packet(id: u32, size: u16) -> Packet {
         flags: Flags::ACK,
         ..Segment::default()
     };
-    let packet = Packet::new(&segment, id, false, 0, &mut crate::packet::Bodies::default());
+    let packet = Packet::new(&segment, id, 0, 0, &mut crate::packet::Bodies::default());
     assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
     packet
 }

@@ -118,7 +118,7 @@ mod tests {
     use bentpipe_tcp::Segment;
 
     fn packet(flow: u32, to_sender: bool) -> Packet {
-        Packet::new(&Segment::default(), flow, to_sender, 0, &mut Bodies::default())
+        Packet::new(&Segment::default(), flow, 2 * flow as usize + usize::from(to_sender), 0, &mut Bodies::default())
     }
 
     /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.

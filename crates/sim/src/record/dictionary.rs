@@ -19,17 +19,17 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 /// One row per flow.
 pub const FLOWS: &[Column] = &[
     column("flow", "", "Name of the flow."),
-    column("cc", "", "Congestion control of the sender."),
-    column("outcome", "", "`running` at the end of the run, `completed` (all bytes acknowledged), `aborted` (the connection gave up) or `waiting` (not started)."),
+    column("cc", "", "Congestion control of the sender; `none` for datagrams."),
+    column("outcome", "", "`running` at the end of the run, `completed` (all bytes acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started)."),
     column("start_s", "s", "Instant of the first packet sent (the SYN, if there is a handshake)."),
-    column("completion_s", "s", "From the first packet sent to the last byte acknowledged at the sender; missing if not completed."),
+    column("completion_s", "s", "From the first packet sent to the last byte acknowledged at the sender, or to the last answer received; missing if not completed."),
     column("completion_rx_s", "s", "From the first packet sent to the last byte received in order; missing if not completed."),
     column("throughput_bps", "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration."),
     column("goodput_bps", "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17)."),
     column("goodput_active_bps", "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run."),
     column("delivered_bytes", "B", "Distinct payload bytes delivered in order to the application."),
     column("acked_bytes", "B", "Payload bytes acknowledged at the sender."),
-    column("sent_bytes", "B", "Payload bytes sent, retransmissions included."),
+    column("sent_bytes", "B", "Payload bytes sent, retransmissions included. This and what follows is of the sender, or of both ends where both have data to send (`request-response`, `page`), and of all connections of the flow together."),
     column("retransmitted_bytes", "B", "Payload bytes sent again."),
     column("sent_packets", "1", "Packets of the sender, SYN and FIN included."),
     column("arrived_packets", "1", "Packets of the sender that reached the receiver uncorrupted."),
@@ -47,8 +47,8 @@ pub const FLOWS: &[Column] = &[
     column("rtt_p50_s", "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %)."),
     column("rtt_p95_s", "s", "95 % quantile of the same."),
     column("rtt_p99_s", "s", "99 % quantile of the same."),
-    column("cwnd_end_bytes", "B", "Congestion window at the end."),
-    column("ssthresh_end_bytes", "B", "Slow start threshold at the end; missing if it was never set."),
+    column("cwnd_end_bytes", "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection."),
+    column("ssthresh_end_bytes", "B", "Slow start threshold of the same; missing if it was never set."),
 ];
 
 /// One row per link and direction.
@@ -68,6 +68,54 @@ pub const LINKS: &[Column] = &[
     column("queue_p99_s", "s", "99 % quantile of the same."),
     column("queue_max_bytes", "B", "Largest backlog, the packet being sent not included."),
     column("queue_end_packets", "1", "Packets waiting or in flight on this link when the run ended."),
+];
+
+/// One row per flow and class of sizes, for flows that make several transfers.
+pub const COMPLETIONS: &[Column] = &[
+    column("flow", "", "Name of the flow."),
+    column("sizes", "", "Class of the transfers' sizes; `all` comes first."),
+    column("transfers", "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page."),
+    column("failed", "1", "Transfers whose connection gave up; only in the row of all sizes, as is the next."),
+    column("unfinished", "1", "Transfers under way when the run ended. They are not in the times: where there are many, the times are too short."),
+    column("size_mean_bytes", "B", "Mean size; of an answer or of all objects of a page where there are such."),
+    column("duration_mean_s", "s", "Mean time from the start of a transfer (opening its connection, if it is new) to the last byte acknowledged; or to the last byte of the answer or of the page read."),
+    column("duration_min_s", "s", "Shortest of these times."),
+    column("duration_p50_s", "s", "Median of these times (upper edge of a bin of at most 1.6 %)."),
+    column("duration_p95_s", "s", "95 % quantile of the same."),
+    column("duration_p99_s", "s", "99 % quantile of the same."),
+    column("slowdown_mean", "1", "Mean of duration over the least that the path allows: round trips to open and to be answered without queues, waits of the application, and sending all bytes with headers once at the bottleneck's largest rate; missing for pages."),
+    column("slowdown_p50", "1", "Median of the same."),
+    column("slowdown_p99", "1", "99 % quantile of the same."),
+];
+
+/// One row per transfer that is complete, in the order in which they were completed.
+pub const TRANSFERS: &[Column] = &[
+    column("flow", "", "Name of the flow."),
+    column("transfer", "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender."),
+    column("start_s", "s", "Instant at which it started."),
+    column("size_bytes", "B", "Its size: of the file, of the answer, or of all objects of the page."),
+    column("duration_s", "s", "Time from its start to the last byte acknowledged; or to the last byte of the answer or of the page read."),
+    column("duration_rx_s", "s", "Time from its start to the last byte received at the other end; the same as `duration_s` for answers and pages."),
+    column("slowdown", "1", "Duration over the least that the path allows; missing for pages."),
+];
+
+/// One row per flow of datagrams.
+pub const DATAGRAMS: &[Column] = &[
+    column("flow", "", "Name of the flow."),
+    column("sent_packets", "1", "Datagrams sent."),
+    column("arrived_packets", "1", "Datagrams that arrived, copies included."),
+    column("lost_packets", "1", "Datagrams lost; what is neither lost nor arrived was on its way when the run ended."),
+    column("loss_pct", "%", "100 x lost / sent."),
+    column("delay_min_s", "s", "Shortest one-way delay, from sending to arrival (RFC 7679)."),
+    column("delay_mean_s", "s", "Mean one-way delay."),
+    column("delay_p50_s", "s", "Median one-way delay (upper edge of a bin of at most 1.6 %)."),
+    column("delay_p95_s", "s", "95 % quantile of the same."),
+    column("delay_p99_s", "s", "99 % quantile of the same."),
+    column(
+        "jitter_s",
+        "s",
+        "Mean absolute difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1).",
+    ),
 ];
 
 /// One row per place, flow and cause.
@@ -94,6 +142,18 @@ pub const SUMMARY: &[Column] = &[
         "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.",
     ),
     column("packet_hops", "1", "Packets carried over one link each: the measure of work."),
+    column("transfers", "1", "Transfers that are complete, of flows that make several."),
+    column("transfers_failed", "1", "Transfers whose connection gave up."),
+    column("transfers_unfinished", "1", "Transfers under way when the run ended."),
+    column("transfer_mean_s", "s", "Mean duration of the transfers that are complete, over all such flows."),
+    column("transfer_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
+    column("transfer_p95_s", "s", "95 % quantile of the same."),
+    column("transfer_p99_s", "s", "99 % quantile of the same."),
+    column(
+        "slowdown_mean",
+        "1",
+        "Mean slowdown of the transfers that have one: duration over the least that the path allows.",
+    ),
 ];
 
 /// What a time series belongs to.
@@ -128,7 +188,13 @@ const fn series(
 
 /// All time series.
 pub const SERIES: &[Series] = &[
-    series("cwnd_bytes", "B", "Congestion window.", Entity::Flow, false),
+    series(
+        "cwnd_bytes",
+        "B",
+        "Congestion window; like what follows, of the flow's latest connection.",
+        Entity::Flow,
+        false,
+    ),
     series("ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.", Entity::Flow, false),
     series("srtt_s", "s", "Smoothed round-trip time (RFC 6298).", Entity::Flow, false),
     series("rto_s", "s", "Retransmission timeout in force, backoff included (RFC 6298).", Entity::Flow, false),
@@ -156,6 +222,7 @@ pub const EVENTS: &[Column] = &[
     column("mark_reduction", "B", "Marks reduced the window; value: offset acknowledged."),
     column("zero_window", "B", "The receiver's window closed; value: offset acknowledged."),
     column("completed", "B", "All data are acknowledged; value: bytes."),
+    column("transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes."),
     column("aborted", "B", "The connection gave up; value: offset of the missing byte."),
 ];
 

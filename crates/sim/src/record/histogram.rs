@@ -33,7 +33,10 @@ impl Histogram {
         // Wraps to an index that does not exist below the first bin.
         match self.bins.get_mut(bin.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
-            None => self.grow(bin),
+            None => {
+                self.grow(bin);
+                self.bins[bin - self.first] += 1;
+            }
         }
     }
 
@@ -53,10 +56,25 @@ impl Histogram {
         self.bins.splice(..0, std::iter::repeat_n(0, missing_below));
         self.first -= missing_below;
         self.bins.resize(self.bins.len().max(octave + (1 << BINS_LOG2) - self.first), 0);
-        self.bins[bin - self.first] += 1;
     }
 
-    fn count(&self) -> u64 {
+    /// Adds what another one has counted.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.zeros += other.zeros;
+        self.positives += other.positives;
+        self.sum_ps += other.sum_ps;
+        if other.positives > 0 {
+            self.min_ps = self.min_ps.wrapping_sub(1).min(other.min_ps - 1) + 1;
+        }
+        for (bin, &count) in (other.first..).zip(&other.bins).filter(|(_, &count)| count > 0) {
+            if self.bins.get(bin.wrapping_sub(self.first)).is_none() {
+                self.grow(bin);
+            }
+            self.bins[bin - self.first] += count;
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
         self.zeros + self.positives
     }
 
@@ -136,5 +154,20 @@ mod tests {
         assert_eq!(histogram.min_s(), 0.001);
         (0..200).for_each(|_| histogram.record_span(Duration::ZERO));
         assert_eq!((histogram.quantile_s(0.5), histogram.min_s()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn histograms_add_up() {
+        let (mut low, mut high, mut all) = <(Histogram, Histogram, Histogram)>::default();
+        for ms in [0, 1, 2, 5, 700, 3, 90_000] {
+            (if ms < 10 { &mut low } else { &mut high }).record_span(Duration::from_millis(ms));
+            all.record_span(Duration::from_millis(ms));
+        }
+        for (mut one, other) in [(low.clone(), &high), (high.clone(), &low), (all.clone(), &Histogram::default())] {
+            one.merge(other);
+            let values =
+                |h: &Histogram| (h.count(), h.min_s(), h.mean_s(), [0.1, 0.5, 0.9, 1.0].map(|q| h.quantile_s(q)));
+            assert_eq!(values(&one), values(&all));
+        }
     }
 }

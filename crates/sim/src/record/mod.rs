@@ -5,11 +5,13 @@ mod histogram;
 mod recorder;
 mod result;
 mod table;
+mod transfers;
 
 pub(crate) use histogram::Histogram;
 pub(crate) use recorder::Recorder;
 pub(crate) use result::{assemble, Drops, Place};
 pub use table::{Table, Values};
+pub(crate) use transfers::{Arrived, Completions, Transfer};
 
 use bentpipe_units::Time;
 
@@ -76,6 +78,12 @@ pub struct RunResult {
     pub links: Table,
     /// One row per place, flow and cause of loss.
     pub drops: Table,
+    /// One row per flow and class of sizes of its transfers, for flows that make several.
+    pub completions: Table,
+    /// One row per transfer that is complete, up to a limit.
+    pub transfers: Table,
+    /// One row per flow of datagrams.
+    pub datagrams: Table,
     /// One row.
     pub summary: Table,
     /// (name, rows of `time_s`, `flow` or `link`, value) for each series asked for.

@@ -2,9 +2,10 @@
 
 use super::dictionary::{Entity, SERIES};
 use super::table::{Table, Values};
-use crate::host::Host;
+use super::transfers::{Transfer, TransferRows};
 use crate::link::Link;
 use crate::scenario::{Record, Scenario};
+use crate::traffic::Traffic;
 use bentpipe_tcp::Connection;
 use bentpipe_units::{Duration, Time};
 
@@ -21,6 +22,7 @@ pub(crate) struct Recorder {
     pub(crate) wants_events: bool,
     wants_samples: bool,
     events: Events,
+    pub(super) transfers: TransferRows,
     /// Last value written, by series and flow.
     last: Vec<Vec<f64>>,
     /// Bytes counted at the last sample, by flow and by link.
@@ -59,6 +61,7 @@ impl Recorder {
             last: SERIES.iter().map(|s| vec![f64::NAN; if s.sampled { 0 } else { flows }]).collect(),
             series,
             events: Events::default(),
+            transfers: TransferRows::new(record.transfers_max),
             delivered: vec![0; flows],
             carried: vec![0; links],
         }
@@ -103,19 +106,28 @@ impl Recorder {
         }
     }
 
+    /// A transfer is complete.
+    pub(crate) fn on_transfer(&mut self, now: Time, flow: usize, transfer: &Transfer) {
+        self.transfers.add(flow, transfer);
+        if self.wants_events {
+            self.on_event(now, flow, "transfer", transfer.size);
+        }
+    }
+
     /// An interval is over. The links have been advanced to `now`.
-    pub(crate) fn on_sample(&mut self, now: Time, hosts: &[Host], links: &[Link]) {
+    pub(crate) fn on_sample(&mut self, now: Time, traffic: &Traffic, links: &[Link]) {
         self.next_sample = now + self.interval;
         let interval_s = self.interval.as_secs_f64();
         for (index, series) in SERIES.iter().enumerate() {
             if self.series[index].is_none() || !series.sampled {
                 continue;
             }
-            let entities = if series.entity == Entity::Flow { hosts.len() / 2 } else { links.len() };
+            let of_flows = if series.entity == Entity::Flow { traffic.delivered_bytes() } else { Vec::new() };
+            let entities = if series.entity == Entity::Flow { of_flows.len() } else { links.len() };
             for entity in 0..entities {
                 let value = match series.column.name {
                     "goodput_bps" => {
-                        let bytes = hosts[2 * entity + 1].conn.counters().delivered_bytes;
+                        let bytes = of_flows[entity];
                         let before = std::mem::replace(&mut self.delivered[entity], bytes);
                         (bytes - before) as f64 * 8.0 / interval_s
                     }
@@ -164,6 +176,12 @@ impl Recorder {
             notes.push(format!(
                 "{} rows of series and events did not fit record.rows_max = {} and were not kept",
                 self.rows_lost, scenario.record.rows_max
+            ));
+        }
+        if self.transfers.lost > 0 {
+            notes.push(format!(
+                "{} transfers did not fit record.transfers_max = {} and were not kept one by one",
+                self.transfers.lost, scenario.record.transfers_max
             ));
         }
         (series, events, notes)

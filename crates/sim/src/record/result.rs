@@ -1,11 +1,12 @@
 //! From counters to tables. Definitions: `dictionary`, after `specs/metrics`.
 
-use super::dictionary::{Column, DROPS, FLOWS, LINKS, SUMMARY};
+use super::dictionary::{Column, COMPLETIONS, DATAGRAMS, DROPS, FLOWS, LINKS, SUMMARY, TRANSFERS};
 use super::table::{Table, Values};
+use super::transfers::{Completions, TransferRows};
 use super::{Cause, End, Recorder, RunResult};
-use crate::host::Host;
 use crate::link::Link;
 use crate::scenario::Scenario;
+use crate::traffic::{FlowState, Traffic};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -23,18 +24,22 @@ pub(crate) type Drops = BTreeMap<(Place, u32, Cause), (u64, u64)>;
 pub(crate) fn assemble(
     scenario: &Scenario,
     end: End,
-    hosts: &[Host],
+    traffic: &Traffic,
     links: &[Link],
     drops: &Drops,
     recorder: Recorder,
 ) -> RunResult {
-    let flows = flows(scenario, end.at, hosts);
-    let summary = summary(end, &flows, links);
+    let flows = flows(scenario, end.at, traffic);
+    let summary = summary(end, &flows, links, traffic);
+    let transfers = transfer_rows(scenario, &recorder.transfers);
     let (series, events, notes) = recorder.finish(scenario);
     RunResult {
         flows,
         links: link_rows(scenario, end.at, links),
         drops: drop_rows(scenario, drops),
+        completions: completion_rows(scenario, traffic),
+        transfers,
+        datagrams: datagram_rows(scenario, traffic),
         summary,
         series,
         events,
@@ -42,36 +47,34 @@ pub(crate) fn assemble(
     }
 }
 
-fn flows(scenario: &Scenario, at: Time, hosts: &[Host]) -> Table {
+fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
     let run_s = at.as_secs_f64();
     let mut table = Builder::new(FLOWS);
-    for (flow, ends) in scenario.flows.iter().zip(hosts.chunks_exact(2)) {
-        let [sender, receiver] = ends else { continue };
-        let (sent, received) = (sender.conn.counters(), receiver.conn.counters());
-        let start = sender.first_sent;
-        let since_start = |end: Option<Time>| match (start, end) {
+    for ((flow, state), totals) in scenario.flows.iter().zip(&traffic.flows).zip(traffic.totals()) {
+        let (sent, received) = (&totals.sent, &totals.received);
+        let since_start = |end: Option<Time>| match (totals.first_sent, end) {
             (Some(start), Some(end)) => (end - start).as_secs_f64(),
             _ => f64::NAN,
         };
-        let active_s = since_start(Some(sender.completed.unwrap_or(at)));
+        let active_s = since_start(Some(state.completed.unwrap_or(at)));
         let delivered_bits = received.delivered_bytes as f64 * 8.0;
         table.text(&flow.name);
-        table.text(flow.tcp.cc.name());
-        table.text(outcome(sender));
-        table.real(start.map_or(f64::NAN, Time::as_secs_f64));
-        table.real(since_start(sender.completed));
-        table.real(since_start(receiver.completed));
+        table.text(if flow.app.is_datagrams() { "none" } else { flow.tcp.cc.name() });
+        table.text(outcome(state));
+        table.real(totals.first_sent.map_or(f64::NAN, Time::as_secs_f64));
+        table.real(since_start(state.completed));
+        table.real(since_start(state.received));
         table.real(ratio(received.arrived_bytes as f64 * 8.0, run_s));
         table.real(ratio(delivered_bits, run_s));
         table.real(ratio(delivered_bits, active_s));
         table.whole(received.delivered_bytes);
-        table.whole(sender.conn.acked_bytes());
+        table.whole(totals.acked_bytes);
         table.whole(sent.sent_bytes);
         table.whole(sent.resent_bytes);
         table.whole(sent.sent_segments);
         table.whole(received.arrived_segments);
         table.whole(sent.resent_segments);
-        table.whole(receiver.needless);
+        table.whole(totals.needless);
         table.whole(sent.timeouts);
         table.whole(sent.undone);
         table.whole(sent.fast_retransmits);
@@ -79,26 +82,26 @@ fn flows(scenario: &Scenario, at: Time, hosts: &[Host]) -> Table {
         table.whole(sent.mark_reductions);
         table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
         table.real(
-            ratio(sent.sent_bytes as f64, sender.sent_wire_bytes as f64)
+            ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
                 * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
         );
-        table.real(sender.rtts.min_s());
-        table.real(sender.rtts.mean_s());
-        table.real(sender.rtts.quantile_s(0.50));
-        table.real(sender.rtts.quantile_s(0.95));
-        table.real(sender.rtts.quantile_s(0.99));
-        table.whole(sender.conn.cwnd());
-        table.real(sender.conn.ssthresh().map_or(f64::NAN, |bytes| bytes as f64));
+        table.real(state.rtts.min_s());
+        table.real(state.rtts.mean_s());
+        table.real(state.rtts.quantile_s(0.50));
+        table.real(state.rtts.quantile_s(0.95));
+        table.real(state.rtts.quantile_s(0.99));
+        table.real(totals.cwnd.map_or(f64::NAN, |bytes| bytes as f64));
+        table.real(totals.ssthresh.map_or(f64::NAN, |bytes| bytes as f64));
     }
     table.finish()
 }
 
-fn outcome(sender: &Host) -> &'static str {
-    if sender.completed.is_some() {
+fn outcome(flow: &FlowState) -> &'static str {
+    if flow.completed.is_some() {
         "completed"
-    } else if sender.is_aborted {
+    } else if flow.has_failed {
         "aborted"
-    } else if sender.is_started() {
+    } else if flow.has_begun {
         "running"
     } else {
         "waiting"
@@ -130,6 +133,66 @@ fn link_rows(scenario: &Scenario, at: Time, links: &[Link]) -> Table {
     table.finish()
 }
 
+fn completion_rows(scenario: &Scenario, traffic: &Traffic) -> Table {
+    let mut table = Builder::new(COMPLETIONS);
+    for (flow, state) in scenario.flows.iter().zip(&traffic.flows) {
+        let Some(completions) = state.completions() else { continue };
+        for (index, (sizes, class)) in completions.classes().enumerate() {
+            let (durations, slowdowns) = (&class.durations, &class.slowdowns);
+            table.text(&flow.name);
+            table.text(sizes);
+            table.whole(durations.count());
+            // They have no size class: nobody knows what the others would have become.
+            table.real(if index == 0 { completions.failed as f64 } else { f64::NAN });
+            table.real(if index == 0 { completions.unfinished() as f64 } else { f64::NAN });
+            table.real(ratio(class.bytes as f64, durations.count() as f64));
+            table.real(durations.mean_s());
+            table.real(durations.min_s());
+            table.real(durations.quantile_s(0.50));
+            table.real(durations.quantile_s(0.95));
+            table.real(durations.quantile_s(0.99));
+            table.real(slowdowns.mean_s());
+            table.real(slowdowns.quantile_s(0.50));
+            table.real(slowdowns.quantile_s(0.99));
+        }
+    }
+    table.finish()
+}
+
+fn transfer_rows(scenario: &Scenario, transfers: &TransferRows) -> Table {
+    let mut table = Builder::new(TRANSFERS);
+    for (flow, transfer) in &transfers.rows {
+        table.text(&scenario.flows[*flow as usize].name);
+        table.whole(transfer.index);
+        table.real(transfer.start.as_secs_f64());
+        table.whole(transfer.size);
+        table.real(transfer.duration.as_secs_f64());
+        table.real(transfer.received.as_secs_f64());
+        table.real(transfer.slowdown().unwrap_or(f64::NAN));
+    }
+    table.finish()
+}
+
+fn datagram_rows(scenario: &Scenario, traffic: &Traffic) -> Table {
+    let mut table = Builder::new(DATAGRAMS);
+    for (flow, state) in scenario.flows.iter().zip(&traffic.flows) {
+        let Some(arrived) = state.arrived() else { continue };
+        let sent = state.totals.sent.sent_segments;
+        table.text(&flow.name);
+        table.whole(sent);
+        table.whole(state.totals.received.arrived_segments);
+        table.whole(arrived.lost);
+        table.real(100.0 * ratio(arrived.lost as f64, sent as f64));
+        table.real(arrived.delays.min_s());
+        table.real(arrived.delays.mean_s());
+        table.real(arrived.delays.quantile_s(0.50));
+        table.real(arrived.delays.quantile_s(0.95));
+        table.real(arrived.delays.quantile_s(0.99));
+        table.real(arrived.jitter_s());
+    }
+    table.finish()
+}
+
 fn drop_rows(scenario: &Scenario, drops: &Drops) -> Table {
     let mut table = Builder::new(DROPS);
     for (&(place, flow, cause), &(packets, bytes)) in drops {
@@ -145,7 +208,10 @@ fn drop_rows(scenario: &Scenario, drops: &Drops) -> Table {
     table.finish()
 }
 
-fn summary(end: End, flows: &Table, links: &[Link]) -> Table {
+fn summary(end: End, flows: &Table, links: &[Link], traffic: &Traffic) -> Table {
+    let mut all = Completions::default();
+    traffic.flows.iter().filter_map(FlowState::completions).for_each(|completions| all.merge(completions));
+    let total = all.total();
     let goodputs = flows.real("goodput_bps");
     let mut table = Builder::new(SUMMARY);
     table.text(end.stop.name());
@@ -157,6 +223,14 @@ fn summary(end: End, flows: &Table, links: &[Link]) -> Table {
     table.whole(end.ledger.lost);
     table.whole(end.ledger.in_flight);
     table.whole(links.iter().map(|link| link.counters().carried).sum());
+    table.whole(all.completed());
+    table.whole(all.failed);
+    table.whole(all.unfinished());
+    table.real(total.durations.mean_s());
+    table.real(total.durations.quantile_s(0.50));
+    table.real(total.durations.quantile_s(0.95));
+    table.real(total.durations.quantile_s(0.99));
+    table.real(total.slowdowns.mean_s());
     table.finish()
 }
 
@@ -183,8 +257,9 @@ struct Builder {
 
 impl Builder {
     fn new(dictionary: &[Column]) -> Self {
-        // Whole and real columns become so with their first value.
-        Self { columns: dictionary.iter().map(|c| (c.name, Values::Text(Vec::new()))).collect(), next: 0 }
+        // Numbers become whole with their first value.
+        let values = |c: &Column| if c.unit.is_empty() { Values::Text(Vec::new()) } else { Values::Real(Vec::new()) };
+        Self { columns: dictionary.iter().map(|c| (c.name, values(c))).collect(), next: 0 }
     }
 
     fn text(&mut self, value: &str) {
@@ -209,7 +284,7 @@ impl Builder {
         let index = self.next;
         self.next = (self.next + 1) % self.columns.len();
         let values = &mut self.columns[index].1;
-        if matches!(values, Values::Text(texts) if texts.is_empty()) {
+        if matches!(values, Values::Real(reals) if reals.is_empty()) {
             *values = kind;
         }
         values

@@ -1,7 +1,7 @@
 //! What the flows that cross a link mean for its queue.
 
 use super::resolve::{base_rtt, path, Instance, Report};
-use super::{settings, work, Flow, Link, Queue, QueueLimit};
+use super::{load, settings, Flow, Link, Queue, QueueLimit};
 use bentpipe_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,7 @@ fn crossings(links: &[Link], flows: &[Flow]) -> Vec<(Duration, u64)> {
     let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
     for flow in flows {
         let rtt = base_rtt(&flow.route, &flow.reverse_route, links);
-        // 12 bytes of RFC 7323 timestamps.
-        let packet = u64::from(flow.tcp.smss) + work::HEADERS + if flow.tcp.timestamps { 12 } else { 0 };
+        let packet = load::largest_packet(flow);
         for &link in flow.route.iter().chain(&flow.reverse_route) {
             let (longest, largest) = crossing[link];
             crossing[link] = (longest.max(rtt), largest.max(packet));

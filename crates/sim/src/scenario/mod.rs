@@ -4,6 +4,7 @@
 //! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the
 //! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
 
+mod app;
 mod channel;
 mod check;
 mod crossing;
@@ -12,6 +13,7 @@ mod file;
 mod files;
 mod generate;
 mod inherit;
+mod load;
 mod pass;
 mod problem;
 mod queue;
@@ -27,6 +29,8 @@ mod tree;
 mod work;
 mod write;
 
+pub use crate::traffic::variate::{Size, Wait};
+pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
 pub use files::{Files, Folder, NoFiles};
 pub use generate::{choices, python_types, reference, Choice};
@@ -215,7 +219,7 @@ pub struct Link {
     pub interleave: Option<Interleave>,
 }
 
-/// One connection and the application that uses it.
+/// An application, and the connections or datagrams that it sends by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// As in the file; instances of an entry with `count` are numbered.
@@ -226,6 +230,8 @@ pub struct Flow {
     pub to: usize,
     /// What it sends.
     pub app: App,
+    /// How the application at the receiving end reads; none: at once.
+    pub reader: Option<Reader>,
     /// When it opens.
     pub start: Start,
     /// Its class in queues that tell classes apart.
@@ -234,22 +240,10 @@ pub struct Flow {
     pub route: Vec<usize>,
     /// Indices of the links back.
     pub reverse_route: Vec<usize>,
-    /// The transport at both ends. `rto.phase` is ignored where `phase_drawn` is set.
+    /// The transport at both ends; datagrams do not use it. `rto.phase` is ignored where `phase_drawn` is set.
     pub tcp: Config,
     /// Draw the phase of each end's clock (uniform in one tick) instead of taking `tcp.rto.phase`.
     pub phase_drawn: bool,
-}
-
-/// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum App {
-    /// As much as the window allows, until the run ends.
-    Greedy,
-    /// This many bytes, then close.
-    File {
-        /// Bytes of application data.
-        size: u64,
-    },
 }
 
 /// When a flow starts.
@@ -275,4 +269,6 @@ pub struct Record {
     pub interval: Duration,
     /// Rows kept at most, over all series; what is beyond is counted, not kept.
     pub rows_max: u64,
+    /// Transfers kept at most, one by one; the statistics are of all.
+    pub transfers_max: u64,
 }

@@ -8,7 +8,8 @@ use super::file::{self, File};
 use super::route::{Bad, Graph};
 use super::settings::{self, Transport};
 use super::tree::{Place, Tree};
-use super::{work, Files, Flow, Link, Node, NodeKind, Record, Scenario};
+use super::{load, work, Files, Flow, Link, Node, NodeKind, Record, Scenario};
+use bentpipe_tcp::Config;
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,9 +83,9 @@ pub(super) struct Meaning {
 pub(super) struct Instance<'a> {
     pub(super) name: String,
     pub(super) entry: &'a str,
-    from: String,
+    pub(super) from: String,
     to: String,
-    n: Option<u32>,
+    pub(super) n: Option<u32>,
 }
 
 /// What the file means; `None` if problems were found.
@@ -129,7 +130,9 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let (mut made, limits) = make_links(&links, &directions, &nodes);
     check_parallel(&made, &nodes, report);
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
-    let made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
+    let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
+    load::settle(file, &flows, &mut made_flows, &made, report);
+    load::refuse_overload(&flows, &made_flows, &made, report);
     set_queues(&mut made, &limits, &made_flows);
     check_queues(&made, &made_flows, &links, &flows, report);
     let mut order: Vec<usize> = (0..made_flows.len()).collect();
@@ -146,7 +149,12 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name), report)).collect(),
         links: made,
         flows: made_flows,
-        record: Record { series, interval: file.record.interval.0, rows_max: file.record.rows_max },
+        record: Record {
+            series,
+            interval: file.record.interval.0,
+            rows_max: file.record.rows_max,
+            transfers_max: file.record.transfers_max,
+        },
     };
     if let Some((message, expected)) = work::refuse(&scenario) {
         let place = report.tree.at(["duration"]).place.clone();
@@ -221,7 +229,7 @@ fn instances<'a>(
     Some(all)
 }
 
-fn expand(template: &str, n: Option<u32>) -> String {
+pub(super) fn expand(template: &str, n: Option<u32>) -> String {
     n.map_or_else(|| template.to_owned(), |n| template.replace("{n}", &n.to_string()))
 }
 
@@ -467,29 +475,29 @@ fn make_flows(
     nodes: &BTreeMap<&str, usize>,
     report: &mut Report<'_>,
 ) -> Vec<Flow> {
-    let settled: BTreeMap<&str, _> = file
-        .flow
-        .iter()
-        .map(|(name, flow)| {
-            let app = settings::app(flow.app, report, &path(["flow", name, "app"]));
-            (name.as_str(), (app, settings::start(flow.start, report, &path(["flow", name, "start"]))))
-        })
-        .collect();
+    let settled: BTreeMap<&str, _> =
+        file.flow.iter().map(|(name, flow)| (name.as_str(), settings::flow(name, flow, report))).collect();
     let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<usize>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
-        let (app, start) = settled[flow.entry];
+        let (app, reader, start) = settled[flow.entry];
         Flow {
             name: flow.name.clone(),
             from: nodes[flow.from.as_str()],
             to: nodes[flow.to.as_str()],
             app,
+            reader,
             start,
             class: file.flow[flow.entry].class,
-            tcp: transport.on_path(slowest, base_rtt(route, back, links)),
+            // Datagrams do not use it, and nobody may think so.
+            tcp: if app.is_datagrams() {
+                Config::default()
+            } else {
+                transport.on_path(slowest, base_rtt(route, back, links))
+            },
             route: route.clone(),
             reverse_route: back.clone(),
-            phase_drawn: transport.phase_drawn,
+            phase_drawn: transport.phase_drawn && !app.is_datagrams(),
         }
     };
     flows.iter().zip(routes).map(make).collect()

@@ -162,6 +162,19 @@ fn everything_can_be_written_and_read_back() {
     }
 }
 
+/// `specs/traffic.md`, test 4: 100 kB at 10 Mbit/s in segments of 1460 B with 40 B of headers: 822 080 bit, and 6.0821
+/// transfers a second for half of the link.
+#[test]
+fn a_load_becomes_an_interval_between_arrivals() {
+    for (headers, per_second) in [("", 6.0821), (", load_headers = false", 6.25)] {
+        let app = format!(
+            "[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"50 %\", link = \"up\"{headers} }}"
+        );
+        let App::Arrivals(arrivals) = read(&MINIMAL.replace("[flow.f]", &app)).flows[0].app else { panic!() };
+        assert!((1.0 / arrivals.interval.as_secs_f64() - per_second).abs() < 5e-5, "{:?}", arrivals.interval);
+    }
+}
+
 #[test]
 fn the_digest_is_of_what_can_change_a_result() {
     let digest = |text: &str| from_toml(text, "", &[]).unwrap().digest();
@@ -243,6 +256,24 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\nstart = { uniform = [\"1 s\", \"1 s\"] }", "is an empty span"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"file\", size = \"0 B\" }", "is nothing to send"),
         ("[flow.f]", "[flow.f]\napp = \"file\"", "needs more than its name"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"bulk\", size = \"1 kB\" }", "flow.f.app.pause is missing"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"bulk\", size = { kind = \"paretto\" }, pause = \"1 s\" }", "did you mean \"pareto\"?"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\" }", "does not say how often transfers arrive"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\" }", "has a load, but not of which link"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\", interval = \"1 s\" }", "says twice"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up.reverse\" }", "is not on the way from \"a\""),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"0 %\", link = \"up\" }", "is nothing"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"0.6\", link = \"up\" }", "the unit is missing, as in 0.6 %"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"100 %\", link = \"up\" }", "expected less than 100 %, or overload = true"),
+        ("[flow.f]", "[flow.f]\ncount = 2\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\" }", "make 120.0000 % of what it carries"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = { kind = \"pareto\", shape = 1, min = \"1 kB\" }, interval = \"1 s\" }", "is out of range"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 B\", interval = \"1 us\", overload = true }", "transfers would arrive"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", jitter = \"5 ms\" }", "more than half the distance between datagrams, which is 9.6 ms"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"70 kB\" }", "no payload of a datagram"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\ntcp = { cc = \"reno\" }", "datagrams have no transport"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1000000 Gbit/s\" }", "packet-hops"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"page\", multiplexed = true, connections = 3 }", "multiplexed means one connection"),
+        ("[flow.f]", "[flow.f]\nreader = { rate = \"1 bit/s\" }", "is less than a byte in 10 ms"),
         ("[flow.f]", "[flow.f]\ntcp.smss = \"39 B\"", "expected 40 B to 65415 B"),
         ("[flow.f]", "[flow.f]\ntcp.initial_ssthresh = \"1 segment\"", "expected at least 2 segments"),
         ("[flow.f]", "[flow.f]\ntcp.rto.max = \"100 ms\"", "does not fit the other bound"),
@@ -422,7 +453,7 @@ fn every_choice_is_listed() {
     let count = |topic: &str| choices.iter().filter(|choice| choice.topic == topic).count();
     assert_eq!(count("cc"), CcKind::ALL.len());
     for (topic, at_least) in
-        [("recovery", 5), ("verdict", 2), ("queue", 8), ("error", 10), ("app", 2), ("middlebox", 1)]
+        [("recovery", 5), ("verdict", 2), ("queue", 8), ("error", 10), ("app", 9), ("middlebox", 1)]
     {
         assert!(count(topic) >= at_least, "{topic}");
     }
@@ -588,6 +619,22 @@ const QUEUES: [&str; 9] = [
     r#"{"kind": "wrr", "class": [{"weight": 7}, {"limit": "unlimited"}]}"#,
     r#"{"kind": "drr", "quantum": "9 kB", "class": [{"weight": 2, "limit": "40 kB"}]}"#,
 ];
+fn app() -> impl Strategy<Value = Json> {
+    let apps = [
+        r#""greedy""#,
+        r#"{"kind": "file", "size": "1 MB"}"#,
+        r#"{"kind": "bulk", "size": "10 kB", "pause": "1 s"}"#,
+        r#"{"kind": "bulk", "size": {"kind": "pareto", "shape": 1.5, "min": "1 kB"}, "pause": {"kind": "pareto", "shape": 2, "mean": "1 s"}, "count": 3, "reconnect": true}"#,
+        r#"{"kind": "arrivals", "size": {"kind": "bounded-pareto", "shape": 1.2, "min": "1 kB", "max": "1 MB"}, "interval": "1 s", "overload": true}"#,
+        r#"{"kind": "request-response", "response": {"kind": "lognormal", "mean": "10 kB", "sd": "25 kB"}, "wait": "20 ms"}"#,
+        r#"{"kind": "page", "multiplexed": true, "reading": "1 s"}"#,
+        r#"{"kind": "page", "connections": 2, "page_scale": 0.37, "tls_rtts": 2, "count": 7}"#,
+        r#"{"kind": "cbr", "rate": "10 kbit/s", "jitter": "100 ms"}"#,
+        r#"{"kind": "poisson", "rate": "10 kbit/s", "size": "100 B"}"#,
+        r#"{"kind": "on-off", "peak": "10 kbit/s", "on": "1 s", "off": {"kind": "exponential", "mean": "2 s"}}"#,
+    ];
+    prop::sample::select(apps.map(|text| serde_json::from_str::<Json>(text).unwrap()).to_vec())
+}
 
 fn scenario() -> impl Strategy<Value = Json> {
     let queue = prop_oneof![
@@ -608,7 +655,7 @@ fn scenario() -> impl Strategy<Value = Json> {
         }
         link
     });
-    let ends = (0usize..4, 1usize..4, any::<bool>());
+    let ends = (0usize..4, 1usize..4, app());
     (prop::collection::vec(link, 4..8), prop::collection::vec((ends, tcp(), 1u32..4), 1..4), tcp(), ".{0,20}", any::<u64>()).prop_map(
         |(links, flows, tcp, title, seed)| {
             let mut link = serde_json::Map::new();
@@ -621,11 +668,15 @@ fn scenario() -> impl Strategy<Value = Json> {
             let flow: serde_json::Map<String, Json> = flows
                 .into_iter()
                 .enumerate()
-                .map(|(n, ((from, step, file), tcp, count))| {
-                    let app = if file { serde_json::json!({ "kind": "file", "size": "1 MB" }) } else { "greedy".into() };
-                    let flow = serde_json::json!({
-                        "from": format!("n{from}"), "to": format!("n{}", (from + step) % 4), "tcp": tcp, "count": count, "app": app,
+                .map(|(n, ((from, step, app), tcp, count))| {
+                    let is_datagrams = ["cbr", "poisson", "on-off"].contains(&app["kind"].as_str().unwrap_or(""));
+                    let mut flow = serde_json::json!({
+                        "from": format!("n{from}"), "to": format!("n{}", (from + step) % 4), "count": count, "app": app,
                     });
+                    if !is_datagrams {
+                        flow["tcp"] = tcp;
+                        flow["reader"] = serde_json::json!({ "rate": "12345 bit/s", "every": "1.5 s" });
+                    }
                     (format!("f.{n}-{{n}}"), flow)
                 })
                 .collect();

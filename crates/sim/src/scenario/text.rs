@@ -34,6 +34,7 @@ pub(super) const FORMATS: &[Format] = &[
     Angle::FORMAT,
     Chance::FORMAT,
     Stay::FORMAT,
+    Share::FORMAT,
     Phase::FORMAT,
     GiveUp::FORMAT,
     QueueLimit::FORMAT,
@@ -118,6 +119,8 @@ texts! {
     Chance(f64) "probability", quantity::PROBABILITY.expected, "0.1 %",
         |text| quantity::probability(text).map_err(said);
     Stay(Amount) "stay", "a duration, or a number of packets", "20 ms", stay;
+    Share(u64) "share", "a percentage", "60 %",
+        |text| quantity::count(text, &[("%", SHARE / 100)]).map_err(|why| share_error(text, why));
     Phase(Amount) "phase", "\"random\" or a duration below the granularity", "3 ms",
         |text| amount(text, "a phase", &["random"], &[], Some(&quantity::DURATION));
     GiveUp(Amount) "give-up", "\"never\", a number of retransmissions, or a duration", "6 retransmissions",
@@ -146,6 +149,16 @@ fn stay(text: &str) -> Result<Amount, String> {
 
 fn said(error: QuantityError) -> String {
     error.to_string()
+}
+
+/// Parts of a share in a whole.
+pub(super) const SHARE: u64 = 100_000_000;
+
+fn share_error(text: &str, why: Why) -> String {
+    match why {
+        Why::NoUnit => format!("is not a percentage: the unit is missing, as in {} %", text.trim()),
+        _ => "is not a percentage".into(),
+    }
 }
 
 /// Millionths of a bandwidth-delay product in one.

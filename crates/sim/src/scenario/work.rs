@@ -1,13 +1,16 @@
 //! How much work a run is: what would take days is refused before it starts.
 
-use super::{App, Downtimes, ErrorModel, Flow, Link, Outage, Profile, Scenario, Stay};
+use super::{App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Profile, Scenario, Stay};
 use crate::record::dictionary;
+use crate::traffic::page;
 use bentpipe_units::{Duration, Rate};
 
 /// Packet-hops at most: the better part of an hour.
 const HOPS_MAX: f64 = 1e11;
 /// Changes of links and samples at most.
 const CHANGES_MAX: f64 = 1e9;
+/// Arrivals at most: each could still be open when the run ends, and takes some kilobytes.
+const TRANSFERS_MAX: f64 = 1e6;
 /// Bytes of headers in a packet with data, without options.
 pub(super) const HEADERS: u64 = 40;
 
@@ -29,6 +32,14 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<(String, String)> {
             most.1.route.len(),
         );
         return Some((message, format!("expected at most {HOPS_MAX:.0e}; lower the rate or the duration")));
+    }
+    let seconds = scenario.duration.as_secs_f64();
+    let arriving =
+        |flow: &Flow| if let App::Arrivals(arrivals) = &flow.app { transfers(arrivals, seconds) } else { 0.0 };
+    let total: f64 = scenario.flows.iter().map(arriving).sum();
+    if total > TRANSFERS_MAX {
+        let message = format!("about {total:.1e} transfers would arrive in {}", scenario.duration);
+        return Some((message, format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration")));
     }
     let changes = scenario.links.iter().map(|link| link_changes(link, scenario.duration));
     let total: f64 = changes.clone().sum();
@@ -76,11 +87,48 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
     let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
     let bits = path.min(window) * seconds;
     let packets = bits / (8 * (u64::from(flow.tcp.smss) + HEADERS)) as f64;
-    let packets = match flow.app {
+    let smss = flow.tcp.smss;
+    // Each byte may be sent twice; opening and closing take some ten packets.
+    let transfer = |segments: f64| 2.0 * segments + 10.0;
+    let at_most = |count: Option<u64>, each_s: f64| {
+        let in_time = seconds / (each_s + rtt.as_secs_f64()).max(1e-9);
+        count.map_or(in_time, |count| in_time.min(count as f64))
+    };
+    let sending_s = |bytes: f64| 8.0 * bytes / path;
+    let packets = match &flow.app {
         App::Greedy => packets,
-        App::File { size } => packets.min(2.0 * size as f64 / f64::from(flow.tcp.smss)),
+        App::File { size } => packets.min(2.0 * *size as f64 / f64::from(smss)),
+        App::Bulk(bulk) => {
+            let each_s = bulk.pause.mean().as_secs_f64() + sending_s(bulk.size.mean());
+            at_most(bulk.count, each_s) * transfer(bulk.size.segments(smss))
+        }
+        App::Arrivals(arrivals) => transfers(arrivals, seconds) * transfer(arrivals.size.segments(smss)),
+        App::RequestResponse(app) => {
+            let think_s = app.wait.mean().as_secs_f64() + app.think.mean().as_secs_f64();
+            let each_s = think_s + sending_s(app.request.mean().min(app.response.mean()));
+            at_most(app.count, each_s) * transfer(app.request.segments(smss) + app.response.segments(smss))
+        }
+        App::Page(page) => {
+            let objects = 1.0 + page::OBJECTS_MEAN;
+            let each_s = page.reading.mean().as_secs_f64() + page.parse.mean().as_secs_f64();
+            let segments = 1.0 + page.scale * page::OBJECT_BYTES_MEAN / f64::from(smss);
+            at_most(page.count, each_s) * objects * transfer(segments + f64::from(page.tls_rtts))
+        }
+        App::Datagrams(datagrams) => {
+            let bursts = match datagrams.gaps {
+                Gaps::OnOff { on, off, .. } => seconds / (on.mean() + off.mean()).as_secs_f64(),
+                _ => 0.0,
+            };
+            (datagrams.bytes_per_second() * seconds / f64::from(datagrams.size)).max(bursts)
+        }
     };
     packets * (flow.route.len() + flow.reverse_route.len()) as f64
+}
+
+/// Transfers that arrive in a run.
+fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
+    let in_time = seconds / arrivals.interval.as_secs_f64();
+    arrivals.count.map_or(in_time, |count| in_time.min(count as f64))
 }
 
 fn link_changes(link: &Link, run: Duration) -> f64 {
@@ -144,7 +192,7 @@ impl Profile<Duration> {
     }
 
     /// The smallest delay at any time.
-    fn least(&self) -> Duration {
+    pub(crate) fn least(&self) -> Duration {
         self.values().min().unwrap_or(Duration::ZERO)
     }
 }

@@ -61,7 +61,30 @@ proptest! {
         prop_assert_eq!(&result.drops, &expected.drops);
         prop_assert_eq!(&result.summary, &expected.summary);
         prop_assert_eq!(&result.flows, &expected.flows);
-        prop_assert!(result == expected, "series or events differ");
+        prop_assert_eq!(&result.transfers, &expected.transfers);
+        prop_assert_eq!(&result.datagrams, &expected.datagrams);
+        prop_assert_eq!(&result.events, &expected.events);
+        for (series, expected) in result.series.iter().zip(&expected.series) {
+            prop_assert_eq!(series, expected);
+        }
+        prop_assert!(result == expected);
+    }
+
+    /// Every transfer that began is complete, failed, or under way; those that are complete are in the table.
+    #[test]
+    fn transfers_are_conserved(sketch in sketch()) {
+        let scenario = sketch.scenario();
+        let result = run(&scenario);
+        let all = result.completions.text("sizes").iter().map(|sizes| sizes == "all");
+        let sum = |values: &[f64]| values.iter().zip(all.clone()).filter(|(_, all)| *all).map(|(n, _)| *n).sum::<f64>();
+        let complete: i64 = result.completions.whole("transfers").iter().zip(all.clone()).map(|(n, all)| n * i64::from(all)).sum();
+        prop_assert_eq!(complete, result.transfers.len() as i64);
+        prop_assert_eq!(complete, result.summary.whole("transfers").first().copied().unwrap_or(0));
+        prop_assert_eq!(sum(result.completions.real("failed")) as i64, result.summary.whole("transfers_failed")[0]);
+        prop_assert!(sum(result.completions.real("unfinished")) >= 0.0);
+        let [whole, received] = ["duration_s", "duration_rx_s"].map(|name| result.transfers.real(name));
+        prop_assert!(whole.iter().zip(received).all(|(whole, received)| received <= whole));
+        prop_assert!(result.transfers.real("slowdown").iter().all(|slowdown| slowdown.is_nan() || *slowdown > 0.999));
     }
 
     #[test]
@@ -71,6 +94,9 @@ proptest! {
         for (app, outcome, delivered, acked) in outcomes(&scenario, &result) {
             prop_assert!(acked <= delivered, "{} of {} acknowledged", acked, delivered);
             match (app, outcome) {
+                (App::Datagrams(_), "running" | "waiting") => {}
+                (app, "completed") if app.count().is_some() => {}
+                (app, "running" | "aborted" | "waiting") if !app.is_single() && !app.is_datagrams() => {}
                 (App::File { size }, "completed") => prop_assert_eq!((delivered, acked), (size, size)),
                 (App::File { size }, "running" | "aborted" | "waiting") => prop_assert!(delivered <= size),
                 (App::Greedy, "running" | "aborted" | "waiting") => {}
@@ -111,6 +137,7 @@ fn the_swarm_meets_every_fate() {
         ["early-drop", "forced-drop", "link-loss", "acked"],
         ["completed", "running", "aborted", "time-limit"],
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
+        ["established", "zero_window", "transfer", "acked"],
     ]
     .as_flattened()
     {

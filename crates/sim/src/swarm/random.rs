@@ -4,8 +4,9 @@
 use crate::middlebox::{ImpairConfig, MiddleboxConfig, Way};
 use crate::record::dictionary::SERIES;
 use crate::scenario::{
-    App, Codel, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, FqCodel, Interleave, Link, Node, NodeKind, Outage, Pie,
-    Profile, Queue, QueueLimit, Record, Red, Scenario, Share, Start, Stay, MILLIONTHS,
+    App, Arrivals, Bulk, Codel, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, FqCodel, Gaps, Interleave,
+    Link, Node, NodeKind, Outage, Page, Pie, Profile, Queue, QueueLimit, Reader, Record, Red, RequestResponse,
+    Scenario, Share, Size, Start, Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
@@ -37,7 +38,8 @@ pub(crate) const SETTINGS: u32 = 32;
 pub(crate) const SERIES_KEPT: u32 = 64;
 pub(crate) const UNEQUAL: u32 = 128;
 pub(crate) const ENDS: u32 = 256;
-pub(crate) const ALL: u32 = 511;
+pub(crate) const TRAFFIC: u32 = 512;
+pub(crate) const ALL: u32 = 1023;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -62,7 +64,12 @@ impl Sketch {
             nodes: (0..nodes).map(|index| self.node(index, &mut dice)).collect(),
             flows,
             links,
-            record: Record { series, interval: Duration::from_millis(*dice.pick(&[10, 97, 500])), rows_max: 1_000_000 },
+            record: Record {
+                series,
+                interval: Duration::from_millis(*dice.pick(&[10, 97, 500])),
+                rows_max: 1_000_000,
+                transfers_max: 1_000_000,
+            },
         }
     }
 
@@ -111,8 +118,13 @@ impl Sketch {
     }
 
     fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Config, dice: &mut Dice) -> Flow {
-        let app =
-            if dice.coin() { App::Greedy } else { App::File { size: *dice.pick(&[0, 1, 1460, 20_000, 150_000]) } };
+        let app = match (self.has(TRAFFIC, dice), dice.coin()) {
+            (true, _) => dice.app(),
+            (_, true) => App::Greedy,
+            _ => App::File { size: *dice.pick(&[0, 1, 1460, 20_000, 150_000]) },
+        };
+        let every = dice.ms(&[7, 50, 900]);
+        let reader = self.has(TRAFFIC, dice).then(|| Reader { rate: Rate::from_bps(*dice.pick(&RATES)), every });
         let start = match dice.below(3) {
             0 => Start::At(Time::ZERO + Duration::from_millis(dice.below(1000))),
             1 => Start::Uniform { from: Time::ZERO, to: Time::ZERO + Duration::from_secs(1) },
@@ -123,6 +135,7 @@ impl Sketch {
             from: links[path.out[0]].from,
             to: links[path.back[0]].from,
             app,
+            reader: reader.filter(|_| dice.coin()),
             start,
             class: dice.below(4) as u8,
             route: path.out,
@@ -285,6 +298,62 @@ impl Dice {
 
     fn share(&mut self) -> Share {
         Share { weight: *self.pick(&[1, 2, 5]), limit: self.room() }
+    }
+
+    /// Everything often and small, so that connections come and go.
+    fn app(&mut self) -> App {
+        let count = self.coin().then(|| 1 + self.below(4));
+        match self.below(6) {
+            0 => App::Bulk(Bulk { size: self.size(), pause: self.wait(), count, reconnect: self.coin() }),
+            1 => {
+                let interval = self.ms(&[20, 100, 700]);
+                App::Arrivals(Arrivals { size: self.size(), interval, count, overload: true })
+            }
+            2 => App::RequestResponse(RequestResponse {
+                request: self.size(),
+                response: self.size(),
+                wait: self.wait(),
+                think: self.wait(),
+                count,
+                reconnect: self.coin(),
+            }),
+            3 => App::Page(Page {
+                connections: 1 + self.below(6) as u32,
+                multiplexed: self.coin(),
+                scale: *self.pick(&[0.01, 0.3]),
+                request: *self.pick(&[1, 350, 2000]),
+                tls_rtts: self.below(3) as u32,
+                parse: self.wait(),
+                reading: self.wait(),
+                count,
+            }),
+            _ => {
+                let rate = Rate::from_bps(*self.pick(&[20_000, 500_000]));
+                let gaps = match self.below(3) {
+                    0 => Gaps::Constant { rate, jitter: self.ms(&[0, 1]) },
+                    1 => Gaps::Poisson { rate },
+                    _ => Gaps::OnOff { peak: rate, on: Wait::Exponential(self.ms(&[5, 300])), off: self.wait() },
+                };
+                App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1472]), gaps })
+            }
+        }
+    }
+
+    fn size(&mut self) -> Size {
+        match self.below(4) {
+            0 => Size::Fixed(*self.pick(&[1, 1000, 30_000])),
+            1 => Size::Exponential { mean: 3000 },
+            2 => Size::BoundedPareto { shape: 1.2, min: 100, max: 50_000 },
+            _ => Size::Lognormal { mean: 2000, sd: 5000 },
+        }
+    }
+
+    fn wait(&mut self) -> Wait {
+        match self.below(3) {
+            0 => Wait::Constant(self.ms(&[0, 3, 400, 1500])),
+            1 => Wait::Exponential(self.ms(&[1, 30, 600])),
+            _ => Wait::Pareto { shape: 1.5, mean: self.ms(&[1, 100]) },
+        }
     }
 
     fn rates(&mut self, rate: Rate) -> Profile<Rate> {

@@ -1,13 +1,14 @@
 //! The executable specification of the engine: a heap with one event for each end of a sending, each arrival, each
-//! change of a timer. Slow and plain. It shares connections, middleboxes and the recorder with [`Network`](crate::Network),
+//! change of a timer. Slow and plain. It shares
+//! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
-use crate::host::Host;
 use crate::link::{naive::NaiveLink, Link, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::packet::{Bodies, Packet};
 use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
 use crate::scenario::{NodeKind, Scenario};
+use crate::traffic::{Task, Traffic};
 use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
@@ -19,7 +20,8 @@ enum Kind {
     Sent,
     Arrival,
     Node,
-    Endpoint,
+    /// A flow, or an end of a connection; those come after the flows.
+    End,
     Sample,
 }
 
@@ -43,7 +45,7 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunResult {
                 break StopReason::TimeLimit;
             }
         }
-        if reference.unfinished == 0 {
+        if reference.traffic.unfinished == 0 {
             break StopReason::Completed;
         }
     };
@@ -57,11 +59,10 @@ struct Reference<'a> {
     now: Time,
     links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
-    hosts: Vec<Host>,
+    traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
     ledger: Ledger,
-    unfinished: usize,
     recorder: Recorder,
 }
 
@@ -81,29 +82,38 @@ impl<'a> Reference<'a> {
                 .map(|link| NaiveLink::new(link, seed, Time::ZERO + scenario.duration))
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
-            hosts: scenario.flows.iter().flat_map(|flow| Host::pair(flow, seed)).collect(),
+            // A slot for each session: that slots are used again must not be seen.
+            traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
             drops: Drops::new(),
             ledger: Ledger::default(),
-            unfinished: scenario.flows.len(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
-        for endpoint in 0..reference.hosts.len() {
-            reference.enter(reference.hosts[endpoint].next_wakeup(), Kind::Endpoint, endpoint);
+        for flow in 0..scenario.flows.len() {
+            reference.enter(reference.traffic.flows[flow].timer, Kind::End, flow);
         }
+        reference.carry_out_tasks();
         reference.enter(reference.recorder.next_wakeup(), Kind::Sample, 0);
         reference
     }
 
     fn enter(&mut self, at: Time, kind: Kind, index: usize) {
+        let mut ordinal = 0;
         let (name, purpose) = match kind {
             Kind::Sent | Kind::Arrival => (&self.scenario.links[index].name, "link"),
             Kind::Node => (&self.scenario.nodes[index].name, "node"),
-            Kind::Endpoint => (&self.scenario.flows[index / 2].name, ["sender", "receiver"][index % 2]),
+            Kind::End => match index.checked_sub(self.scenario.flows.len()) {
+                None => (&self.scenario.flows[index].name, "flow"),
+                Some(end) => {
+                    let session = self.traffic.session(end / 2);
+                    ordinal = session.ordinal;
+                    (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end % 2])
+                }
+            },
             Kind::Sample => (&self.scenario.title, "sampler"),
         };
         if at != Time::NEVER {
-            self.heap.push(Reverse((at, kind, lot(name, purpose, at), index, self.entered)));
+            self.heap.push(Reverse((at, kind, lot(name, purpose, ordinal, at), index, self.entered)));
             self.entered += 1;
         }
     }
@@ -128,14 +138,21 @@ impl<'a> Reference<'a> {
                 }
                 self.rearm_node(index);
             }
-            Kind::Endpoint if self.hosts[index].next_wakeup() <= self.now => {
-                self.hosts[index].handle_wakeup(self.now);
-                self.drive(index);
-            }
-            // The deadline moved later, or was met.
-            Kind::Endpoint => {}
+            Kind::End => match index.checked_sub(self.scenario.flows.len()) {
+                // Else the deadline moved later, or was met.
+                None if self.traffic.flows[index].timer <= self.now => {
+                    self.traffic.wake_flow(self.now, index);
+                    self.enter(self.traffic.flows[index].timer, Kind::End, index);
+                    self.carry_out_tasks();
+                }
+                Some(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
+                    self.traffic.wake_endpoint(self.now, end);
+                    self.drive(end);
+                }
+                _ => {}
+            },
             Kind::Sample => {
-                self.recorder.on_sample(self.now, &self.hosts, &faces(&self.links, self.now));
+                self.recorder.on_sample(self.now, &self.traffic, &faces(&self.links, self.now));
                 self.enter(self.recorder.next_wakeup(), Kind::Sample, 0);
             }
         }
@@ -175,8 +192,12 @@ impl<'a> Reference<'a> {
     }
 
     fn reach_host(&mut self, node: usize, packet: Packet) {
+        if packet.is_datagram() {
+            self.ledger.delivered += 1;
+            return self.traffic.on_datagram(self.now, &packet);
+        }
         let endpoint = packet.endpoint();
-        let host = &mut self.hosts[endpoint];
+        let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
             return self.lose(Place::Node(node), &packet, Cause::NoListener);
         }
@@ -186,8 +207,9 @@ impl<'a> Reference<'a> {
         let needless = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
         host.needless += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - needless);
-        if packet.is_to_sender() {
-            host.conn.take_rtt().into_iter().for_each(|rtt| host.rtts.record_span(rtt));
+        if host.sends_data {
+            let flow = &mut self.traffic.flows[packet.flow as usize];
+            host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
             let acked = host.conn.acked_bytes();
             if acked > 0 {
                 self.note(packet.flow as usize, "acked", acked);
@@ -197,15 +219,15 @@ impl<'a> Reference<'a> {
     }
 
     fn transmit(&mut self, endpoint: usize) {
-        let (flow, is_receiver) = (endpoint / 2, endpoint % 2 == 1);
-        while let Some(segment) = self.hosts[endpoint].conn.poll_transmit(self.now) {
-            let packet = Packet::new(&segment, flow as u32, is_receiver, 0, &mut self.bodies);
+        while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
+            let host = &mut self.traffic.hosts[endpoint];
+            let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
+            let packet = Packet::new(&segment, host.flow, endpoint, 0, &mut self.bodies);
             let packet = packet.in_class(self.scenario.flows[flow].class);
-            let host = &mut self.hosts[endpoint];
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            if segment.len > 0 && !is_receiver {
+            if segment.len > 0 && host.sends_data {
                 self.note(flow, if segment.is_retransmission { "retransmission" } else { "sent" }, offset);
             }
             self.ledger.sent += 1;
@@ -214,26 +236,55 @@ impl<'a> Reference<'a> {
         }
     }
 
+    fn carry_out_tasks(&mut self) {
+        while let Some(task) = self.traffic.next_task() {
+            match task {
+                Task::Begin(slot) => {
+                    for end in [2 * slot, 2 * slot + 1] {
+                        self.enter_end(end);
+                    }
+                }
+                Task::Drive(endpoint) => self.drive(endpoint),
+                Task::Rearm(flow) => self.enter(self.traffic.flows[flow].timer, Kind::End, flow),
+                Task::Send(flow, size) => {
+                    self.ledger.sent += 1;
+                    self.forward(self.scenario.flows[flow].from, Packet::datagram(self.now, flow as u32, size, 0));
+                }
+            }
+        }
+    }
+
+    fn enter_end(&mut self, endpoint: usize) {
+        let due = self.traffic.hosts[endpoint].next_wakeup();
+        self.enter(due, Kind::End, self.scenario.flows.len() + endpoint);
+    }
+
     fn drive(&mut self, endpoint: usize) {
-        let (flow, is_receiver) = (endpoint / 2, endpoint % 2 == 1);
         self.transmit(endpoint);
-        while let Some(event) = self.hosts[endpoint].conn.poll_event() {
-            self.hosts[endpoint].on_event(event);
-            if !is_receiver {
-                self.on_sender_event(endpoint, event);
+        while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
+            self.traffic.on_event(self.now, endpoint, event);
+            let host = &self.traffic.hosts[endpoint];
+            if host.sends_data {
+                self.on_sender_event(host.flow as usize, endpoint % 2 == 0, event);
             }
             self.transmit(endpoint);
         }
-        self.note_completion(endpoint);
-        if !is_receiver && self.recorder.wants_flow_series {
-            self.recorder.on_sender(self.now, flow, &self.hosts[endpoint].conn);
+        if self.traffic.hosts[endpoint].has_reached_goal() {
+            self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
+            self.transmit(endpoint);
         }
-        self.enter(self.hosts[endpoint].next_wakeup(), Kind::Endpoint, endpoint);
+        self.traffic.hosts[endpoint].attend(self.now);
+        if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
+            let host = &self.traffic.hosts[endpoint];
+            self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
+        }
+        self.carry_out_tasks();
+        self.enter_end(endpoint);
     }
 
-    fn on_sender_event(&mut self, endpoint: usize, event: Event) {
+    fn on_sender_event(&mut self, flow: usize, is_opener: bool, event: Event) {
         let (name, value) = match event {
-            Event::Established => ("established", 0),
+            Event::Established if is_opener => ("established", 0),
             Event::FastRetransmit(offset) => ("fast_retransmit", offset),
             Event::RecoveryExit(offset) => ("recovery_exit", offset),
             Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
@@ -242,28 +293,9 @@ impl<'a> Reference<'a> {
             Event::MarkReduction(offset) => ("mark_reduction", offset),
             Event::ZeroWindow(offset) => ("zero_window", offset),
             Event::Aborted(offset) => ("aborted", offset),
-            Event::PeerFinished | Event::Closed => return,
+            Event::Established | Event::PeerFinished | Event::Closed => return,
         };
-        if name == "aborted" && self.hosts[endpoint].completed.is_none() {
-            self.unfinished -= 1;
-        }
-        self.note(endpoint / 2, name, value);
-    }
-
-    fn note_completion(&mut self, endpoint: usize) {
-        let is_sender = endpoint % 2 == 0;
-        let host = &mut self.hosts[endpoint];
-        let bytes = if is_sender { host.conn.acked_bytes() } else { host.conn.counters().delivered_bytes };
-        let is_open = host.is_started() && (!is_sender || host.first_sent.is_some());
-        let is_complete = bytes >= host.size && (host.size > 0 || host.conn.has_been_established());
-        if host.completed.is_some() || !is_open || !is_complete {
-            return;
-        }
-        host.completed = Some(self.now);
-        if is_sender {
-            self.note(endpoint / 2, "completed", bytes);
-            self.unfinished -= usize::from(!self.hosts[endpoint].is_aborted);
-        }
+        self.note(flow, name, value);
     }
 
     fn note(&mut self, flow: usize, event: &'static str, value: u64) {
@@ -285,6 +317,7 @@ impl<'a> Reference<'a> {
                 Action::Forward(packet) => packet,
                 Action::Duplicate(packet) => {
                     self.ledger.sent += 1;
+                    self.traffic.on_copy(&packet);
                     self.bodies.copy_of(&packet)
                 }
                 Action::Drop(packet, cause) => {
@@ -311,13 +344,14 @@ impl<'a> Reference<'a> {
         let lost = self.drops.entry((place, packet.flow, cause)).or_default();
         *lost = (lost.0 + 1, lost.1 + packet.size());
         self.bodies.release(packet);
+        self.traffic.on_loss(packet);
     }
 
     fn finish(mut self, stop: StopReason) -> RunResult {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = End { stop, at: self.now, ledger: self.ledger };
-        assemble(self.scenario, end, &self.hosts, &faces(&self.links, self.now), &self.drops, self.recorder)
+        assemble(self.scenario, end, &self.traffic, &faces(&self.links, self.now), &self.drops, self.recorder)
     }
 }
 
@@ -325,9 +359,10 @@ fn faces(links: &[NaiveLink], now: Time) -> Vec<Link> {
     links.iter().map(|link| link.face(now)).collect()
 }
 
-/// What decides between sources of one rank at one instant, as `engine` defines it.
-fn lot(name: &str, purpose: &str, at: Time) -> u64 {
-    let salt = Stream::new(0, name, purpose).key()[0] & 0xffff_ffff;
+/// What decides between sources of one rank at one instant, as `engine` and `traffic` define it.
+fn lot(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
+    let mut stream = Stream::new(0, name, purpose);
+    let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
     let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 34
 }

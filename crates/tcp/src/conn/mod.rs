@@ -123,6 +123,41 @@ pub struct Counters {
     pub mark_reductions: u64,
 }
 
+/// What two connections have done together.
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        // Written out, so that the compiler misses a new counter.
+        let Self {
+            sent_segments,
+            sent_bytes,
+            resent_bytes,
+            resent_segments,
+            timeouts,
+            fast_retransmits,
+            undone,
+            arrived_segments,
+            arrived_bytes,
+            delivered_bytes,
+            needless_segments,
+            marked_segments,
+            mark_reductions,
+        } = other;
+        self.sent_segments += sent_segments;
+        self.sent_bytes += sent_bytes;
+        self.resent_bytes += resent_bytes;
+        self.resent_segments += resent_segments;
+        self.timeouts += timeouts;
+        self.fast_retransmits += fast_retransmits;
+        self.undone += undone;
+        self.arrived_segments += arrived_segments;
+        self.arrived_bytes += arrived_bytes;
+        self.delivered_bytes += delivered_bytes;
+        self.needless_segments += needless_segments;
+        self.marked_segments += marked_segments;
+        self.mark_reductions += mark_reductions;
+    }
+}
+
 /// One end of a TCP connection.
 ///
 /// Facts go in with [`handle_segment`](Self::handle_segment) and [`handle_wakeup`](Self::handle_wakeup) (and

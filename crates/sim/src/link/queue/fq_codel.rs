@@ -59,9 +59,10 @@ impl FqCodel {
         }
     }
 
-    /// Each direction of a flow has a hash of its own.
+    /// Each direction of each connection has a hash of its own; so have the datagrams of a flow.
     fn queue_of(&mut self, packet: &Packet) -> usize {
-        self.hash.below(packet.endpoint() as u64, self.flows.len() as u64) as usize
+        let connection = u64::from(packet.flow) << 33 ^ packet.endpoint() as u64;
+        self.hash.below(connection, self.flows.len() as u64) as usize
     }
 
     /// RFC 8290 §4.1: room is made at the head of the queue with the most bytes, half of its packets at once.

@@ -96,7 +96,7 @@ pub(super) fn capable(packet: Packet) -> Packet {
 
 fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
     let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
-    Packet::new(&segment, end / 2, end % 2 == 1, 0, &mut Bodies::default())
+    Packet::new(&segment, end / 2, end as usize, 0, &mut Bodies::default())
 }
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.

@@ -1,15 +1,15 @@
 //! Flows as they are written.
 
-use super::Tcp;
-use crate::scenario::text::{Bytes, Span};
+use super::{App, Reader, Tcp};
+use crate::scenario::text::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// One connection and the application that uses it.
+/// An application, and the connections or datagrams that it sends by.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct Flow {
-    /// The sending node. May contain `{n}` if there is a `count`.
+    /// The sending node; where there are questions and answers, the one that asks. May contain `{n}` if there is a `count`.
     pub(in crate::scenario) from: String,
     /// The receiving node. May contain `{n}` if there is a `count`.
     pub(in crate::scenario) to: String,
@@ -19,7 +19,9 @@ pub(in crate::scenario) struct Flow {
     /// What it sends.
     #[schemars(extend("default" = "greedy"))]
     pub(in crate::scenario) app: App,
-    /// When it opens.
+    /// How the application that receives the data reads them. Without it, at once.
+    pub(in crate::scenario) reader: Option<Reader>,
+    /// When it begins.
     #[schemars(extend("default" = "0 s"))]
     pub(in crate::scenario) start: Start,
     /// Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest.
@@ -31,18 +33,6 @@ pub(in crate::scenario) struct Flow {
     pub(in crate::scenario) reverse_route: Option<Vec<String>>,
     /// What differs from `[tcp]`, key by key.
     pub(in crate::scenario) tcp: Option<Tcp>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub(in crate::scenario) enum App {
-    /// As much as the window allows, until the run ends.
-    Greedy,
-    /// A number of bytes, then close.
-    File {
-        /// Bytes of application data, at least 1.
-        size: Bytes,
-    },
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]

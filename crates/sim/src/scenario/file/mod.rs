@@ -5,6 +5,7 @@
 //! in the schema; the walker writes defaults into the tree before it becomes these structs, so a field with a default is
 //! not an `Option`, and there is no second place where a default could differ.
 
+mod app;
 mod ends;
 mod error;
 mod flow;
@@ -14,6 +15,7 @@ mod profile;
 mod queue;
 mod tcp;
 
+pub(super) use app::*;
 pub(super) use ends::*;
 pub(super) use error::*;
 pub(super) use flow::*;
@@ -120,4 +122,7 @@ pub(in crate::scenario) struct Record {
     /// Rows kept at most, over all series; what is beyond is counted, not kept.
     #[schemars(extend("default" = 1_000_000), range(max = 1_000_000_000))]
     pub(in crate::scenario) rows_max: u64,
+    /// Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all.
+    #[schemars(extend("default" = 100_000), range(max = 1_000_000_000))]
+    pub(in crate::scenario) transfers_max: u64,
 }

@@ -1,6 +1,7 @@
 //! The parts of a scenario that stand for themselves, from the form of the file to that of the engine: links with their
 //! profiles, queues, errors and outages; applications; the transport's settings.
 
+mod app;
 mod ends;
 mod error;
 mod flow;
@@ -10,6 +11,7 @@ mod profile;
 mod queue;
 mod tcp;
 
+pub(super) use app::*;
 pub(super) use error::*;
 pub(super) use flow::*;
 pub(super) use link::*;

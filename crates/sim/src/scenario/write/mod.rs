@@ -1,5 +1,6 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+mod app;
 mod ends;
 mod error;
 mod growth;
@@ -11,7 +12,8 @@ mod tcp;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::tree::{Place, Tree, Value};
-use super::{App, NodeKind, Scenario, Start};
+use super::{Flow, NodeKind, Reader, Scenario, Start};
+use app::app;
 use bentpipe_units::Word;
 use link::{direction, middlebox};
 use serde_json::{json, Map, Value as Json};
@@ -86,7 +88,7 @@ impl Resolved {
         let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
         // The document's [tcp] is the first flow's.
         if path[0] == "tcp" {
-            path.splice(0..0, ["flow", self.scenario.flows.first().map_or("", |flow| &flow.name)]);
+            path.splice(0..0, ["flow", shared(&self.scenario).map_or("", |flow| &flow.name)]);
         }
         let [links, flows] = &self.entries;
         match path[0] {
@@ -186,9 +188,14 @@ fn quoted(text: &str) -> String {
     out
 }
 
+/// The flow whose transport the document gives as that of all.
+fn shared(scenario: &Scenario) -> Option<&Flow> {
+    scenario.flows.iter().find(|flow| !flow.app.is_datagrams()).or(scenario.flows.first())
+}
+
 fn document(scenario: &Scenario) -> Map<String, Json> {
     let graph = Graph::new(scenario.nodes.len(), &scenario.links);
-    let first = scenario.flows.first();
+    let first = shared(scenario);
     let common = first.map_or(Json::Null, transport);
     let nodes = scenario.nodes.iter().filter_map(|node| {
         let plain = node.kind == NodeKind::Router && node.middleboxes.is_empty();
@@ -228,13 +235,10 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         let mut table = Map::new();
         table.insert("from".into(), node(flow.from));
         table.insert("to".into(), node(flow.to));
-        table.insert(
-            "app".into(),
-            match flow.app {
-                App::Greedy => json!({ "kind": "greedy" }),
-                App::File { size } => json!({ "kind": "file", "size": format!("{size} B") }),
-            },
-        );
+        table.insert("app".into(), app(&flow.app));
+        if let Some(Reader { rate, every }) = flow.reader {
+            table.insert("reader".into(), json!({ "rate": text(rate), "every": text(every) }));
+        }
         table.insert(
             "start".into(),
             match flow.start {
@@ -246,7 +250,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         table.insert("route".into(), way(flow.from, &flow.route));
         table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
         let same = first.is_some_and(|first| (&first.tcp, first.phase_drawn) == (&flow.tcp, flow.phase_drawn));
-        if !same {
+        if !same && !flow.app.is_datagrams() {
             table.insert("tcp".into(), difference(&transport(flow), &common));
         }
         (flow.name.clone(), Json::Object(table))
@@ -263,6 +267,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
             "series": scenario.record.series,
             "interval": text(scenario.record.interval),
             "rows_max": scenario.record.rows_max,
+            "transfers_max": scenario.record.transfers_max,
         },
     });
     let Json::Object(document) = document else { return Map::new() };

@@ -1,0 +1,246 @@
+//! What happens at the ends of routes: packets arrive, connections and applications act.
+
+use super::{Network, HOST};
+use crate::engine::Source;
+use crate::packet::Packet;
+use crate::record::{Cause, Place, StopReason};
+use crate::traffic::Task;
+use bentpipe_tcp::{Event, Segment};
+use bentpipe_units::{Seq, Time};
+
+impl Network {
+    /// A packet has reached its host.
+    #[inline]
+    pub(super) fn arrive(&mut self, node: usize, packet: Packet) {
+        if packet.is_datagram() {
+            return self.receive_datagram(&packet);
+        }
+        let endpoint = packet.endpoint();
+        let host = &mut self.traffic.hosts[endpoint];
+        if !host.is_listening() {
+            return self.lose(Place::Node(node), packet, Cause::NoListener);
+        }
+        self.ledger.delivered += 1;
+        let segment = packet.segment(&self.bodies);
+        self.bodies.release(&packet);
+        host.landed += 1;
+        let needless = host.conn.counters().needless_segments;
+        host.conn.handle_segment(self.now, &segment);
+        if segment.is_retransmission && host.conn.counters().needless_segments > needless {
+            host.needless += 1;
+        }
+        if host.sends_data {
+            if let Some(rtt) = host.conn.take_rtt() {
+                self.traffic.flows[packet.flow as usize].rtts.record_span(rtt);
+            }
+            if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
+                self.recorder.on_event(self.now, packet.flow as usize, "acked", host.conn.acked_bytes());
+            }
+        }
+        self.drive(endpoint);
+    }
+
+    pub(super) fn wake_endpoint(&mut self, endpoint: usize) {
+        let host = &mut self.traffic.hosts[endpoint];
+        let due = host.next_wakeup();
+        let is_due = due <= self.now;
+        // Else the deadline has moved later since.
+        host.armed = if is_due { Time::NEVER } else { due };
+        self.schedule.set(Source::Endpoint(endpoint), host.armed);
+        if is_due {
+            self.traffic.wake_endpoint(self.now, endpoint);
+            self.drive(endpoint);
+        }
+    }
+
+    /// An application acts.
+    pub(super) fn wake_flow(&mut self, flow: usize) {
+        self.traffic.wake_flow(self.now, flow);
+        self.rearm_flow(flow);
+        self.carry_out_tasks();
+    }
+
+    pub(super) fn rearm_flow(&mut self, flow: usize) {
+        let state = &self.traffic.flows[flow];
+        if state.can_wake() {
+            self.schedule.set(Source::Flow(flow), state.timer);
+        }
+    }
+
+    /// What applications want done, until they want nothing more.
+    #[inline(never)]
+    pub(super) fn carry_out_tasks(&mut self) {
+        while let Some(task) = self.traffic.next_task() {
+            match task {
+                Task::Begin(slot) => {
+                    let salts = self.traffic.salts(slot);
+                    self.schedule.begin(slot, salts);
+                    self.rearm(2 * slot);
+                    self.rearm(2 * slot + 1);
+                }
+                Task::Drive(endpoint) => self.drive(endpoint),
+                Task::Rearm(flow) => self.rearm_flow(flow),
+                Task::Send(flow, size) => {
+                    let packet = Packet::datagram(self.now, flow as u32, size, self.traffic.first_hop(flow))
+                        .in_class(self.scenario.flows[flow].class);
+                    self.ledger.sent += 1;
+                    self.launch(packet);
+                }
+            }
+        }
+        if self.traffic.unfinished == 0 {
+            self.stop.get_or_insert(StopReason::Completed);
+        }
+    }
+
+    /// Send all that an endpoint wants to send, hear what it has to say, note when it wakes up.
+    #[inline]
+    fn drive(&mut self, endpoint: usize) {
+        self.transmit(endpoint);
+        let host = &mut self.traffic.hosts[endpoint];
+        if host.conn.has_events() || self.recorder.wants_flow_series || host.needs_attention() {
+            self.take_note(endpoint);
+        }
+        self.rearm(endpoint);
+    }
+
+    #[inline]
+    fn transmit(&mut self, endpoint: usize) {
+        while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
+            self.send(endpoint, &segment);
+        }
+    }
+
+    /// What does not happen at every packet, or is not always asked for.
+    #[inline(never)]
+    fn take_note(&mut self, endpoint: usize) {
+        while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
+            self.on_event(endpoint, event);
+            // The application may have closed.
+            self.transmit(endpoint);
+        }
+        if self.traffic.hosts[endpoint].has_reached_goal() {
+            self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
+            self.transmit(endpoint);
+        }
+        self.traffic.hosts[endpoint].attend(self.now);
+        if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
+            let host = &self.traffic.hosts[endpoint];
+            self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
+        }
+        self.carry_out_tasks();
+    }
+
+    #[inline]
+    fn rearm(&mut self, endpoint: usize) {
+        let host = &mut self.traffic.hosts[endpoint];
+        let due = host.next_wakeup();
+        if due < host.armed {
+            host.armed = due;
+            self.schedule.set(Source::Endpoint(endpoint), due);
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self, endpoint: usize, segment: &Segment) {
+        let host = &mut self.traffic.hosts[endpoint];
+        let packet = Packet::new(segment, host.flow, endpoint, host.first_hop, &mut self.bodies).in_class(host.class);
+        host.first_sent.get_or_insert(self.now);
+        host.sent_wire_bytes += packet.size();
+        host.launched += 1;
+        self.ledger.sent += 1;
+        if self.recorder.wants_events && segment.len > 0 && host.sends_data {
+            let event = if segment.is_retransmission { "retransmission" } else { "sent" };
+            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
+            self.recorder.on_event(self.now, packet.flow as usize, event, offset);
+        }
+        self.launch(packet);
+    }
+
+    /// A packet leaves its host.
+    #[inline(always)]
+    fn launch(&mut self, packet: Packet) {
+        let hop = self.hops[packet.next as usize];
+        if hop == HOST {
+            return self.loop_back(packet);
+        }
+        self.accept(self.now, hop as usize, &packet);
+    }
+
+    /// A datagram has reached its host, where somebody always listens.
+    #[cold]
+    fn receive_datagram(&mut self, packet: &Packet) {
+        self.ledger.delivered += 1;
+        self.traffic.on_datagram(self.now, packet);
+    }
+
+    /// A packet of a flow whose ends are on the same node.
+    #[cold]
+    fn loop_back(&mut self, packet: Packet) {
+        let ends = &self.scenario.flows[packet.flow as usize];
+        self.arrive(ends.to, packet);
+    }
+
+    fn on_event(&mut self, endpoint: usize, event: Event) {
+        self.traffic.on_event(self.now, endpoint, event);
+        if event == Event::Established {
+            self.update_horizon();
+        }
+        let host = &self.traffic.hosts[endpoint];
+        if !self.recorder.wants_events || !host.sends_data {
+            return;
+        }
+        let (name, value) = match event {
+            Event::Established if endpoint % 2 == 0 => ("established", 0),
+            Event::FastRetransmit(offset) => ("fast_retransmit", offset),
+            Event::RecoveryExit(offset) => ("recovery_exit", offset),
+            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
+            Event::Timeout(offset) => ("timeout", offset),
+            Event::Undone(offset) => ("undone", offset),
+            Event::MarkReduction(offset) => ("mark_reduction", offset),
+            Event::ZeroWindow(offset) => ("zero_window", offset),
+            Event::Aborted(offset) => ("aborted", offset),
+            Event::Established | Event::PeerFinished | Event::Closed => return,
+        };
+        self.recorder.on_event(self.now, host.flow as usize, name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thousands of connections, of which a few are open at a time: their slots are used again and again, also where
+    /// packets are lost, doubled and held back for longer than a connection lives.
+    #[test]
+    fn the_pool_is_as_large_as_what_is_open() {
+        let text = r#"
+            duration = "1000 s"
+            [node.b]
+            middlebox = [{ kind = "impair", duplicate = "5 %", reorder = "5 %", hold = "3 s" }]
+            [link.l]
+            from = "a"
+            to = "b"
+            rate = "10 Mbit/s"
+            delay = "10 ms"
+            error = { kind = "packet", rate = 1e-2 }
+            [link.m]
+            from = "b"
+            to = "c"
+            rate = "10 Mbit/s"
+            delay = "10 ms"
+            [flow.f]
+            from = "a"
+            to = "c"
+            app = { kind = "arrivals", size = "5 kB", interval = "100 ms" }
+        "#;
+        let scenario = crate::scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut network = Network::build(&scenario.scenario, 1);
+        assert!(network.run(u64::MAX));
+        let slots = network.traffic.hosts.len() / 2;
+        let completions = network.traffic.flows[0].completions().unwrap();
+        assert!(completions.completed() > 9000 && completions.failed == 0);
+        assert!(slots < 400, "{slots}");
+        network.finish();
+    }
+}

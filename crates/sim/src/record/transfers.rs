@@ -1,0 +1,184 @@
+//! What is kept of transfers: statistics of all, by flow and by size, and the first of them one by one.
+
+use super::Histogram;
+use bentpipe_units::{Duration, Time};
+
+/// A transfer that is complete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    /// Of those of its flow, from 0.
+    pub(crate) index: u64,
+    pub(crate) start: Time,
+    pub(crate) size: u64,
+    pub(crate) duration: Duration,
+    /// Until its last byte was received, where the sender waits for the acknowledgement.
+    pub(crate) received: Duration,
+    /// The least that the path allows; none where that is not defined.
+    pub(crate) ideal: Option<Duration>,
+}
+
+/// Upper bounds of the classes of sizes, bytes; the last class has none.
+const BOUNDS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// The classes' names, after the class of all.
+pub(crate) const CLASSES: [&str; 6] =
+    ["all", "up to 10 kB", "10 kB to 100 kB", "100 kB to 1 MB", "1 MB to 10 MB", "above 10 MB"];
+
+/// The transfers of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Completions {
+    /// Transfers that have begun.
+    pub(crate) begun: u64,
+    /// Transfers whose connection gave up.
+    pub(crate) failed: u64,
+    /// In the order of [`CLASSES`].
+    classes: [Class; 6],
+}
+
+/// Transfers of similar size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Class {
+    pub(crate) bytes: u64,
+    pub(crate) durations: Histogram,
+    /// Of those that have an ideal; in seconds for one.
+    pub(crate) slowdowns: Histogram,
+}
+
+impl Completions {
+    pub(crate) fn add(&mut self, transfer: &Transfer) {
+        let class = 1 + BOUNDS.iter().filter(|&&bound| transfer.size > bound).count();
+        for class in [0, class] {
+            let class = &mut self.classes[class];
+            class.bytes += transfer.size;
+            class.durations.record_span(transfer.duration);
+            if let Some(slowdown) = transfer.slowdown() {
+                class.slowdowns.record_span(Duration::from_secs_f64(slowdown));
+            }
+        }
+    }
+
+    /// Adds what another flow has done.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.begun += other.begun;
+        self.failed += other.failed;
+        for (class, other) in self.classes.iter_mut().zip(&other.classes) {
+            class.bytes += other.bytes;
+            class.durations.merge(&other.durations);
+            class.slowdowns.merge(&other.slowdowns);
+        }
+    }
+
+    /// Transfers that are complete.
+    pub(crate) fn completed(&self) -> u64 {
+        self.classes[0].durations.count()
+    }
+
+    /// Transfers that were under way when the run ended.
+    pub(crate) fn unfinished(&self) -> u64 {
+        self.begun - self.failed - self.completed()
+    }
+
+    /// The class of all.
+    pub(crate) fn total(&self) -> &Class {
+        &self.classes[0]
+    }
+
+    /// Name and content of each class that has any; the one of all always.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &Class)> {
+        let has_any = |&(name, class): &(&str, &Class)| name == CLASSES[0] || class.durations.count() > 0;
+        CLASSES.iter().copied().zip(&self.classes).filter(has_any)
+    }
+}
+
+impl Transfer {
+    /// How many times as long as it had to be.
+    pub(crate) fn slowdown(&self) -> Option<f64> {
+        self.ideal.map(|ideal| self.duration.as_secs_f64() / ideal.as_secs_f64())
+    }
+}
+
+/// Transfers one by one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TransferRows {
+    pub(crate) rows: Vec<(u32, Transfer)>,
+    most: usize,
+    pub(crate) lost: u64,
+}
+
+impl TransferRows {
+    pub(crate) fn new(most: u64) -> Self {
+        Self { rows: Vec::new(), most: usize::try_from(most).unwrap_or(usize::MAX), lost: 0 }
+    }
+
+    pub(crate) fn add(&mut self, flow: usize, transfer: &Transfer) {
+        if self.rows.len() < self.most {
+            self.rows.push((flow as u32, *transfer));
+        } else {
+            self.lost += 1;
+        }
+    }
+}
+
+/// The datagrams of a flow that arrived.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrived {
+    pub(crate) delays: Histogram,
+    last: Option<Duration>,
+    variations: u64,
+    variation: Duration,
+    /// Lost on the way.
+    pub(crate) lost: u64,
+}
+
+impl Arrived {
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.delays.record_span(delay);
+        if let Some(last) = self.last.replace(delay) {
+            self.variations += 1;
+            self.variation += delay.abs_diff(last);
+        }
+    }
+
+    /// Mean difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1), seconds.
+    pub(crate) fn jitter_s(&self) -> f64 {
+        if self.variations == 0 {
+            return f64::NAN;
+        }
+        self.variation.as_secs_f64() / self.variations as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transfer(size: u64, ms: u64) -> Transfer {
+        let duration = Duration::from_millis(ms);
+        Transfer { index: 0, start: Time::ZERO, size, duration, received: duration, ideal: Some(duration / 2) }
+    }
+
+    #[test]
+    fn transfers_fall_into_classes_and_add_up() {
+        let mut one = Completions { begun: 4, failed: 1, ..Completions::default() };
+        one.add(&transfer(10_000, 100));
+        one.add(&transfer(10_001, 300));
+        let mut both = one.clone();
+        both.merge(&one);
+        assert_eq!((one.completed(), one.unfinished(), both.completed(), both.unfinished()), (2, 1, 4, 2));
+        let names: Vec<_> = one.classes().map(|(name, class)| (name, class.durations.count())).collect();
+        assert_eq!(names, [("all", 2), ("up to 10 kB", 1), ("10 kB to 100 kB", 1)]);
+        let (_, all) = both.classes().next().unwrap();
+        assert!((all.durations.mean_s() - 0.2).abs() < 1e-12 && (all.slowdowns.mean_s() - 2.0).abs() < 1e-12);
+        assert_eq!(all.bytes, 40_002);
+    }
+
+    #[test]
+    fn jitter_is_the_mean_change_of_delay() {
+        let mut arrived = Arrived::default();
+        assert!(arrived.jitter_s().is_nan());
+        for ms in [10, 14, 12] {
+            arrived.add(Duration::from_millis(ms));
+        }
+        assert!((arrived.jitter_s() - 0.003).abs() < 1e-12);
+    }
+}

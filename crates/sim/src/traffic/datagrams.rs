@@ -1,0 +1,186 @@
+//! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
+
+use super::flow::Course as Any;
+use super::variate::Wait;
+use super::{Task, Traffic};
+use crate::packet::Packet;
+use crate::record::Arrived;
+use crate::scenario::{Datagrams, Gaps};
+use bentpipe_units::{Duration, Rate, Stream, Time};
+
+/// How far it has come.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    app: Datagrams,
+    start: Time,
+    index: u64,
+    /// Bursts so far, and when this one ends.
+    bursts: u64,
+    burst_end: Time,
+    gaps: Stream,
+    ons: Stream,
+    offs: Stream,
+    pub(super) arrived: Arrived,
+}
+
+impl Course {
+    pub(super) fn new(app: Datagrams, seed: u64, component: &str) -> Self {
+        let stream = |purpose| Stream::new(seed, component, purpose);
+        Self {
+            app,
+            start: Time::ZERO,
+            index: 0,
+            bursts: 0,
+            burst_end: Time::ZERO,
+            gaps: stream("gap"),
+            ons: stream("on"),
+            offs: stream("off"),
+            arrived: Arrived::default(),
+        }
+    }
+
+    pub(super) fn first_wakeup(&mut self, start: Time) -> Time {
+        self.start = start;
+        match self.app.gaps {
+            Gaps::Constant { jitter, .. } => start + self.lateness(jitter),
+            Gaps::Poisson { rate } => start + self.gap(rate),
+            Gaps::OnOff { on, .. } => {
+                self.burst_end = start + on.draw(&mut self.ons, 0);
+                start
+            }
+        }
+    }
+
+    /// When the next datagram follows the one that is sent now.
+    fn next(&mut self, now: Time) -> Time {
+        self.index += 1;
+        let size = u64::from(self.app.size);
+        match self.app.gaps {
+            Gaps::Constant { rate, jitter } => {
+                // From the start and not from the last one: nothing is lost to rounding.
+                self.start + rate.time_to_send(size.saturating_mul(self.index)) + self.lateness(jitter)
+            }
+            Gaps::Poisson { rate } => now + self.gap(rate),
+            Gaps::OnOff { peak, on, off } => {
+                // What is left of a distance at the end of a burst passes in the next one, so that the mean rate is right.
+                let mut left = peak.time_to_send(size);
+                let mut from = now;
+                while from + left > self.burst_end && self.burst_end != Time::NEVER {
+                    left = left.saturating_sub(self.burst_end.saturating_since(from));
+                    from = self.burst_end + off.draw(&mut self.offs, self.bursts);
+                    self.bursts += 1;
+                    self.burst_end = from + on.draw(&mut self.ons, self.bursts);
+                }
+                from + left
+            }
+        }
+    }
+
+    fn gap(&mut self, rate: Rate) -> Duration {
+        Wait::Exponential(rate.time_to_send(self.app.size.into())).draw(&mut self.gaps, self.index)
+    }
+
+    /// Uniform from 0 to twice the jitter.
+    fn lateness(&mut self, jitter: Duration) -> Duration {
+        Duration::from_ps(self.gaps.below(self.index, jitter.as_ps().saturating_mul(2)))
+    }
+}
+
+impl Traffic {
+    pub(super) fn send_datagram(&mut self, now: Time, flow: usize) {
+        let state = &mut self.flows[flow];
+        let Any::Datagrams(course) = &mut state.course else { return };
+        state.timer = course.next(now);
+        let size = course.app.size;
+        let totals = &mut state.totals;
+        totals.first_sent.get_or_insert(now);
+        totals.sent.sent_segments += 1;
+        totals.sent.sent_bytes += u64::from(size);
+        totals.sent_wire_bytes += u64::from(size) + u64::from(crate::packet::DATAGRAM_HEADERS);
+        self.tasks.push_back(Task::Send(flow, size));
+    }
+
+    /// A datagram has arrived.
+    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet) {
+        let state = &mut self.flows[packet.flow as usize];
+        if let Any::Datagrams(course) = &mut state.course {
+            course.arrived.add(now - packet.sent_at());
+        }
+        let received = &mut state.totals.received;
+        received.arrived_segments += 1;
+        received.arrived_bytes += u64::from(packet.len);
+        received.delivered_bytes += u64::from(packet.len);
+    }
+
+    /// A datagram was lost.
+    pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
+        if let Any::Datagrams(course) = &mut self.flows[packet.flow as usize].course {
+            course.arrived.lost += 1;
+        }
+    }
+
+    /// Where the packets of `flow` enter the network.
+    pub(crate) fn first_hop(&self, flow: usize) -> u32 {
+        self.flows[flow].first_hops[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(gaps: Gaps, count: usize) -> Vec<f64> {
+        let mut course = Course::new(Datagrams { size: 1250, gaps }, 1, "flow/x");
+        let mut at = course.first_wakeup(Time::ZERO);
+        let mut times = Vec::new();
+        for _ in 0..count {
+            times.push(at.as_secs_f64());
+            at = course.next(at);
+        }
+        times
+    }
+
+    #[test]
+    fn constant_rates_do_not_drift() {
+        let jitter = Duration::ZERO;
+        let third = Gaps::Constant { rate: Rate::from_bps(3_000_000), jitter };
+        assert!((times(third, 30_001)[30_000] - 100.0).abs() < 1e-11);
+    }
+
+    /// Datagrams stay in order, and each is within its bounds.
+    #[test]
+    fn jitter_is_uniform_and_keeps_the_order() {
+        let jitter = Duration::from_millis(5);
+        let times = times(Gaps::Constant { rate: Rate::from_bps(1_000_000), jitter }, 10_000);
+        assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+        let late: Vec<f64> = (0..).zip(&times).map(|(k, at)| at - 0.01 * f64::from(k)).collect();
+        assert!(late.iter().all(|late| (-1e-9..0.010).contains(late)));
+        assert!((late.iter().sum::<f64>() / 1e4 - 0.005).abs() < 1e-4);
+    }
+
+    /// `specs/traffic.md`, test 5: 1 Mbit/s, on for 0.5 s and off for 1.5 s on average: 250 kbit/s.
+    #[test]
+    fn on_off_sources_have_their_mean_rate() {
+        let [on, off] = [500, 1500].map(|ms| Wait::Exponential(Duration::from_millis(ms)));
+        let gaps = Gaps::OnOff { peak: Rate::from_bps(1_000_000), on, off };
+        assert!((8.0 * Datagrams { size: 1250, gaps }.bytes_per_second() - 250_000.0).abs() < 1e-6);
+        let times = times(gaps, 100_000);
+        let rate = 1e5 * 1250.0 * 8.0 / times[99_999];
+        // Cycles of 2 s: 2000 of them, whose length has a standard deviation of 1.58 s.
+        assert!((rate / 250_000.0 - 1.0).abs() < 0.08, "{rate}");
+    }
+
+    /// Test 7: the variance of the number of arrivals in windows is their mean.
+    #[test]
+    fn poisson_arrivals_have_an_index_of_dispersion_of_one() {
+        let times = times(Gaps::Poisson { rate: Rate::from_bps(1_000_000) }, 100_000);
+        let windows = 2000;
+        let mut counts = vec![0.0; windows];
+        let length = times[99_999] / windows as f64;
+        times.iter().for_each(|at| counts[((at / length) as usize).min(windows - 1)] += 1.0);
+        let mean = counts.iter().sum::<f64>() / windows as f64;
+        let variance = counts.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / (windows - 1) as f64;
+        assert!((variance / mean - 1.0).abs() < 3.0 * (2.0 / windows as f64).sqrt(), "{}", variance / mean);
+        assert!((times[99_999] / 1e5 / 0.01 - 1.0).abs() < 3.0 / 1e5f64.sqrt());
+    }
+}

@@ -1,0 +1,225 @@
+//! What a flow is at an instant of a run, and what it has counted.
+
+use super::{arrivals, bulk, datagrams, exchange, page, Host};
+use crate::record::{Arrived, Completions, Histogram};
+use crate::scenario::{App, Flow, Link, Reader, Start};
+use bentpipe_tcp::{Config, Counters, DelayTimer};
+use bentpipe_units::{Duration, Rate, Stream, Time};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowState {
+    pub(super) app: App,
+    pub(super) course: Course,
+    pub(super) reader: Option<Reader>,
+    pub(super) path: Path,
+    pub(super) start: Time,
+    /// When the application acts next.
+    pub(crate) timer: Time,
+    /// The transport at the end that opens, and at the other.
+    pub(super) configs: [Config; 2],
+    /// Where the route of each end begins.
+    pub(super) first_hops: [u32; 2],
+    pub(super) class: u8,
+    /// Sessions so far.
+    pub(super) opened: u64,
+    /// The slot of the latest session; [`usize::MAX`] if it is used otherwise by now.
+    pub(super) newest: usize,
+    /// Of the sessions that are over and whose slots are used otherwise.
+    pub(crate) totals: Totals,
+    /// All is done: the last byte was acknowledged, or the last answer received.
+    pub(crate) completed: Option<Time>,
+    /// The last byte was received.
+    pub(crate) received: Option<Time>,
+    pub(crate) has_begun: bool,
+    pub(crate) has_failed: bool,
+    pub(crate) rtts: Histogram,
+    /// Its transfers, if it makes more than one.
+    completions: Option<Box<Completions>>,
+    /// From which its ends draw their lots.
+    lots: [Stream; 2],
+}
+
+/// How far an application has come.
+#[derive(Clone, Debug)]
+pub(super) enum Course {
+    /// One connection from the start; nothing is decided later.
+    Single,
+    Bulk(Box<bulk::Course>),
+    Arrivals(Box<arrivals::Course>),
+    Exchange(Box<exchange::Course>),
+    Page(Box<page::Course>),
+    Datagrams(Box<datagrams::Course>),
+}
+
+impl FlowState {
+    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: Path) -> Self {
+        let component = format!("flow/{}", flow.name);
+        let start = match flow.start {
+            Start::At(at) => at,
+            Start::Uniform { from, to } => {
+                from + Duration::from_ps(Stream::new(seed, &component, "start").below(0, (to - from).as_ps()))
+            }
+        };
+        // A host has one clock for all its connections.
+        let mut phases = Stream::new(seed, &component, "clock");
+        Self {
+            app: flow.app,
+            course: match flow.app {
+                App::Greedy | App::File { .. } => Course::Single,
+                App::Bulk(app) => Course::Bulk(Box::new(bulk::Course::new(app, seed, &component))),
+                App::Arrivals(app) => Course::Arrivals(Box::new(arrivals::Course::new(app, seed, &component))),
+                App::RequestResponse(app) => Course::Exchange(Box::new(exchange::Course::new(app, seed, &component))),
+                App::Page(app) => Course::Page(Box::new(page::Course::new(app, seed, &component))),
+                App::Datagrams(app) => Course::Datagrams(Box::new(datagrams::Course::new(app, seed, &component))),
+            },
+            reader: flow.reader,
+            path,
+            start,
+            timer: Time::NEVER,
+            configs: [0, 1].map(|draw| config_of(flow, &mut phases, draw)),
+            first_hops,
+            class: flow.class,
+            opened: 0,
+            newest: usize::MAX,
+            totals: Totals::default(),
+            completed: None,
+            received: None,
+            has_begun: false,
+            has_failed: false,
+            rtts: Histogram::default(),
+            completions: (!flow.app.is_single() && !flow.app.is_datagrams()).then(Box::default),
+            lots: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
+        }
+    }
+
+    /// Whether its application has a timer of its own.
+    pub(crate) fn can_wake(&self) -> bool {
+        !self.app.is_single()
+    }
+
+    /// What is kept of its transfers; none if it makes only one.
+    pub(crate) fn completions(&self) -> Option<&Completions> {
+        self.completions.as_deref()
+    }
+
+    pub(super) fn completions_mut(&mut self) -> &mut Completions {
+        self.completions.get_or_insert_with(Box::default)
+    }
+
+    /// What is kept of its datagrams, if it sends any.
+    pub(crate) fn arrived(&self) -> Option<&Arrived> {
+        match &self.course {
+            Course::Datagrams(course) => Some(&course.arrived),
+            _ => None,
+        }
+    }
+
+    /// When an application with a timer of its own acts first.
+    pub(super) fn first_wakeup(&mut self) -> Time {
+        match &mut self.course {
+            Course::Arrivals(course) => self.start + course.first_gap(),
+            Course::Datagrams(course) => course.first_wakeup(self.start),
+            _ => self.start,
+        }
+    }
+
+    /// What the two ends of a session draw their lots from: names and ordinals, never places in a pool.
+    pub(crate) fn salts(&mut self, ordinal: u64) -> [u32; 2] {
+        self.lots.each_mut().map(|lot| match ordinal {
+            0 => lot.key()[0] as u32,
+            _ => lot.at(ordinal) as u32,
+        })
+    }
+}
+
+/// The least that a path takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    rtt: Duration,
+    /// The slowest link there and back, each at its largest rate.
+    rates: [Rate; 2],
+    smss: u64,
+    headers: u64,
+    handshake: bool,
+}
+
+impl Path {
+    pub(super) fn of(flow: &Flow, links: &[Link]) -> Self {
+        let both = flow.route.iter().chain(&flow.reverse_route);
+        let slowest = |route: &[usize]| route.iter().map(|&link| links[link].rate.largest()).min();
+        Self {
+            rtt: both.fold(Duration::ZERO, |sum, &link| sum + links[link].delay.least()),
+            rates: [&flow.route, &flow.reverse_route].map(|route| slowest(route).unwrap_or(Rate::from_bps(u64::MAX))),
+            smss: u64::from(flow.tcp.smss),
+            headers: 40 + if flow.tcp.timestamps { 12 } else { 0 },
+            handshake: flow.tcp.handshake,
+        }
+    }
+
+    /// Round trips to open a connection, if it is new, and to be answered, and the time that sending the bytes there and
+    /// back takes at the bottleneck.
+    pub(super) fn ideal(&self, is_new: bool, bytes: [u64; 2]) -> Duration {
+        let opening = if is_new && self.handshake { self.rtt } else { Duration::ZERO };
+        let sending = |side: usize| {
+            let wire = bytes[side] + bytes[side].div_ceil(self.smss) * self.headers;
+            self.rates[side].time_to_send(wire)
+        };
+        opening + self.rtt + sending(0) + sending(1)
+    }
+}
+
+/// The flow's settings with the phases of this end's clocks drawn.
+fn config_of(flow: &Flow, phases: &mut Stream, draw: u64) -> Config {
+    let mut config = flow.tcp.clone();
+    if flow.phase_drawn {
+        config.rto.phase = Duration::from_ps(phases.below(2 * draw, config.rto.granularity.as_ps()));
+    }
+    if let DelayTimer::FreeRunning { phase } = &mut config.ack.timer {
+        *phase = Duration::from_ps(phases.below(2 * draw + 1, config.ack.delay.as_ps()));
+    }
+    config
+}
+
+/// What the sessions of a flow have counted together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Totals {
+    /// At the ends that send data.
+    pub(crate) sent: Counters,
+    /// At the ends that are sent data.
+    pub(crate) received: Counters,
+    pub(crate) acked_bytes: u64,
+    pub(crate) sent_wire_bytes: u64,
+    pub(crate) needless: u64,
+    pub(crate) first_sent: Option<Time>,
+    /// Of the latest session.
+    pub(crate) cwnd: Option<u64>,
+    pub(crate) ssthresh: Option<u64>,
+    newest: Option<u64>,
+}
+
+impl Totals {
+    /// Adds a session by its two ends.
+    pub(super) fn add(&mut self, ordinal: u64, opener: &Host, other: &Host) {
+        for (near, far) in [(opener, other), (other, opener)] {
+            if !near.sends_data {
+                continue;
+            }
+            self.sent += *near.conn.counters();
+            self.received += *far.conn.counters();
+            self.acked_bytes += near.conn.acked_bytes();
+            self.sent_wire_bytes += near.sent_wire_bytes;
+            self.needless += far.needless;
+            if self.newest <= Some(ordinal) {
+                self.newest = Some(ordinal);
+                (self.cwnd, self.ssthresh) = (Some(near.conn.cwnd()), near.conn.ssthresh());
+            }
+        }
+        let earlier = |a: Time, b: Option<Time>| b.map_or(a, |b| a.min(b));
+        self.first_sent = opener.first_sent.map(|at| earlier(at, self.first_sent)).or(self.first_sent);
+    }
+
+    pub(super) fn delivered_bytes(&self) -> u64 {
+        self.received.delivered_bytes
+    }
+}

@@ -1,0 +1,144 @@
+//! One end of a connection: what its application waits for, and what is counted about it.
+
+use crate::scenario::Reader;
+use bentpipe_tcp::{Connection, State};
+use bentpipe_units::Time;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    pub(crate) conn: Connection,
+    /// When the schedule wakes it up: not later than it has to.
+    pub(crate) armed: Time,
+    /// When its application acts at this end: opens, answers, reads.
+    pub(super) timer: Time,
+    pub(super) goal: Goal,
+    pub(crate) flow: u32,
+    /// Where its route begins.
+    pub(crate) first_hop: u32,
+    /// Of its packets: queues may tell classes apart.
+    pub(crate) class: u8,
+    /// Whether it has data to send, so that its round trips and windows are the flow's.
+    pub(crate) sends_data: bool,
+    pub(crate) first_sent: Option<Time>,
+    pub(crate) sent_wire_bytes: u64,
+    /// Retransmissions that arrived here and brought nothing new.
+    pub(crate) needless: u64,
+    /// Packets that left for the other end, copies included.
+    pub(crate) launched: u64,
+    /// Packets for this end whose way is over: arrived or lost.
+    pub(crate) landed: u64,
+    /// How its application reads; none: at once.
+    reading: Option<Box<Reading>>,
+}
+
+/// An application that reads in steps.
+#[derive(Clone, Debug)]
+struct Reading {
+    reader: Reader,
+    /// Bytes read so far.
+    taken: u64,
+}
+
+/// What an application waits for at one end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    Nothing,
+    /// This many bytes are acknowledged.
+    Acked(u64),
+    /// This many bytes were received in order.
+    Received(u64),
+    /// This many bytes were received and read.
+    Read(u64),
+}
+
+impl Host {
+    pub(super) fn new(
+        mut conn: Connection,
+        flow: u32,
+        first_hop: u32,
+        class: u8,
+        sends_data: bool,
+        reader: Option<Reader>,
+    ) -> Self {
+        conn.set_reads_at_once(reader.is_none());
+        Self {
+            conn,
+            armed: Time::NEVER,
+            timer: Time::NEVER,
+            goal: Goal::Nothing,
+            flow,
+            first_hop,
+            class,
+            sends_data,
+            first_sent: None,
+            sent_wire_bytes: 0,
+            needless: 0,
+            launched: 0,
+            landed: 0,
+            reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_wakeup(&self) -> Time {
+        self.conn.next_wakeup().min(self.timer)
+    }
+
+    /// Whether its application waits for anything, or has to be told that there is something to read.
+    #[inline]
+    pub(crate) fn needs_attention(&self) -> bool {
+        self.goal != Goal::Nothing || self.reading.is_some()
+    }
+
+    /// Something may have arrived: the application reads at its next step, if it reads in steps.
+    pub(crate) fn attend(&mut self, now: Time) {
+        if let (Some(reading), Time::NEVER) = (&self.reading, self.timer) {
+            let every = reading.reader.every.as_ps();
+            self.timer = Time::from_ps((now.as_ps() / every + 1).saturating_mul(every));
+        }
+    }
+
+    /// Reads, if it reads in steps; else returns false.
+    pub(super) fn reads_at(&mut self, now: Time) -> bool {
+        let Some(reading) = &mut self.reading else { return false };
+        let Reader { rate, every } = reading.reader;
+        let since_start = now - Time::ZERO;
+        // What the rate gives up to now, less what it gave before: nothing is lost to rounding.
+        let chunk = rate.bytes_in(since_start) - rate.bytes_in(since_start.saturating_sub(every));
+        reading.taken += self.conn.read(chunk);
+        let has_more = self.conn.counters().delivered_bytes > reading.taken;
+        self.timer = if has_more { now + every } else { Time::NEVER };
+        true
+    }
+
+    /// Whether what its application waits for has come.
+    pub(crate) fn has_reached_goal(&self) -> bool {
+        let (bytes, goal) = match self.goal {
+            Goal::Nothing => return false,
+            Goal::Acked(goal) if self.first_sent.is_some() => (self.conn.acked_bytes(), goal),
+            Goal::Acked(_) => return false,
+            Goal::Received(goal) => (self.conn.counters().delivered_bytes, goal),
+            Goal::Read(goal) => {
+                (self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken), goal)
+            }
+        };
+        bytes >= goal && (goal > 0 || self.conn.has_been_established())
+    }
+
+    /// Whether a segment that arrives finds anybody.
+    #[inline]
+    pub(crate) fn is_listening(&self) -> bool {
+        self.conn.state() != State::Closed
+    }
+
+    /// Whether it will never send again, unless something arrives.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.has_ended() || self.next_wakeup() == Time::NEVER
+    }
+
+    /// Whether the connection is closed here. What is left of TIME-WAIT serves packets that are still on their way.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.conn.state(), State::Closed | State::TimeWait)
+    }
+}

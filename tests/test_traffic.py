@@ -1,0 +1,86 @@
+"""Flows that make many transfers, and datagrams: their tables, how they are printed and compared."""
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe import reference
+from bentpipe.result import RunResult
+
+SMALL = {
+    "title": "small web",
+    "duration": "20 s",
+    "link": {
+        "l": {"from": "a", "to": "b", "rate": "5 Mbit/s", "delay": "20 ms", "error": {"kind": "packet", "rate": 0.01}}
+    },
+    "flow": {
+        "files": {"from": "a", "to": "b", "app": {"kind": "arrivals", "size": "20 kB", "interval": "100 ms"}},
+        "pages": {"from": "b", "to": "a", "app": {"kind": "page", "reading": "1 s"}},
+        "tv": {"from": "a", "to": "b", "app": {"kind": "cbr", "rate": "500 kbit/s"}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return bp.run(SMALL)
+
+
+def test_tables_have_the_columns_of_the_dictionary(result):
+    for name in ("completions", "transfers", "datagrams"):
+        assert getattr(result, name).columns == [column["name"] for column in reference.dictionary()[name]]
+    assert result.completions.filter(pl.col("sizes") == "all")["flow"].to_list() == ["files", "pages"]
+    assert result.datagrams["flow"].to_list() == ["tv"]
+    assert result.transfers["duration_s"].min() > 0
+
+
+def test_transfers_agree_with_their_statistics(result):
+    each = result.transfers.filter(pl.col("flow") == "files")
+    row = result.completions.filter(pl.col("flow") == "files", pl.col("sizes") == "all").row(0, named=True)
+    assert row["transfers"] == each.height
+    assert row["duration_mean_s"] == pytest.approx(each["duration_s"].mean())
+    assert row["duration_p95_s"] == pytest.approx(each["duration_s"].quantile(0.95, "higher"), rel=0.04)
+    assert row["slowdown_mean"] == pytest.approx(each["slowdown"].mean())
+    assert result.summary["transfers"][0] == result.transfers.height
+
+
+def test_they_are_saved_and_read(result, tmp_path):
+    result.save(tmp_path / "r")
+    again = RunResult.load(tmp_path / "r")
+    for name in ("completions", "transfers", "datagrams"):
+        assert getattr(again, name).equals(getattr(result, name))
+    assert result.to_dict()["transfers"]["flow"][0] in ("files", "pages")
+
+
+def test_without_them_the_tables_are_empty(small):
+    result = bp.run(small)
+    assert result.completions.is_empty()
+    assert result.transfers.is_empty()
+    assert result.datagrams.is_empty()
+    assert result.summary["transfer_mean_s"][0] is None
+
+
+def test_times_of_transfers_are_compared():
+    comparison = bp.compare(SMALL, ["tahoe", "sack"], replications=4, metric="fct")
+    assert "fct" in comparison.statements[-1]
+    for metric in ("fct", "fct_p95", "slowdown", "unfinished"):
+        found = comparison.estimate("sack", metric)
+        assert found.replications == 4
+        assert found.mean >= 0
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_what_is_printed_fits_the_terminal(command, capsys):
+    from bentpipe import report
+    from rich.console import Console
+
+    console = Console(width=80, highlight=False)
+    shown = bp.run(SMALL) if command == "run" else bp.compare(SMALL, ["reno", "sack"], replications=3)
+    for each in report.run(shown) if command == "run" else report.comparison(shown):
+        console.print(each)
+    out = capsys.readouterr().out
+    assert "Transfers" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    if command == "run":
+        assert "Datagrams" in out
+        assert "files" in out
