@@ -865,7 +865,6 @@ class LinkDelayPass(_LinkDelayPassRequired):
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
-
 _LinkDelayFileRequired = TypedDict(
     "_LinkDelayFileRequired",
     {
@@ -1085,16 +1084,21 @@ class Class(TypedDict, total=False):
 
     limit: str
 
+_LinkQueuePriorityRequired = TypedDict(
+    "_LinkQueuePriorityRequired",
+    {
+        "kind": Literal["priority"],
+        "class": List[Class],
+    },
+)
 
-class LinkQueuePriority(TypedDict):
+
+class LinkQueuePriority(_LinkQueuePriorityRequired):
     """Strict priority: a class is served when nothing waits in those before it.
 
     class :
         The classes, the highest first: number 0, 1, ...
     """
-
-    kind: Literal["priority"]
-    class: List[Class]
 
 
 class WeightedClass(TypedDict, total=False):
@@ -1110,16 +1114,21 @@ class WeightedClass(TypedDict, total=False):
     weight: int
     limit: str
 
+_LinkQueueWrrRequired = TypedDict(
+    "_LinkQueueWrrRequired",
+    {
+        "kind": Literal["wrr"],
+        "class": List[WeightedClass],
+    },
+)
 
-class LinkQueueWrr(TypedDict):
+
+class LinkQueueWrr(_LinkQueueWrrRequired):
     """Weighted round robin: classes take turns, each with as many packets as its weight.
 
     class :
         The classes: number 0, 1, ...
     """
-
-    kind: Literal["wrr"]
-    class: List[WeightedClass]
 
 _LinkQueueDrrRequired = TypedDict(
     "_LinkQueueDrrRequired",
@@ -1572,7 +1581,6 @@ class DirectionDelayPass(_DirectionDelayPassRequired):
         The orbit; at the end of each period of visibility the next satellite takes over.
     """
 
-
 _DirectionDelayFileRequired = TypedDict(
     "_DirectionDelayFileRequired",
     {
@@ -1782,27 +1790,37 @@ class DirectionQueuePie(_DirectionQueuePieRequired, total=False):
     mean_packet: str
     ecn: bool
 
+_DirectionQueuePriorityRequired = TypedDict(
+    "_DirectionQueuePriorityRequired",
+    {
+        "kind": Literal["priority"],
+        "class": List[Class],
+    },
+)
 
-class DirectionQueuePriority(TypedDict):
+
+class DirectionQueuePriority(_DirectionQueuePriorityRequired):
     """Strict priority: a class is served when nothing waits in those before it.
 
     class :
         The classes, the highest first: number 0, 1, ...
     """
 
-    kind: Literal["priority"]
-    class: List[Class]
+_DirectionQueueWrrRequired = TypedDict(
+    "_DirectionQueueWrrRequired",
+    {
+        "kind": Literal["wrr"],
+        "class": List[WeightedClass],
+    },
+)
 
 
-class DirectionQueueWrr(TypedDict):
+class DirectionQueueWrr(_DirectionQueueWrrRequired):
     """Weighted round robin: classes take turns, each with as many packets as its weight.
 
     class :
         The classes: number 0, 1, ...
     """
-
-    kind: Literal["wrr"]
-    class: List[WeightedClass]
 
 _DirectionQueueDrrRequired = TypedDict(
     "_DirectionQueueDrrRequired",
@@ -2687,8 +2705,16 @@ _FlowRequired = TypedDict(
     },
 )
 
+_FlowOptional = TypedDict(
+    "_FlowOptional",
+    {
+        "class": int,
+    },
+    total=False,
+)
 
-class Flow(_FlowRequired, total=False):
+
+class Flow(_FlowRequired, _FlowOptional, total=False):
     """An application, and the connections or datagrams that it sends by.
 
     from :
@@ -2726,7 +2752,6 @@ class Flow(_FlowRequired, total=False):
     app: Union[AppFile, AppBulk, AppArrivals, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page"]]
     reader: Reader
     start: Union[str, FlowStartTable]
-    class: int
     route: List[str]
     reverse_route: List[str]
     tcp: Tcp

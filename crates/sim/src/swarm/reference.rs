@@ -248,7 +248,9 @@ impl<'a> Reference<'a> {
                 Task::Rearm(flow) => self.enter(self.traffic.flows[flow].timer, Kind::End, flow),
                 Task::Send(flow, size) => {
                     self.ledger.sent += 1;
-                    self.forward(self.scenario.flows[flow].from, Packet::datagram(self.now, flow as u32, size, 0));
+                    let ends = &self.scenario.flows[flow];
+                    let packet = Packet::datagram(self.now, flow as u32, size, 0).in_class(ends.class);
+                    self.forward(ends.from, packet);
                 }
             }
         }

@@ -141,6 +141,7 @@ pub(super) struct Path {
     rates: [Rate; 2],
     smss: u64,
     headers: u64,
+    /// Data wait for a round trip first.
     handshake: bool,
 }
 
@@ -153,7 +154,7 @@ impl Path {
             rates: [&flow.route, &flow.reverse_route].map(|route| slowest(route).unwrap_or(Rate::from_bps(u64::MAX))),
             smss: u64::from(flow.tcp.smss),
             headers: 40 + if flow.tcp.timestamps { 12 } else { 0 },
-            handshake: flow.tcp.handshake,
+            handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none(),
         }
     }
 
