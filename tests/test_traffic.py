@@ -71,8 +71,9 @@ def test_times_of_transfers_are_compared():
 
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_what_is_printed_fits_the_terminal(command, capsys):
-    from bentpipe import report
     from rich.console import Console
+
+    from bentpipe import report
 
     console = Console(width=80, highlight=False)
     shown = bp.run(SMALL) if command == "run" else bp.compare(SMALL, ["reno", "sack"], replications=3)

@@ -360,7 +360,8 @@ impl Dice {
         let values = [rate, Rate::from_bps(rate.as_bps() / 2), Rate::from_bps(0), rate];
         let first = self.below(2) as usize;
         let points = values[first..].iter().enumerate().map(|(i, &value)| (at_ms(300 * i as u64), value)).collect();
-        Profile::Points { points, linear: false, period: self.coin().then_some(Duration::from_millis(1200)) }
+        // Like the period of outages: a prime, not a divisor of any timeout.
+        Profile::Points { points, linear: false, period: self.coin().then_some(Duration::from_millis(1307)) }
     }
 
     fn delays(&mut self, delay: Duration) -> Profile<Duration> {
@@ -371,8 +372,8 @@ impl Dice {
 
     fn outage(&mut self) -> Outage {
         let (start, length) = (self.below(1000), *self.pick(&[1, 20, 400, 900]));
-        // Not a divisor of the longest timeout, or a timer could meet the outage each time, for ever.
-        let period = self.coin().then_some(Duration::from_millis(2300));
+        // A prime: as a divisor of a timeout, of ticks or the longest, it could let the timer meet the outage for ever.
+        let period = self.coin().then_some(Duration::from_millis(2309));
         let when = match self.below(3) {
             0 => Downtimes::Random { mean_up: self.ms(&[50, 700]), mean_down: self.ms(&[5, 100]) },
             _ => Downtimes::Spans { spans: vec![(at_ms(start), at_ms(start + length))], period },

@@ -83,7 +83,8 @@ impl<'a> Reference<'a> {
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
             // A slot for each session: that slots are used again must not be seen.
-            traffic: Traffic::new(scenario, seed, |_| 0, false),
+            // FQ-CoDel tells connections apart by their slots: where it is, they have to be the same.
+            traffic: Traffic::new(scenario, seed, |_| 0, scenario.links.iter().any(is_fair)),
             bodies: Bodies::default(),
             drops: Drops::new(),
             ledger: Ledger::default(),
@@ -367,4 +368,8 @@ fn lot(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
     let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
     let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 34
+}
+
+fn is_fair(link: &crate::scenario::Link) -> bool {
+    matches!(link.queue, crate::scenario::Queue::FqCodel(_))
 }
