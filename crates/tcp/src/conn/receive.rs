@@ -136,7 +136,6 @@ impl Receiver {
 
     /// Data arrived: is the buffer as large as it should be? `echoed`: how long ago the timestamp was sent that the
     /// segment echoes.
-    #[inline(never)]
     pub(crate) fn tune(&mut self, now: Time, echoed: Option<Duration>) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_arrival(now, self.nxt, self.edge, echoed);

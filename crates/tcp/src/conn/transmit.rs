@@ -80,7 +80,7 @@ impl Connection {
         if !self.receiver.must_ack_now() {
             return None;
         }
-        let opening = self.take_opening();
+        let opening = if self.is_plain { None } else { self.take_opening() };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
         Some(Segment { options, flags: opening.map_or(bare.flags, |ace| bare.flags.with_ace(ace)), ..bare })
@@ -100,10 +100,7 @@ impl Connection {
     pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
         let window = self.receiver.window(self.rcv_shift);
         self.receiver.on_ack_sent();
-        let flags = match &mut self.marks {
-            None => flags,
-            Some(marks) => marks.stamp(flags),
-        };
+        let flags = if self.is_plain { flags } else { self.stamp(flags) };
         let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
         self.last_ack_sent = self.receiver.ack_offset();
         self.counters.sent_segments += 1;
