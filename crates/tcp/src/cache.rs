@@ -13,7 +13,7 @@ const AVOID_FAST_OPEN: Duration = Duration::from_secs(3600);
 pub struct PathCache {
     path: Option<Path>,
     /// Fast Open: the server's cookie and the MSS that it announced.
-    cookie: Option<(u64, u16)>,
+    cookie: Option<([u8; 8], u16)>,
     /// When a SYN with data went unanswered.
     fast_open_failed: Option<Time>,
 }

@@ -116,7 +116,7 @@ pub enum FastOpenOption {
     /// On a SYN: please send a cookie.
     Request,
     /// On a SYN: the cookie that the server gave; on a SYN-ACK: a new one. Eight bytes.
-    Cookie(u64),
+    Cookie([u8; 8]),
 }
 
 impl SynOptions {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(Segment { options: Options::Syn(syn), ..plain }.header_len(), 52);
         assert_eq!(Segment { options: Options::Syn(syn), timestamps, ..plain }.header_len(), 60);
         // 4 + 3 + 2 + 10 bytes, with timestamps 10 more.
-        let cookie = Options::Syn(SynOptions { fast_open: FastOpenOption::Cookie(7), ..syn });
+        let cookie = Options::Syn(SynOptions { fast_open: FastOpenOption::Cookie([7; 8]), ..syn });
         assert_eq!(Segment { options: cookie, ..plain }.header_len(), 60);
         assert_eq!(Segment { options: cookie, timestamps, ..plain }.header_len(), 72);
         let request = Options::Syn(SynOptions { fast_open: FastOpenOption::Request, ..syn });

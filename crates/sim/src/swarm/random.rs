@@ -499,7 +499,7 @@ impl Dice {
                 1 => Pacing::Window { gain_slow_start: 2000, gain: 1200, burst },
                 _ => Pacing::Rate { rate: Rate::from_bps(*self.pick(&RATES)), burst },
             },
-            fast_open: (config.handshake && cookie > 0).then_some(FastOpen { is_known: cookie > 1, cookie: 7 }),
+            fast_open: (config.handshake && cookie > 0).then_some(FastOpen { is_known: cookie > 1, cookie: [7; 8] }),
             auto_buffer: self.coin().then(|| u64::from(config.smss).min(config.receive_buffer)),
             nagle: self.coin(),
             ..config

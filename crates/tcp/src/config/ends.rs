@@ -64,7 +64,7 @@ pub struct FastOpen {
     /// The opener has the cookie from an earlier connection.
     pub is_known: bool,
     /// What the server gives this client and takes from it. It stands for the encrypted address of RFC 7413 §4.1.2.
-    pub cookie: u64,
+    pub cookie: [u8; 8],
 }
 
 /// What a connection takes over from earlier ones to the same place (RFC 9040).

@@ -103,20 +103,24 @@ impl Connection {
             // From before the first byte.
             return self.receiver.ack_soon();
         }
-        if self.marks.is_some() {
-            self.note_mark(now, segment);
-        }
-        if segment.flags.has(Flags::SLOW_START) {
-            self.receiver.ack_soon();
+        if !self.is_plain {
+            self.inspect(now, segment);
         }
         let len = u64::from(segment.len);
         let arrival = self.receiver.on_data(now, start, len, segment.flags.has(Flags::FIN));
-        if self.config.auto_buffer.is_some() {
-            self.tune_buffer(now, segment);
-        }
         self.counters.arrived_bytes += len;
         self.counters.delivered_bytes += arrival.delivered;
         self.counters.needless_segments += u64::from(len > 0 && !arrival.is_new);
+    }
+
+    /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
+    #[inline(never)]
+    fn inspect(&mut self, now: Time, segment: &Segment) {
+        self.note_mark(now, segment);
+        if segment.flags.has(Flags::SLOW_START) {
+            self.receiver.ack_soon();
+        }
+        self.tune_buffer(now, segment);
     }
 
     /// A segment without data whose sequence number is not the next: a probe, or an old ACK.

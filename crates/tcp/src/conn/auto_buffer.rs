@@ -57,7 +57,6 @@ impl Tuning {
 
 impl Connection {
     /// Data arrived: the buffer may have to grow.
-    #[inline(never)]
     pub(super) fn tune_buffer(&mut self, now: Time, segment: &Segment) {
         let echoed =
             segment.timestamps.filter(|_| self.has_timestamps).map(|timestamps| self.since(now, timestamps.echo));

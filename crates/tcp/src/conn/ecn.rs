@@ -73,9 +73,7 @@ impl Marks {
         })
     }
 
-    /// `flags` of a segment without SYN, with the feedback in it.
-    #[inline(never)]
-    pub(super) fn stamp(&mut self, flags: Flags) -> Flags {
+    fn stamp(&mut self, flags: Flags) -> Flags {
         if flags.has_any(Flags::SYN.with(Flags::RST)) {
             return flags;
         }
@@ -95,6 +93,12 @@ impl Marks {
 }
 
 impl Connection {
+    /// The flags of a segment with the feedback of the marks that arrived.
+    #[inline(never)]
+    pub(super) fn stamp(&mut self, flags: Flags) -> Flags {
+        self.marks.as_mut().map_or(flags, |marks| marks.stamp(flags))
+    }
+
     /// The flags by which a SYN or SYN-ACK asks for marks or agrees to them.
     pub(super) fn ecn_setup(&self, is_answer: bool) -> Flags {
         let flags = Flags::default();
@@ -149,11 +153,10 @@ impl Connection {
     }
 
     /// Data arrived; called before they are received.
-    #[inline(never)]
     pub(super) fn note_mark(&mut self, now: Time, segment: &Segment) {
+        let Some(marks) = &mut self.marks else { return };
         let is_marked = segment.ecn == Ecn::Ce;
         self.counters.marked_segments += u64::from(is_marked);
-        let Some(marks) = &mut self.marks else { return };
         match marks.feedback {
             EcnFeedback::Accurate => {
                 marks.arrived = (marks.arrived + u8::from(is_marked)) & 7;

@@ -11,7 +11,7 @@ use bentpipe_units::Time;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Opening {
     /// Client: what to show. None: ask for one.
-    pub(super) cookie: Option<u64>,
+    pub(super) cookie: Option<[u8; 8]>,
     /// Client: the server's MSS option, from an earlier connection.
     pub(super) mss: Option<u16>,
     /// Client: a SYN with data was lost lately, perhaps because of the data.
@@ -21,7 +21,7 @@ pub(super) struct Opening {
     /// Client: the SYN with data got no answer in time.
     pub(super) has_failed: bool,
     /// Client: the cookie that the SYN-ACK brought.
-    pub(super) granted: Option<u64>,
+    pub(super) granted: Option<[u8; 8]>,
     /// Server: the cookie was right.
     pub(super) is_accepted: bool,
     /// Server: what the SYN asked for.
@@ -50,7 +50,7 @@ impl Connection {
     }
 
     /// What earlier connections learnt: cookie and MSS of the server, and whether SYNs with data are lost.
-    pub(crate) fn seed_opening(&mut self, known: Option<(u64, u16)>, is_avoided: bool) {
+    pub(crate) fn seed_opening(&mut self, known: Option<([u8; 8], u16)>, is_avoided: bool) {
         if let Some((cookie, mss)) = known {
             (self.opening.cookie, self.opening.mss) = (Some(cookie), Some(mss));
         }
@@ -58,7 +58,7 @@ impl Connection {
     }
 
     /// What this one learnt.
-    pub(crate) fn opening_learnt(&self) -> (Option<(u64, u16)>, bool) {
+    pub(crate) fn opening_learnt(&self) -> (Option<([u8; 8], u16)>, bool) {
         (self.opening.granted.zip(self.opening.mss), self.opening.has_failed)
     }
 

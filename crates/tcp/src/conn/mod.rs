@@ -234,7 +234,7 @@ pub struct Connection {
     last_sent: Time,
     first_resend: Time,
     linger: Time,
-    /// Segments with data need nothing but the basics: no marks, no pacing, no signal.
+    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning.
     is_plain: bool,
     /// No data leave before.
     send_at: Time,

@@ -72,16 +72,22 @@ impl Receiver {
     }
 
     /// Data [start, start + len) arrived, followed by a FIN if `fin`.
+    #[inline]
     pub(crate) fn on_data(&mut self, now: Time, start: u64, len: u64, fin: bool) -> Arrival {
-        let mut end = start + len;
+        let end = start + len;
         if fin && end <= self.edge {
             self.fin_at = Some(end);
         }
         if start == self.nxt && self.runs.is_empty() && end <= self.edge {
             return self.in_order(now, end, len);
         }
+        self.out_of_order(start, end, fin)
+    }
+
+    #[inline(never)]
+    fn out_of_order(&mut self, start: u64, end: u64, fin: bool) -> Arrival {
         // RFC 9293 §3.10.7.4: trim to the window; what is left may be nothing.
-        end = end.min(self.edge);
+        let end = end.min(self.edge);
         self.duplicate = self.held(start, end);
         let start = start.max(self.nxt);
         if start >= end {
@@ -151,7 +157,6 @@ impl Receiver {
 
     /// Data arrived: is the buffer as large as it should be? `echoed`: how long ago the timestamp was sent that the
     /// segment echoes.
-    #[inline(never)]
     pub(crate) fn tune(&mut self, now: Time, echoed: Option<Duration>) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_arrival(now, self.nxt, self.edge, echoed);

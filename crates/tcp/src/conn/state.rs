@@ -299,7 +299,8 @@ impl Connection {
         self.is_plain = self.marks.is_none()
             && self.config.pacing == Pacing::Off
             && self.cc.pacing_rate().is_none()
-            && self.config.ack.slow_start == SlowStartAcks::Delayed;
+            && self.config.ack.slow_start == SlowStartAcks::Delayed
+            && self.config.auto_buffer.is_none();
     }
 
     fn sample_handshake(&mut self, now: Time) {

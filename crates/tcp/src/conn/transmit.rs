@@ -81,10 +81,13 @@ impl Connection {
         if !self.receiver.must_ack_now() {
             return None;
         }
-        let opening = self.take_opening();
+        let opening = if self.is_plain { None } else { self.take_opening() };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
-        Some(Segment { options, flags: opening.map_or(bare.flags, |ace| bare.flags.with_ace(ace)), ..bare })
+        if let Some(ace) = opening {
+            return Some(Segment { options, flags: bare.flags.with_ace(ace), ..bare });
+        }
+        Some(Segment { options, ..bare })
     }
 
     pub(super) fn on_persist(&mut self, now: Time) {
@@ -101,10 +104,7 @@ impl Connection {
     pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
         let window = self.receiver.window(self.rcv_shift);
         self.receiver.on_ack_sent();
-        let flags = match &mut self.marks {
-            None => flags,
-            Some(marks) => marks.stamp(flags),
-        };
+        let flags = if self.is_plain { flags } else { self.stamp(flags) };
         let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
         self.last_ack_sent = self.receiver.ack_offset();
         self.counters.sent_segments += 1;
@@ -218,7 +218,17 @@ impl Connection {
         if has_fin {
             self.advance_close(now);
         }
-        Some(self.data_segment(now, range, range.start < self.opening.sent))
+        if range.start < self.opening.sent {
+            return Some(self.repeat_early(now, range));
+        }
+        Some(self.data_segment(now, range, false))
+    }
+
+    /// What the SYN carried in vain goes again, as if new.
+    #[cold]
+    #[inline(never)]
+    fn repeat_early(&mut self, now: Time, range: Range) -> Segment {
+        self.data_segment(now, range, true)
     }
 
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
@@ -320,24 +330,23 @@ impl Connection {
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
-        let mut segment = Segment { len: len as u16, is_retransmission, options, ..bare };
-        if self.is_plain {
-            return segment;
+        if !self.is_plain {
+            return self.adorned(now, Segment { len: len as u16, is_retransmission, options, ..bare });
         }
-        self.adorn(now, &mut segment);
-        segment
+        Segment { len: len as u16, is_retransmission, options, ..bare }
     }
 
     /// What only some connections do to a segment with data: marks, the signal of slow start, pacing.
     #[inline(never)]
-    fn adorn(&mut self, now: Time, segment: &mut Segment) {
+    fn adorned(&mut self, now: Time, mut segment: Segment) -> Segment {
         if segment.len > 0 && !segment.is_retransmission {
-            self.mark_capable(segment);
+            self.mark_capable(&mut segment);
         }
         if self.config.ack.slow_start == SlowStartAcks::Every && self.cc.cwnd() < self.cc.ssthresh() {
             segment.flags = segment.flags.with(Flags::SLOW_START);
         }
         self.pace(now, u64::from(segment.len) + u64::from(segment.header_len()));
+        segment
     }
 
     /// Segment `index`, of `len` bytes, leaves.

@@ -7,7 +7,7 @@ use bentpipe_tcp::{Burst, Config, EcnConfig, EcnFeedback, FastOpen, Pacing, Shar
 use bentpipe_units::Duration;
 
 /// What a server gives out and takes; any number would do.
-const COOKIE: u64 = 0x5eed_c00c_1e00_0001;
+const COOKIE: [u8; 8] = *b"bentpipe";
 
 pub(super) fn ecn(ecn: file::Ecn) -> EcnConfig {
     let (feedback, beta) = match ecn {

@@ -5,7 +5,7 @@ use crate::cache::PathCache;
 use crate::segment::{FastOpenOption, SynOptions};
 
 const R: Duration = Duration::from_millis(540);
-const COOKIE: u64 = 0xb33f;
+const COOKIE: [u8; 8] = *b"biscuits";
 
 fn config(is_known: bool) -> Config {
     Config { fast_open: Some(FastOpen { is_known, cookie: COOKIE }), ..Config::default() }
@@ -98,7 +98,7 @@ fn rfc7413_4_2_1_what_fits_a_packet_goes_along() {
 #[test]
 fn rfc7413_4_2_2_wrong_cookies_cost_a_round_trip() {
     let mut wrong = config(true);
-    wrong.fast_open = Some(FastOpen { is_known: true, cookie: 1 });
+    wrong.fast_open = Some(FastOpen { is_known: true, cookie: [1; 8] });
     let (a, b, at, syn) = call(&wrong, 500, 500, &[], &PathCache::default());
     assert_eq!((at, syn.len), (Time::ZERO + R * 2, 500));
     assert_eq!((a.counters().resent_bytes, a.counters().timeouts, a.counters().fast_retransmits), (500, 0, 0));

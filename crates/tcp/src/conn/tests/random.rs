@@ -134,7 +134,7 @@ fn any_ends() -> impl Strategy<Value = Config> {
     (any_config(), ends).prop_map(|(config, (feedback, beta, pacing, fast_open, flags))| Config {
         ecn: EcnConfig { feedback, beta },
         pacing,
-        fast_open: (fast_open > 0).then_some(FastOpen { is_known: fast_open > 1, cookie: 99 }),
+        fast_open: (fast_open > 0).then_some(FastOpen { is_known: fast_open > 1, cookie: [99; 8] }),
         nagle: flags[0],
         auto_buffer: flags[1].then_some(u64::from(config.smss)),
         ack: AckPolicy {

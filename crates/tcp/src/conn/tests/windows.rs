@@ -160,7 +160,7 @@ fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
     assert_eq!(signals(&mut s), [true; 4]);
     s.conn.handle_segment(s.now, &Segment { ack: s.conn.iss.at(1 + SMSS), ..ack_of(&s) });
     assert_eq!(signals(&mut s), [false; 2]);
-    let mut r = Sender::new(CcKind::Reno, 4, |_| ()).conn;
+    let mut r = Sender::new(CcKind::Reno, 4, |config| config.ack.slow_start = SlowStartAcks::Every).conn;
     let mut answers = |number: u64, flags: Flags| {
         let seq = r.irs.at(1 + number * SMSS);
         let segment = Segment {
