@@ -497,7 +497,10 @@ impl Connection {
         }
     }
 
-    /// FlightSize. After a timeout what was not resent yet is not in flight: SND.NXT went back to it.
+    /// FlightSize.
+    ///
+    /// DEVIATION: RFC 5681 §2 counts all data not yet cumulatively acknowledged. After a timeout what was not resent yet
+    /// does not count here: it is taken for lost, as if SND.NXT had gone back to it.
     #[inline]
     fn outstanding(&self) -> u64 {
         if self.episode.after_rto {
