@@ -394,6 +394,9 @@ impl Connection {
         if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
             rates.forget(first);
         }
+        if let Some(spurious) = &mut self.spurious {
+            spurious.on_smss(u64::from(self.smss));
+        }
         self.cc.on_smss(u64::from(self.smss));
     }
 

@@ -7,6 +7,7 @@ use crate::segment::{Options, SackBlocks};
 use proptest::prelude::*;
 
 mod losses;
+mod strangers;
 
 const SMSS: u64 = 1000;
 
