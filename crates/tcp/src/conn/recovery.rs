@@ -283,6 +283,8 @@ impl Connection {
         self.save_before_episode(false);
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
+        // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless told otherwise we restart it here
+        // too, as Linux and ns-2 do: recovery would have only what is left of it.
         if self.config.rto.restart_on_fast_retransmit {
             self.arm_rto(now);
         }
