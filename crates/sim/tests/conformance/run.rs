@@ -1,7 +1,7 @@
 //! Running a case against a connection.
 
 use crate::script::{Action, Case, Packet};
-use bentpipe_tcp::{Connection, Ecn, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps};
+use bentpipe_tcp::{Connection, Ecn, Event, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
 
@@ -20,6 +20,7 @@ struct Bench {
     peer_next: u64,
     sent: VecDeque<(Time, Segment)>,
     handshake: bool,
+    is_aborted: bool,
 }
 
 /// The line and what is wrong.
@@ -36,6 +37,7 @@ pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
         peer_next: 0,
         sent: VecDeque::new(),
         handshake,
+        is_aborted: false,
     };
     bench.conn.open(Time::ZERO);
     bench.collect();
@@ -60,7 +62,9 @@ impl Bench {
         while let Some(segment) = self.conn.poll_transmit(self.now) {
             self.sent.push_back((self.now, segment));
         }
-        while self.conn.poll_event().is_some() {}
+        while let Some(event) = self.conn.poll_event() {
+            self.is_aborted |= matches!(event, Event::Aborted(_));
+        }
     }
 
     /// Let time pass; what leaves before `to` should have been expected.
@@ -270,6 +274,7 @@ impl Bench {
             "flight" => self.conn.flight_size().to_string(),
             "delivered" => self.conn.counters().delivered_bytes.to_string(),
             "timeouts" => self.conn.counters().timeouts.to_string(),
+            "aborted" => if self.is_aborted { "yes" } else { "no" }.to_owned(),
             "undone" => self.conn.counters().undone.to_string(),
             "rto" => seconds(self.conn.rto()),
             "srtt" => self.conn.srtt().map_or("none".into(), seconds),

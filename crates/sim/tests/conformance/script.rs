@@ -38,7 +38,8 @@ pub(crate) enum Action {
     Arrive(Packet),
     /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
     Expect(Packet, u64),
-    /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds, `state`.
+    /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
+    /// `timeouts` and `undone` (how many), `aborted` (`yes` or `no`), `state`.
     Check(Vec<(String, String)>),
 }
 

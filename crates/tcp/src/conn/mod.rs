@@ -481,6 +481,9 @@ impl Connection {
         if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
             rates.forget(first);
         }
+        if let Some(spurious) = &mut self.spurious {
+            spurious.on_smss(u64::from(self.smss));
+        }
         self.cc.on_smss(u64::from(self.smss));
     }
 
@@ -612,7 +615,10 @@ impl Connection {
         }
     }
 
-    /// FlightSize. After a timeout what was not resent yet is not in flight: SND.NXT went back to it.
+    /// FlightSize.
+    ///
+    /// DEVIATION: RFC 5681 §2 counts all data not yet cumulatively acknowledged. After a timeout what was not resent yet
+    /// does not count here: it is taken for lost, as if SND.NXT had gone back to it.
     #[inline]
     fn outstanding(&self) -> u64 {
         if self.episode.after_rto {

@@ -6,7 +6,9 @@
 use super::prr::Progress;
 use super::{Connection, Event, Prr};
 use crate::cc::{Congestion, CongestionControl};
-use crate::config::{GiveUp, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery, Reduction, SackEvidence, SackOnRto};
+use crate::config::{
+    GiveUp, NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer, Recovery, Reduction, SackEvidence, SackOnRto,
+};
 use crate::verdict::{Loss, LossVerdict, Verdict};
 use bentpipe_units::Time;
 
@@ -55,7 +57,7 @@ pub(super) enum Phase {
 }
 
 impl Connection {
-    /// A duplicate ACK without SACK.
+    /// A duplicate ACK on a connection without SACK.
     pub(super) fn on_duplicate(&mut self, now: Time) {
         let threshold = self.dup_threshold();
         let episode = &mut self.episode;
@@ -64,9 +66,9 @@ impl Connection {
             episode.inflation += i64::from(self.smss);
         } else if episode.dupacks == threshold && self.may_recover() {
             match self.config.recovery {
+                Recovery::TimeoutOnly => {}
                 Recovery::FastRetransmit => self.restart_from_hole(now),
-                Recovery::Reno | Recovery::NewReno(_) => self.enter_recovery(now, Phase::Fast),
-                Recovery::TimeoutOnly | Recovery::Sack { .. } | Recovery::Rack(_) => {}
+                _ => self.enter_recovery(now, Phase::Fast),
             }
         }
     }
@@ -162,8 +164,8 @@ impl Connection {
             Phase::Open => Advance { in_recovery: false, restart_timer: true },
             Phase::Sack if !is_full => Advance { in_recovery: true, restart_timer: true },
             Phase::Sack => self.exit_recovery(),
-            Phase::Fast => match self.config.recovery {
-                Recovery::NewReno(options) if !is_full => {
+            Phase::Fast => match newreno(self.config.recovery) {
+                Some(options) if !is_full => {
                     let smss = i64::from(self.smss);
                     episode.inflation -= newly as i64;
                     if newly as i64 >= smss {
@@ -177,7 +179,7 @@ impl Connection {
                     let restart_timer = options.timer == NewRenoTimer::SlowButSteady || episode.partial_acks == 1;
                     Advance { in_recovery: true, restart_timer }
                 }
-                Recovery::NewReno(options) => {
+                Some(options) => {
                     if options.exit == NewRenoExit::FlightSize && episode.is_reduced {
                         let smss = u64::from(self.smss);
                         let flight = self.board.flight_size();
@@ -186,7 +188,7 @@ impl Connection {
                     self.exit_recovery()
                 }
                 // RFC 5681 §3.2 step 6: any new ACK ends it.
-                _ => self.exit_recovery(),
+                None => self.exit_recovery(),
             },
         }
     }
@@ -247,7 +249,7 @@ impl Connection {
 
     pub(super) fn may_recover(&self) -> bool {
         match (self.episode.recover, self.config.recovery) {
-            (Some(recover), Recovery::Sack { .. } | Recovery::Rack(_)) => self.snd_una >= recover,
+            (Some(recover), _) if self.has_sack => self.snd_una >= recover,
             (Some(recover), _) => self.snd_una > recover,
             (None, Recovery::NewReno(options)) => options.first_loss || self.snd_una > 0,
             (None, _) => true,
@@ -293,6 +295,8 @@ impl Connection {
         self.save_before_episode(false);
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
+        // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless told otherwise we restart it here
+        // too, as Linux and ns-2 do: recovery would have only what is left of it.
         if self.config.rto.restart_on_fast_retransmit {
             self.arm_rto(now);
         }
@@ -327,6 +331,15 @@ impl Connection {
             GiveUp::AfterRetransmissions(most) => self.board.first_resends() >= most,
             GiveUp::AfterTime(longest) => now.saturating_since(self.first_resend) >= longest,
         }
+    }
+}
+
+/// Recovery through partial ACKs, also where the peer refused SACK.
+fn newreno(recovery: Recovery) -> Option<NewReno> {
+    match recovery {
+        Recovery::NewReno(options) => Some(options),
+        Recovery::Sack { .. } | Recovery::Rack(_) => Some(NewReno::default()),
+        Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => None,
     }
 }
 

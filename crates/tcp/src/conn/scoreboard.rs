@@ -126,6 +126,7 @@ impl Scoreboard {
             has_fin: range.has_fin,
         });
         self.total_bytes += u64::from(range.len);
+<<<<<<< HEAD
         if self.is_detailed {
             self.note_transmission(self.end() - 1, now);
         }
@@ -136,6 +137,16 @@ impl Scoreboard {
         if let Some(order) = &mut self.order {
             order.push_back(Transmission { index, sent_at: now });
         }
+=======
+        self.note_sent(self.end() - 1, now);
+    }
+
+    /// RFC 8985 §6.2: transmissions are in the order of time, those of one instant in that of sequence.
+    fn note_sent(&mut self, index: u64, now: Time) {
+        let Some(order) = &mut self.order else { return };
+        let later = order.iter().rev().take_while(|last| last.sent_at == now && last.index > index).count();
+        order.insert(order.len() - later, Transmission { index, sent_at: now });
+>>>>>>> scripts
     }
 
     /// Everything below `offset` is acknowledged.
@@ -364,9 +375,8 @@ impl Scoreboard {
         let sent = &mut self.ring[position];
         sent.resends = sent.resends.saturating_add(1);
         sent.sent_at = now;
-        if let Some(order) = &mut self.order {
-            order.push_back(Transmission { index, sent_at: now });
-        }
+        self.note_sent(index, now);
+        let sent = &mut self.ring[position];
         if counts {
             if !sent.is(RESENT | SACKED) {
                 self.waiting_bytes -= if is_waiting(sent.marks) { u64::from(sent.len) } else { 0 };

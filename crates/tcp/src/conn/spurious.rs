@@ -60,6 +60,13 @@ impl Spurious {
     pub(super) fn new() -> Self {
         Self { saved: None, frto: Frto::Off, patience: None }
     }
+
+    /// The segment size changed: it stays changed if the window goes back.
+    pub(super) fn on_smss(&mut self, smss: u64) {
+        if let Some(saved) = &mut self.saved {
+            saved.cc.on_smss(smss);
+        }
+    }
 }
 
 impl Connection {

@@ -267,6 +267,10 @@ impl Connection {
             (self.snd_shift, self.rcv_shift) = (0, 0);
         }
         self.has_sack = self.config.recovery.uses_sack() && peer.sack_permitted;
+        if !self.has_sack {
+            // RFC 8985 §4: RACK-TLP needs SACK.
+            self.rack = None;
+        }
         if !self.config.handshake {
             self.has_timestamps = self.config.timestamps;
         }
@@ -347,6 +351,10 @@ impl Connection {
             self.set_smss(self.config.smss);
             self.state = State::Listen;
             return;
+        }
+        if self.state == State::TimeWait {
+            // RFC 9293 §3.10.7.4: by now nothing is lost.
+            return self.enter(State::Closed);
         }
         self.state = State::Closed;
         self.events.push_back(Event::Aborted(self.snd_una));

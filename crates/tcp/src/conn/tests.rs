@@ -12,6 +12,13 @@ use super::*;
 use crate::cc::CcKind;
 use crate::config::*;
 use crate::segment::{Options, SackBlocks};
+<<<<<<< HEAD
+=======
+use proptest::prelude::*;
+
+mod losses;
+mod strangers;
+>>>>>>> scripts
 
 const SMSS: u64 = 1000;
 

@@ -10,6 +10,9 @@ use crate::segment::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Duration, Seq, Time};
 
 /// Bounds of the persist timer (RFC 9293 §3.8.6.1; `specs/rto.md`, zero window).
+///
+/// DEVIATION: RFC 9293 §3.8.6.2.1 sends into a small window after a tenth of a second to one second. It is the persist
+/// timer here, that is one retransmission timeout, as in BSD and Linux.
 const PERSIST_MIN: Duration = Duration::from_millis(500);
 const PERSIST_MAX: Duration = Duration::from_secs(60);
 
