@@ -224,15 +224,10 @@ impl Connection {
     fn sample_rtt(&mut self, now: Time, segment: &Segment, sent_at: Option<Time>) {
         self.last_rtt = sent_at.map(|sent_at| now - sent_at);
         if let (true, Some(timestamps)) = (self.has_timestamps, segment.timestamps) {
-<<<<<<< HEAD
-            let elapsed = self.since(now, timestamps.echo);
-            return self.rtt.update(elapsed);
-=======
             // DEVIATION: RFC 7323 §4.2 lowers the gains when there are many samples in a round trip. They are those of
             // RFC 6298 here, whatever gives the samples.
-            let elapsed = ((now.as_ps() / PS_PER_MS) as u32).wrapping_sub(timestamps.echo);
-            return self.rtt.update(Duration::from_millis(u64::from(elapsed)));
->>>>>>> scripts
+            let elapsed = self.since(now, timestamps.echo);
+            return self.rtt.update(elapsed);
         }
         match self.config.rto.sampling {
             RttSampling::PerAck => {

@@ -126,27 +126,17 @@ impl Scoreboard {
             has_fin: range.has_fin,
         });
         self.total_bytes += u64::from(range.len);
-<<<<<<< HEAD
         if self.is_detailed {
             self.note_transmission(self.end() - 1, now);
         }
     }
 
+    /// RFC 8985 §6.2: transmissions are in the order of time, those of one instant in that of sequence.
     #[inline(never)]
     fn note_transmission(&mut self, index: u64, now: Time) {
-        if let Some(order) = &mut self.order {
-            order.push_back(Transmission { index, sent_at: now });
-        }
-=======
-        self.note_sent(self.end() - 1, now);
-    }
-
-    /// RFC 8985 §6.2: transmissions are in the order of time, those of one instant in that of sequence.
-    fn note_sent(&mut self, index: u64, now: Time) {
         let Some(order) = &mut self.order else { return };
         let later = order.iter().rev().take_while(|last| last.sent_at == now && last.index > index).count();
         order.insert(order.len() - later, Transmission { index, sent_at: now });
->>>>>>> scripts
     }
 
     /// Everything below `offset` is acknowledged.
@@ -375,7 +365,7 @@ impl Scoreboard {
         let sent = &mut self.ring[position];
         sent.resends = sent.resends.saturating_add(1);
         sent.sent_at = now;
-        self.note_sent(index, now);
+        self.note_transmission(index, now);
         let sent = &mut self.ring[position];
         if counts {
             if !sent.is(RESENT | SACKED) {

@@ -6,19 +6,13 @@ mod losses;
 mod opening;
 mod pacing;
 mod random;
+mod strangers;
 mod windows;
 
 use super::*;
 use crate::cc::CcKind;
 use crate::config::*;
 use crate::segment::{Options, SackBlocks};
-<<<<<<< HEAD
-=======
-use proptest::prelude::*;
-
-mod losses;
-mod strangers;
->>>>>>> scripts
 
 const SMSS: u64 = 1000;
 
