@@ -166,7 +166,7 @@ pub struct Connection {
     last_sent: Time,
     first_resend: Time,
     linger: Time,
-    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning.
+    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning, no Nagle, no early data.
     is_plain: bool,
     /// No data leave before.
     send_at: Time,
