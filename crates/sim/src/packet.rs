@@ -10,8 +10,8 @@ pub struct Packet {
     pub at: Time,
     /// Index of its next hop in the network's hops.
     pub next: u32,
-    /// Index of its flow.
-    pub flow: u32,
+    /// Index of its flow, and above that the connection's number within it, for those who tell connections apart.
+    owner: u32,
     /// The slot of its connection; [`NO_SESSION`] if it is a datagram.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
@@ -39,6 +39,12 @@ pub(crate) const NO_SESSION: u32 = u32::MAX;
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 
+/// Flows that a packet can tell apart; a scenario has at most 100,000.
+const FLOWS_MAX: u32 = 1 << 17;
+
+/// Numbers of connections within a flow, before they come round.
+pub(crate) const CONNECTIONS_MAX: u64 = 1 << 15;
+
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
@@ -64,7 +70,7 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            flow,
+            owner: flow,
             session: endpoint as u32 / 2,
             seq: segment.seq,
             ack: segment.ack,
@@ -86,7 +92,7 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            flow,
+            owner: flow,
             session: NO_SESSION,
             seq: Seq::new((now.as_ps() >> 32) as u32),
             ack: Seq::new(now.as_ps() as u32),
@@ -98,6 +104,23 @@ impl Packet {
             marks: 0,
             class: 0,
         }
+    }
+
+    /// Index of its flow.
+    #[inline]
+    pub fn flow(&self) -> u32 {
+        self.owner & (FLOWS_MAX - 1)
+    }
+
+    /// The same packet of the connection with this number within its flow. Numbers come round.
+    #[inline]
+    pub(crate) fn of_connection(self, number: u16) -> Self {
+        Self { owner: self.owner | u32::from(number) << FLOWS_MAX.ilog2(), ..self }
+    }
+
+    /// What tells its connection, or its flow's datagrams, from others on the same link, in one direction.
+    pub(crate) fn conversation(&self) -> u64 {
+        u64::from(self.owner) << 1 | u64::from(self.is_to_sender())
     }
 
     /// The same packet in a class.

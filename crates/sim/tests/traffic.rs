@@ -134,7 +134,7 @@ fn transfers_after_a_pause_begin_with_a_small_window() {
         let rtt = 0.2;
         (durations(&result)[1] / rtt).floor()
     };
-    let (anew, kept) = (second("", ""), second("idle_restart = false\ncwnd_validation = "off"", ""));
+    let (anew, kept) = (second("", ""), second("idle_restart = false\ncwnd_validation = \"off\"", ""));
     assert!(kept < anew - 2.0, "{kept} and {anew} round trips");
     // A new connection takes a round trip more.
     assert_eq!(second("", ", reconnect = true"), anew + 1.0);

@@ -65,7 +65,7 @@ fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause
             let at = link.next_arrival();
             let (packet, next) = deliver(link, at, losses);
             assert_eq!(next, link.next_arrival());
-            arrivals.extend(packet.map(|packet| (packet.flow, at.as_secs_f64())));
+            arrivals.extend(packet.map(|packet| (packet.flow(), at.as_secs_f64())));
         }
     };
     for (id, &at) in (0..).zip(offers) {
@@ -73,7 +73,7 @@ fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause
         link.accept(s(at), &packet(id, size), &mut losses);
     }
     deliver_until(link, Time::NEVER, &mut losses);
-    (arrivals, losses.iter().map(|(packet, cause)| (packet.flow, *cause)).collect())
+    (arrivals, losses.iter().map(|(packet, cause)| (packet.flow(), *cause)).collect())
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn an_outage_cuts_and_keeps() {
     }
     let arrivals: Vec<_> = std::iter::from_fn(|| {
         let at = Some(link.next_arrival()).filter(|&at| at != Time::NEVER)?;
-        deliver(&mut link, at, &mut losses).0.map(|packet| (packet.flow, at.as_secs_f64(), packet.is_cut()))
+        deliver(&mut link, at, &mut losses).0.map(|packet| (packet.flow(), at.as_secs_f64(), packet.is_cut()))
     })
     .collect();
     assert_eq!(arrivals, [(0, 11.0, false), (1, 11.5, true), (2, 15.0, false)]);

@@ -31,10 +31,10 @@ impl Network {
         }
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
-                self.traffic.flows[packet.flow as usize].rtts.record_span(rtt);
+                self.traffic.flows[packet.flow() as usize].rtts.record_span(rtt);
             }
             if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
-                self.recorder.on_event(self.now, packet.flow as usize, "acked", host.conn.acked_bytes());
+                self.recorder.on_event(self.now, packet.flow() as usize, "acked", host.conn.acked_bytes());
             }
         }
         self.drive(endpoint);
@@ -144,7 +144,8 @@ impl Network {
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
         let host = &mut self.traffic.hosts[endpoint];
-        let packet = Packet::new(segment, host.flow, endpoint, host.first_hop, &mut self.bodies).in_class(host.class);
+        let packet = Packet::new(segment, host.flow, endpoint, host.first_hop, &mut self.bodies);
+        let packet = packet.in_class(host.class).of_connection(host.number);
         host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
         host.launched += 1;
@@ -152,7 +153,7 @@ impl Network {
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
             let event = if segment.is_retransmission { "retransmission" } else { "sent" };
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, packet.flow as usize, event, offset);
+            self.recorder.on_event(self.now, packet.flow() as usize, event, offset);
         }
         self.launch(packet);
     }
@@ -177,7 +178,7 @@ impl Network {
     /// A packet of a flow whose ends are on the same node.
     #[cold]
     fn loop_back(&mut self, packet: Packet) {
-        let ends = &self.scenario.flows[packet.flow as usize];
+        let ends = &self.scenario.flows[packet.flow() as usize];
         self.arrive(ends.to, packet);
     }
 

@@ -193,7 +193,7 @@ impl Network {
     #[cold]
     fn lose(&mut self, place: Place, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
-        let (packets, bytes) = self.drops.entry((place, packet.flow, cause)).or_default();
+        let (packets, bytes) = self.drops.entry((place, packet.flow(), cause)).or_default();
         *packets += 1;
         *bytes += packet.size();
         self.bodies.release(&packet);

@@ -88,6 +88,11 @@ impl Recorder {
                 "srtt_s" => conn.srtt().map(Duration::as_secs_f64),
                 "rto_s" => Some(conn.rto().as_secs_f64()),
                 "flight_size_bytes" => Some(conn.flight_size() as f64),
+                "receive_window_bytes" => Some(conn.receive_window() as f64),
+                "delivery_rate_bps" => {
+                    let sample = conn.rate_sample().and_then(|sample| sample.rate());
+                    sample.map(|rate| rate.as_bps() as f64)
+                }
                 _ => None,
             };
             if let Some(value) = value.filter(|&value| value != self.last[index][flow]) {

@@ -500,7 +500,8 @@ impl Dice {
                 _ => Pacing::Rate { rate: Rate::from_bps(*self.pick(&RATES)), burst },
             },
             fast_open: (config.handshake && cookie > 0).then_some(FastOpen { is_known: cookie > 1, cookie: [7; 8] }),
-            auto_buffer: self.coin().then(|| u64::from(config.smss).min(config.receive_buffer)),
+            // At least the unit of the window, which the limit decides.
+            auto_buffer: self.coin().then(|| u64::from(config.smss).max(1 << 14).min(config.receive_buffer)),
             nagle: self.coin(),
             ..config
         }

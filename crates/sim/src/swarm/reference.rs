@@ -83,8 +83,7 @@ impl<'a> Reference<'a> {
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
             // A slot for each session: that slots are used again must not be seen.
-            // FQ-CoDel tells connections apart by their slots: where it is, they have to be the same.
-            traffic: Traffic::new(scenario, seed, |_| 0, scenario.links.iter().any(is_fair)),
+            traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
             drops: Drops::new(),
             ledger: Ledger::default(),
@@ -178,7 +177,7 @@ impl<'a> Reference<'a> {
 
     /// The packet's next link; none: it is at its host's node.
     fn hop(&self, packet: &Packet) -> Option<usize> {
-        let flow = &self.scenario.flows[packet.flow as usize];
+        let flow = &self.scenario.flows[packet.flow() as usize];
         let route = if packet.is_to_sender() { &flow.reverse_route } else { &flow.route };
         route.get(packet.next as usize).copied()
     }
@@ -209,11 +208,11 @@ impl<'a> Reference<'a> {
         host.conn.handle_segment(self.now, &segment);
         host.needless += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - needless);
         if host.sends_data {
-            let flow = &mut self.traffic.flows[packet.flow as usize];
+            let flow = &mut self.traffic.flows[packet.flow() as usize];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
             let acked = host.conn.acked_bytes();
             if acked > 0 {
-                self.note(packet.flow as usize, "acked", acked);
+                self.note(packet.flow() as usize, "acked", acked);
             }
         }
         self.drive(endpoint);
@@ -224,7 +223,7 @@ impl<'a> Reference<'a> {
             let host = &mut self.traffic.hosts[endpoint];
             let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
             let packet = Packet::new(&segment, host.flow, endpoint, 0, &mut self.bodies);
-            let packet = packet.in_class(self.scenario.flows[flow].class);
+            let packet = packet.in_class(host.class).of_connection(host.number);
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
@@ -344,7 +343,7 @@ impl<'a> Reference<'a> {
 
     fn lose(&mut self, place: Place, packet: &Packet, cause: Cause) {
         self.ledger.lost += 1;
-        let lost = self.drops.entry((place, packet.flow, cause)).or_default();
+        let lost = self.drops.entry((place, packet.flow(), cause)).or_default();
         *lost = (lost.0 + 1, lost.1 + packet.size());
         self.bodies.release(packet);
         self.traffic.on_loss(packet);
@@ -368,8 +367,4 @@ fn lot(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
     let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
     let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 34
-}
-
-fn is_fair(link: &crate::scenario::Link) -> bool {
-    matches!(link.queue, crate::scenario::Queue::FqCodel(_))
 }

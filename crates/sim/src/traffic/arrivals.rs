@@ -52,14 +52,14 @@ impl Traffic {
         let Session { flow, transfer, .. } = self.sessions[slot];
         let ideal = self.flows[flow].path.ideal(true, [transfer.size, 0]);
         self.end_transfer(now, slot, Some(ideal), recorder);
-        self.leave(slot);
+        self.leave(now, slot);
         self.finish_arrivals(now, flow);
     }
 
     pub(super) fn fail_arrival(&mut self, now: Time, slot: usize) {
         let flow = self.sessions[slot].flow;
         self.flows[flow].completions_mut().failed += 1;
-        self.leave(slot);
+        self.leave(now, slot);
         self.finish_arrivals(now, flow);
     }
 

@@ -63,7 +63,7 @@ impl Traffic {
             // It failed in a pause, for instance: the next transfer opens a new one.
             let Any::Bulk(course) = &mut self.flows[self.sessions[slot].flow].course else { return };
             course.slot = None;
-            return self.leave(slot);
+            return self.leave(now, slot);
         }
         self.flows[self.sessions[slot].flow].completions_mut().failed += 1;
         self.go_on_with_bulk(now, slot, true);
@@ -75,7 +75,7 @@ impl Traffic {
         let next = course.next();
         if has_failed || course.app.reconnect || next.is_none() {
             course.slot = None;
-            self.leave(slot);
+            self.leave(now, slot);
         }
         match next {
             Some(pause) => self.pause(now, flow, pause),

@@ -102,7 +102,7 @@ impl Traffic {
 
     /// A datagram has arrived.
     pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet) {
-        let state = &mut self.flows[packet.flow as usize];
+        let state = &mut self.flows[packet.flow() as usize];
         if let Any::Datagrams(course) = &mut state.course {
             course.arrived.add(now - packet.sent_at());
         }
@@ -114,7 +114,7 @@ impl Traffic {
 
     /// A datagram was lost.
     pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
-        if let Any::Datagrams(course) = &mut self.flows[packet.flow as usize].course {
+        if let Any::Datagrams(course) = &mut self.flows[packet.flow() as usize].course {
             course.arrived.lost += 1;
         }
     }

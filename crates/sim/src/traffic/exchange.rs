@@ -99,7 +99,7 @@ impl Traffic {
             // It failed between exchanges: the next one opens a new one.
             let Any::Exchange(course) = &mut self.flows[self.sessions[slot].flow].course else { return };
             course.slot = None;
-            return self.close(slot);
+            return self.close(now, slot);
         }
         self.flows[self.sessions[slot].flow].completions_mut().failed += 1;
         self.go_on_with_exchanges(now, slot, true);
@@ -111,7 +111,7 @@ impl Traffic {
         let next = course.next();
         if has_failed || course.app.reconnect || next.is_none() {
             course.slot = None;
-            self.close(slot);
+            self.close(now, slot);
         }
         match next {
             Some(think) => self.pause(now, flow, think),

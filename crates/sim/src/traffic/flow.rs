@@ -21,6 +21,8 @@ pub(crate) struct FlowState {
     /// Where the route of each end begins.
     pub(super) first_hops: [u32; 2],
     pub(super) class: u8,
+    /// The nodes of the end that opens and of the other.
+    pub(super) ends: [usize; 2],
     /// Sessions so far.
     pub(super) opened: u64,
     /// The slot of the latest session; [`usize::MAX`] if it is used otherwise by now.
@@ -80,6 +82,7 @@ impl FlowState {
             configs: [0, 1].map(|draw| config_of(flow, &mut phases, draw)),
             first_hops,
             class: flow.class,
+            ends: [flow.from, flow.to],
             opened: 0,
             newest: usize::MAX,
             totals: Totals::default(),
@@ -96,6 +99,11 @@ impl FlowState {
     /// Whether its application has a timer of its own.
     pub(crate) fn can_wake(&self) -> bool {
         !self.app.is_single()
+    }
+
+    /// Whether its connections leave something for the next ones.
+    pub(super) fn remembers(&self) -> bool {
+        self.configs[0].sharing.is_some() || self.configs[0].fast_open.is_some()
     }
 
     /// What is kept of its transfers; none if it makes only one.

@@ -19,14 +19,14 @@ pub(crate) mod variate;
 pub(crate) use flow::{FlowState, Totals};
 pub(crate) use host::Host;
 
-use crate::packet::Packet;
+use crate::packet::{Packet, CONNECTIONS_MAX};
 use crate::record::{Recorder, Transfer};
 use crate::scenario::{App, Scenario};
-use bentpipe_tcp::{Connection, Event, GiveUp, Role};
+use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use flow::Course;
 use host::Goal;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// More than any run can send.
 const ENDLESS: u64 = u64::MAX >> 8;
@@ -50,6 +50,10 @@ pub(crate) struct Traffic {
     pub(crate) is_endless: bool,
     /// Whether slots are used again.
     reuses_slots: bool,
+    /// Somebody wants to see rates of delivery.
+    measures_rates: bool,
+    /// What a node's connections have learnt of the way to another node, for the next ones (RFC 9040, RFC 7413).
+    caches: BTreeMap<[usize; 2], PathCache>,
 }
 
 /// What the network has to do for the applications.
@@ -107,6 +111,8 @@ impl Traffic {
             unfinished: flows.len(),
             is_endless: false,
             reuses_slots,
+            measures_rates: scenario.record.series.iter().any(|name| name == "delivery_rate_bps"),
+            caches: BTreeMap::new(),
             flows,
         };
         for flow in 0..traffic.flows.len() {
@@ -288,10 +294,10 @@ impl Traffic {
     }
 
     /// The application closes a connection and has no more use for it.
-    fn close(&mut self, slot: usize) {
+    fn close(&mut self, now: Time, slot: usize) {
         self.hosts[2 * slot].conn.close();
         self.tasks.push_back(Task::Drive(2 * slot));
-        self.leave(slot);
+        self.leave(now, slot);
     }
 
     /// All transfers of a flow are over.
@@ -318,13 +324,22 @@ impl Traffic {
         let state = &mut self.flows[flow];
         let session = Session { flow, ordinal: state.opened, ..Session::default() };
         let is_two_way = state.app.is_two_way();
+        let ends = state.ends;
         let end = |side: usize, role| {
-            let conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
+            let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
+            if self.measures_rates {
+                conn.measure_rates();
+            }
+            if let Some(cache) = self.caches.get(&[ends[side], ends[1 - side]]) {
+                conn.seed(cache, now);
+            }
             let reader = state.reader.filter(|_| is_two_way == (side == 0));
             Host::new(conn, flow as u32, state.first_hops[side], state.class, side == 0 || is_two_way, reader)
         };
-        let [opener, mut other] = [end(0, Role::Active), end(1, Role::Passive)];
+        let [mut opener, mut other] = [end(0, Role::Active), end(1, Role::Passive)];
         other.conn.open(now);
+        opener.number = (session.ordinal % CONNECTIONS_MAX) as u16;
+        other.number = opener.number;
         state.opened += 1;
         state.newest = slot;
         if slot == self.sessions.len() {
@@ -341,7 +356,15 @@ impl Traffic {
 
     /// The application has no more use for a connection, which has been closed or has failed. Here and nowhere else
     /// connections are given up.
-    fn leave(&mut self, slot: usize) {
+    fn leave(&mut self, now: Time, slot: usize) {
+        let state = &self.flows[self.sessions[slot].flow];
+        if state.remembers() {
+            let ends = state.ends;
+            for side in [0, 1] {
+                let cache = self.caches.entry([ends[side], ends[1 - side]]).or_default();
+                self.hosts[2 * slot + side].conn.contribute(cache, now);
+            }
+        }
         self.sessions[slot].is_left = true;
         self.left.push_back(slot);
     }

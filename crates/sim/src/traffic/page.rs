@@ -254,7 +254,7 @@ impl Traffic {
         for slot in slots.drain(..) {
             self.hosts[2 * slot].goal = Goal::Nothing;
             self.hosts[2 * slot + 1].goal = Goal::Nothing;
-            self.close(slot);
+            self.close(now, slot);
         }
         if let Any::Page(course) = &mut self.flows[flow].course {
             // Given back for the next page.

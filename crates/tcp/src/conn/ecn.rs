@@ -5,7 +5,7 @@
 //! AccECN option of RFC 9768 §3.2.3, which counts bytes as well, is not there: RFC 9768 makes it optional, and it would
 //! take the place of SACK blocks.
 
-use super::{Connection, Event, Role};
+use super::{Connection, Event};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::EcnFeedback;
 use crate::segment::{Ecn, Flags, Options, Segment};
@@ -73,30 +73,30 @@ impl Marks {
         })
     }
 
-    fn stamp(&mut self, flags: Flags) -> Flags {
-        if flags.has_any(Flags::SYN.with(Flags::RST)) {
-            return flags;
-        }
+    /// The flags of a segment without SYN, with the feedback in them.
+    fn stamp(&mut self, segment: &Segment) -> Flags {
+        let flags = segment.flags;
         self.unreported = 0;
-        self.opening = false;
+        let is_opening = std::mem::take(&mut self.opening) && is_pure(segment);
         match self.feedback {
+            // RFC 9768 §3.2.2.1: the pure ACK of a SYN-ACK says how that arrived.
+            EcnFeedback::Accurate if is_opening => flags.with_ace(handshake_code(self.syn)),
             EcnFeedback::Accurate => flags.with_ace(self.arrived),
             _ if self.is_echoing => flags.with(Flags::ECE),
             _ => flags,
         }
     }
-
-    /// Whether an ACK waits that must not be merged with the next.
-    pub(super) fn take_owed(&mut self) -> Option<Segment> {
-        self.owed.take()
-    }
 }
 
 impl Connection {
     /// The flags of a segment with the feedback of the marks that arrived.
-    #[inline(never)]
-    pub(super) fn stamp(&mut self, flags: Flags) -> Flags {
-        self.marks.as_mut().map_or(flags, |marks| marks.stamp(flags))
+    pub(super) fn stamp(&mut self, segment: &Segment) -> Flags {
+        self.marks.as_mut().map_or(segment.flags, |marks| marks.stamp(segment))
+    }
+
+    /// The ACK that must not be merged with the next.
+    pub(super) fn take_owed(&mut self) -> Option<Segment> {
+        self.marks.as_mut()?.owed.take()
     }
 
     /// The flags by which a SYN or SYN-ACK asks for marks or agrees to them.
@@ -172,7 +172,7 @@ impl Connection {
                     // RFC 8257 §3.2: what waits is acknowledged with the mark that it had.
                     let ack = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
                     if let Some(marks) = &mut self.marks {
-                        marks.owed = Some(ack);
+                        marks.owed = Some(Segment { flags: marks.stamp(&ack), ..ack });
                         self.control.owed = true;
                     }
                 }
@@ -255,13 +255,6 @@ impl Connection {
             segment.flags = segment.flags.with(Flags::CWR);
         }
     }
-
-    /// The ACE field of a pure ACK if it answers a SYN-ACK: how that arrived (RFC 9768 §3.2.2.1).
-    pub(super) fn take_opening(&mut self) -> Option<u8> {
-        let marks = self.marks.as_mut().filter(|marks| marks.opening && self.role == Role::Active)?;
-        marks.opening = false;
-        Some(handshake_code(marks.syn))
-    }
 }
 
 impl Marks {
@@ -269,8 +262,7 @@ impl Marks {
     /// `is_recovery` most of these were reported before, by duplicates.
     fn decode(&mut self, segment: &Segment, packets: u64, is_recovery: bool) -> bool {
         let ace = segment.flags.ace();
-        let is_pure = segment.sequence_len() == 0 && segment.options == Options::None;
-        if std::mem::take(&mut self.awaits_opening) && is_pure {
+        if std::mem::take(&mut self.awaits_opening) && is_pure(segment) {
             // Table 4.
             self.sends_ect = ace != 0;
             self.told = CEP_START + u8::from(ace == handshake_code(Ecn::Ce));
@@ -286,6 +278,11 @@ impl Marks {
         let may_have_wrapped = packets > 7 && !is_recovery;
         self.sends_ect && (more > 0 || may_have_wrapped)
     }
+}
+
+/// An ACK without data and SACK blocks.
+fn is_pure(segment: &Segment) -> bool {
+    segment.sequence_len() == 0 && segment.options == Options::None
 }
 
 /// RFC 9768 §3.1.2 and §3.2.2.1: how the ECN field of a SYN or SYN-ACK is fed back.

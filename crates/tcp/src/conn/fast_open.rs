@@ -5,7 +5,7 @@ use super::state::State;
 use super::{Connection, Role};
 use crate::config::FastOpen;
 use crate::segment::{FastOpenOption, Options, Segment, SynOptions};
-use bentpipe_units::Time;
+use bentpipe_units::{Seq, Time};
 
 /// What Fast Open knows of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +60,11 @@ impl Connection {
     /// What this one learnt.
     pub(crate) fn opening_learnt(&self) -> (Option<([u8; 8], u16)>, bool) {
         (self.opening.granted.zip(self.opening.mss), self.opening.has_failed)
+    }
+
+    /// Whether what begins at `seq` was in the SYN.
+    pub(super) fn is_early(&self, seq: Seq) -> bool {
+        seq.offset_near(self.iss.at(1), self.snd_una) < self.opening.sent
     }
 
     /// The Fast Open option of the SYN or SYN-ACK that is sent next.

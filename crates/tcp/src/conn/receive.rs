@@ -30,6 +30,8 @@ pub(crate) struct Receiver {
     reads_at_once: bool,
     /// Right edge of the window that was advertised; never moves left.
     edge: u64,
+    /// The window that was told last was zero, be it for the unit in which it is told.
+    is_closed: bool,
 
     pending: u32,
     quick_left: u32,
@@ -64,6 +66,7 @@ impl Receiver {
             unread: 0,
             reads_at_once: true,
             edge: buffer,
+            is_closed: false,
             pending: 0,
             quick_left: policy.quick,
             ack_now: false,
@@ -149,7 +152,9 @@ impl Receiver {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
         let opens_by = self.new_edge() - self.edge;
-        if opens_by > 0 && opens_by >= (2 * self.smss).min(self.buffer / 2) {
+        let is_worthwhile = opens_by > 0 && opens_by >= (2 * self.smss).min(self.buffer / 2);
+        // Whoever was told of no window at all must not wait for more than there will ever be.
+        if is_worthwhile || (self.is_closed && self.unread == 0 && taken > 0) {
             self.ack_now = true;
         }
         taken
@@ -202,7 +207,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn window(&mut self, shift: u8) -> u16 {
         self.edge = self.new_edge();
-        ((self.edge - self.nxt) >> shift).min(65_535) as u16
+        let told = ((self.edge - self.nxt) >> shift).min(65_535) as u16;
+        self.is_closed = told == 0;
+        told
     }
 
     #[inline]
@@ -326,7 +333,8 @@ impl Receiver {
     #[inline]
     fn new_edge(&self) -> u64 {
         let possible = self.nxt + self.buffer.saturating_sub(self.unread);
-        if self.reads_at_once || possible >= self.edge + self.smss.min(self.buffer / 2).max(1) {
+        let is_worthwhile = possible >= self.edge + self.smss.min(self.buffer / 2).max(1);
+        if self.reads_at_once || is_worthwhile || self.unread == 0 {
             possible.max(self.edge)
         } else {
             self.edge

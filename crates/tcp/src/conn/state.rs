@@ -304,7 +304,9 @@ impl Connection {
             && self.config.pacing == Pacing::Off
             && self.cc.pacing_rate().is_none()
             && self.config.ack.slow_start == SlowStartAcks::Delayed
-            && self.config.auto_buffer.is_none();
+            && self.config.auto_buffer.is_none()
+            && self.opening.sent == 0
+            && !self.config.nagle;
     }
 
     fn sample_handshake(&mut self, now: Time) {

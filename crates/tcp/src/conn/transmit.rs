@@ -21,10 +21,10 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if self.control.is_any() || !self.sends_data() {
-            return self.next_control(now);
+        if self.control.is_any() | !self.is_plain || !self.sends_data() {
+            return self.next_unusual(now);
         }
-        if self.has_data() && !self.must_wait(now) {
+        if self.has_data() {
             if let Some(segment) = self.next_data(now) {
                 return Some(segment);
             }
@@ -32,19 +32,23 @@ impl Connection {
         self.next_ack(now)
     }
 
-    /// While a control segment waits, and in states in which no data are sent.
+    /// Of connections that are not plain, while a control segment waits, and in states in which no data are sent.
     #[cold]
     #[inline(never)]
+    fn next_unusual(&mut self, now: Time) -> Option<Segment> {
+        if std::mem::take(&mut self.control.owed) {
+            return self.take_owed();
+        }
+        let segment = self.next_control(now)?;
+        Some(if self.is_plain { segment } else { self.adorned(now, segment) })
+    }
+
     fn next_control(&mut self, now: Time) -> Option<Segment> {
         if let Some(seq) = self.control.rst.take() {
             return Some(self.bare_segment(now, seq, self.ack_field(), Flags::RST));
         }
         if self.control.syn {
             return Some(self.syn_segment(now));
-        }
-        if self.control.owed {
-            self.control.owed = false;
-            return self.marks.as_mut().and_then(|marks| marks.take_owed());
         }
         if !self.state.is_synchronised() && !self.has_early_data() {
             return None;
@@ -84,12 +88,8 @@ impl Connection {
         if !self.receiver.must_ack_now() {
             return None;
         }
-        let opening = if self.is_plain { None } else { self.take_opening() };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + self.snd_nxt), self.ack_field(), Flags::ACK);
-        if let Some(ace) = opening {
-            return Some(Segment { options, flags: bare.flags.with_ace(ace), ..bare });
-        }
         Some(Segment { options, ..bare })
     }
 
@@ -107,7 +107,6 @@ impl Connection {
     pub(super) fn bare_segment(&mut self, now: Time, seq: Seq, ack: Seq, flags: Flags) -> Segment {
         let window = self.receiver.window(self.rcv_shift);
         self.receiver.on_ack_sent();
-        let flags = if self.is_plain { flags } else { self.stamp(flags) };
         let timestamps = if self.has_timestamps { Some(self.timestamps(now)) } else { None };
         self.last_ack_sent = self.receiver.ack_offset();
         self.counters.sent_segments += 1;
@@ -198,7 +197,7 @@ impl Connection {
         if len > usable {
             len = self.squeeze(now, usable)?;
             has_fin = false;
-        } else if self.config.nagle && self.is_held_back(len, has_fin) {
+        } else if !self.is_plain && self.is_held_back(len, has_fin) {
             return None;
         }
         if self.board.flight_size() == 0 {
@@ -221,23 +220,13 @@ impl Connection {
         if has_fin {
             self.advance_close(now);
         }
-        if range.start < self.opening.sent {
-            return Some(self.repeat_early(now, range));
-        }
         Some(self.data_segment(now, range, false))
-    }
-
-    /// What the SYN carried in vain goes again, as if new.
-    #[cold]
-    #[inline(never)]
-    fn repeat_early(&mut self, now: Time, range: Range) -> Segment {
-        self.data_segment(now, range, true)
     }
 
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
     /// nothing can be added to it.
     fn is_held_back(&self, len: u64, has_fin: bool) -> bool {
-        len < u64::from(self.smss) && !has_fin && self.board.flight_size() > 0
+        self.config.nagle && len < u64::from(self.smss) && !has_fin && self.board.flight_size() > 0
     }
 
     /// Whether `len` new bytes fit the congestion window.
@@ -333,15 +322,25 @@ impl Connection {
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         let options = self.sack_options();
         let bare = self.bare_segment(now, self.iss.at(1 + range.start), self.ack_field(), flags);
-        if !self.is_plain {
-            return self.adorned(now, Segment { len: len as u16, is_retransmission, options, ..bare });
-        }
         Segment { len: len as u16, is_retransmission, options, ..bare }
     }
 
-    /// What only some connections do to a segment with data: marks, the signal of slow start, pacing.
-    #[inline(never)]
+    /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
+    /// the leave to mark it.
     fn adorned(&mut self, now: Time, mut segment: Segment) -> Segment {
+        if segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
+            return segment;
+        }
+        segment.flags = self.stamp(&segment);
+        if segment.sequence_len() == 0 {
+            return segment;
+        }
+        if !segment.is_retransmission && self.is_early(segment.seq) {
+            // The SYN carried it in vain.
+            segment.is_retransmission = true;
+            self.counters.resent_bytes += u64::from(segment.len);
+            self.counters.resent_segments += 1;
+        }
         if segment.len > 0 && !segment.is_retransmission {
             self.mark_capable(&mut segment);
         }

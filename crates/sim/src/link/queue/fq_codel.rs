@@ -61,8 +61,7 @@ impl FqCodel {
 
     /// Each direction of each connection has a hash of its own; so have the datagrams of a flow.
     fn queue_of(&mut self, packet: &Packet) -> usize {
-        let connection = u64::from(packet.flow) << 33 ^ packet.endpoint() as u64;
-        self.hash.below(connection, self.flows.len() as u64) as usize
+        self.hash.below(packet.conversation(), self.flows.len() as u64) as usize
     }
 
     /// RFC 8290 §4.1: room is made at the head of the queue with the most bytes, half of its packets at once.
@@ -175,9 +174,9 @@ mod tests {
         for n in 0..100 {
             queue.enqueue(s(0.0), &packet(bulk, n, 1514), &mut losses);
         }
-        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow, bulk);
+        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow(), bulk);
         queue.enqueue(s(0.0), &packet(thin, 0, 100), &mut losses);
-        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow, thin);
+        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow(), thin);
     }
 
     /// `specs/aqm.md` test 4.
@@ -192,7 +191,7 @@ mod tests {
         }
         for _ in 0..1000 {
             let packet = queue.dequeue(s(0.0), &mut losses).unwrap();
-            sent[usize::from(packet.flow == small)] += packet.size() as i64;
+            sent[usize::from(packet.flow() == small)] += packet.size() as i64;
             assert!((sent[0] - sent[1]).abs() <= 1514 + 1514, "{sent:?}");
         }
     }
@@ -206,7 +205,7 @@ mod tests {
             queue.enqueue(s(0.0), &packet(bulk, n, 1514), &mut losses);
         }
         let lost: Vec<u32> = losses.iter().map(|(packet, _)| packet.seq.value()).collect();
-        assert!(losses.iter().all(|(packet, cause)| (packet.flow, *cause) == (bulk, Cause::QueueOverflow)));
+        assert!(losses.iter().all(|(packet, cause)| (packet.flow(), *cause) == (bulk, Cause::QueueOverflow)));
         assert_eq!((lost, queue.len()), ((0..64).collect(), 10_241 - 64));
     }
 }

@@ -56,10 +56,10 @@ mod tests {
         for (n, class) in [1, 0, 1, 0, 0, 1].into_iter().enumerate() {
             queue.enqueue(s(0.0), &packet(n as u32, 0, 1000).in_class(class), &mut losses);
         }
-        let lost: Vec<_> = losses.drain(..).map(|(packet, cause)| (packet.flow, cause)).collect();
+        let lost: Vec<_> = losses.drain(..).map(|(packet, cause)| (packet.flow(), cause)).collect();
         assert_eq!(lost, [(4, Cause::QueueOverflow), (5, Cause::QueueOverflow)]);
         assert_eq!((queue.len(), queue.bytes()), (4, 4000));
-        let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.flow);
+        let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.flow());
         assert_eq!(order.collect::<Vec<_>>(), [1, 3, 0, 2]);
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn packet(flow: u32, number: u32, size: u16) -> Packet {
 
 /// The same from a sender that understands marks.
 pub(super) fn capable(packet: Packet) -> Packet {
-    made(2 * packet.flow, packet.seq.value(), packet.size() as u16, Ecn::Ect0)
+    made(2 * packet.flow(), packet.seq.value(), packet.size() as u16, Ecn::Ect0)
 }
 
 fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
@@ -249,7 +249,7 @@ impl Trial {
         self.settle(losses);
         let Some(packet) = packet else { return };
         let original = Self::packet(packet.seq.value());
-        let same = |p: &Packet| (p.flow, p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_marked(), p.next);
+        let same = |p: &Packet| (p.flow(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_marked(), p.next);
         assert_eq!(same(&packet), same(&original));
         assert!(packet.at <= self.now);
         match (original.ecn(), packet.ecn()) {

@@ -105,6 +105,10 @@ pub(super) fn auto_buffer(
     if !(u64::from(smss)..=limit).contains(&start) {
         let expected = "expected at least one segment, at most auto_buffer.limit";
         report.value(&path(&["auto_buffer", "start"]), "is out of range", expected);
+    } else if start < limit.div_ceil(65_535).next_power_of_two() {
+        // The shift is agreed on at the start, for the limit.
+        let expected = format!("expected at least {} B with this limit", limit.div_ceil(65_535).next_power_of_two());
+        report.value(&path(&["auto_buffer", "start"]), "is less than the unit in which the window is told", &expected);
     }
     Some((start, limit))
 }
