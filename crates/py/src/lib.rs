@@ -56,6 +56,12 @@ impl Scenario {
         self.resolved.to_json().to_string()
     }
 
+    /// The alternatives of the scenario, by name.
+    fn cases(&self) -> PyResult<Vec<(String, Self)>> {
+        let cases = self.resolved.cases.iter();
+        cases.map(|(name, case)| Ok((name.clone(), Self::new(Ok(case.clone()))?))).collect()
+    }
+
     #[getter]
     fn title(&self) -> &str {
         &self.resolved.scenario.title

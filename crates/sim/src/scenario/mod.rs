@@ -5,6 +5,7 @@
 //! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
 
 mod app;
+mod cases;
 mod channel;
 mod check;
 mod crossing;
@@ -117,7 +118,23 @@ fn alone(place: String, message: String, expected: String) -> Problems {
 }
 
 fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
-    let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+    let problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+    let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
+    let mut whole = without_cases(tree.clone(), source, problems, files)?;
+    for (name, case) in cases {
+        let mut own = tree.clone();
+        cases::put(&mut own, case);
+        whole.cases.push((name, without_cases(own, source, Vec::new(), files)?));
+    }
+    Ok(whole)
+}
+
+fn without_cases(
+    mut tree: Tree,
+    source: &str,
+    mut problems: Vec<Problem>,
+    files: &dyn Files,
+) -> Result<Resolved, Problems> {
     let mut check = Check::default();
     check.walk(check::schema(), &mut tree, "");
     if check.found.is_empty() && problems.is_empty() {

@@ -59,7 +59,15 @@ pub(in crate::scenario) struct File {
     /// Which time series are kept.
     #[schemars(extend("default" = {}))]
     pub(in crate::scenario) record: Record,
+    /// Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.
+    #[schemars(extend("default" = {}))]
+    #[allow(dead_code, reason = "taken out before the rest is read")]
+    pub(in crate::scenario) case: BTreeMap<String, Case>,
 }
+
+/// A part of a scenario, any of its keys.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::scenario) struct Case {}
 
 /// A place where links meet.
 #[derive(Debug, Deserialize, JsonSchema)]

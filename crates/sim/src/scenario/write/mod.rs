@@ -30,11 +30,13 @@ pub struct Resolved {
     tree: Tree,
     /// The entry of the file that each link and flow is an instance of.
     entries: [BTreeMap<String, String>; 2],
+    /// The alternatives that the scenario has, by name, each whole.
+    pub cases: Vec<(String, Resolved)>,
 }
 
 impl Resolved {
     pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
-        Self { scenario: meaning.scenario, tree, entries: [meaning.links, meaning.flows] }
+        Self { scenario: meaning.scenario, tree, entries: [meaning.links, meaning.flows], cases: Vec::new() }
     }
 
     /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes

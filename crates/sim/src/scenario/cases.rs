@@ -1,0 +1,43 @@
+//! Alternatives within a scenario, to be compared: `[case.NAME]` is a part of a scenario that goes over the rest.
+
+use super::problem::Problem;
+use super::tree::{Place, Tree, Value};
+
+/// Takes the cases out of what was written.
+pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>, Problem> {
+    let Some(cases) = tree.table_mut().and_then(|table| table.remove("case")) else { return Ok(Vec::new()) };
+    let wrong = |at: &Tree, path: &str| Problem {
+        place: match at.place {
+            Place::Line { line, column } => format!("{source}:{line}:{column}"),
+            _ => String::new(),
+        },
+        path: path.to_owned(),
+        message: format!("{path} = {at} is no table"),
+        expected: "expected keys of a scenario, as in [case.prr] with tcp.reduction = \"prr\"".to_owned(),
+        hint: String::new(),
+    };
+    let Value::Table(table) = cases.value else { return Err(wrong(&cases, "case")) };
+    match table.iter().find(|(_, case)| case.table().is_none()) {
+        Some((name, case)) => Err(wrong(case, &format!("case.{name}"))),
+        None => Ok(table.into_iter().collect()),
+    }
+}
+
+/// Puts a case over the rest: tables key by key, all else whole. A table that says what `kind` it is takes the place of
+/// another.
+pub(super) fn put(tree: &mut Tree, case: Tree) {
+    let is_choice = |table: &Tree| table.get("kind").is_some();
+    if tree.table().is_some() && !is_choice(&case) {
+        if let Value::Table(over) = case.value {
+            let Some(under) = tree.table_mut() else { return };
+            for (key, value) in over {
+                match under.get_mut(&key) {
+                    Some(known) => put(known, value),
+                    None => drop(under.insert(key, value)),
+                }
+            }
+            return;
+        }
+    }
+    *tree = case;
+}
