@@ -18,7 +18,7 @@ from bentpipe.outcomes import Outcome, completion
 def by_hand(small, **values):
     """A comparison in which the goodput of each sender in each replication is given."""
     runs = [
-        {"cc": cc, "replication": k, "seed": 3 + k} | {m.column: 1.0 for m in METRICS.values()} | {"goodput_bps": value}
+        {"sender": cc, "replication": k, "seed": 3 + k} | {m.column: 1.0 for m in METRICS.values()} | {"goodput_bps": value}
         for cc, column in values.items()
         for k, value in enumerate(column)
     ]
@@ -89,7 +89,7 @@ def test_a_metric_that_is_zero_is_compared_in_its_unit(small):
 def test_less_is_better_for_times(small):
     comparison = by_hand(small, a=[1.0, 2.0], b=[1.0, 2.0])
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.0, 2.0, 2.0]))
-    comparison = Comparison(comparison.scenario, comparison.cc, runs, "completion", 0.95, "1")
+    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", 0.95, "1")
     assert comparison.statements[-1] == "b is 50.0 % (±0.0 %) below a in completion"
 
 
@@ -142,9 +142,9 @@ def test_the_number_of_threads_does_not_matter(small):
 
 def test_a_comparison_is_made_of_runs(comparison, small):
     assert comparison.seeds == [3, 4, 5]
-    assert comparison.runs["cc"].to_list() == ["reno", "tahoe"] * 3
+    assert comparison.runs["sender"].to_list() == ["reno", "tahoe"] * 3
     alone = bp.run(bp.load(small, {"tcp.cc": "tahoe"}), seed=4)
-    row = comparison.runs.filter((pl.col("cc") == "tahoe") & (pl.col("seed") == 4)).row(0, named=True)
+    row = comparison.runs.filter((pl.col("sender") == "tahoe") & (pl.col("seed") == 4)).row(0, named=True)
     assert row["goodput_bps"] == alone.summary["goodput_bps"][0]
     assert row["utilisation"] == alone.links["utilisation"].max()
     assert row["timeouts"] == alone.flows["timeouts"].sum()
@@ -191,7 +191,7 @@ def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
     comparison.save(tmp_path / "a")
     comparison.save(tmp_path / "a")
     assert pl.read_parquet(tmp_path / "a" / "runs.parquet").equals(comparison.runs)
-    assert json.loads((tmp_path / "a" / "provenance.json").read_text())["cc"] == ["reno", "tahoe"]
+    assert json.loads((tmp_path / "a" / "provenance.json").read_text())["senders"] == ["reno", "tahoe"]
     json.dumps(comparison.to_dict(), allow_nan=False)
     assert "3 replications" in repr(comparison)
     assert "<table" in comparison._repr_html_()

@@ -16,14 +16,13 @@ REPLICATIONS_MAX = 10_000
 
 
 def checked(
-    cc: Iterable[str],
     *,
     metric: str,
     replications: int = 1,
     jobs: int | None = None,
     confidence: float = 0.95,
-) -> list[str]:
-    """The congestion controls to compare, if all of this makes sense."""
+) -> None:
+    """Whether all of this makes sense."""
     metrics.named(metric)
     if not 1 <= replications <= REPLICATIONS_MAX:
         raise BentpipeError(f"error: {replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
@@ -31,6 +30,10 @@ def checked(
         raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
     if not 0 < confidence < 1:
         raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+
+
+def congestion_controls(cc: Iterable[str]) -> list[str]:
+    """The congestion controls to compare, all of them known."""
     names = list(cc)
     known = [choice["name"] for choice in choices()["cc"]]
     problems = [unknown(name, "a congestion control", known) for name in names if name not in known]

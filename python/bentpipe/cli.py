@@ -112,7 +112,14 @@ def run(
 @app.command()
 def compare(
     file: File,
-    cc: Annotated[str, typer.Option(metavar="A,B", help="Congestion controls; see: list cc.")],
+    cc: Annotated[str | None, typer.Option(metavar="A,B", help="Congestion controls; see: list cc.")] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME: KEY=VALUE; ...",
+            help="A case with other settings; repeat for each. Without --cc and --case: the cases in the file.",
+        ),
+    ] = None,
     replications: Annotated[int, typer.Option(min=1, help="Runs of each sender, each with its own seed.")] = 10,
     metric: Annotated[str, typer.Option(help="What the statements and the figure are about.")] = "goodput",
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
@@ -124,10 +131,13 @@ def compare(
 ) -> None:
     """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
     _check_places(save, plot)
-    from bentpipe.asking import checked
+    from bentpipe.asking import checked, congestion_controls
     from bentpipe.scenario import load, names_of
 
-    senders = checked(names_of(cc), metric=metric, replications=replications)
+    checked(metric=metric, replications=replications)
+    if cc is not None:
+        congestion_controls(names_of(cc))
+    cases = _cases(case)
     scenario = load(file, _pairs(sets, seed))
     if not json:
         from bentpipe import report
@@ -139,7 +149,7 @@ def compare(
     try:
         with _progress("comparing") as progress:
             comparison = compare(
-                scenario, senders, replications=replications, metric=metric, jobs=jobs, progress=progress
+                scenario, cc, cases=cases, replications=replications, metric=metric, jobs=jobs, progress=progress
             )
     except Interrupted as interrupt:
         # What is finished is valid for the replications that it names, so it is worth having.
@@ -258,6 +268,23 @@ def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, A
             raise ScenarioError(f"error: --set {text}\n  expected KEY=VALUE, such as duration='60 s'")
         pairs.append((key.strip(), value.strip()))
     return pairs if seed is None else [*pairs, ("seed", seed)]
+
+
+def _cases(texts: list[str] | None) -> dict[str, list[tuple[str, Any]]]:
+    """`NAME: KEY=VALUE; KEY=VALUE` each; the settings may be missing, and the name, which then is the settings."""
+    cases: dict[str, list[tuple[str, Any]]] = {}
+    for text in texts or []:
+        name, colon, rest = text.partition(":")
+        if not colon or "=" in name:
+            name = rest = text
+        settings = [part for part in map(str.strip, rest.split(";")) if part]
+        if name.strip() in cases or not name.strip() or not all("=" in setting for setting in settings):
+            raise ScenarioError(
+                f"error: --case {text}\n  expected a name and settings, such as 'prr: tcp.reduction=prr; tcp.dsack=true',"
+                " each name once"
+            )
+        cases[name.strip()] = _pairs(settings)
+    return cases
 
 
 def _print(what: Iterable[RenderableType]) -> None:

@@ -22,7 +22,7 @@ from bentpipe.running import advance
 from bentpipe.scenario import names_of, scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -34,15 +34,16 @@ FORM = "bentpipe compare"
 
 def compare(
     scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
-    cc: str | Sequence[str],
+    cc: str | Sequence[str] | None = None,
     *,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
     replications: int = 10,
     metric: str = "goodput",
     confidence: float = 0.95,
     jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
-    """Run a scenario with several congestion controls and say what differs.
+    """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
 
     Replication k uses the seed of the scenario + k for every sender, so that all meet the same channel and their
     differences can be taken in pairs (common random numbers).
@@ -50,13 +51,17 @@ def compare(
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As in `run`. Each name takes the place of `[tcp] cc`; a flow that names its own congestion control keeps it.
-    cc : str or sequence of str
-        Names of congestion controls; see `bentpipe list cc`.
+        As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
+    cc : str or sequence of str, optional
+        Names of congestion controls; see `bentpipe list cc`. Each takes the place of `[tcp] cc`; a flow that names its
+        own congestion control keeps it.
+    cases : mapping, optional
+        By name, the values that a case puts over the scenario's, by dotted key:
+        `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.
     replications : int
         Runs per sender, at most 10000; with one there are no intervals.
     metric : str
-        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `rtt`,
+        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`, `rtt`,
         and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have all of
         them.
     confidence : float
@@ -78,22 +83,21 @@ def compare(
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
     scenario = scenario_of(scenario)
-    cc = asking.checked(names_of(cc), metric=metric, replications=replications, jobs=jobs, confidence=confidence)
-    _check_takers(scenario)
+    asking.checked(metric=metric, replications=replications, jobs=jobs, confidence=confidence)
     # Time series would only cost memory here.
-    quiet = scenario.replace("record.series", [])
-    senders = [quiet.replace("tcp.cc", name)._core for name in cc]
+    senders = senders_of(scenario.replace("record.series", []), cc, cases)
+    names = tuple(senders)
     seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
     # Replication by replication, so that an interrupted comparison has complete ones.
-    tasks = [(sender, seed) for seed in seeds for sender in senders]
+    tasks = [(sender._core, seed) for seed in seeds for sender in senders.values()]
 
     def finished(found: list[Outcome | None]) -> Comparison | None:
-        rows = [found[k * len(cc) : (k + 1) * len(cc)] for k in range(replications)]
+        rows = [found[k * len(names) : (k + 1) * len(names)] for k in range(replications)]
         complete = {k: [o for o in row if o is not None] for k, row in enumerate(rows) if None not in row}
         if not complete:
             return None
-        runs = _runs(cc, {k: seeds[k] for k in complete}, list(complete.values()))
-        return Comparison(scenario, tuple(cc), runs, metric, confidence, bentpipe.__version__)
+        runs = _runs(names, {k: seeds[k] for k in complete}, list(complete.values()))
+        return Comparison(scenario, names, runs, metric, confidence, bentpipe.__version__)
 
     found: list[Outcome | None] = [None] * len(tasks)
     try:
@@ -114,10 +118,10 @@ class Comparison:
     Attributes
     ----------
     scenario : Scenario
-    cc : tuple of str
-        The senders, as asked for.
+    senders : tuple of str
+        Names of the congestion controls or cases, as asked for.
     runs : polars.DataFrame
-        One row per replication and sender: `cc`, `replication`, `seed` and a column per metric.
+        One row per replication and sender: `sender`, `replication`, `seed` and a column per metric.
     metric : str
         What `statements` are about.
     confidence : float
@@ -126,7 +130,7 @@ class Comparison:
     """
 
     scenario: Scenario
-    cc: tuple[str, ...]
+    senders: tuple[str, ...]
     runs: pl.DataFrame
     metric: str
     confidence: float
@@ -134,26 +138,26 @@ class Comparison:
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per sender and metric: `cc`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+        """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
 
         `low` to `high` is Student's t interval; null with a single replication.
         """
         return pl.DataFrame(
             [
                 {
-                    "cc": name,
+                    "sender": name,
                     "metric": metric.name,
                     "unit": metric.unit,
                     "replications": found.replications,
                     "mean": found.mean,
                     **_interval(found),
                 }
-                for name in self.cc
+                for name in self.senders
                 for metric in METRICS.values()
                 for found in [self.estimate(name, metric.name)]
             ],
             schema={
-                "cc": pl.String,
+                "sender": pl.String,
                 "metric": pl.String,
                 "unit": pl.String,
                 "replications": pl.Int64,
@@ -165,9 +169,9 @@ class Comparison:
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences `cc - other` of all pairs of senders, for each metric.
+        """Paired differences `sender - other` of all pairs of senders, for each metric.
 
-        Columns `metric`, `cc`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
+        Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
         metric's unit), `mean_pct`, `half_width_pct` (of the other's mean; null if that is zero), `p_holm` (corrected
         over all pairs of the metric) and `is_shown` (`p_holm` below 1 - confidence).
         """
@@ -175,7 +179,7 @@ class Comparison:
             [row for name in METRICS for row in self._differences(name)],
             schema={
                 "metric": pl.String,
-                "cc": pl.String,
+                "sender": pl.String,
                 "other": pl.String,
                 "replications": pl.Int64,
                 "mean": pl.Float64,
@@ -192,16 +196,16 @@ class Comparison:
     def statements(self) -> list[str]:
         """What can be said about the metric: the best sender against each other one, in plain words."""
         metric = METRICS[self.metric]
-        means = {name: self.estimate(name, self.metric).mean for name in self.cc}
+        means = {name: self.estimate(name, self.metric).mean for name in self.senders}
         known = {name: mean for name, mean in means.items() if mean is not None}
-        said = ["only one sender: there is nothing to compare it with"] if len(self.cc) == 1 else []
-        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.cc if name not in known]
+        said = ["only one sender: there is nothing to compare it with"] if len(self.senders) == 1 else []
+        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in known]
         order = sorted(known, key=lambda name: known[name], reverse=metric.is_more_better)
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
-        elif len(self.cc) > 1 and self._is_fixed():
+        elif len(self.senders) > 1 and self._is_fixed():
             said.append("all replications are equal: nothing that happens in this scenario is random")
-        rows = {(row["cc"], row["other"]): row for row in self._differences(self.metric, best=order[:1])}
+        rows = {(row["sender"], row["other"]): row for row in self._differences(self.metric, best=order[:1])}
         return said + [_statement(rows[order[0], other], metric) for other in order[1:]]
 
     @property
@@ -209,13 +213,13 @@ class Comparison:
         """Of the replications, in order."""
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
-    def estimate(self, cc: str, metric: str) -> Estimate:
+    def estimate(self, sender: str, metric: str) -> Estimate:
         """Mean of a metric for one sender, with the half width of its interval."""
-        return estimate(self.values(cc, metric), self.confidence)
+        return estimate(self.values(sender, metric), self.confidence)
 
-    def values(self, cc: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """A metric of one sender in each replication, shape (replications,); NaN where missing."""
-        rows = self.runs.filter(pl.col("cc") == cc)
+        rows = self.runs.filter(pl.col("sender") == sender)
         return np.array(rows[metrics.named(metric).column].to_list(), dtype=np.float64)
 
     def plot(self, metric: str | None = None) -> Figure:
@@ -261,7 +265,7 @@ class Comparison:
     def _provenance(self) -> dict[str, Any]:
         return {
             "title": self.scenario.title,
-            "cc": list(self.cc),
+            "senders": list(self.senders),
             "seed": self.scenario.seed,
             "replications": len(self.seeds),
             "metric": self.metric,
@@ -272,12 +276,12 @@ class Comparison:
 
     def _is_fixed(self) -> bool:
         columns = [metric.column for metric in METRICS.values()]
-        return self.runs.select("cc", *columns).n_unique() == len(self.cc)
+        return self.runs.select("sender", *columns).n_unique() == len(self.senders)
 
     def _differences(self, metric: str, best: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Rows of `differences` for one metric. `best` comes first in its pairs; the correction is over all pairs."""
-        values = {name: self.values(name, metric) for name in self.cc}
-        pairs = list(combinations([*best, *(name for name in self.cc if name not in best)], 2))
+        values = {name: self.values(name, metric) for name in self.senders}
+        pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
         found = [estimate(values[one] - values[other], self.confidence) for one, other in pairs]
         rows = []
         for (one, other), difference, p in zip(pairs, found, holm([each.p for each in found]), strict=True):
@@ -286,7 +290,7 @@ class Comparison:
             rows.append(
                 {
                     "metric": metric,
-                    "cc": one,
+                    "sender": one,
                     "other": other,
                     "replications": difference.replications,
                     "mean": difference.mean,
@@ -298,6 +302,33 @@ class Comparison:
                 }
             )
         return rows
+
+
+def senders_of(
+    scenario: Scenario,
+    cc: str | Iterable[str] | None = None,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Scenario]:
+    """What is to be compared, by name, in the order asked for.
+
+    Raises
+    ------
+    ScenarioError
+        Both or neither are asked for, or one of them makes no sense.
+    """
+    if cc is not None and cases:
+        raise ScenarioError("error: congestion controls and cases cannot be compared at once\n  expected one of them")
+    if cc is not None:
+        names = asking.congestion_controls(names_of(cc))
+        _check_takers(scenario)
+        return {name: scenario.replace("tcp.cc", name) for name in names}
+    found = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
+    if not found:
+        raise ScenarioError(
+            "error: nothing to compare: the scenario has no cases\n"
+            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
+        )
+    return found
 
 
 def _check_takers(scenario: Scenario) -> None:
@@ -356,17 +387,17 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _runs(cc: Sequence[str], seeds: dict[int, int], replications: list[list[Outcome]]) -> pl.DataFrame:
+def _runs(senders: Sequence[str], seeds: dict[int, int], replications: list[list[Outcome]]) -> pl.DataFrame:
     times = iter(outcomes.completion([outcome for row in replications for outcome in row]))
     rows: list[dict[str, Any]] = []
     for (k, seed), row in zip(seeds.items(), replications, strict=True):
-        for name, outcome in zip(cc, row, strict=True):
+        for name, outcome in zip(senders, row, strict=True):
             values = {**outcome.values, "completion": next(times)}
             rows.append(
-                {"cc": name, "replication": k, "seed": seed} | {m.column: values[m.name] for m in METRICS.values()}
+                {"sender": name, "replication": k, "seed": seed} | {m.column: values[m.name] for m in METRICS.values()}
             )
     numbers = {metric.column: pl.Float64 for metric in METRICS.values()}
-    schema = {"cc": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
+    schema = {"sender": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))
 
 
@@ -385,11 +416,11 @@ def _absent(metric: str) -> str:
 
 
 def _statement(row: dict[str, Any], metric: metrics.Metric) -> str:
-    cc, other, shown = row["cc"], row["other"], row["is_shown"]
+    sender, other, shown = row["sender"], row["other"], row["is_shown"]
     if row["mean"] is None:
-        return f"{cc} and {other} cannot be compared: no replication has a {metric.name} of both"
+        return f"{sender} and {other} cannot be compared: no replication has a {metric.name} of both"
     if shown is False or row["mean"] == 0:
-        return f"no difference in {metric.name} can be shown between {cc} and {other}"
+        return f"no difference in {metric.name} can be shown between {sender} and {other}"
     where = "above" if row["mean"] > 0 else "below"
     mean, half_width, unit = row["mean_pct"], row["half_width_pct"], " %"
     if mean is None:
@@ -398,4 +429,4 @@ def _statement(row: dict[str, Any], metric: metrics.Metric) -> str:
         half_width = None if row["low"] is None else (row["high"] - row["low"]) / 2 / divisor
     by, margin = human.mean_and_margin(abs(mean), half_width)
     why = "one run, no interval" if margin is None else f"±{margin}{unit}"
-    return f"{cc} is {by}{unit} ({why}) {where} {other} in {metric.name}"
+    return f"{sender} is {by}{unit} ({why}) {where} {other} in {metric.name}"

@@ -29,6 +29,7 @@ METRICS = {
         Metric("completion", "completion_s", "s", False, "Mean completion time of transfers"),
         Metric("resent", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
         Metric("timeouts", "timeouts", "1", False, "Retransmission timeouts of all flows"),
+        Metric("lost", "lost_packets", "1", False, "Packets lost, whatever the cause"),
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
         Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, of flows that make several"),
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),

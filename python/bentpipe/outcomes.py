@@ -38,6 +38,7 @@ def outcome(tables: Tables) -> Outcome:
             "jain": float(_numbers(summary, "jain")[0]),
             "resent": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
             "timeouts": float(_numbers(flows, "timeouts").sum()),
+            "lost": float(_numbers(summary, "lost_packets")[0]),
             "rtt": float(rtt.mean()) if len(rtt) else np.nan,
             "fct": float(_numbers(summary, "transfer_mean_s")[0]),
             "fct_p95": float(_numbers(summary, "transfer_p95_s")[0]),

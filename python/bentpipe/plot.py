@@ -89,9 +89,9 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
 
 
 def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
-    figure, (axes,) = _figure(1, height=1.0 + 0.28 * len(comparison.cc))
+    figure, (axes,) = _figure(1, height=1.0 + 0.28 * len(comparison.senders))
     divisor, unit = human.scale(comparison.runs[what.column].to_list(), what.unit)
-    for place, name in enumerate(comparison.cc):
+    for place, name in enumerate(comparison.senders):
         colour = COLOURS[place % len(COLOURS)]
         values = comparison.values(name, what.name) / divisor
         # The single runs a little below, where the interval does not hide them.
@@ -100,8 +100,8 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
         if mean is not None:
             margin = None if half_width is None else half_width / divisor
             axes.errorbar(mean / divisor, place, xerr=margin, fmt="o", color=colour, capsize=3, markersize=4)
-    axes.set_yticks(range(len(comparison.cc)), comparison.cc)
-    axes.set_ylim(len(comparison.cc) - 0.4, -0.6)
+    axes.set_yticks(range(len(comparison.senders)), comparison.senders)
+    axes.set_ylim(len(comparison.senders) - 0.4, -0.6)
     axes.set_xlabel(_label(what.meaning, unit))
     axes.grid(axis="x")
     count = len(comparison.seeds)

@@ -64,14 +64,14 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
 def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
     estimates = {
-        metric.name: [comparison.estimate(name, metric.name) for name in comparison.cc] for metric in METRICS.values()
+        metric.name: [comparison.estimate(name, metric.name) for name in comparison.senders] for metric in METRICS.values()
     }
     shown = {name: found for name, found in estimates.items() if any(each.mean is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if name in TRANSFERS}
-    yield _estimates(comparison.cc, {name: found for name, found in shown.items() if name not in TRANSFERS})
+    yield _estimates(comparison.senders, {name: found for name, found in shown.items() if name not in TRANSFERS})
     if of_transfers:
-        yield _estimates(comparison.cc, of_transfers, "Transfers")
+        yield _estimates(comparison.senders, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
         yield Text(f"mean of {replications} replications, ± {100 * comparison.confidence:g} % interval\n", style="dim")
@@ -297,4 +297,4 @@ _FLOW_COLUMNS = {
     "RTT p50": "rtt_p50_s",
     "RTT p95": "rtt_p95_s",
 }
-_SHORT = {"utilisation": "busiest\nlink", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}
+_SHORT = {"utilisation": "busiest\nlink", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}

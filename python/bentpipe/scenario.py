@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,6 +136,21 @@ class Scenario:
         """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
         sets = [*self._sets, (key, value)]
         return Scenario(self._text, form=self._form, source=self._source, sets=sets, folder=self._folder)
+
+    def with_sets(self, sets: Sets) -> Scenario:
+        """The same scenario with other values at dotted keys."""
+        pairs = sets.items() if hasattr(sets, "items") else sets
+        return Scenario(self._text, form=self._form, source=self._source, sets=[*self._sets, *pairs], folder=self._folder)
+
+    @property
+    def cases(self) -> dict[str, Scenario]:
+        """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of their names."""
+        return {name: self._as_case(core) for name, core in self._core.cases()}
+
+    def _as_case(self, core: _core.Scenario) -> Scenario:
+        case = copy(self)
+        case._text, case._form, case._sets, case._core = core.to_toml(), "toml", [], core
+        return case
 
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with another seed."""
