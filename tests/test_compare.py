@@ -18,7 +18,9 @@ from bentpipe.outcomes import Outcome, completion
 def by_hand(small, **values):
     """A comparison in which the goodput of each sender in each replication is given."""
     runs = [
-        {"sender": cc, "replication": k, "seed": 3 + k} | {m.column: 1.0 for m in METRICS.values()} | {"goodput_bps": value}
+        {"sender": cc, "replication": k, "seed": 3 + k}
+        | {m.column: 1.0 for m in METRICS.values()}
+        | {"goodput_bps": value}
         for cc, column in values.items()
         for k, value in enumerate(column)
     ]
@@ -205,3 +207,27 @@ def test_the_figure_has_units_and_intervals(comparison):
     assert "3 replications, 95 % intervals" in figure.get_suptitle()
     with pytest.raises(BentpipeError, match="not a metric"):
         comparison.plot("beauty")
+
+
+def test_cases_of_a_scenario_are_compared(small, tmp_path):
+    text = small.read_text() + '\n[case.plain]\n[case.small]\ntcp.initial_window = "1 segments"\n'
+    scenario = bp.loads(text)
+    assert list(scenario.cases) == ["plain", "small"]
+    assert scenario.cases["plain"] == bp.load(small)
+    comparison = bp.compare(scenario, replications=2)
+    assert comparison.senders == ("plain", "small")
+    asked = bp.compare(
+        bp.load(small), cases={"plain": {}, "small": {"tcp.initial_window": "1 segments"}}, replications=2
+    )
+    assert comparison.runs.equals(asked.runs)
+
+
+def test_what_cannot_be_compared_is_said(small):
+    with pytest.raises(ScenarioError, match="nothing to compare"):
+        bp.compare(bp.load(small))
+    with pytest.raises(ScenarioError, match="at once"):
+        bp.compare(bp.load(small), "reno", cases={"a": {}})
+    with pytest.raises(ScenarioError, match="not a known key"):
+        bp.compare(bp.load(small), cases={"a": {"tcp.windows": "1"}})
+    with pytest.raises(ScenarioError, match=r"case\.a = 3 is no table"):
+        bp.loads(small.read_text() + "\n[case]\na = 3\n")

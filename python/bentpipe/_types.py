@@ -207,15 +207,15 @@ class SlowStartHystart(_SlowStartHystartRequired, total=False):
     delay_min: str
     delay_max: str
 
-_SlowStartHystart++Required = TypedDict(
-    "_SlowStartHystart++Required",
+_SlowStartHystartPlusPlusRequired = TypedDict(
+    "_SlowStartHystartPlusPlusRequired",
     {
         "kind": Literal["hystart++"],
     },
 )
 
 
-class SlowStartHystart++(_SlowStartHystart++Required, total=False):
+class SlowStartHystartPlusPlus(_SlowStartHystartPlusPlusRequired, total=False):
     """When ACKs come late the first slow start goes on slowly for some rounds, and back if that was a mistake (RFC 9406).
 
     min_rtt_threshold :
@@ -680,7 +680,7 @@ class Tcp(TypedDict, total=False):
     initial_window: str
     initial_ssthresh: str
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
-    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystart++, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, IncreaseKind, Literal["standard", "constant-rate", "by-k"]]
     cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
     idle_restart: bool
@@ -2773,7 +2773,7 @@ class Record(TypedDict, total=False):
         Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
     interval: str
     rows_max: int
     transfers_max: int
@@ -2814,6 +2814,9 @@ class Scenario(_ScenarioRequired, total=False):
 
     record :
         Which time series are kept.
+
+    case :
+        Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.
     """
 
     title: str
@@ -2821,3 +2824,4 @@ class Scenario(_ScenarioRequired, total=False):
     tcp: Tcp
     node: Dict[str, Node]
     record: Record
+    case: Dict[str, Dict[str, object]]

@@ -270,9 +270,9 @@ def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, A
     return pairs if seed is None else [*pairs, ("seed", seed)]
 
 
-def _cases(texts: list[str] | None) -> dict[str, list[tuple[str, Any]]]:
+def _cases(texts: list[str] | None) -> dict[str, dict[str, Any]]:
     """`NAME: KEY=VALUE; KEY=VALUE` each; the settings may be missing, and the name, which then is the settings."""
-    cases: dict[str, list[tuple[str, Any]]] = {}
+    cases: dict[str, dict[str, Any]] = {}
     for text in texts or []:
         name, colon, rest = text.partition(":")
         if not colon or "=" in name:
@@ -280,10 +280,10 @@ def _cases(texts: list[str] | None) -> dict[str, list[tuple[str, Any]]]:
         settings = [part for part in map(str.strip, rest.split(";")) if part]
         if name.strip() in cases or not name.strip() or not all("=" in setting for setting in settings):
             raise ScenarioError(
-                f"error: --case {text}\n  expected a name and settings, such as 'prr: tcp.reduction=prr; tcp.dsack=true',"
-                " each name once"
+                f"error: --case {text}\n  expected a name and settings, each name once:"
+                " 'prr: tcp.reduction=prr; tcp.dsack=true'"
             )
-        cases[name.strip()] = _pairs(settings)
+        cases[name.strip()] = dict(_pairs(settings))
     return cases
 
 

@@ -61,9 +61,9 @@ def compare(
     replications : int
         Runs per sender, at most 10000; with one there are no intervals.
     metric : str
-        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`, `rtt`,
-        and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have all of
-        them.
+        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
+        `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have
+        all of them.
     confidence : float
         Of each interval, and of all the statements together; between 0 and 1.
     jobs : int, optional

@@ -54,11 +54,13 @@ def completion(outcomes: list[Outcome]) -> list[float]:
 
     NaN for a run in which one of these did not complete: leaving that flow out would praise a sender for failing.
     """
-    times = np.array([outcome.completion_s for outcome in outcomes])
-    is_transfer = ~np.isnan(times).all(axis=0)
-    if not is_transfer.any():
-        return [np.nan] * len(outcomes)
-    return [float(mean) for mean in times[:, is_transfer].mean(axis=1)]
+    flows = max((len(outcome.completion_s) for outcome in outcomes), default=0)
+    is_transfer = np.zeros(flows, dtype=bool)
+    for outcome in outcomes:
+        # Cases may differ in how many flows they have.
+        is_transfer[: len(outcome.completion_s)] |= ~np.isnan(outcome.completion_s)
+    own = [outcome.completion_s[is_transfer[: len(outcome.completion_s)]] for outcome in outcomes]
+    return [float(times.mean()) if len(times) else np.nan for times in own]
 
 
 def _numbers(columns: Columns, name: str) -> NDArray[np.float64]:

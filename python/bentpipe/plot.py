@@ -90,6 +90,16 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
 
 def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     figure, (axes,) = _figure(1, height=1.0 + 0.28 * len(comparison.senders))
+    draw_comparison(axes, comparison, what.name)
+    count = len(comparison.seeds)
+    sample = f"{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+    figure.suptitle(f"{textwrap.fill(comparison.scenario.title, 56)}\n{sample}", x=0.02, ha="left")
+    return figure
+
+
+def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
+    """Draw mean, interval and single runs of each sender into given axes, for figures of several comparisons."""
+    what = named(metric)
     divisor, unit = human.scale(comparison.runs[what.column].to_list(), what.unit)
     for place, name in enumerate(comparison.senders):
         colour = COLOURS[place % len(COLOURS)]
@@ -104,10 +114,6 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     axes.set_ylim(len(comparison.senders) - 0.4, -0.6)
     axes.set_xlabel(_label(what.meaning, unit))
     axes.grid(axis="x")
-    count = len(comparison.seeds)
-    sample = f"{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
-    figure.suptitle(f"{textwrap.fill(comparison.scenario.title, 56)}\n{sample}", x=0.02, ha="left")
-    return figure
 
 
 def run_figure(result: RunResult) -> Figure:

@@ -64,7 +64,8 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
 def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
     estimates = {
-        metric.name: [comparison.estimate(name, metric.name) for name in comparison.senders] for metric in METRICS.values()
+        metric.name: [comparison.estimate(name, metric.name) for name in comparison.senders]
+        for metric in METRICS.values()
     }
     shown = {name: found for name, found in estimates.items() if any(each.mean is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.

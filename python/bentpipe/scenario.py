@@ -140,7 +140,9 @@ class Scenario:
     def with_sets(self, sets: Sets) -> Scenario:
         """The same scenario with other values at dotted keys."""
         pairs = sets.items() if hasattr(sets, "items") else sets
-        return Scenario(self._text, form=self._form, source=self._source, sets=[*self._sets, *pairs], folder=self._folder)
+        return Scenario(
+            self._text, form=self._form, source=self._source, sets=[*self._sets, *pairs], folder=self._folder
+        )
 
     @property
     def cases(self) -> dict[str, Scenario]:

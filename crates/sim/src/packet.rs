@@ -21,7 +21,7 @@ pub struct Packet {
     /// Payload bytes.
     pub len: u16,
     pub(crate) window: u16,
-    /// The eight lower ones; the ninth is among the marks.
+    /// As [`pack`] puts them together.
     pub(crate) tcp_flags: u8,
     /// Bytes of IP and TCP header.
     pub header_len: u8,
@@ -50,8 +50,6 @@ const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const CUT: u8 = 8;
 const LOST: u8 = 64;
-/// The ninth flag of TCP (RFC 9768).
-const AE: u8 = 128;
 /// Where the two bits of the ECN field begin.
 const ECN_SHIFT: u8 = 4;
 
@@ -77,12 +75,9 @@ impl Packet {
             body,
             len: segment.len,
             window: segment.window,
-            tcp_flags: segment.flags.bits() as u8,
+            tcp_flags: pack(segment.flags),
             header_len: segment.header_len(),
-            marks: retransmission
-                | if endpoint % 2 == 1 { TO_SENDER } else { 0 }
-                | (segment.ecn.bits() << ECN_SHIFT)
-                | if segment.flags.has(Flags::AE) { AE } else { 0 },
+            marks: retransmission | if endpoint % 2 == 1 { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
             class: 0,
         }
     }
@@ -146,14 +141,12 @@ impl Packet {
             NO_BODY => (None, Options::None),
             body => (bodies.slots[body as usize].timestamps, bodies.slots[body as usize].options),
         };
-        let flags = Flags::from_bits(self.tcp_flags.into());
-        let flags = if self.marks & AE != 0 { flags.with(Flags::AE) } else { flags };
         Segment {
             seq: self.seq,
             ack: self.ack,
             len: self.len,
             window: self.window,
-            flags,
+            flags: unpack(self.tcp_flags),
             ecn: self.ecn(),
             is_retransmission: self.marks & RETRANSMISSION != 0,
             timestamps,
@@ -234,6 +227,19 @@ impl Packet {
     }
 }
 
+/// Our connections set neither PSH nor URG: in a packet their bits are those of the flags above the eighth.
+const PLACES: [(Flags, u8); 2] = [(Flags::AE, 0x08), (Flags::SLOW_START, 0x20)];
+
+fn pack(flags: Flags) -> u8 {
+    PLACES.iter().fold(flags.bits() as u8, |packed, (flag, place)| packed | if flags.has(*flag) { *place } else { 0 })
+}
+
+fn unpack(packed: u8) -> Flags {
+    let low = packed & !PLACES.iter().fold(0, |all, (_, place)| all | place);
+    let high = PLACES.iter().filter(|(_, place)| packed & place != 0);
+    high.fold(Flags::from_bits(low.into()), |flags, (flag, _)| flags.with(*flag))
+}
+
 /// What only some packets carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
@@ -300,7 +306,7 @@ mod tests {
             ack: Seq::new(6),
             len: 7,
             window: 8,
-            flags: Flags::ACK,
+            flags: Flags::ACK.with(Flags::AE).with(Flags::CWR).with(Flags::SLOW_START),
             ecn: Ecn::Ect0,
             is_retransmission: true,
             timestamps: Some(Timestamps { value: 1, echo: 2 }),

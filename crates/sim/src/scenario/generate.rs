@@ -261,6 +261,7 @@ impl Classes {
                 },
                 "object" => match shape.get("additionalProperties").filter(|values| values.is_object()) {
                     Some(values) => format!("Dict[str, {}]", self.hint(values, name)),
+                    None if shape.get("properties").is_none() => "Dict[str, object]".into(),
                     None => {
                         let own = shape["properties"].get("kind").and_then(|kind| kind["const"].as_str());
                         let key =
@@ -316,7 +317,7 @@ impl Classes {
 
 fn camel(name: &str) -> String {
     let part = |part: &str| part[..1].to_uppercase() + &part[1..];
-    name.split(['-', '_']).filter(|part| !part.is_empty()).map(part).collect()
+    name.replace('+', "-plus").split(['-', '_']).filter(|part| !part.is_empty()).map(part).collect()
 }
 
 /// Keys of scenario files that Python keeps for itself.
