@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from bentpipe.comparison import senders_of
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = importlib.util.spec_from_file_location("mitigations", ROOT / "validation" / "mitigations.py")
 mitigations = importlib.util.module_from_spec(SPEC)
+sys.modules["mitigations"] = mitigations
 SPEC.loader.exec_module(mitigations)
 
 

@@ -1,5 +1,7 @@
-"""Makes the guide "TCP over satellite, switch by switch": runs each mitigation of RFC 2488 and RFC 2760 on the plain paths `geo`
-and `leo`, draws its figure and writes its numbers. Some minutes.
+"""Makes the guide "TCP over satellite, switch by switch".
+
+Runs each mitigation of RFC 2488 and RFC 2760 on the plain paths `geo` and `leo`, draws its figure and writes its
+numbers; less than a minute.
 
     .venv/bin/python validation/mitigations.py [NAME ...]
 
@@ -12,6 +14,7 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,8 +22,10 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import plot
-from bentpipe.comparison import Comparison
 from bentpipe.metrics import METRICS
+
+if TYPE_CHECKING:
+    from bentpipe.comparison import Comparison
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 NUMBERS = GUIDES / "mitigations.json"
@@ -58,8 +63,8 @@ MITIGATIONS = [
         "Larger segments",
         "RFC 2488 §3.1",
         "tcp.smss",
-        "Path MTU discovery finds the largest packet that the path takes. Windows grow by segments, so larger ones grow "
-        "faster, and headers weigh less. On a long path the first effect decides, on a short one the second.",
+        "Path MTU discovery finds the largest packet that the path takes. Windows grow by segments, so larger ones "
+        "grow faster, and headers weigh less. On a long path the first effect decides, on a short one the second.",
         {"536 B": {"tcp.smss": "536 B"}, "1460 B": {"tcp.smss": "1460 B"}},
         sets=NO_OVERSHOOT,
     ),
@@ -68,9 +73,9 @@ MITIGATIONS = [
         "Error correction below TCP",
         "RFC 2488 §3.2",
         "link.NAME.interleave",
-        "TCP takes a corrupted packet for congestion, so a link must not lose more than congestion would. A code with "
-        "interleaving (here Reed-Solomon, 16 bytes of 255 corrected) turns a bit error rate of 1e-6 into none at all, for "
-        "two spans of the interleaver more delay.",
+        "TCP takes a corrupted packet for congestion, so a link must not lose more than congestion would. A code "
+        "with interleaving (here Reed-Solomon, 16 bytes of 255 corrected) turns a bit error rate of 1e-6 into none "
+        "at all, for two spans of the interleaver more delay.",
         {
             "no code": {},
             "coded": {"link.sat.forward.interleave": '{ span = "5 ms" }'},
@@ -82,8 +87,8 @@ MITIGATIONS = [
         "Large windows",
         "RFC 2488 §4.2, RFC 7323 §2",
         "tcp.window_scaling, tcp.receive_buffer",
-        "Without scaling at most 65,535 bytes are on the way: 970 kbit/s at 540 ms, whatever the link. A fixed 64 kB buffer "
-        "costs the same. `auto` grows as systems do today, and reaches the path.",
+        "Without scaling at most 65,535 bytes are on the way: 970 kbit/s at 540 ms, whatever the link. A fixed 64 "
+        "kB buffer costs the same. `auto` grows as systems do today, and reaches the path.",
         {
             "no scaling": {"tcp.window_scaling": "false"},
             "64 kB": {"tcp.receive_buffer": "64 kB"},
@@ -97,10 +102,11 @@ MITIGATIONS = [
         "Loss recovery",
         "RFC 2488 §4.1 and §4.4, RFC 2760 §3.3",
         "tcp.cc, tcp.recovery",
-        "Losses in bursts of 30 ms, every three seconds on average: some fifty segments over GEO. NewReno repairs one loss in a "
-        "round trip, and for so many that is worse than Reno's timeout. SACK repairs a burst in one or two round trips. "
-        "Proportional rate reduction (RFC 9937) does not send more than arrives while nothing is repaired yet, and so takes some "
-        "round trips longer where most of a window was lost; in return it never sends half a window at once.",
+        "Losses in bursts of 30 ms, every three seconds on average: some fifty segments over GEO. NewReno repairs "
+        "one loss in a round trip, and for so many that is worse than Reno's timeout. SACK repairs a burst in one "
+        "or two round trips. Proportional rate reduction (RFC 9937) does not send more than arrives while nothing "
+        "is repaired yet, and so takes some round trips longer where most of a window was lost; in return it never "
+        "sends half a window at once.",
         {
             "tahoe": {"tcp.cc": "tahoe"},
             "reno": {"tcp.cc": "reno"},
@@ -112,7 +118,9 @@ MITIGATIONS = [
         },
         sets={
             **NO_OVERSHOOT,
-            "link.sat.forward.error": '{ kind = "gilbert-elliott", mean_good = "3 s", mean_bad = "30 ms", rate_bad = 0.6 }',
+            "link.sat.forward.error": (
+                '{ kind = "gilbert-elliott", mean_good = "3 s", mean_bad = "30 ms", rate_bad = 0.6 }'
+            ),
         },
     ),
     Mitigation(
@@ -120,8 +128,8 @@ MITIGATIONS = [
         "Data in the SYN",
         "RFC 2760 §3.1, RFC 7413",
         "tcp.fast_open",
-        "T/TCP is history; Fast Open does the same with a cookie. Each connection but the first saves a round trip: half a "
-        "second over GEO, for every short transfer.",
+        "T/TCP is history; Fast Open does the same with a cookie. Each connection but the first saves a round "
+        "trip: half a second over GEO, for every short transfer.",
         {"off": {"tcp.fast_open": "off"}, "on": {"tcp.fast_open": "on"}},
         metric="fct",
         sets=SHORT,
@@ -131,8 +139,8 @@ MITIGATIONS = [
         "Larger initial window",
         "RFC 2760 §3.2.1, RFC 6928",
         "tcp.initial_window",
-        "Each doubling of the initial window saves a round trip of slow start. Ten segments are the default of the Internet; "
-        "over GEO they save a second and more of 100 kB against one segment.",
+        "Each doubling of the initial window saves a round trip of slow start. Ten segments are the default of the "
+        "Internet; over GEO they save a second and more of 100 kB against one segment.",
         {
             "1 segment": {"tcp.initial_window": "1 segments"},
             "RFC 3390": {"tcp.initial_window": "rfc3390"},
@@ -147,8 +155,8 @@ MITIGATIONS = [
         "Byte counting",
         "RFC 2760 §3.2.2, RFC 3465",
         "tcp.byte_counting",
-        "Receivers delay every other ACK, and a window that grows by ACKs then grows by half in a round trip instead of doubling. "
-        "Counting what was acknowledged restores doubling.",
+        "Receivers delay every other ACK, and a window that grows by ACKs then grows by half in a round trip "
+        "instead of doubling. Counting what was acknowledged restores doubling.",
         {
             "ACKs": {"tcp.byte_counting": "rfc5681"},
             "ABC": {"tcp.byte_counting": "abc"},
@@ -162,8 +170,8 @@ MITIGATIONS = [
         "Delayed ACKs after slow start",
         "RFC 2760 §3.2.3",
         "tcp.ack.slow_start",
-        "The other way to the same end: every segment is acknowledged while the sender is in slow start. It needs a signal from "
-        "the sender, for which there is no standard; an experiment's bit carries it here.",
+        "The other way to the same end: every segment is acknowledged while the sender is in slow start. It needs "
+        "a signal from the sender, for which there is no standard; an experiment's bit carries it here.",
         {
             "delayed": {"tcp.ack.slow_start": "delayed"},
             "after slow start": {"tcp.ack.slow_start": "every"},
@@ -177,9 +185,10 @@ MITIGATIONS = [
         "Ending slow start",
         "RFC 2760 §3.2.4, RFC 3742, RFC 9406",
         "tcp.slow_start",
-        "Slow start doubles until the queue overflows, and learns of it a round trip later. Over GEO that costs hundreds of packets "
-        "and seconds of repair; whatever ends it in time doubles the goodput of the first minute. In low orbit the round "
-        "trip is short and the loss cheap, and steps of the delay at a handover can end slow start too early.",
+        "Slow start doubles until the queue overflows, and learns of it a round trip later. Over GEO that costs "
+        "hundreds of packets and seconds of repair; whatever ends it in time doubles the goodput of the first "
+        "minute. In low orbit the round trip is short and the loss cheap, and steps of the delay at a handover can "
+        "end slow start too early.",
         {
             "standard": {},
             "limited": {"tcp.slow_start": "limited"},
@@ -193,8 +202,8 @@ MITIGATIONS = [
         "Marks instead of losses",
         "RFC 2760 §3.3.4, RFC 3168",
         "tcp.ecn, link.NAME.queue",
-        "A queue that marks tells of congestion without losing anything. What it marks at matters more: CoDel's interval is to be "
-        "about the round trip (RFC 8289 §4.3), and its default of 100 ms is a fifth of GEO's.",
+        "A queue that marks tells of congestion without losing anything. What it marks at matters more: CoDel's "
+        "interval is to be about the round trip (RFC 8289 §4.3), and its default of 100 ms is a fifth of GEO's.",
         {
             "drop-tail": {},
             "CoDel": {"link.sat.forward.queue": "codel"},
@@ -211,8 +220,9 @@ MITIGATIONS = [
         "Telling corruption from congestion",
         "RFC 2760 §3.3.3",
         "tcp.verdict",
-        "`always-link-error` is the bound: a sender that knows that no loss is congestion. The distance to it is what any way of "
-        "telling them apart can gain at one packet in ten thousand: much over GEO, little where the round trip is short.",
+        "`always-link-error` is the bound: a sender that knows that no loss is congestion. The distance to it is "
+        "what any way of telling them apart can gain at one packet in ten thousand: much over GEO, little where "
+        "the round trip is short.",
         {"congestion": {}, "bound": {"tcp.verdict": "always-link-error"}},
         sets={**ERRORS, **NO_OVERSHOOT},
     ),
@@ -221,8 +231,9 @@ MITIGATIONS = [
         "Growth that does not depend on the round trip",
         "RFC 2760 §3.4",
         "tcp.increase",
-        "One segment in a round trip is slow when that is half a second. Constant-rate grows as a connection of 100 ms would, "
-        "by-K adds four segments where the round trip is above 300 ms. Both are for the long path only; neither is standard.",
+        "One segment in a round trip is slow when that is half a second. Constant-rate grows as a connection of "
+        "100 ms would, by-K adds four segments where the round trip is above 300 ms. Both are for the long path "
+        "only; neither is standard.",
         {
             "standard": {},
             "constant-rate": {"tcp.increase": "constant-rate"},
@@ -235,8 +246,8 @@ MITIGATIONS = [
         "Multiple connections",
         "RFC 2760 §3.5",
         "flow.NAME.count",
-        "Four connections start with four initial windows and lose a quarter of a half at a loss. They get what one does not, from "
-        "whoever shares the path with them.",
+        "Four connections start with four initial windows and lose a quarter of a half at a loss. They get what "
+        "one does not, from whoever shares the path with them.",
         {n: {"flow.transfer.count": n} for n in ("1", "2", "4", "8")},
         sets=ERRORS,
     ),
@@ -245,8 +256,8 @@ MITIGATIONS = [
         "Pacing",
         "RFC 2760 §3.6",
         "tcp.pacing",
-        "A window sent at once needs a queue for it. Spread over the round trip it needs almost none: with a queue of twenty "
-        "packets the paced sender loses less of its slow start.",
+        "A window sent at once needs a queue for it. Spread over the round trip it needs almost none: with a queue "
+        "of twenty packets the paced sender loses less of its slow start.",
         {"bursts": {}, "paced": {"tcp.pacing": "window"}},
         sets={"link.sat.forward.queue": "20 packets"},
     ),
@@ -255,10 +266,10 @@ MITIGATIONS = [
         "Sharing what was learnt",
         "RFC 2760 §3.8, RFC 9040",
         "tcp.sharing",
-        "Transfers of 10 MB, each on a new connection, which begins with the threshold that the one before it left. What it left is "
-        "half of what an overshoot or a handover made of it, and it is remembered: over GEO nothing is gained, in low orbit "
-        "much is lost. A remembered threshold helps only where losses tell the size of the path; ending slow start by other signs "
-        "is the better way.",
+        "Transfers of 10 MB, each on a new connection, which begins with the threshold that the one before it "
+        "left. What it left is half of what an overshoot or a handover made of it, and it is remembered: over GEO "
+        "nothing is gained, in low orbit much is lost. A remembered threshold helps only where losses tell the "
+        "size of the path; ending slow start by other signs is the better way.",
         {"off": {}, "on": {"tcp.sharing": "on"}},
         metric="fct",
         sets={
@@ -271,9 +282,10 @@ MITIGATIONS = [
         "Fewer ACKs on a narrow way back",
         "RFC 2760 §3.9, RFC 3449 §2",
         "tcp.ack.every",
-        "With 50 kbit/s on the way back there is room for 156 ACKs in a second. The queue there drops the others; those that remain "
-        "acknowledge more at once, and the sender answers in bursts, which the queue on the way there drops in turn. "
-        "Acknowledging every eighth segment avoids that. The window has to grow by bytes then, not by ACKs.",
+        "With 50 kbit/s on the way back there is room for 156 ACKs in a second. The queue there drops the others; "
+        "those that remain acknowledge more at once, and the sender answers in bursts, which the queue on the way "
+        "there drops in turn. Acknowledging every eighth segment avoids that. The window has to grow by bytes "
+        "then, not by ACKs.",
         {"every 2nd": {}, "every 4th": {"tcp.ack.every": "4"}, "every 8th": {"tcp.ack.every": "8"}},
         sets={"link.sat.reverse.rate": "50 kbit/s", **NO_OVERSHOOT, "tcp.byte_counting": "ubc"},
     ),
@@ -282,13 +294,13 @@ MITIGATIONS = [
 HEAD = """<!-- Generated by validation/mitigations.py; its texts are there. -->
 # TCP over satellite, switch by switch
 
-RFC 2488 and RFC 2760 list what helps TCP over satellites. Each of them is a key here. This page changes one at a time on two
-plain paths that come with bentpipe: `geo` (20 Mbit/s, a round trip of 540 ms) and `leo` (100 Mbit/s, 40 to 70 ms, a handover
-every 15 s that loses a few packets). Dots are means of {replications} replications with 95 % intervals; `--plot` draws the
-same. Where all replications are equal there is nothing random, and no interval.
+RFC 2488 and RFC 2760 list what helps TCP over satellites. Each of them is a key here. This page changes one at a time
+on two plain paths that come with bentpipe: `geo` (20 Mbit/s, a round trip of 540 ms) and `leo` (100 Mbit/s, 40 to 70
+ms, a handover every 15 s that loses a few packets). Dots are means of {replications} replications with 95 %
+intervals; `--plot` draws the same. Where all replications are equal there is nothing random, and no interval.
 
-What is not here: header compression (RFC 2760 §3.7) changes the size of packets, which a scenario can do only by `smss`; ACK
-filtering in the network is a middlebox that bentpipe does not have yet.
+What is not here: header compression (RFC 2760 §3.7) changes the size of packets, which a scenario can do only by
+`smss`; ACK filtering in the network is a middlebox that bentpipe does not have yet.
 
 | switch | key | GEO | LEO |
 |---|---|---|---|
