@@ -1,7 +1,9 @@
 //! Running a case against a connection.
 
 use crate::script::{Action, Case, Packet};
-use bentpipe_tcp::{Connection, Ecn, Event, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps};
+use bentpipe_tcp::{
+    Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
+};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
 
@@ -39,6 +41,7 @@ pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
         handshake,
         is_aborted: false,
     };
+    bench.conn.offer(case.early);
     bench.conn.open(Time::ZERO);
     bench.collect();
     let mut last = 0;
@@ -143,10 +146,12 @@ impl Bench {
             (packet.is_rst, Flags::RST),
             (packet.is_ece == Some(true), Flags::ECE),
             (packet.is_cwr == Some(true), Flags::CWR),
+            (packet.is_slow_start == Some(true), Flags::SLOW_START),
             (!packet.has_no_ack, Flags::ACK),
         ] {
             flags = if is_set { flags.with(flag) } else { flags };
         }
+        let flags = packet.ace.map_or(flags, |ace| flags.with_ace(ace));
         let mut blocks = SackBlocks::default();
         for &(left, right) in packet.sack.iter().flatten() {
             blocks.push(own.at(left), own.at(right));
@@ -161,7 +166,7 @@ impl Bench {
             mss: packet.mss.unwrap_or(65_495),
             window_scale: packet.window_scale.unwrap_or((self.peer_shift > 0).then_some(self.peer_shift)),
             sack_permitted: packet.sack_permitted.unwrap_or(true),
-            ..SynOptions::default()
+            fast_open: packet.cookie.unwrap_or_default(),
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },
@@ -212,16 +217,23 @@ impl Bench {
                 return Some(format!("{}{name}", if is_wanted { "" } else { "no " }));
             }
         }
-        for (name, is_wanted, flag) in [("ECE", wanted.is_ece, Flags::ECE), ("CWR", wanted.is_cwr, Flags::CWR)] {
+        for (name, is_wanted, flag) in [
+            ("ECE", wanted.is_ece, Flags::ECE),
+            ("CWR", wanted.is_cwr, Flags::CWR),
+            ("the signal of slow start", wanted.is_slow_start, Flags::SLOW_START),
+        ] {
             if is_wanted.is_some_and(|is_wanted| is_wanted != sent.flags.has(flag)) {
                 return Some(format!("{name} to be {is_wanted:?}"));
             }
+        }
+        if wanted.ace.is_some_and(|ace| ace != sent.flags.ace()) {
+            return Some(format!("ace {}", wanted.ace?));
         }
         if wanted.has_no_ack == sent.flags.has(Flags::ACK) && (wanted.has_no_ack || !wanted.is_syn && !wanted.is_rst) {
             return Some("another ACK flag".to_owned());
         }
         match wanted.data {
-            Some((from, to)) if sent.seq != own.at(from) || u64::from(sent.len) != to - from => {
+            Some((from, to)) if sent.data_seq() != own.at(from) || u64::from(sent.len) != to - from => {
                 return Some(format!("{from}:{to}"));
             }
             None if sent.len > 0 => return Some("no data".to_owned()),
@@ -262,6 +274,9 @@ impl Bench {
             () if wanted.sack_permitted.is_some_and(|permitted| permitted != options.sack_permitted) => {
                 Some(format!("SACK permitted: {:?}", wanted.sack_permitted?))
             }
+            () if wanted.cookie.is_some_and(|cookie| cookie != options.fast_open) => {
+                Some(format!("{:?}", wanted.cookie?))
+            }
             () => None,
         }
     }
@@ -275,6 +290,7 @@ impl Bench {
             "delivered" => self.conn.counters().delivered_bytes.to_string(),
             "timeouts" => self.conn.counters().timeouts.to_string(),
             "aborted" => if self.is_aborted { "yes" } else { "no" }.to_owned(),
+            "marks" => self.conn.counters().mark_reductions.to_string(),
             "undone" => self.conn.counters().undone.to_string(),
             "rto" => seconds(self.conn.rto()),
             "srtt" => self.conn.srtt().map_or("none".into(), seconds),
@@ -290,7 +306,7 @@ impl Bench {
     fn show(&self, segment: &Segment) -> String {
         let (own, peer) = (self.first(false), self.first(true));
         let offset = |seq: Seq, first: Seq| i64::from(seq.value().wrapping_sub(first.value()) as i32);
-        let start = offset(segment.seq, own);
+        let start = offset(segment.data_seq(), own);
         let mut text = String::new();
         for (flag, name) in [
             (Flags::SYN, "syn "),
@@ -298,6 +314,8 @@ impl Bench {
             (Flags::RST, "rst "),
             (Flags::ECE, "ece "),
             (Flags::CWR, "cwr "),
+            (Flags::AE, "ae "),
+            (Flags::SLOW_START, "slowstart "),
         ] {
             text += if segment.flags.has(flag) { name } else { "" };
         }
@@ -318,6 +336,11 @@ impl Bench {
             text += &format!(" mss {}", options.mss);
             text += &options.window_scale.map_or(" nowscale".into(), |shift| format!(" wscale {shift}"));
             text += if options.sack_permitted { " sackok" } else { " nosackok" };
+            text += &match options.fast_open {
+                FastOpenOption::None => String::new(),
+                FastOpenOption::Request => " cookie ask".to_owned(),
+                FastOpenOption::Cookie(cookie) => format!(" cookie {}", cookie.escape_ascii()),
+            };
         }
         if segment.ecn != Ecn::NotEct {
             text += &format!(" {:?}", segment.ecn).to_lowercase();

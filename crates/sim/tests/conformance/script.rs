@@ -1,6 +1,6 @@
 //! Reading scripts.
 
-use bentpipe_tcp::{Config, Ecn};
+use bentpipe_tcp::{Config, Ecn, FastOpenOption};
 use bentpipe_units::Duration;
 
 /// One case of a script.
@@ -11,6 +11,8 @@ pub(crate) struct Case {
     pub(crate) config: Config,
     /// The connection under test waits for a SYN; otherwise it opens.
     pub(crate) is_passive: bool,
+    /// What the application has to send when the connection opens: data that the SYN may take along.
+    pub(crate) early: u64,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -39,15 +41,17 @@ pub(crate) enum Action {
     /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
     Expect(Packet, u64),
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
-    /// `timeouts` and `undone` (how many), `aborted` (`yes` or `no`), `state`.
+    /// `timeouts`, `undone` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
     Check(Vec<(String, String)>),
 }
 
 /// A segment in the words of a script, in any order: `syn`, `fin`, `rst`, `FROM:TO` (data, by offset), `ack N` (offset),
-/// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ect` or `ce`, `noack`; of a SYN also `mss N`, `wscale N`
-/// or `nowscale`, `sackok` or `nosackok`, `nooptions`. Without data `N:N` gives the sequence number. Of a segment that is
+/// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ace N` (AE, CWR and ECE as a
+/// number), `ect`, `ect1` or `ce`, `slowstart` (the signal of RFC 2760 §3.2.3.3), `noack`; of a SYN also `mss N`, `wscale N` or
+/// `nowscale`, `sackok` or `nosackok`, `cookie ask`, `cookie EIGHT-BYTES` or `nocookie`, `nooptions`. Without data `N:N` gives the sequence number. Of a segment that is
 /// expected, what is not named is not compared, except that data, SYN, FIN and RST must be as said, and a segment with SACK
-/// blocks must name them; `nosack`, `nots` and `noect` ask for their absence.
+/// blocks must name them; `nosack`, `nots`, `noece`, `nocwr`, `noect` and
+/// `noslowstart` ask for their absence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
     pub(crate) is_syn: bool,
@@ -55,6 +59,8 @@ pub(crate) struct Packet {
     pub(crate) is_rst: bool,
     pub(crate) is_ece: Option<bool>,
     pub(crate) is_cwr: Option<bool>,
+    pub(crate) ace: Option<u8>,
+    pub(crate) is_slow_start: Option<bool>,
     pub(crate) ecn: Option<Ecn>,
     pub(crate) data: Option<(u64, u64)>,
     /// None: as far as everything that arrived, or not compared.
@@ -68,6 +74,7 @@ pub(crate) struct Packet {
     /// `Some(None)`: without the option.
     pub(crate) window_scale: Option<Option<u8>>,
     pub(crate) sack_permitted: Option<bool>,
+    pub(crate) cookie: Option<FastOpenOption>,
     pub(crate) has_no_options: bool,
 }
 
@@ -82,7 +89,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             continue;
         }
         let title = line.strip_prefix('=').ok_or((number, format!("expected \"= TITLE\": {line}")))?;
-        let (mut keys, mut steps, mut is_passive) = (String::new(), Vec::new(), false);
+        let (mut keys, mut steps, mut is_passive, mut early) = (String::new(), Vec::new(), false, 0);
         while let Some(&(number, line)) = lines.peek() {
             let line = without_comment(line);
             if line.starts_with('=') {
@@ -91,6 +98,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             lines.next();
             if line == "passive" {
                 is_passive = true;
+            } else if let Some(bytes) = line.strip_prefix("write ") {
+                early = self::number(bytes).map_err(|what| (number, what))?;
             } else if line.starts_with('+') {
                 steps.push(step(number, line).map_err(|what| (number, what))?);
             } else if !line.is_empty() {
@@ -98,7 +107,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             }
         }
         let config = config(&keys).map_err(|what| (number, what))?;
-        cases.push(Case { title: title.trim().to_owned(), config, is_passive, steps });
+        cases.push(Case { title: title.trim().to_owned(), config, is_passive, early, steps });
     }
     Ok(cases)
 }
@@ -167,7 +176,11 @@ fn packet(words: &[&str]) -> Result<Packet, String> {
             "noece" => packet.is_ece = Some(false),
             "cwr" => packet.is_cwr = Some(true),
             "nocwr" => packet.is_cwr = Some(false),
+            "ace" => packet.ace = Some(number(next()?)?),
+            "slowstart" => packet.is_slow_start = Some(true),
+            "noslowstart" => packet.is_slow_start = Some(false),
             "ect" => packet.ecn = Some(Ecn::Ect0),
+            "ect1" => packet.ecn = Some(Ecn::Ect1),
             "ce" => packet.ecn = Some(Ecn::Ce),
             "noect" => packet.ecn = Some(Ecn::NotEct),
             "noack" => packet.has_no_ack = true,
@@ -178,6 +191,13 @@ fn packet(words: &[&str]) -> Result<Packet, String> {
             "nowscale" => packet.window_scale = Some(None),
             "sackok" => packet.sack_permitted = Some(true),
             "nosackok" => packet.sack_permitted = Some(false),
+            "nocookie" => packet.cookie = Some(FastOpenOption::None),
+            "cookie" => {
+                packet.cookie = Some(match next()? {
+                    "ask" => FastOpenOption::Request,
+                    bytes => FastOpenOption::Cookie(bytes.as_bytes().try_into().map_err(|_| "expected eight bytes")?),
+                });
+            }
             "nooptions" => (packet.has_no_options, packet.window_scale) = (true, Some(None)),
             "nots" => packet.has_no_timestamps = true,
             "sack" => packet.sack = Some(next()?.split(',').map(range).collect::<Result<_, _>>()?),

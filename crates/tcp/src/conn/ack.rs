@@ -104,7 +104,7 @@ impl Connection {
             return self.receiver.ack_soon();
         }
         if !self.is_plain {
-            self.inspect(now, segment);
+            self.inspect(now, segment, start);
         }
         let len = u64::from(segment.len);
         let arrival = self.receiver.on_data(now, start, len, segment.flags.has(Flags::FIN));
@@ -115,8 +115,8 @@ impl Connection {
 
     /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
     #[inline(never)]
-    fn inspect(&mut self, now: Time, segment: &Segment) {
-        self.note_mark(now, segment);
+    fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
+        self.note_mark(now, segment, start);
         if segment.flags.has(Flags::SLOW_START) {
             self.receiver.ack_soon();
         }

@@ -44,7 +44,7 @@ pub(super) struct Marks {
     /// The ACK that is being processed told of marks.
     is_echoed: bool,
     /// The window was reduced, for a mark or a loss, when everything below this had been sent.
-    reduced_until: u64,
+    reduced_until: Option<u64>,
     /// The same, for marks only.
     marked_until: u64,
     /// The next new segment says CWR.
@@ -66,7 +66,7 @@ impl Marks {
             told: CEP_START,
             awaits_opening: false,
             is_echoed: false,
-            reduced_until: 0,
+            reduced_until: None,
             marked_until: 0,
             cwr_pending: false,
             sends_ect: true,
@@ -152,12 +152,21 @@ impl Connection {
         }
     }
 
-    /// Data arrived; called before they are received.
-    pub(super) fn note_mark(&mut self, now: Time, segment: &Segment) {
+    /// Data arrived, at offset `start`; called before they are received.
+    ///
+    /// DEVIATION: RFC 9768 §3.2 counts marked packets without data as well. None is ever marked, as only new data are ECT.
+    pub(super) fn note_mark(&mut self, now: Time, segment: &Segment, start: u64) {
         let Some(marks) = &mut self.marks else { return };
-        let is_marked = segment.ecn == Ecn::Ce;
-        self.counters.marked_segments += u64::from(is_marked);
+        self.counters.marked_segments += u64::from(segment.ecn == Ecn::Ce);
+        // RFC 3168 §6.1.5, RFC 9768 §3.2: marks from outside of the window tell nothing.
+        let is_in_window = self.receiver.is_in_window(start, segment.len.into());
+        let is_marked = segment.ecn == Ecn::Ce && is_in_window;
         match marks.feedback {
+            EcnFeedback::Classic | EcnFeedback::Off => {
+                marks.is_echoing &= !segment.flags.has(Flags::CWR);
+                marks.is_echoing |= is_marked;
+            }
+            _ if !is_in_window => {}
             EcnFeedback::Accurate => {
                 marks.arrived = (marks.arrived + u8::from(is_marked)) & 7;
                 marks.unreported += u32::from(is_marked);
@@ -180,10 +189,6 @@ impl Connection {
                     marks.is_echoing = is_marked;
                 }
             }
-            EcnFeedback::Classic | EcnFeedback::Off => {
-                marks.is_echoing &= !segment.flags.has(Flags::CWR);
-                marks.is_echoing |= is_marked;
-            }
         }
     }
 
@@ -194,11 +199,12 @@ impl Connection {
         let newly = ack - self.snd_una;
         let smss = u64::from(self.smss);
         let Some(marks) = &mut self.marks else { return };
+        let is_reduced = marks.reduced_until.is_some_and(|until| ack <= until);
         marks.is_echoed = match marks.feedback {
-            EcnFeedback::Accurate => marks.decode(segment, newly.div_ceil(smss), ack <= marks.reduced_until),
+            EcnFeedback::Accurate => marks.decode(segment, newly.div_ceil(smss), is_reduced),
             _ => segment.flags.has(Flags::ECE),
         };
-        if marks.is_echoed && ack > marks.reduced_until {
+        if marks.is_echoed && !is_reduced {
             self.reduce_for_mark(now);
         }
     }
@@ -226,7 +232,7 @@ impl Connection {
     /// receiver is told.
     pub(super) fn note_reduction(&mut self) {
         if let Some(marks) = &mut self.marks {
-            marks.reduced_until = self.snd_nxt;
+            marks.reduced_until = Some(self.snd_nxt);
             // RFC 9768 §3.1.5 has no CWR.
             marks.cwr_pending = marks.feedback != EcnFeedback::Accurate;
         }

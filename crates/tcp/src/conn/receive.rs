@@ -169,6 +169,11 @@ impl Receiver {
         }
     }
 
+    /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).
+    pub(crate) fn is_in_window(&self, start: u64, len: u64) -> bool {
+        start < self.edge && start + len > self.nxt
+    }
+
     /// Whether data arrived in order that no ACK has acknowledged.
     pub(crate) fn has_unacknowledged(&self) -> bool {
         self.pending > 0
