@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// A name that can be chosen in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// `cc`, `recovery`, `verdict`, `byte_counting`, `slow_start`, `increase`, `queue`, `error`, `app` or `middlebox`.
+    /// The key that it is for, such as `cc` or `queue`.
     pub topic: &'static str,
     /// As scenario files write it.
     pub name: String,
@@ -24,6 +24,12 @@ pub fn choices() -> Vec<Choice> {
         ("byte_counting", "Tcp", "byte_counting"),
         ("slow_start", "Tcp", "slow_start"),
         ("increase", "Tcp", "increase"),
+        ("cwnd_validation", "Tcp", "cwnd_validation"),
+        ("reduction", "Tcp", "reduction"),
+        ("spurious_detection", "Tcp", "spurious_detection"),
+        ("spurious_response", "Tcp", "spurious_response"),
+        ("fast_open", "Tcp", "fast_open"),
+        ("sharing", "Tcp", "sharing"),
         ("ecn", "Tcp", "ecn"),
         ("pacing", "Tcp", "pacing"),
         ("queue", "Link", "queue"),
@@ -35,8 +41,13 @@ pub fn choices() -> Vec<Choice> {
     for (topic, table, key) in topics {
         let property = &schema()["$defs"][table]["properties"][key];
         let property = property.get("items").unwrap_or(property);
-        for shape in options(property) {
-            if let Some(name) = shape.get("properties").and_then(|p| p["kind"]["const"].as_str()) {
+        let shapes = options(property);
+        let is_table = shapes.iter().any(|shape| shape.get("properties").is_some());
+        for shape in shapes {
+            let kind = shape.get("properties").and_then(|p| p["kind"]["const"].as_str());
+            // Choices that have no settings are words; those that have are tables, and their words the short form.
+            let word = shape.get("const").and_then(Json::as_str).filter(|_| !is_table);
+            if let Some(name) = kind.or(word) {
                 all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape) });
             }
         }
