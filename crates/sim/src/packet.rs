@@ -4,7 +4,9 @@ use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
 /// See the module. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
+// In this order: were `seq` beside `ack`, one load would take both, and wait for the two stores that a copy makes of them.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Packet {
     /// When it entered the queue; once it is on the link, when it reaches the far end.
     pub at: Time,
@@ -15,9 +17,9 @@ pub struct Packet {
     /// The slot of its connection; [`NO_SESSION`] if it is a datagram.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
-    pub(crate) ack: Seq,
     /// Where its rarer parts are kept; [`NO_BODY`] if it has none.
     pub(crate) body: u32,
+    pub(crate) ack: Seq,
     /// Payload bytes.
     pub len: u16,
     pub(crate) window: u16,
@@ -43,7 +45,7 @@ pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 const FLOWS_MAX: u32 = 1 << 17;
 
 /// Numbers of connections within a flow, before they come round.
-pub(crate) const CONNECTIONS_MAX: u64 = 1 << 15;
+const CONNECTIONS_MAX: u64 = 1 << 15;
 
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
@@ -54,10 +56,24 @@ const LOST: u8 = 64;
 const ECN_SHIFT: u8 = 4;
 
 impl Packet {
-    /// A packet of `flow` that carries `segment`; its rarer parts go into `bodies`.
-    ///
-    /// `endpoint` is the end that sends it.
-    pub(crate) fn new(segment: &Segment, flow: u32, endpoint: usize, first_hop: u32, bodies: &mut Bodies) -> Self {
+    /// A packet of class 0 that carries `segment`; its rarer parts go into `bodies`. `owner` is a flow, or what
+    /// [`owner`](Self::owner) makes of a connection; `endpoint` is the end that sends it.
+    #[inline(always)]
+    #[cfg(test)]
+    pub(crate) fn new(segment: &Segment, owner: u32, endpoint: usize, first_hop: u32, bodies: &mut Bodies) -> Self {
+        Self::of_class(0, segment, owner, endpoint, first_hop, bodies)
+    }
+
+    /// The same in a class.
+    #[inline(always)]
+    pub(crate) fn of_class(
+        class: u8,
+        segment: &Segment,
+        owner: u32,
+        endpoint: usize,
+        first_hop: u32,
+        bodies: &mut Bodies,
+    ) -> Self {
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
         let body = if is_plain {
             NO_BODY
@@ -68,7 +84,7 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            owner: flow,
+            owner,
             session: endpoint as u32 / 2,
             seq: segment.seq,
             ack: segment.ack,
@@ -78,7 +94,7 @@ impl Packet {
             tcp_flags: pack(segment.flags),
             header_len: segment.header_len(),
             marks: retransmission | if endpoint % 2 == 1 { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
-            class: 0,
+            class,
         }
     }
 
@@ -107,10 +123,9 @@ impl Packet {
         self.owner & (FLOWS_MAX - 1)
     }
 
-    /// The same packet of the connection with this number within its flow. Numbers come round.
-    #[inline]
-    pub(crate) fn of_connection(self, number: u16) -> Self {
-        Self { owner: self.owner | u32::from(number) << FLOWS_MAX.ilog2(), ..self }
+    /// The owner of packets of connection `number` of `flow`. Numbers come round.
+    pub(crate) fn owner(flow: u32, number: u64) -> u32 {
+        flow | ((number % CONNECTIONS_MAX) as u32) << FLOWS_MAX.ilog2()
     }
 
     /// What tells its connection, or its flow's datagrams, from others on the same link, in one direction.
@@ -230,11 +245,19 @@ impl Packet {
 /// Our connections set neither PSH nor URG: in a packet their bits are those of the flags above the eighth.
 const PLACES: [(Flags, u8); 2] = [(Flags::AE, 0x08), (Flags::SLOW_START, 0x20)];
 
+#[inline]
 fn pack(flags: Flags) -> u8 {
+    if flags.bits() <= 0xff {
+        return flags.bits() as u8;
+    }
     PLACES.iter().fold(flags.bits() as u8, |packed, (flag, place)| packed | if flags.has(*flag) { *place } else { 0 })
 }
 
+#[inline]
 fn unpack(packed: u8) -> Flags {
+    if packed & 0x28 == 0 {
+        return Flags::from_bits(packed.into());
+    }
     let low = packed & !PLACES.iter().fold(0, |all, (_, place)| all | place);
     let high = PLACES.iter().filter(|(_, place)| packed & place != 0);
     high.fold(Flags::from_bits(low.into()), |flags, (flag, _)| flags.with(*flag))

@@ -17,7 +17,7 @@ const FIRST_SIZE: usize = 4;
 
 impl Ring {
     /// Append a packet. Change it in its slot, not before: a copy that follows a small write has to wait for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, packet: &Packet) -> &mut Packet {
         if self.len == self.slots.len() {
             self.grow(*packet);

@@ -11,18 +11,18 @@ use bentpipe_units::{Seq, Time};
 impl Network {
     /// A packet has reached its host.
     #[inline]
-    pub(super) fn arrive(&mut self, node: usize, packet: Packet) {
+    pub(super) fn arrive(&mut self, node: usize, packet: &Packet) {
         if packet.is_datagram() {
-            return self.receive_datagram(&packet);
+            return self.receive_datagram(packet);
         }
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(node), packet, Cause::NoListener);
+            return self.lose(Place::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
-        self.bodies.release(&packet);
+        self.bodies.release(packet);
         host.landed += 1;
         let needless = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
@@ -144,8 +144,7 @@ impl Network {
     #[inline(always)]
     fn send(&mut self, endpoint: usize, segment: &Segment) {
         let host = &mut self.traffic.hosts[endpoint];
-        let packet = Packet::new(segment, host.flow, endpoint, host.first_hop, &mut self.bodies);
-        let packet = packet.in_class(host.class).of_connection(host.number);
+        let packet = Packet::of_class(host.class, segment, host.owner, endpoint, host.first_hop, &mut self.bodies);
         host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
         host.launched += 1;
@@ -179,7 +178,7 @@ impl Network {
     #[cold]
     fn loop_back(&mut self, packet: Packet) {
         let ends = &self.scenario.flows[packet.flow() as usize];
-        self.arrive(ends.to, packet);
+        self.arrive(ends.to, &packet);
     }
 
     fn on_event(&mut self, endpoint: usize, event: Event) {

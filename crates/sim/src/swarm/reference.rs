@@ -222,8 +222,7 @@ impl<'a> Reference<'a> {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
             let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
-            let packet = Packet::new(&segment, host.flow, endpoint, 0, &mut self.bodies);
-            let packet = packet.in_class(host.class).of_connection(host.number);
+            let packet = Packet::of_class(host.class, &segment, host.owner, endpoint, 0, &mut self.bodies);
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());

@@ -16,9 +16,9 @@ pub(crate) struct Host {
     pub(crate) flow: u32,
     /// Where its route begins.
     pub(crate) first_hop: u32,
-    /// Of its packets: queues may tell classes apart, and connections of a flow by their numbers.
+    /// Of its packets: queues may tell classes apart, and the connections of a flow.
     pub(crate) class: u8,
-    pub(crate) number: u16,
+    pub(crate) owner: u32,
     /// Whether it has data to send, so that its round trips and windows are the flow's.
     pub(crate) sends_data: bool,
     pub(crate) first_sent: Option<Time>,
@@ -71,7 +71,7 @@ impl Host {
             flow,
             first_hop,
             class,
-            number: 0,
+            owner: flow,
             sends_data,
             first_sent: None,
             sent_wire_bytes: 0,

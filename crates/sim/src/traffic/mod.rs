@@ -19,7 +19,7 @@ pub(crate) mod variate;
 pub(crate) use flow::{FlowState, Totals};
 pub(crate) use host::Host;
 
-use crate::packet::{Packet, CONNECTIONS_MAX};
+use crate::packet::Packet;
 use crate::record::{Recorder, Transfer};
 use crate::scenario::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
@@ -338,8 +338,8 @@ impl Traffic {
         };
         let [mut opener, mut other] = [end(0, Role::Active), end(1, Role::Passive)];
         other.conn.open(now);
-        opener.number = (session.ordinal % CONNECTIONS_MAX) as u16;
-        other.number = opener.number;
+        opener.owner = Packet::owner(flow as u32, session.ordinal);
+        other.owner = opener.owner;
         state.opened += 1;
         state.newest = slot;
         if slot == self.sessions.len() {

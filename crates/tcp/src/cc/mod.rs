@@ -32,7 +32,9 @@ pub struct AckSample {
 }
 
 /// The sender's view of the path; owned by the connection, read-only here.
+// In this order: were SND.UNA beside SND.NXT, one load would take both, and wait for the store of the one that changed.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct PathState {
     /// The present.
     pub now: Time,
@@ -40,14 +42,14 @@ pub struct PathState {
     pub smss: u64,
     /// Offset of the first byte not acknowledged (RFC 9293: SND.UNA), from the first byte of data.
     pub snd_una: u64,
-    /// Offset of the next new byte (RFC 9293: SND.NXT); what the ACK at hand lets go is not sent yet.
-    pub snd_nxt: u64,
     /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
     pub flight_size: u64,
     /// What a reaction to loss takes its share of: FlightSize or min(cwnd, rwnd), as configured.
     pub ssthresh_base: u64,
     /// ssthresh is a whole number of these, bytes.
     pub ssthresh_unit: u64,
+    /// Offset of the next new byte (RFC 9293: SND.NXT); what the ACK at hand lets go is not sent yet.
+    pub snd_nxt: u64,
     /// Smoothed round-trip time (RFC 6298); none before the first sample.
     pub srtt: Option<Duration>,
     /// The receiver's advertised window, bytes.

@@ -83,7 +83,7 @@ impl Connection {
     fn end_ack(&mut self, now: Time, segment: &Segment, newly: u64, found: bool) {
         let base = self.board.first().unwrap_or(self.board.next_index());
         if let Some(rates) = &mut self.rates {
-            self.last_rate = rates.on_ack(now, self.board.delivery(), base, self.board.lost_ever());
+            rates.last = rates.on_ack(now, &self.board.delivery(), base, self.board.lost_ever());
         }
         self.reduce_in_proportion(newly > 0, found);
         if self.rack.is_some() {

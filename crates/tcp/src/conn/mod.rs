@@ -119,7 +119,6 @@ pub struct Connection {
     rack: Option<Box<RackTlp>>,
     spurious: Option<Box<Spurious>>,
     rates: Option<Box<Rates>>,
-    last_rate: Option<RateSample>,
     /// The duplicate that the present ACK reports (RFC 2883).
     dsack: Option<(u64, u64)>,
     /// Someone needs to know what each ACK delivered.
@@ -153,9 +152,9 @@ pub struct Connection {
     receiver: Receiver,
     /// Agreed on marks.
     marks: Option<Box<Marks>>,
-    opening: Opening,
+    opening: Box<Opening>,
     /// What earlier connections to the same place taught.
-    learnt: Learnt,
+    learnt: Box<Learnt>,
 
     // Negotiated.
     snd_shift: u8,
@@ -175,7 +174,7 @@ pub struct Connection {
     syn_resends: u32,
     events: VecDeque<Event>,
     counters: Counters,
-    config: Config,
+    config: Box<Config>,
 }
 
 /// Segments without data that wait to be sent.
@@ -242,7 +241,6 @@ impl Connection {
             rack,
             spurious,
             rates: None,
-            last_rate: None,
             dsack: None,
             is_detailed,
             cc: initial_cc(&config, &Learnt::default(), config.smss, u64::MAX),
@@ -265,8 +263,8 @@ impl Connection {
             send_wakeup: Time::NEVER,
             receiver: Receiver::new(config.ack, config.smss, buffer, start),
             marks: None,
-            opening: Opening::new(config.fast_open),
-            learnt: Learnt::default(),
+            opening: Box::new(Opening::new(config.fast_open)),
+            learnt: Box::default(),
             snd_shift: 0,
             rcv_shift: 0,
             has_timestamps: false,
@@ -281,7 +279,7 @@ impl Connection {
             syn_resends: 0,
             events: VecDeque::new(),
             counters: Counters::default(),
-            config,
+            config: Box::new(config),
         }
     }
 
@@ -453,7 +451,7 @@ impl Connection {
 
     /// What the last ACK said about the rate of delivery, if [measured](Self::measure_rates).
     pub fn rate_sample(&self) -> Option<RateSample> {
-        self.last_rate
+        self.rates.as_ref().and_then(|rates| rates.last)
     }
 
     /// Payload bytes acknowledged so far.
@@ -473,7 +471,7 @@ impl Connection {
 
     /// What earlier connections say of the path.
     pub(crate) fn seed_path(&mut self, learnt: Learnt, rtt: Option<(Duration, Duration)>) {
-        self.learnt = learnt;
+        *self.learnt = learnt;
         if let Some((srtt, rttvar)) = rtt {
             self.rtt.seed(srtt, rttvar);
         }

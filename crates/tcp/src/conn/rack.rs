@@ -119,7 +119,7 @@ impl RackTlp {
 impl Connection {
     /// An ACK has been entered into the scoreboard. Returns whether it showed further losses.
     pub(super) fn rack_on_ack(&mut self, now: Time, recovery_ended: bool) -> bool {
-        let delivery = *self.board.delivery();
+        let delivery = self.board.delivery();
         let Some(rack) = &mut self.rack else { return false };
         if let Some(newest) = delivery.newest.filter(|newest| !newest.is_resent) {
             rack.min_rtt.update(now, now - newest.sent_at);

@@ -39,6 +39,8 @@ impl RateSample {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rates {
+    /// What the last ACK said.
+    pub(super) last: Option<RateSample>,
     delivered: u64,
     delivered_at: Time,
     /// When the transmission that was delivered last was sent.

@@ -337,9 +337,11 @@ impl Receiver {
     /// silly window avoidance) and never to the left.
     #[inline]
     fn new_edge(&self) -> u64 {
+        if self.reads_at_once {
+            return (self.nxt + self.buffer).max(self.edge);
+        }
         let possible = self.nxt + self.buffer.saturating_sub(self.unread);
-        let is_worthwhile = possible >= self.edge + self.smss.min(self.buffer / 2).max(1);
-        if self.reads_at_once || is_worthwhile || self.unread == 0 {
+        if self.unread == 0 || possible >= self.edge + self.smss.min(self.buffer / 2).max(1) {
             possible.max(self.edge)
         } else {
             self.edge

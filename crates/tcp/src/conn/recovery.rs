@@ -150,6 +150,7 @@ impl Connection {
 
     /// The cumulative ACK advanced by `newly` bytes. Returns whether this ACK was part of loss recovery (so that
     /// the window does not grow) and whether the retransmission timer restarts.
+    #[inline]
     pub(super) fn on_advance(&mut self, newly: u64) -> Advance {
         let una = self.snd_una;
         let episode = &mut self.episode;

@@ -82,6 +82,12 @@ pub(crate) struct Scoreboard {
     /// Declared lost at any time, each time counted.
     lost_ever: u64,
     is_detailed: bool,
+    /// What only some need; there with `is_detailed`.
+    detail: Option<Box<Detail>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Detail {
     delivery: Delivery,
     /// Transmissions in the order of time, stale ones among them; kept for RACK only.
     order: Option<VecDeque<Transmission>>,
@@ -97,19 +103,22 @@ impl Scoreboard {
     /// Gather [`delivery`](Self::delivery) from now on; with `in_order_of_time` also what [`find_overdue`](Self::find_overdue) needs.
     pub(crate) fn set_detail(&mut self, in_order_of_time: bool) {
         self.is_detailed = true;
+        let detail = self.detail.get_or_insert_with(Box::default);
         if in_order_of_time {
-            self.order = Some(VecDeque::new());
+            detail.order = Some(VecDeque::new());
         }
     }
 
     /// An ACK arrived.
     pub(crate) fn begin_ack(&mut self, doubt: Doubt) {
-        self.delivery = Delivery::new(doubt);
+        if let Some(detail) = &mut self.detail {
+            detail.delivery = Delivery::new(doubt);
+        }
     }
 
     /// What the ACK has delivered so far.
-    pub(crate) fn delivery(&self) -> &Delivery {
-        &self.delivery
+    pub(crate) fn delivery(&self) -> Delivery {
+        self.detail.as_ref().map_or_else(Delivery::default, |detail| detail.delivery)
     }
 
     /// A new segment was sent at the end of the sequence.
@@ -134,7 +143,7 @@ impl Scoreboard {
     /// RFC 8985 §6.2: transmissions are in the order of time, those of one instant in that of sequence.
     #[inline(never)]
     fn note_transmission(&mut self, index: u64, now: Time) {
-        let Some(order) = &mut self.order else { return };
+        let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
         let later = order.iter().rev().take_while(|last| last.sent_at == now && last.index > index).count();
         order.insert(order.len() - later, Transmission { index, sent_at: now });
     }
@@ -150,8 +159,8 @@ impl Scoreboard {
                     first.start = offset;
                     first.len -= cut;
                     let marks = first.marks;
-                    if self.is_detailed && marks & SACKED == 0 {
-                        self.delivery.bytes += u64::from(cut);
+                    if let (Some(detail), true) = (&mut self.detail, marks & SACKED == 0) {
+                        detail.delivery.bytes += u64::from(cut);
                     }
                     self.forget(marks, u64::from(cut));
                     if marks & SACKED != 0 && self.base >= self.frontier {
@@ -163,7 +172,9 @@ impl Scoreboard {
             let (marks, len) = (first.marks, u64::from(first.len));
             acked.sent_at = (first.resends == 0).then_some(first.sent_at);
             if self.is_detailed && marks & SACKED == 0 {
-                self.delivery.note(self.base, first);
+                if let Some(detail) = &mut self.detail {
+                    detail.delivery.note(self.base, first);
+                }
             }
             self.ring.pop_front();
             self.forget(marks, len);
@@ -196,7 +207,9 @@ impl Scoreboard {
             sent.skip = index + 1;
             news += len;
             if let Some(sent) = is_detailed.then(|| sent.clone()) {
-                self.delivery.note(index, &sent);
+                if let Some(detail) = &mut self.detail {
+                    detail.delivery.note(index, &sent);
+                }
             }
             self.sacked_bytes += len;
             self.sacked_segments += 1;
@@ -290,7 +303,8 @@ impl Scoreboard {
     /// RFC 8985 §6.2 step 5: what was sent before `newest`, which has arrived, is lost once `patience` has passed since.
     /// Returns whether any is, and when to look again.
     pub(crate) fn find_overdue(&mut self, now: Time, newest: Newest, patience: Duration) -> (bool, Time) {
-        let Some(mut order) = self.order.take() else { return (false, Time::NEVER) };
+        let taken = self.detail.as_mut().and_then(|detail| detail.order.take());
+        let Some(mut order) = taken else { return (false, Time::NEVER) };
         let mut found = false;
         while let Some(&next) = order.front() {
             if !self.is_current(next) {
@@ -312,7 +326,9 @@ impl Scoreboard {
             .rev()
             .find(|next| self.is_current(**next) && newest.is_later(next.sent_at, self.end_of(next.index)));
         let again = last.map_or(Time::NEVER, |last| last.sent_at + patience);
-        self.order = Some(order);
+        if let Some(detail) = &mut self.detail {
+            detail.order = Some(order);
+        }
         (found, again)
     }
 
@@ -406,13 +422,12 @@ impl Scoreboard {
         self.waiting_bytes = old.waiting_bytes;
         self.lost_ever = old.lost_ever;
         self.is_detailed = old.is_detailed;
-        self.delivery = old.delivery;
-        self.order = old.order.map(|_| {
+        self.detail = old.detail;
+        if let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) {
             let all = (self.base..).zip(&self.ring);
-            let mut order: Vec<_> = all.map(|(index, sent)| Transmission { index, sent_at: sent.sent_at }).collect();
-            order.sort_by_key(|next| next.sent_at);
-            order.into()
-        });
+            *order = all.map(|(index, sent)| Transmission { index, sent_at: sent.sent_at }).collect();
+            order.make_contiguous().sort_by_key(|next| next.sent_at);
+        }
         self.total_bytes = old.total_bytes;
         self.sacked_bytes = old.sacked_bytes;
         self.lost_bytes = old.lost_bytes;
