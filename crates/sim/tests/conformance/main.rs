@@ -51,7 +51,7 @@ fn connections_do_what_the_rfcs_ask_for() {
         }
     }
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
-    assert!(cases >= 300, "the scripts were found");
+    assert!(cases >= 400, "the scripts were found");
 }
 
 #[test]
@@ -88,6 +88,9 @@ fn wrong_expectations_fail() {
         ("+0 > 1000:2000\n", "", "unexpected"),
         ("+0 > 2000:3000", "+0 > 2500:3000", "expected"),
         ("+0 > 2000:3000", "+0.01 > 2000:3000", "unexpected"),
+        ("+0 > 0:1000", "+0 > 0:1000 ace 2", "ace 2"),
+        ("+0 > 0:1000", "+0 > 0:1000 slowstart", "slow start"),
+        ("+0 > 0:1000", "+0 > 0:1000 ect", "Ect0"),
         ("cwnd 3000", "cwnd 4000", "cwnd"),
         ("+0 > 3000:4000\n", "+0 > 3000:4000\n+0 > 4000:5000\n", "nothing"),
         ("write", "wrote", "wrote"),
@@ -98,4 +101,9 @@ fn wrong_expectations_fail() {
         assert_ne!(wrong, right);
         assert!(fails(&wrong).is_some_and(|what| what.contains(message)), "{wrong}: {:?}", fails(&wrong));
     }
+    let opening = |what: &str| {
+        let text = format!("= RFC 7413 §4.1.3  x\nfast_open = \"on\"\n+0 > syn noack {what}\n");
+        run::run(&script::parse(&text).unwrap()[0]).is_ok()
+    };
+    assert_eq!(["cookie ask", "nocookie", "cookie bentpipe", "0:10"].map(opening), [true, false, false, false]);
 }

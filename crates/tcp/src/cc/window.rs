@@ -75,6 +75,8 @@ impl Window {
     fn slow_start_by_parts(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         let Some(parts) = &mut self.parts else { return 0 };
         let cwnd = self.cwnd.bytes();
+        // What an ACK shows holds for those after it (RFC 9406 §4.2: first the window is updated).
+        let (limit, divisor) = (parts.course.limit(), parts.course.divisor(cwnd));
         if let Some(ssthresh) = parts.course.watch(ack, path, cwnd, cwnd < self.ssthresh) {
             self.ssthresh = self.ssthresh.min(ssthresh.max(2 * self.smss));
         }
@@ -85,12 +87,10 @@ impl Window {
             parts.is_after_rto = false;
             return ack.newly_acked;
         }
-        let limit = parts.course.limit();
         let counted = match limit {
             Some(segments) => ack.newly_acked.min(u64::from(segments) * self.smss),
             None => parts.counting.in_slow_start(ack.newly_acked, self.smss, parts.is_after_rto),
         };
-        let divisor = parts.course.divisor(cwnd);
         let room = self.ssthresh - cwnd;
         if counted / divisor < room || !(parts.counting.counts_bytes() || limit.is_some()) {
             self.cwnd.grow_by(counted, 1, divisor);

@@ -74,6 +74,9 @@ impl Marks {
     }
 
     /// The flags of a segment without SYN, with the feedback in them.
+    ///
+    /// DEVIATION: RFC 9768 §3.2.2.1 has a client with data to send a pure ACK first, which tells how the SYN-ACK arrived.
+    /// Here the data go at once: a SYN-ACK is never ECT, so there is nothing to tell.
     fn stamp(&mut self, segment: &Segment) -> Flags {
         let flags = segment.flags;
         self.unreported = 0;

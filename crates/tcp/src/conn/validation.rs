@@ -47,8 +47,8 @@ pub(super) struct PipeAck {
 
 #[derive(Clone, Copy, Debug)]
 struct LossInfo {
-    /// LossFlightSize, if the window was not validated.
-    flight: Option<u64>,
+    /// max(pipeACK, LossFlightSize), if the window was not validated.
+    used: Option<u64>,
     /// Bytes resent before.
     resent: u64,
 }
@@ -189,8 +189,8 @@ impl Connection {
             if by_timeout {
                 pipe.forget();
             } else {
-                let flight = pipe.unvalidated.map(|_| flight_size);
-                pipe.loss = Some(LossInfo { flight, resent: self.counters.resent_bytes });
+                let used = pipe.unvalidated.map(|_| pipe.volume().unwrap_or(0).max(flight_size));
+                pipe.loss = Some(LossInfo { used, resent: self.counters.resent_bytes });
             }
         }
     }
@@ -214,10 +214,10 @@ impl Connection {
             return false;
         }
         if let Some(loss) = pipe.loss {
-            if let Some(flight) = loss.flight {
-                // RFC 7661 §4.4.1: (LossFlightSize - R) / 2 when recovery ends.
+            if let Some(used) = loss.used {
+                // RFC 7661 §4.4.1: (max(pipeACK, LossFlightSize) - R) / 2 when recovery ends.
                 let resent = self.counters.resent_bytes - loss.resent;
-                let cwnd = (flight.saturating_sub(resent) / 2).max(u64::from(self.smss));
+                let cwnd = (used.saturating_sub(resent) / 2).max(u64::from(self.smss));
                 self.cc.set_window(cwnd.min(self.cc.cwnd()), cwnd.max(2 * u64::from(self.smss)));
             }
             pipe.forget();

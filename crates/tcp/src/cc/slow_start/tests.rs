@@ -157,12 +157,14 @@ fn rfc9406_4_2_conservative_slow_start_and_back() {
     (0..7).for_each(|_| s.ack(ms(10), 1, ms(113)));
     assert_eq!(s.cwnd(), 71.0);
     s.ack(ms(10), 1, ms(113));
-    assert_eq!(s.cwnd(), 71.25, "the eighth sample slows down");
+    assert_eq!(s.cwnd(), 72.0, "first the window is updated");
+    s.ack(ms(10), 1, ms(113));
+    assert_eq!(s.cwnd(), 72.25, "the eighth sample slows down");
     s.round(113);
     // The next round is faster than the first in conservative slow start: back.
     let before = s.cwnd();
-    (0..8).for_each(|_| s.ack(ms(10), 1, ms(112)));
-    assert_eq!(s.cwnd(), before + 7.0 * 0.25 + 1.0);
+    (0..9).for_each(|_| s.ack(ms(10), 1, ms(112)));
+    assert_eq!(s.cwnd(), before + 8.0 * 0.25 + 1.0);
     assert_eq!(s.ssthresh(), None);
 }
 
