@@ -136,16 +136,28 @@ impl Link {
     }
 
     /// The packet that reaches the far end at `now`.
-    #[inline(always)]
+    #[cfg(test)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
         self.ring.pop_due(now)
+    }
+
+    /// The packet that reaches the far end at `now`, still on the link.
+    #[inline(always)]
+    pub(crate) fn front(&self, now: Time) -> Option<&Packet> {
+        self.ring.front(now)
     }
 
     /// The next packet that reaches the far end by `until`, ahead of time. The last one stays until it arrives: a
     /// ring is never empty while packets wait.
     #[inline(always)]
-    pub(crate) fn take_ahead(&mut self, now: Time, until: Time) -> Option<Packet> {
-        self.take(if self.ring.len() > 1 { until } else { now })
+    pub(crate) fn front_ahead(&self, now: Time, until: Time) -> Option<&Packet> {
+        self.front(if self.ring.len() > 1 { until } else { now })
+    }
+
+    /// The first packet leaves the link.
+    #[inline(always)]
+    pub(crate) fn drop_front(&mut self) {
+        self.ring.drop_front();
     }
 
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.

@@ -29,6 +29,26 @@ impl Ring {
         slot
     }
 
+    /// The first packet, if it is due by `until`. Copy it as a whole, then [drop](Self::drop_front) it: what is taken apart
+    /// is put together again by small writes, and the next copy waits for them.
+    #[inline(always)]
+    pub(super) fn front(&self, until: Time) -> Option<&Packet> {
+        if self.len == 0 {
+            return None;
+        }
+        let packet = &self.slots[self.head];
+        if packet.at > until {
+            return None;
+        }
+        Some(packet)
+    }
+
+    #[inline(always)]
+    pub(super) fn drop_front(&mut self) {
+        self.head = (self.head + 1) & (self.slots.len() - 1);
+        self.len -= 1;
+    }
+
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Packet> {
         self.pop_due(Time::NEVER)
@@ -37,15 +57,8 @@ impl Ring {
     /// The first packet, if it is due by `until`.
     #[inline]
     pub(super) fn pop_due(&mut self, until: Time) -> Option<Packet> {
-        if self.len == 0 {
-            return None;
-        }
-        let packet = self.slots[self.head];
-        if packet.at > until {
-            return None;
-        }
-        self.head = (self.head + 1) & (self.slots.len() - 1);
-        self.len -= 1;
+        let packet = *self.front(until)?;
+        self.drop_front();
         Some(packet)
     }
 

@@ -27,12 +27,16 @@ impl Network {
         if arrival.relays {
             return self.relay(index, arrival);
         }
-        let packet = link.take(self.now);
+        let Some(front) = link.front(self.now) else {
+            self.schedule.set_next(link.next_arrival());
+            return self.count_losses(index);
+        };
+        let packet = *front;
+        link.drop_front();
         self.schedule.set_next(link.next_arrival());
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
-        let Some(packet) = packet else { return };
         if packet.is_marked() && self.ends_at(index, arrival, &packet) {
             return;
         }
@@ -50,7 +54,9 @@ impl Network {
             self.count_losses(index);
         }
         let until = self.horizon.max(self.now);
-        while let Some(packet) = self.links[index].take_ahead(self.now, until) {
+        while let Some(front) = self.links[index].front_ahead(self.now, until) {
+            let packet = *front;
+            self.links[index].drop_front();
             if packet.is_marked() && self.ends_at(index, arrival, &packet) {
                 continue;
             }

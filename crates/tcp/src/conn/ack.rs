@@ -205,7 +205,9 @@ impl Connection {
         };
         let is_cwnd_limited = self.may_grow(now, newly) && !self.is_echoed();
         if !advance.in_recovery {
-            let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt: self.last_rtt };
+            // Computed once more: to read back what was just stored would wait for the store.
+            let rtt = acked.sent_at.map(|sent_at| now - sent_at);
+            let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt };
             let path = self.path(now);
             self.cc.on_ack(&sample, &path);
             if self.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
