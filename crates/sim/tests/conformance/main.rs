@@ -74,16 +74,14 @@ fn the_page_of_conformance_is_current() {
 /// A runner that accepts everything would prove nothing.
 #[test]
 fn wrong_expectations_fail() {
-    let case = |steps: &str| {
-        format!("= RFC 5681 §3.1  x\nsmss = \"1000 B\"\nhandshake = false\ninitial_window = \"2 segments\"\n{steps}")
-    };
     let fails = |steps: &str| {
-        let parsed = script::parse(&case(steps));
+        let parsed = script::parse(&format!("= RFC 5681 §3.1  x\nsmss = \"1000 B\"\n{steps}"));
         parsed.map(|cases| run::run(&cases[0]).err().map(|(_, what)| what)).unwrap_or_else(|(_, what)| Some(what))
     };
-    let right =
-        "+0 write 5000\n+0 > 0:1000\n+0 > 1000:2000\n+0.1 < ack 1000\n+0 > 2000:3000\n+0 > 3000:4000\n+0 ? cwnd 3000\n";
-    assert_eq!(fails(right), None);
+    let transfer = "handshake = false\ninitial_window = \"2 segments\"\n+0 write 5000\n+0 > 0:1000\n+0 > 1000:2000\n\
+                    +0.1 < ack 1000\n+0 > 2000:3000\n+0 > 3000:4000\n+0 ? cwnd 3000\n";
+    let opening = "+0 > syn noack mss 1000 wscale 14 nosackok nots\n+0.1 < syn ack 0\n+0 > ack 0\n";
+    assert_eq!([fails(transfer), fails(opening)], [None, None]);
     for (from, to, message) in [
         ("+0 > 1000:2000\n", "", "unexpected"),
         ("+0 > 2000:3000", "+0 > 2500:3000", "expected"),
@@ -96,8 +94,18 @@ fn wrong_expectations_fail() {
         ("write", "wrote", "wrote"),
         ("< ack 1000", "< ack 1000 sick 1:2", "sick"),
         ("< ack 1000", "< ack 1000 win 1000", "window"),
+        ("> 0:1000\n", "> 0:1000 ts 0/0\n", "Timestamps"),
+        ("> 0:1000\n", "> 0:1000 sack 1:2\n", "sack"),
+        ("cwnd 3000", "aborted yes", "aborted"),
+        ("wscale 14", "wscale 13", "window scale"),
+        ("wscale 14", "nowscale", "window scale"),
+        ("nosackok", "sackok", "SACK"),
+        ("mss 1000", "mss 1001", "mss"),
+        ("nots", "ts 0/0", "Timestamps"),
+        ("+0 > ack 0", "+0 > rst", "RST"),
     ] {
-        let wrong = right.replace(from, to);
+        let right = if transfer.contains(from) { transfer } else { opening };
+        let wrong = right.replacen(from, to, 1);
         assert_ne!(wrong, right);
         assert!(fails(&wrong).is_some_and(|what| what.contains(message)), "{wrong}: {:?}", fails(&wrong));
     }
