@@ -410,7 +410,7 @@ impl Check {
 
 fn type_name(tree: &Tree) -> &'static str {
     match &tree.value {
-        Value::Bool(_) => "true or false",
+        Value::Bool(_) => "a boolean",
         Value::Int(_) => "a bare number",
         Value::Float(x) if !x.is_finite() => "not a number that can be used",
         Value::Float(_) => "a bare decimal number",
