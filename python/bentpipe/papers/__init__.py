@@ -1,0 +1,1 @@
+"""Five published papers as living experiments: a folder each, with scenarios, sweeps, and claims as data."""

@@ -1,0 +1,176 @@
+"""What the papers claim, as data: `paper.toml` and `claims.toml` of each paper's folder."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bentpipe.errors import BentpipeError
+from bentpipe.reference import unknown
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to understand what a paper leaves open: a name, and what the measure is told."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What makes a claim pass: its measured value lies in this band."""
+
+    low: float
+    high: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One checkable statement of a paper."""
+
+    id: str
+    statement: str
+    """In our words."""
+    where: str
+    """Section, figure, table or equation."""
+    how: str
+    """How it is measured."""
+    unit: str
+    printed: float | str | None
+    """As the paper prints it; a text where it is more than one number."""
+    value: float | None
+    """The printed number that is compared, if there is one."""
+    measure: str | None
+    """A function of the paper's `measures.py`; none where a feature is needed that is not there yet."""
+    criterion: Criterion | None
+    readings: tuple[Reading, ...]
+    """The paper's own words first."""
+    possible: str | None
+    """A function of `measures.py` that says which values arithmetic allows."""
+    needs: tuple[str, ...]
+    """What must be in `bentpipe list`, as topic:name."""
+    why: str
+    """What was tried where it is not reproduced, and why that is."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, drawn again."""
+
+    name: str
+    title: str
+    draw: str
+    """A function of the paper's `figures.py`."""
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper of the pack."""
+
+    name: str
+    title: str
+    authors: str
+    published: str
+    proposed: str
+    """What it proposed, in our words."""
+    assumed: tuple[str, ...]
+    """What we assumed where it says nothing."""
+    claims: tuple[Claim, ...]
+    figures: tuple[Figure, ...]
+
+    @property
+    def folder(self) -> Path:
+        return FOLDER / self.name
+
+
+def names() -> list[str]:
+    """Of all papers."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/paper.toml"))
+
+
+@cache
+def paper(name: str) -> Paper:
+    """One paper with its claims.
+
+    Raises
+    ------
+    BentpipeError
+        There is no such paper.
+    """
+    if name not in names():
+        raise BentpipeError("error: " + unknown(name, "a paper of the pack", names()))
+    about, claims = _read(name, "paper.toml"), _read(name, "claims.toml")
+    readings = [_reading(entry) for entry in about.get("readings", [])]
+    return Paper(
+        name=name,
+        title=about["title"],
+        authors=about["authors"],
+        published=about["published"],
+        proposed=about["proposed"],
+        assumed=tuple(about["assumed"]),
+        claims=tuple(_claim(id_, entry, readings) for id_, entry in claims.items()),
+        figures=tuple(
+            Figure(entry["name"], entry["title"], entry["draw"], tuple(entry.get("needs", ())))
+            for entry in about.get("figures", [])
+        ),
+    )
+
+
+def _read(name: str, file: str) -> dict[str, Any]:
+    return tomllib.loads((FOLDER / name / file).read_text(encoding="utf-8"))
+
+
+def _reading(entry: dict[str, Any]) -> Reading:
+    return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
+
+
+def _claim(id_: str, entry: dict[str, Any], readings: list[Reading]) -> Claim:
+    printed = entry.get("printed")
+    value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
+    arguments = entry.get("with", {})
+    own = [_reading(reading) for reading in entry["readings"]] if "readings" in entry else None
+    shared = readings if entry.get("shared_readings") else [Reading("as printed")]
+    return Claim(
+        id=id_,
+        statement=entry["statement"],
+        where=entry["where"],
+        how=entry["how"],
+        unit=entry.get("unit", ""),
+        printed=printed,
+        value=value,
+        measure=entry.get("measure"),
+        criterion=_criterion(entry["passes"], value) if "passes" in entry else None,
+        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in own or shared),
+        possible=entry.get("possible"),
+        needs=tuple(entry.get("needs", ())),
+        why=entry.get("why", ""),
+    )
+
+
+def _criterion(passes: dict[str, Any], value: float | None) -> Criterion:
+    ((kind, limit),) = passes.items()
+    inf = float("inf")
+    if kind == "within":
+        assert value is not None, "a tolerance is around a printed value"
+        share = float(str(limit).removesuffix("%")) / 100 if str(limit).endswith("%") else None
+        margin = abs(value) * share if share is not None else float(limit)
+        return Criterion(value - margin, value + margin, f"{value:g} ± {limit}")
+    if kind == "between":
+        return Criterion(float(limit[0]), float(limit[1]), f"{limit[0]:g} to {limit[1]:g}")
+    if kind == "above":
+        return Criterion(float(limit), inf, f"above {limit:g}")
+    assert kind == "below", kind
+    return Criterion(-inf, float(limit), f"below {limit:g}")
