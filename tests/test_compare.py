@@ -10,9 +10,10 @@ import bentpipe as bp
 from bentpipe import human
 from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.intervals import estimate, holm
 from bentpipe.metrics import METRICS
 from bentpipe.outcomes import Outcome, completion
+from bentpipe.statistics.correction import holm
+from bentpipe.statistics.estimates import estimate
 
 
 def by_hand(small, **values):

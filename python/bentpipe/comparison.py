@@ -15,11 +15,12 @@ import polars as pl
 import bentpipe
 from bentpipe import _core, asking, human, metrics, outcomes, store
 from bentpipe.errors import Interrupted, ScenarioError
-from bentpipe.intervals import Estimate, estimate, holm
 from bentpipe.metrics import METRICS
 from bentpipe.reference import choices
 from bentpipe.running import advance
 from bentpipe.scenario import names_of, scenario_of
+from bentpipe.statistics.correction import holm
+from bentpipe.statistics.estimates import Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.comparison import Comparison
-    from bentpipe.intervals import Estimate
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
+    from bentpipe.statistics.estimates import Estimate
 
 FLOWS_MAX = 12
 LINKS_MAX = 10

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core, outcomes
-from bentpipe.intervals import estimate
 from bentpipe.metrics import METRICS
 from bentpipe.result import _frame
 from bentpipe.running import advance, run
 from bentpipe.scenario import Scenario, load
+from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,0 +1,55 @@
+"""Many tests at once: adjusted p values, because among many comparisons some look large by chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    P = Sequence[float | None]
+    """None where there is no test."""
+
+
+def adjusted(p: P, correction: str) -> list[float | None]:
+    """Adjust p values by the correction of this name, one of `asking.CORRECTIONS`."""
+    return _CORRECTIONS[correction](p)
+
+
+def holm(p: P) -> list[float | None]:
+    """Adjust p values so that the chance of any false finding among all of them is kept.
+
+    References
+    ----------
+    Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statistics 6, 1979.
+    """
+    adjusted: list[float | None] = [None] * len(p)
+    known = sorted((value, index) for index, value in enumerate(p) if value is not None)
+    largest = 0.0
+    for rank, (value, index) in enumerate(known):
+        largest = max(largest, min(1.0, value * (len(known) - rank)))
+        adjusted[index] = largest
+    return adjusted
+
+
+def benjamini_hochberg(p: P) -> list[float | None]:
+    """Adjust p values so that the expected share of false ones among the findings is kept.
+
+    For independent tests, and for many kinds of positively dependent ones.
+
+    References
+    ----------
+    Benjamini and Hochberg, "Controlling the false discovery rate", J. Royal Statistical Society B 57, 1995.
+    """
+    from scipy.stats import false_discovery_control
+
+    known = [value for value in p if value is not None]
+    found = iter(false_discovery_control(known).tolist() if known else [])
+    return [None if value is None else next(found) for value in p]
+
+
+_CORRECTIONS: dict[str, Callable[[P], list[float | None]]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+    "none": list,
+}
