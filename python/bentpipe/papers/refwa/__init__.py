@@ -1,0 +1,1 @@
+"""REFWA Plus (T. Taleb, N. Kato, Y. Nemoto): link errors told from congestion by what satellites feed back."""
