@@ -1,0 +1,1 @@
+"""HSWA-TCP and Enhanced HSWA-TCP over a geostationary bent pipe (Pandya and Shaikh)."""

@@ -1,0 +1,393 @@
+"""What the claims about HSWA and Enhanced HSWA are measured by, and what arithmetic allows them to be."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.papers.lab import Finding, Possible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bentpipe.papers.lab import Lab
+
+SCENARIO = "bent-pipe"
+FLAVOURS = ("reno", "newreno", "sack")
+"""Those of the paper's Figure 2 that there are."""
+
+RATE_BPS = 100e6
+PAYLOAD_BYTES = 1000
+PACKET_BYTES = 1040
+LANS_RTT_S = 0.01
+"""Round trip over the wired links of both terminals."""
+
+RATES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+HSWA_BPS = dict(zip(RATES, (96.98e6, 96e6, 96e6, 96e6, 89e6, 67e6, 0.0, 0.0), strict=True))
+"""By error rate, as the text beside Figure 6 prints them."""
+ENHANCED_BPS = dict(zip(RATES[:-1], (96e6, 96e6, 96e6, 96e6, 96e6, 96e6, 85e6), strict=True))
+"""The same of Enhanced HSWA; nothing is printed for 1e-1."""
+
+ERROR_KIND = "link.downlink.forward.error.kind"
+ERROR_RATE = "link.downlink.forward.error.rate"
+UNITS_BITS = {"bit": 1, "byte": 8, "packet": 8 * PACKET_BYTES}
+
+SPEED_OF_LIGHT_M_PER_S = 299_792_458
+EARTH_RADIUS_M = 6_378_137
+GEO_ALTITUDE_M = 35_786_000
+
+
+# --- Throughput
+
+
+def throughput(
+    lab: Lab,
+    *,
+    cc: str,
+    rates: Sequence[float],
+    error: str = "packet",
+    connections: int = 1,
+    is_warm: bool = False,
+    of: str = "least",
+) -> Finding:
+    """Throughput per connection in bit/s at the error rate where it is least, or most.
+
+    Bytes that reached the receivers' TCP, headers and duplicates included, over the run's time and the number of
+    connections (`flows.throughput_bps`). With `is_warm` the first 10 s are left out.
+    """
+    curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, is_warm=is_warm)
+    findings = {rate: Finding.mean(values) for rate, values in curve.items()}
+    choose = min if of == "least" else max
+    return choose(findings.values(), key=lambda finding: finding.value or 0.0)
+
+
+def throughput_ratio(
+    lab: Lab,
+    *,
+    cc: str,
+    rate: float,
+    to_rate: float,
+    connections: int = 1,
+    to_connections: int = 1,
+) -> Finding:
+    """Throughput per connection at a packet error rate over that at another, pairs of equal seeds."""
+    values = throughputs(lab, cc=cc, rates=[rate], connections=connections)[rate]
+    others = throughputs(lab, cc=cc, rates=[to_rate], connections=to_connections)[to_rate]
+    return Finding.mean(values / others)
+
+
+def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float] = RATES) -> Finding:
+    """Throughput over that of another sender, pairs of equal seeds, for the sender and error rate where it is least."""
+    own = throughputs(lab, cc=cc, rates=rates)
+    findings = []
+    for other in over:
+        theirs = throughputs(lab, cc=other, rates=rates)
+        findings += [Finding.mean(own[rate] / theirs[rate], f"{other} at {rate:g}") for rate in rates]
+    return min(findings, key=lambda finding: finding.value or 0.0)
+
+
+def throughputs(
+    lab: Lab,
+    *,
+    cc: str,
+    rates: Iterable[float],
+    error: str = "packet",
+    connections: int = 1,
+    is_warm: bool = False,
+) -> dict[float, NDArray[np.float64]]:
+    """Throughput per connection in bit/s by error rate, a value per replication in the order of their seeds."""
+    sets = {"tcp.cc": cc, ERROR_KIND: error, "flow.transfer.count": connections}
+    vary = {ERROR_RATE: list(rates)}
+    whole = _received_bits(lab, sets, vary)
+    begin_s, seconds = 0.0, 50.0
+    if is_warm:
+        # A run of 10 s is the beginning of the run of 50 s with the same seed.
+        begin_s = 10.0
+        early = _received_bits(lab, sets | {"duration": "10 s"}, vary)
+        whole = {rate: bits - early[rate] for rate, bits in whole.items()}
+    return {rate: bits / (seconds - begin_s) / connections for rate, bits in whole.items()}
+
+
+def _received_bits(
+    lab: Lab, sets: Mapping[str, Any], vary: Mapping[str, list[float]]
+) -> dict[float, NDArray[np.float64]]:
+    """Bits that all receivers got in a run, headers included, by error rate."""
+    duration_s = float(str(sets.get("duration", "50 s")).removesuffix(" s"))
+    runs = lab.sweep(SCENARIO, sets, vary=vary, replications=lab.choose(2, 10), tables=["flows"])
+    sums = runs.tables["flows"].group_by(ERROR_RATE, "replication").agg(pl.col("throughput_bps").sum())
+    bits = 8 * PACKET_BYTES / (8 * PAYLOAD_BYTES) * duration_s
+    return {
+        rate: bits * sums.filter(pl.col(ERROR_RATE) == rate).sort("replication")["throughput_bps"].to_numpy()
+        for rate in vary[ERROR_RATE]
+    }
+
+
+def passed_share(rate: float, error: str) -> float:
+    """Share of full packets that the channel leaves whole, with an error rate per bit, byte or packet."""
+    return float((1 - rate) ** (8 * PACKET_BYTES / UNITS_BITS[error]))
+
+
+def ceiling(
+    lab: Lab, *, cc: str, rates: Sequence[float], error: str = "packet", of: str = "least", **_: Any
+) -> Possible:
+    """Throughput in bit/s that no sender can exceed: what the channel leaves whole of a full link."""
+    shares = [passed_share(rate, error) for rate in rates]
+    place = shares.index(min(shares) if of == "least" else max(shares))
+    high = RATE_BPS * shares[place]
+    power = f"(1 - {rates[place]:g})^{8 * PACKET_BYTES // UNITS_BITS[error]}"
+    return Possible(
+        0.0,
+        high,
+        f"with {rates[place]:g} per {error} the channel passes at most 100 Mbit/s x {power} = {high / 1e6:.4g} Mbit/s",
+    )
+
+
+# --- Paths and windows
+
+
+def window_law(lab: Lab) -> Finding:
+    """Largest deviation of goodput x round trip / window from 1, in the steady state without losses.
+
+    The round trip is that of propagation. The window is the advertised one, which the congestion window has reached.
+    """
+    worst, where = 0.0, ""
+    for rtt_ms in (30, 110, 510):
+        for segments in (16, 256):
+            sets = _legs(rtt_ms) | {"tcp.receive_buffer": f"{segments} segments"}
+            # Whole round trips: a window comes in one burst.
+            begin_s, end_s = 20 * rtt_ms / 1000, 60 * rtt_ms / 1000
+            begin, end = (
+                _goodputs(lab, sets | {"duration": f"{s:g} s"}, replications=1)[0] * s for s in (begin_s, end_s)
+            )
+            ratio = (end - begin) / 40 / (8 * PAYLOAD_BYTES * segments)
+            if abs(ratio - 1) >= abs(worst):
+                worst, where = ratio - 1, f"{segments} segments and {rtt_ms} ms"
+    return Finding.exact(worst, f"with {where}")
+
+
+def long_slow_start(lab: Lab) -> Finding:
+    """What a long round trip costs NewReno: the smaller of two ratios, one of times and one of goodputs.
+
+    The first: time from the open connection until the window holds the path's bandwidth-delay product (series
+    `cwnd_bytes`), at 510 ms over that at 10 ms. The second: goodput in 20 s at 510 ms without errors over that with
+    1e-4 of the packets hit. It does not count if a queue overflowed, since the reduction would then be needed.
+    """
+    times = {rtt_ms: _time_to_fill_s(lab, rtt_ms) for rtt_ms in (10, 510)}
+    longer = times[510] / times[10]
+    sets = {"tcp.cc": "newreno", "duration": "20 s"}
+    replications = lab.choose(4, 10)
+    runs = lab.sweep(SCENARIO, sets | {ERROR_RATE: 1e-4}, vary={}, replications=replications, tables=["links"])
+    if runs.tables["links"]["dropped_packets"].sum():
+        return Finding(None, note="queues overflowed: not all reductions were for errors")
+    clean = _goodputs(lab, sets | {ERROR_RATE: 0}, replications)
+    hit = runs.runs.sort("replication")["goodput_bps"].to_numpy()
+    note = (
+        f"slow start takes {times[510]:.2f} s at 510 ms and {times[10]:.3f} s at 10 ms, {longer:.1f} times as long; "
+        f"goodput with errors is {np.mean(hit) / 1e6:.2f} Mbit/s, without {np.mean(clean) / 1e6:.2f} Mbit/s"
+    )
+    return Finding.mean(np.minimum(longer, clean / hit), note)
+
+
+def _time_to_fill_s(lab: Lab, rtt_ms: int) -> float:
+    """From the first segment until the window holds what the path holds, one segment at the start."""
+    bdp_bytes = RATE_BPS / 8 * rtt_ms / 1000
+    sets = _legs(rtt_ms) | {"tcp.cc": "newreno", "tcp.initial_window": "1 segment", "duration": "8 s"}
+    result = lab.run(SCENARIO, sets, series=["cwnd_bytes", "events"])
+    opened_s = result.events.filter(pl.col("event") == "established")["time_s"][0]
+    reached = result.series("cwnd_bytes").filter(pl.col("cwnd_bytes") >= bdp_bytes - PAYLOAD_BYTES)
+    return float(reached["time_s"][0] - opened_s)
+
+
+def share_of_errors(lab: Lab, *, window: str, connections: int = 1) -> Finding:
+    """Share of bit errors in all lost packets (table `links`), the existing senders together."""
+    sets: dict[str, Any] = {
+        "duration": "20 s",
+        ERROR_RATE: 1e-5,
+        "tcp.receive_buffer": window,
+        "flow.transfer.count": connections,
+    }
+    if window == "unlimited":
+        # Else slow start would end at what the path holds.
+        sets["tcp.initial_ssthresh"] = "unlimited"
+    runs = lab.sweep(SCENARIO, sets, vary={"tcp.cc": list(FLAVOURS)}, replications=lab.choose(4, 10), tables=["links"])
+    links = runs.tables["links"]
+    lost = links.group_by("replication").agg(pl.col("corrupted_packets", "dropped_packets").sum()).sort("replication")
+    errors, overflowed = lost["corrupted_packets"].to_numpy(), lost["dropped_packets"].to_numpy()
+    # Nothing lost shows nothing.
+    shares = [
+        error / (error + other) if error + other else None for error, other in zip(errors, overflowed, strict=True)
+    ]
+    note = f"in all, {errors.sum()} packets were hit by errors and {overflowed.sum()} overflowed a queue"
+    return Finding.mean(shares, note)
+
+
+def residual_loss(lab: Lab, *, span: str, is_burst: bool = False) -> Finding:
+    """Share of datagrams lost behind the code over the share lost without it, the largest over the error rates.
+
+    The datagrams (table `datagrams`) leave at 10 Mbit/s and have the size of the paper's packets. In bursts of 1 ms on
+    average, every 50 ms, each bit is wrong with the probability that independent errors have at all times.
+    """
+    findings = []
+    for rate in (1e-2,) if is_burst else (1e-5, 1e-4, 1e-3):
+        error: dict[str, Any] = {"kind": "bit", "rate": rate}
+        if is_burst:
+            error = {"kind": "gilbert-elliott", "unit": "bit", "mean_good": "50 ms", "mean_bad": "1 ms"}
+            error["rate_bad"] = 0.1
+        plain = _lost_shares(lab, {"error": error})
+        coded = _lost_shares(lab, {"error": error, "interleave": {"span": span}})
+        note = f"{100 * np.mean(plain):.3g} % lost without the code, {100 * np.mean(coded):.3g} % behind it"
+        findings.append(Finding.mean(coded / plain, note if is_burst else f"at {rate:g} per bit: {note}"))
+    return max(findings, key=lambda finding: finding.value or 0.0)
+
+
+def _lost_shares(lab: Lab, channel: Mapping[str, Any]) -> NDArray[np.float64]:
+    sets = {
+        "duration": "5 s",
+        "link.downlink.forward": channel,
+        # 28 B of headers make the packets of 1040 B.
+        "flow.transfer.app": {"kind": "cbr", "rate": "10 Mbit/s", "size": "1012 B"},
+    }
+    runs = lab.sweep(SCENARIO, sets, vary={}, replications=lab.choose(3, 10), tables=["datagrams"])
+    return runs.tables["datagrams"].sort("replication")["loss_pct"].to_numpy() / 100
+
+
+def _legs(rtt_ms: float) -> dict[str, str]:
+    """Delays of the satellite's legs, so that the whole path has this round trip."""
+    leg_ms = (rtt_ms - 1000 * LANS_RTT_S) / 4
+    return {f"link.{leg}.delay": f"{leg_ms:g} ms" for leg in ("uplink", "downlink")}
+
+
+def _goodputs(lab: Lab, sets: Mapping[str, Any], replications: int) -> NDArray[np.float64]:
+    runs = lab.sweep(SCENARIO, sets, vary={}, replications=replications)
+    return runs.runs.sort("replication")["goodput_bps"].to_numpy()
+
+
+# --- Arithmetic on the paper's equations and numbers
+
+
+def step(rate: float) -> float:
+    """S of eq. 3.1, in segments: how much an undisturbed round trip adds to the window at this error rate."""
+    return -10 * math.log2(rate)
+
+
+def increments(delay: float, s: float, *, third_case_from: float = 2.0) -> list[float]:
+    """Increments in segments of all cases of eq. 3.1 whose condition holds, far below the largest window.
+
+    `delay` is TD as a multiple of BaseTD; `third_case_from` is where the third case begins, which the equation prints
+    as 1 and the text as 2.
+    """
+    found = []
+    if delay == 1:
+        found.append(s)
+    if 1 < delay < 2:
+        found.append(s * (2 - delay))
+    if delay >= third_case_from:
+        found.append(0.0)
+    return found
+
+
+def distance_from_line(lab: Lab, *, third_case_from: float) -> Finding:
+    """Largest distance, as a share of S, of any case that holds from the line from S at BaseTD to 0 at 2 BaseTD."""
+    distances = []
+    for delay in np.linspace(1, 2, 101):
+        holding = increments(float(delay), 1.0, third_case_from=third_case_from)
+        # Where no case held, nothing would be defined.
+        distances.append(max((abs(found - (2 - delay)) for found in holding), default=math.inf))
+    worst = float(max(distances))
+    place = float(np.linspace(1, 2, 101)[distances.index(worst)])
+    holding = increments(place, 1.0, third_case_from=third_case_from)
+    return Finding.exact(worst, f"at TD = {place:g} BaseTD the cases give {holding} S, the line {2 - place:g} S")
+
+
+def least_step_down(lab: Lab) -> Finding:
+    """Least fall of the increment of eq. 3.1 in segments, over tenths of BaseTD and over decades of the error rate."""
+    delays = [1 + tenth / 10 for tenth in range(11)]
+    table = np.array([[increments(delay, step(rate))[0] for delay in delays] for rate in RATES])
+    over_delay = -np.diff(table, axis=1).max()
+    # At 2 BaseTD all are zero.
+    over_rate = -np.diff(table[:, :-1], axis=0).max()
+    note = f"at least {over_delay:.2f} over a tenth of BaseTD, {over_rate:.2f} over a decade"
+    return Finding.exact(min(over_delay, over_rate), note)
+
+
+def average_gain(lab: Lab, *, first_rate: float, last_rate: float) -> Finding:
+    """Mean of the printed throughputs of Enhanced HSWA over that of HSWA, less 1, in per cent.
+
+    Nothing is printed for Enhanced HSWA at 1e-1: there it has what the channel passes, with errors per packet.
+    """
+    gain, note = _gain(first_rate, last_rate, RATE_BPS * passed_share(1e-1, "packet"))
+    return Finding.exact(gain, note)
+
+
+def average_gain_possible(lab: Lab, **_: Any) -> Possible:
+    """The same over all plotted error rates, with anything from nothing to a full link at 1e-1."""
+    low, _note = _gain(1e-8, 1e-1, 0.0)
+    high, _note = _gain(1e-8, 1e-1, RATE_BPS)
+    low = min(low, _gain(1e-8, 1e-2, 0.0)[0])
+    needed_bps = 1.56 * sum(HSWA_BPS.values()) - sum(ENHANCED_BPS.values())
+    why = (
+        f"the printed throughputs give {low:.1f} % to {high:.1f} %, whatever happens at 1e-1; "
+        f"56 % over all error rates takes {needed_bps / 1e6:.0f} Mbit/s there, on a link of 100 Mbit/s"
+    )
+    return Possible(low, high, why)
+
+
+def _gain(first_rate: float, last_rate: float, enhanced_at_1e1_bps: float) -> tuple[float, str]:
+    chosen = [rate for rate in RATES if first_rate <= rate <= last_rate]
+    enhanced = ENHANCED_BPS | {1e-1: enhanced_at_1e1_bps}
+    means = [sum(printed[rate] for rate in chosen) / len(chosen) / 1e6 for printed in (enhanced, HSWA_BPS)]
+    gain = 100 * (means[0] / means[1] - 1)
+    return gain, f"{means[0]:.2f} Mbit/s / {means[1]:.2f} Mbit/s - 1 = {gain:.1f} %"
+
+
+def increment_without_loss(lab: Lab, *, rate: float) -> Finding:
+    """What eq. 3.1 adds to the window at TD = BaseTD, in segments, while nothing is lost."""
+    return Finding.exact(step(rate), f"S = -10 log2 {rate:g} = {step(rate):.1f} segments")
+
+
+def increment_possible(lab: Lab, **_: Any) -> Possible:
+    """The same over the paper's error rates."""
+    low, high = step(RATES[-1]), step(RATES[0])
+    why = (
+        f"eq. 3.1 adds {low:.0f} (at 1e-1) to {high:.0f} segments (at 1e-8) while TD = BaseTD, without any loss; only "
+        "reductions wait for one"
+    )
+    return Possible(low, high, why)
+
+
+def equal_share(lab: Lab, *, connections: int) -> Finding:
+    """What each connection has of a link that is always full, in bit/s."""
+    share = RATE_BPS / connections
+    return Finding.exact(share, f"100 Mbit/s / {connections} = {share / 1e6:.2f} Mbit/s")
+
+
+def equal_share_possible(lab: Lab, *, connections: int) -> Possible:
+    """No average can be above the equal share."""
+    high = RATE_BPS / connections
+    why = (
+        f"{connections} connections with 7 Mbit/s each need {7 * connections} Mbit/s of a link of 100; "
+        f"at most {high / 1e6:.2f} Mbit/s each (10 with 9 Mbit/s fit)"
+    )
+    return Possible(0.0, high, why)
+
+
+def round_trip(lab: Lab, *, legs: int) -> Finding:
+    """Propagation round trip over legs from the ground to an altitude of 36 000 km, satellite overhead, in seconds."""
+    seconds = 2 * legs * 36_000e3 / SPEED_OF_LIGHT_M_PER_S
+    return Finding.exact(seconds, f"2 x {legs} x 36 000 km / (299 792 km/s) = {seconds:.4f} s")
+
+
+def round_trip_possible(lab: Lab, *, legs: int) -> Possible:
+    """The same from the satellite overhead to the satellite at the horizon."""
+    slant_m = math.sqrt((EARTH_RADIUS_M + GEO_ALTITUDE_M) ** 2 - EARTH_RADIUS_M**2)
+    low, high = (2 * legs * way_m / SPEED_OF_LIGHT_M_PER_S for way_m in (GEO_ALTITUDE_M, slant_m))
+    why = (
+        f"the way to the satellite is 35 786 km (overhead) to {slant_m / 1000:.0f} km (horizon): a round trip of "
+        f"{low:.3f} s to {high:.3f} s"
+    )
+    return Possible(low, high, why)
