@@ -86,6 +86,16 @@ def test_compare_as_json(small):
     )
 
 
+def test_compare_by_medians(small):
+    done = cli(
+        "compare", small, "--cc", "reno,tahoe", "--replications", 6, "--statistic", "median", "--confidence", 0.9
+    )
+    assert done.exit_code == 0
+    assert "median of 6 replications, with 90 % interval" in done.stdout
+    assert "goodput (median)" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
 def test_check_prints_what_would_be_run(small):
     assert cli("check", small).stdout == bp.check(small)
     assert json.loads(cli("check", small, "--json").stdout) == bp.load(small).to_dict()
@@ -124,6 +134,9 @@ def test_other_lists():
         (["compare", "SMALL", "--cc", "renoo"], "did you mean 'reno'"),
         (["compare", "SMALL", "--cc", "reno", "--metric", "godput"], "did you mean 'goodput'"),
         (["compare", "SMALL", "--cc", "reno", "--replications", "1000000000"], "expected 1 to 10000"),
+        (["compare", "SMALL", "--cc", "reno", "--statistic", "medain"], "did you mean 'median'"),
+        (["compare", "SMALL", "--cc", "reno", "--correction", "bonferroni"], "known: holm, bh, none"),
+        (["compare", "SMALL", "--cc", "reno", "--confidence", "95"], "more than 0 and less than 1"),
         (["run", "missing.toml", "--plot", "missing/figure.png"], "there is no folder missing"),
         (["run", "missing.toml", "--plot", "SMALL/figure.png"], "is no folder"),
         (["run", "missing.toml", "--plot", "FOLDER.png"], "is a folder"),

@@ -11,6 +11,8 @@ from bentpipe.reference import choices, unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+STATISTICS = ("mean", "median")
+CORRECTIONS = ("holm", "bh", "none")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
 
@@ -21,9 +23,15 @@ def checked(
     replications: int = 1,
     jobs: int | None = None,
     confidence: float = 0.95,
+    statistic: str = "mean",
+    correction: str = "holm",
 ) -> None:
     """Whether all of this makes sense."""
     metrics.named(metric)
+    if statistic not in STATISTICS:
+        raise BentpipeError("error: " + unknown(statistic, "a statistic", STATISTICS))
+    if correction not in CORRECTIONS:
+        raise BentpipeError("error: " + unknown(correction, "a correction", CORRECTIONS))
     if not 1 <= replications <= REPLICATIONS_MAX:
         raise BentpipeError(f"error: {replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
     if jobs is not None and jobs < 1:

@@ -122,6 +122,11 @@ def compare(
     ] = None,
     replications: Annotated[int, typer.Option(min=1, help="Runs of each sender, each with its own seed.")] = 10,
     metric: Annotated[str, typer.Option(help="What the statements and the figure are about.")] = "goodput",
+    statistic: Annotated[
+        str, typer.Option(help="mean or median: of the replications and of their differences.")
+    ] = "mean",
+    confidence: Annotated[float, typer.Option(help="Of intervals and statements.")] = 0.95,
+    correction: Annotated[str, typer.Option(help="For several comparisons at once: holm, bh or none.")] = "holm",
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
     sets: Sets = None,
     seed: Seed = None,
@@ -134,7 +139,7 @@ def compare(
     from bentpipe.asking import checked, congestion_controls
     from bentpipe.scenario import load, names_of
 
-    checked(metric=metric, replications=replications)
+    checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
     if cc is not None:
         congestion_controls(names_of(cc))
     cases = _cases(case)
@@ -149,7 +154,16 @@ def compare(
     try:
         with _progress("comparing") as progress:
             comparison = compare(
-                scenario, cc, cases=cases, replications=replications, metric=metric, jobs=jobs, progress=progress
+                scenario,
+                cc,
+                cases=cases,
+                replications=replications,
+                metric=metric,
+                confidence=confidence,
+                statistic=statistic,
+                correction=correction,
+                jobs=jobs,
+                progress=progress,
             )
     except Interrupted as interrupt:
         # What is finished is valid for the replications that it names, so it is worth having.

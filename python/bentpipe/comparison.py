@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 import bentpipe
-from bentpipe import _core, asking, human, metrics, outcomes, store
+from bentpipe import _core, asking, metrics, outcomes, store
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.metrics import METRICS
 from bentpipe.reference import choices
 from bentpipe.running import advance
 from bentpipe.scenario import names_of, scenario_of
-from bentpipe.statistics.correction import holm
-from bentpipe.statistics.estimates import Estimate, estimate
+from bentpipe.statistics.comparing import ESTIMATORS, differences, statement
+from bentpipe.statistics.estimates import least
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from bentpipe.outcomes import Outcome
     from bentpipe.scenario import Scenario
+    from bentpipe.statistics.comparing import Difference
+    from bentpipe.statistics.estimates import Estimate, Interval
 
 FORM = "bentpipe compare"
 
@@ -41,6 +43,8 @@ def compare(
     replications: int = 10,
     metric: str = "goodput",
     confidence: float = 0.95,
+    statistic: str = "mean",
+    correction: str = "holm",
     jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
@@ -67,6 +71,12 @@ def compare(
         all of them.
     confidence : float
         Of each interval, and of all the statements together; between 0 and 1.
+    statistic : str
+        `mean`, with Student's intervals, or `median`, with bootstrap intervals and the sign test, for values that are
+        far from normal. Medians need at least six replications at 95 %.
+    correction : str
+        For several pairs of senders: `holm` bounds the chance of any false statement, `bh` (Benjamini-Hochberg) the
+        share of false ones, `none` neither.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
@@ -79,12 +89,21 @@ def compare(
     Raises
     ------
     ScenarioError
-        An unknown name, or no flow that would take it.
+        An unknown sender, or no flow that would take it.
+    BentpipeError
+        An unknown metric, statistic or correction, or a number out of bounds.
     Interrupted
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
     scenario = scenario_of(scenario)
-    asking.checked(metric=metric, replications=replications, jobs=jobs, confidence=confidence)
+    asking.checked(
+        metric=metric,
+        replications=replications,
+        jobs=jobs,
+        confidence=confidence,
+        statistic=statistic,
+        correction=correction,
+    )
     # Time series would only cost memory here.
     senders = senders_of(scenario.replace("record.series", []), cc, cases)
     names = tuple(senders)
@@ -98,7 +117,7 @@ def compare(
         if not complete:
             return None
         runs = _runs(names, {k: seeds[k] for k in complete}, list(complete.values()))
-        return Comparison(scenario, names, runs, metric, confidence, bentpipe.__version__)
+        return Comparison(scenario, names, runs, metric, confidence, bentpipe.__version__, statistic, correction)
 
     found: list[Outcome | None] = [None] * len(tasks)
     try:
@@ -128,6 +147,8 @@ class Comparison:
     confidence : float
     version : str
         Of bentpipe.
+    statistic, correction : str
+        As in `compare`.
     """
 
     scenario: Scenario
@@ -136,12 +157,15 @@ class Comparison:
     metric: str
     confidence: float
     version: str
+    statistic: str = "mean"
+    correction: str = "holm"
 
     @property
     def table(self) -> pl.DataFrame:
         """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
 
-        `low` to `high` is Student's t interval; null with a single replication.
+        `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
+        called `median`.
         """
         return pl.DataFrame(
             [
@@ -150,8 +174,9 @@ class Comparison:
                     "metric": metric.name,
                     "unit": metric.unit,
                     "replications": found.replications,
-                    "mean": found.mean,
-                    **_interval(found),
+                    self.statistic: found.value,
+                    "low": found.low,
+                    "high": found.high,
                 }
                 for name in self.senders
                 for metric in METRICS.values()
@@ -162,7 +187,7 @@ class Comparison:
                 "metric": pl.String,
                 "unit": pl.String,
                 "replications": pl.Int64,
-                "mean": pl.Float64,
+                self.statistic: pl.Float64,
                 "low": pl.Float64,
                 "high": pl.Float64,
             },
@@ -173,22 +198,28 @@ class Comparison:
         """Paired differences `sender - other` of all pairs of senders, for each metric.
 
         Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
-        metric's unit), `mean_pct`, `half_width_pct` (of the other's mean; null if that is zero), `p_holm` (corrected
-        over all pairs of the metric) and `is_shown` (`p_holm` below 1 - confidence).
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
+        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all pairs of the
+        metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
+        `median_pct`, and `effect` is Cliff's delta.
         """
         return pl.DataFrame(
-            [row for name in METRICS for row in self._differences(name)],
+            [row for name in METRICS for row in self._rows(name)],
             schema={
                 "metric": pl.String,
                 "sender": pl.String,
                 "other": pl.String,
                 "replications": pl.Int64,
-                "mean": pl.Float64,
+                self.statistic: pl.Float64,
                 "low": pl.Float64,
                 "high": pl.Float64,
-                "mean_pct": pl.Float64,
-                "half_width_pct": pl.Float64,
-                "p_holm": pl.Float64,
+                f"{self.statistic}_pct": pl.Float64,
+                "low_pct": pl.Float64,
+                "high_pct": pl.Float64,
+                "effect": pl.Float64,
+                "magnitude": pl.String,
+                "p": pl.Float64,
+                "p_adjusted": pl.Float64,
                 "is_shown": pl.Boolean,
             },
         )
@@ -197,8 +228,8 @@ class Comparison:
     def statements(self) -> list[str]:
         """What can be said about the metric: the best sender against each other one, in plain words."""
         metric = METRICS[self.metric]
-        means = {name: self.estimate(name, self.metric).mean for name in self.senders}
-        known = {name: mean for name, mean in means.items() if mean is not None}
+        values = {name: self.estimate(name, self.metric).value for name in self.senders}
+        known = {name: value for name, value in values.items() if value is not None}
         said = ["only one sender: there is nothing to compare it with"] if len(self.senders) == 1 else []
         said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in known]
         order = sorted(known, key=lambda name: known[name], reverse=metric.is_more_better)
@@ -206,17 +237,20 @@ class Comparison:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.senders) > 1 and self._is_fixed():
             said.append("all replications are equal: nothing that happens in this scenario is random")
-        rows = {(row["sender"], row["other"]): row for row in self._differences(self.metric, best=order[:1])}
-        return said + [_statement(rows[order[0], other], metric) for other in order[1:]]
+        elif len(self.senders) > 1 and self.statistic == "median" and len(self.seeds) < least(self.confidence):
+            wanted, level = least(self.confidence), f"{100 * self.confidence:g} %"
+            said.append(f"too few replications: medians need at least {wanted} for intervals of {level}")
+        found = self._differences(self.metric, best=order[:1])
+        return said + [statement(order[0], other, found[order[0], other], metric) for other in order[1:]]
 
     @property
     def seeds(self) -> list[int]:
         """Of the replications, in order."""
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
-    def estimate(self, sender: str, metric: str) -> Estimate:
-        """Mean of a metric for one sender, with the half width of its interval."""
-        return estimate(self.values(sender, metric), self.confidence)
+    def estimate(self, sender: str, metric: str) -> Estimate | Interval:
+        """Mean or median of a metric for one sender, with its interval."""
+        return ESTIMATORS[self.statistic](self.values(sender, metric), self.confidence)
 
     def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """A metric of one sender in each replication, shape (replications,); NaN where missing."""
@@ -224,7 +258,7 @@ class Comparison:
         return np.array(rows[metrics.named(metric).column].to_list(), dtype=np.float64)
 
     def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure: mean and interval of each sender, and the single runs.
+        """A matplotlib figure: mean or median and interval of each sender, and the single runs.
 
         Parameters
         ----------
@@ -271,6 +305,8 @@ class Comparison:
             "replications": len(self.seeds),
             "metric": self.metric,
             "confidence": self.confidence,
+            "statistic": self.statistic,
+            "correction": self.correction,
             "version": self.version,
             "digest": self.scenario.digest,
         }
@@ -279,30 +315,40 @@ class Comparison:
         columns = [metric.column for metric in METRICS.values()]
         return self.runs.select("sender", *columns).n_unique() == len(self.senders)
 
-    def _differences(self, metric: str, best: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Rows of `differences` for one metric. `best` comes first in its pairs; the correction is over all pairs."""
+    def _differences(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
+        """By sender and other, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
         values = {name: self.values(name, metric) for name in self.senders}
         pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
-        found = [estimate(values[one] - values[other], self.confidence) for one, other in pairs]
-        rows = []
-        for (one, other), difference, p in zip(pairs, found, holm([each.p for each in found]), strict=True):
-            paired = ~np.isnan(values[one] - values[other])
-            base = abs(float(values[other][paired].mean())) if paired.any() else 0.0
-            rows.append(
-                {
-                    "metric": metric,
-                    "sender": one,
-                    "other": other,
-                    "replications": difference.replications,
-                    "mean": difference.mean,
-                    **_interval(difference),
-                    "mean_pct": _share(difference.mean, base),
-                    "half_width_pct": _share(difference.half_width, base),
-                    "p_holm": p,
-                    "is_shown": None if p is None else p < 1 - self.confidence,
-                }
-            )
-        return rows
+        found = differences(
+            ((values[one], values[other]) for one, other in pairs),
+            statistic=self.statistic,
+            correction=self.correction,
+            confidence=self.confidence,
+        )
+        return dict(zip(pairs, found, strict=True))
+
+    def _rows(self, metric: str) -> list[dict[str, Any]]:
+        """Rows of `differences` for one metric."""
+        return [
+            {
+                "metric": metric,
+                "sender": sender,
+                "other": other,
+                "replications": found.replications,
+                self.statistic: found.value,
+                "low": found.low,
+                "high": found.high,
+                f"{self.statistic}_pct": found.percent(found.value),
+                "low_pct": found.percent(found.low),
+                "high_pct": found.percent(found.high),
+                "effect": found.effect.value,
+                "magnitude": found.effect.magnitude,
+                "p": found.p,
+                "p_adjusted": found.p_adjusted,
+                "is_shown": found.is_shown,
+            }
+            for (sender, other), found in self._differences(metric).items()
+        ]
 
 
 def senders_of(
@@ -402,32 +448,5 @@ def _runs(senders: Sequence[str], seeds: dict[int, int], replications: list[list
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))
 
 
-def _interval(found: Estimate) -> dict[str, float | None]:
-    if found.mean is None or found.half_width is None:
-        return {"low": None, "high": None}
-    return {"low": found.mean - found.half_width, "high": found.mean + found.half_width}
-
-
-def _share(value: float | None, base: float) -> float | None:
-    return None if value is None or base == 0 else 100 * value / base
-
-
 def _absent(metric: str) -> str:
     return "its transfers were not completed" if metric == "completion" else "there is no such value in any of its runs"
-
-
-def _statement(row: dict[str, Any], metric: metrics.Metric) -> str:
-    sender, other, shown = row["sender"], row["other"], row["is_shown"]
-    if row["mean"] is None:
-        return f"{sender} and {other} cannot be compared: no replication has a {metric.name} of both"
-    if shown is False or row["mean"] == 0:
-        return f"no difference in {metric.name} can be shown between {sender} and {other}"
-    where = "above" if row["mean"] > 0 else "below"
-    mean, half_width, unit = row["mean_pct"], row["half_width_pct"], " %"
-    if mean is None:
-        divisor, unit = human.scale([row["mean"]], metric.unit)
-        mean, unit = row["mean"] / divisor, f" {unit}".rstrip()
-        half_width = None if row["low"] is None else (row["high"] - row["low"]) / 2 / divisor
-    by, margin = human.mean_and_margin(abs(mean), half_width)
-    why = "one run, no interval" if margin is None else f"±{margin}{unit}"
-    return f"{sender} is {by}{unit} ({why}) {where} {other} in {metric.name}"

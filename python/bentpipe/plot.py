@@ -67,7 +67,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def comparison_figure(comparison: Comparison, metric: str) -> Figure:
-    """Mean and confidence interval of each sender, with the single runs as faint dots.
+    """Mean or median and confidence interval of each sender, with the single runs as faint dots.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     figure, (axes,) = _figure(1, height=1.0 + 0.28 * len(comparison.senders))
     draw_comparison(axes, comparison, what.name)
     count = len(comparison.seeds)
-    sample = f"{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+    of = "" if comparison.statistic == "mean" else f"{comparison.statistic}s of "
+    sample = f"{of}{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
     figure.suptitle(f"{textwrap.fill(comparison.scenario.title, 56)}\n{sample}", x=0.02, ha="left")
     return figure
 
@@ -106,10 +107,12 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
         values = comparison.values(name, what.name) / divisor
         # The single runs a little below, where the interval does not hide them.
         axes.plot(values, [place + 0.25] * len(values), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0)
-        _, mean, half_width, _ = comparison.estimate(name, what.name)
-        if mean is not None:
-            margin = None if half_width is None else half_width / divisor
-            axes.errorbar(mean / divisor, place, xerr=margin, fmt="o", color=colour, capsize=3, markersize=4)
+        found = comparison.estimate(name, what.name)
+        if found.value is not None:
+            margins = None
+            if found.low is not None and found.high is not None:
+                margins = [[(found.value - found.low) / divisor], [(found.high - found.value) / divisor]]
+            axes.errorbar(found.value / divisor, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
     axes.set_yticks(range(len(comparison.senders)), comparison.senders)
     axes.set_ylim(len(comparison.senders) - 0.4, -0.6)
     axes.set_xlabel(_label(what.meaning, unit))

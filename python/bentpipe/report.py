@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.table import Table
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bentpipe.comparison import Comparison
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
-    from bentpipe.statistics.estimates import Estimate
+    from bentpipe.statistics.estimates import Estimate, Interval
 
 FLOWS_MAX = 12
 LINKS_MAX = 10
@@ -67,7 +68,7 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
         metric.name: [comparison.estimate(name, metric.name) for name in comparison.senders]
         for metric in METRICS.values()
     }
-    shown = {name: found for name, found in estimates.items() if any(each.mean is not None for each in found)}
+    shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if name in TRANSFERS}
     yield _estimates(comparison.senders, {name: found for name, found in shown.items() if name not in TRANSFERS})
@@ -75,18 +76,20 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
         yield _estimates(comparison.senders, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
-        yield Text(f"mean of {replications} replications, ± {100 * comparison.confidence:g} % interval\n", style="dim")
+        margin = "±" if comparison.statistic == "mean" else "with"
+        level = f"{100 * comparison.confidence:g} %"
+        yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval\n", style="dim")
     for statement in comparison.statements:
         yield Text(statement)
 
 
-def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate]], title: str = "") -> Table:
+def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
     table = _table(title, "sender", [])
     cells: list[list[str]] = []
     for name, found in shown.items():
-        divisor, unit = human.scale([each.mean for each in found], METRICS[name].unit)
+        divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
         table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
-        cells.append([_cell(each.mean, each.half_width, divisor) for each in found])
+        cells.append([_cell(each, divisor) for each in found])
     for place, name in enumerate(senders):
         table.add_row(Text(name), *(column[place] for column in cells))
     return table
@@ -264,11 +267,17 @@ def _title(name: str, unit: str) -> str:
     return f"{name}\n{unit}" if unit else f"\n{name}"
 
 
-def _cell(mean: float | None, half_width: float | None, divisor: float) -> str:
-    if mean is None:
+def _cell(found: Estimate | Interval, divisor: float) -> str:
+    """The value, and under it its margin, or two where the interval is not symmetric."""
+    value, low, high = (None if each is None else each / divisor for each in (found.value, found.low, found.high))
+    if value is None:
         return human.MISSING
-    by, margin = human.mean_and_margin(mean / divisor, None if half_width is None else half_width / divisor)
-    return by if margin is None else f"{by}\n±{margin}"
+    if low is None or high is None:
+        return human.mean_and_margin(value, None)[0]
+    by, margin = human.mean_and_margin(value, (high - low) / 2)
+    digits = len(by.partition(".")[2])
+    is_even = math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value))
+    return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
 
 
 def _hidden(count: int, what: str) -> Iterator[Text]:
