@@ -2778,6 +2778,54 @@ class Record(TypedDict, total=False):
     rows_max: int
     transfers_max: int
 
+
+class Until(TypedDict, total=False):
+    """When a point has been run often enough.
+
+    metric :
+        Which metric; see `bentpipe list metrics`. Default: "goodput".
+
+    half_width :
+        Largest half width of the mean's 95 % interval, as a share of the mean. Default: "2 %".
+    """
+
+    metric: str
+    half_width: Union[str, float]
+
+
+class Sweep(TypedDict, total=False):
+    """What `bentpipe sweep` runs: this scenario with other values at some of its keys, each combination several times.
+
+    replications :
+        Runs of each point of the grid. Run k has the scenario's seed + k, so that all points meet the same channels. With `until`, the fewest. Default: 10.
+
+    replications_max :
+        Runs of a point at most, where `until` is not met. Default: 100.
+
+    until :
+        Go on with a point until its mean is known this well.
+
+    metrics :
+        What is reported, in this order; see `bentpipe list metrics`. The store has all of them. Default: ["goodput"].
+
+    tables :
+        Tables of each run that are kept besides its metrics. Default: [].
+
+    vary :
+        Keys of the scenario, each with its values: a list, or a range such as `{ from = 1e-5, to = 1e-1, count = 9, scale = "log" }` or `{ from = "1 Mbit/s", to = "9 Mbit/s", step = "2 Mbit/s" }`. Every value is combined with every value of the other keys. The key `case` takes names of the scenario's cases.
+
+    together :
+        Tables like `vary` whose keys go together: first values with first values, second with second. Default: [].
+    """
+
+    replications: int
+    replications_max: int
+    until: Until
+    metrics: List[str]
+    tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams"]]
+    vary: Dict[str, object]
+    together: List[Dict[str, object]]
+
 _ScenarioRequired = TypedDict(
     "_ScenarioRequired",
     {
@@ -2817,6 +2865,9 @@ class Scenario(_ScenarioRequired, total=False):
 
     case :
         Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.
+
+    sweep :
+        A grid of experiments, for `bentpipe sweep`.
     """
 
     title: str
@@ -2825,3 +2876,4 @@ class Scenario(_ScenarioRequired, total=False):
     node: Dict[str, Node]
     record: Record
     case: Dict[str, Dict[str, object]]
+    sweep: Sweep

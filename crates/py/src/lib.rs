@@ -5,6 +5,7 @@ mod tables;
 
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved};
 use bentpipe_sim::Network;
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -24,13 +25,15 @@ mod _core {
 struct Scenario {
     resolved: Resolved,
     duration_s: f64,
+    /// Where the files are that it names.
+    folder: Option<PathBuf>,
 }
 
 impl Scenario {
-    fn new(resolved: Result<Resolved, Problems>) -> PyResult<Self> {
+    fn new(resolved: Result<Resolved, Problems>, folder: Option<PathBuf>) -> PyResult<Self> {
         let resolved = resolved.map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
         let duration_s = resolved.scenario.duration.as_secs_f64();
-        Ok(Self { resolved, duration_s })
+        Ok(Self { resolved, duration_s, folder })
     }
 }
 
@@ -39,13 +42,13 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, source, sets, folder=None))]
     fn from_toml(text: &str, source: &str, sets: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<Self> {
-        Self::new(scenario::from_toml_with(text, source, &sets, files(folder).as_ref()))
+        Self::new(scenario::from_toml_with(text, source, &sets, files(&folder).as_ref()), folder)
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, source, sets, folder=None))]
     fn from_json(text: &str, source: &str, sets: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<Self> {
-        Self::new(scenario::from_json_with(text, source, &sets, files(folder).as_ref()))
+        Self::new(scenario::from_json_with(text, source, &sets, files(&folder).as_ref()), folder)
     }
 
     fn to_toml(&self) -> String {
@@ -59,7 +62,22 @@ impl Scenario {
     /// The alternatives of the scenario, by name.
     fn cases(&self) -> PyResult<Vec<(String, Self)>> {
         let cases = self.resolved.cases.iter();
-        cases.map(|(name, case)| Ok((name.clone(), Self::new(Ok(case.clone()))?))).collect()
+        cases.map(|(name, case)| Ok((name.clone(), Self::new(Ok(case.clone()), self.folder.clone())?))).collect()
+    }
+
+    /// What `bentpipe sweep` runs, as JSON; none of a case or a point.
+    fn sweep(&self) -> Option<String> {
+        self.resolved.sweep.as_ref().map(|sweep| tables::sweep(sweep).to_string())
+    }
+
+    /// A point of the grid, given as a position on each axis.
+    fn point(&self, py: Python<'_>, positions: Vec<usize>) -> PyResult<Self> {
+        let axes = self.resolved.sweep.as_ref().map_or(&[][..], |sweep| &sweep.axes);
+        let is_there = positions.len() == axes.len() && axes.iter().zip(&positions).all(|(axis, &at)| at < axis.len());
+        let sweep = self.resolved.sweep.as_ref().filter(|_| is_there);
+        let sweep = sweep.ok_or_else(|| PyIndexError::new_err("no such point"))?;
+        let point = py.detach(|| sweep.point(&positions, files(&self.folder).as_ref()));
+        Self::new(point, self.folder.clone())
     }
 
     #[getter]
@@ -94,9 +112,9 @@ impl Scenario {
 }
 
 /// The files that a scenario may name: those below its folder, if it has one.
-fn files(folder: Option<PathBuf>) -> Box<dyn Files> {
+fn files(folder: &Option<PathBuf>) -> Box<dyn Files> {
     match folder {
-        Some(folder) => Box::new(Folder(folder)),
+        Some(folder) => Box::new(Folder(folder.clone())),
         None => Box::new(NoFiles),
     }
 }

@@ -2,7 +2,8 @@
 
 use bentpipe_sim::record::dictionary::{self, Column, Entity};
 use bentpipe_sim::record::{RunResult, Table, Values};
-use bentpipe_sim::scenario;
+use bentpipe_sim::scenario::{self, Sweep};
+use bentpipe_units::Word;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{json, Map, Value};
@@ -83,6 +84,19 @@ pub(crate) fn choices() -> Value {
         }
     }
     Value::Object(topics)
+}
+
+/// What a sweep runs: its settings, and the values of each axis.
+pub(crate) fn sweep(sweep: &Sweep) -> Value {
+    let axes = sweep.axes.iter().map(|axis| json!({ "keys": axis.keys, "values": axis.values() }));
+    json!({
+        "replications": sweep.replications,
+        "replications_max": sweep.replications_max,
+        "until": sweep.until.as_ref().map(|(metric, half_width)| json!({ "metric": metric, "half_width": half_width })),
+        "metrics": sweep.metrics,
+        "tables": sweep.tables.iter().map(|table| table.name()).collect::<Vec<_>>(),
+        "axes": axes.collect::<Vec<_>>(),
+    })
 }
 
 fn column(column: &Column) -> Value {

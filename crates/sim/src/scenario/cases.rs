@@ -1,16 +1,13 @@
 //! Alternatives within a scenario, to be compared: `[case.NAME]` is a part of a scenario that goes over the rest.
 
 use super::problem::Problem;
-use super::tree::{Place, Tree, Value};
+use super::tree::{Tree, Value};
 
-/// Takes the cases out of what was written.
+/// Takes the cases out of what was written, in the order of the file.
 pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>, Problem> {
     let Some(cases) = tree.table_mut().and_then(|table| table.remove("case")) else { return Ok(Vec::new()) };
     let wrong = |at: &Tree, path: &str| Problem {
-        place: match at.place {
-            Place::Line { line, column } => format!("{source}:{line}:{column}"),
-            _ => String::new(),
-        },
+        place: at.place.shown(source),
         path: path.to_owned(),
         message: format!("{path} = {at} is no table"),
         expected: "expected keys of a scenario, as in [case.prr] with tcp.reduction = \"prr\"".to_owned(),
@@ -19,7 +16,11 @@ pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>,
     let Value::Table(table) = cases.value else { return Err(wrong(&cases, "case")) };
     match table.iter().find(|(_, case)| case.table().is_none()) {
         Some((name, case)) => Err(wrong(case, &format!("case.{name}"))),
-        None => Ok(table.into_iter().collect()),
+        None => {
+            let mut cases: Vec<(String, Tree)> = table.into_iter().collect();
+            cases.sort_by(|(_, a), (_, b)| a.key.cmp(&b.key));
+            Ok(cases)
+        }
     }
 }
 

@@ -73,6 +73,8 @@ pub fn reference() -> String {
         ("`[link.NAME.forward]`, `[link.NAME.reverse]`", definition("Direction")),
         ("`[flow.NAME]`", definition("Flow")),
         ("`[record]`", definition("Record")),
+        ("`[sweep]`", definition("Sweep")),
+        ("`until`, in `[sweep]`", definition("Until")),
     ];
     for (title, shape) in tables {
         let _ = write!(out, "\n## {title}\n\n{}\n", sentence(shape));

@@ -22,6 +22,7 @@ mod registered;
 mod resolve;
 mod route;
 mod settings;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -37,6 +38,7 @@ pub use files::{Files, Folder, NoFiles};
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
 pub use queue::{Codel, FqCodel, Pie, Queue, QueueLimit, Red, Share};
+pub use sweep::{Axis, Sweep, Table};
 pub use write::Resolved;
 
 use bentpipe_tcp::Config;
@@ -118,23 +120,29 @@ fn alone(place: String, message: String, expected: String) -> Problems {
 }
 
 fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
-    let problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+    let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
     let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
-    let mut whole = without_cases(tree.clone(), source, problems, files)?;
-    for (name, case) in cases {
+    let mut check = Check::default();
+    let axes = sweep::take(&mut tree, &mut check);
+    problems.extend(check.found.into_iter().map(|found| located(found, source)));
+    let (mut whole, written) = read(tree.clone(), source, problems, files)?;
+    for (name, case) in &cases {
         let mut own = tree.clone();
-        cases::put(&mut own, case);
-        whole.cases.push((name, without_cases(own, source, Vec::new(), files)?));
+        cases::put(&mut own, case.clone());
+        whole.cases.push((name.clone(), read(own, source, Vec::new(), files)?.0));
     }
+    whole.sweep = Some(Sweep::new(written, axes, tree, cases, source));
     Ok(whole)
 }
 
-fn without_cases(
+/// Reads a scenario whose cases and grid have been taken out; of the latter there is what is not about its points.
+/// `problems` are those that are known already.
+fn read(
     mut tree: Tree,
     source: &str,
     mut problems: Vec<Problem>,
     files: &dyn Files,
-) -> Result<Resolved, Problems> {
+) -> Result<(Resolved, file::Sweep), Problems> {
     let mut check = Check::default();
     check.walk(check::schema(), &mut tree, "");
     if check.found.is_empty() && problems.is_empty() {
@@ -145,7 +153,7 @@ fn without_cases(
             Ok(file) => {
                 let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check, files, traced: 0 });
                 if let Some(meaning) = meaning {
-                    return Ok(Resolved::new(meaning, tree));
+                    return Ok((Resolved::new(meaning, tree), file.sweep));
                 }
             }
             // The walker lets nothing through that the structs refuse; if it did, saying so beats a panic.
@@ -163,12 +171,7 @@ fn without_cases(
 }
 
 fn located(found: Found, source: &str) -> Problem {
-    let place = match found.place {
-        Place::Nowhere | Place::Default(_) => String::new(),
-        Place::Line { line, column } => format!("{source}:{line}:{column}"),
-        Place::Set(key) => format!("--set {key}"),
-    };
-    Problem { place, ..found.problem }
+    Problem { place: found.place.shown(source), ..found.problem }
 }
 
 /// A complete, valid experiment.

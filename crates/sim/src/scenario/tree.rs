@@ -146,9 +146,16 @@ impl Tree {
 
     /// Does what `--set key=value` asks for.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
-        let place = Place::Set(key.into());
+        let mut new = parse_value(value);
+        new.settle(&Place::Set(key.into()));
+        self.put(key, new)
+    }
+
+    /// Puts a value at a path of keys, whatever is there.
+    pub(super) fn put(&mut self, key: &str, new: Tree) -> Result<(), Problem> {
+        let place = new.place.clone();
         let problem = |message: String, hint: &str| Problem {
-            place: format!("--set {key}"),
+            place: place.shown(""),
             path: key.into(),
             message,
             expected: String::new(),
@@ -157,8 +164,6 @@ impl Tree {
         let Some(path) = split_path(key) else {
             return Err(problem(format!("\"{key}\" is not a path of keys"), "for example link.feeder.rate"));
         };
-        let mut new = parse_value(value);
-        new.settle(&place);
         let mut node = self;
         for step in &path {
             if node.table().is_none() && !matches!(node.value, Value::List(_)) {
@@ -201,6 +206,17 @@ impl Tree {
     }
 }
 
+impl Place {
+    /// For messages; empty where there is no text.
+    pub(super) fn shown(&self, source: &str) -> String {
+        match self {
+            Place::Nowhere | Place::Default(_) => String::new(),
+            Place::Line { line, column } => format!("{source}:{line}:{column}"),
+            Place::Set(key) => format!("--set {key}"),
+        }
+    }
+}
+
 impl std::fmt::Display for Tree {
     /// As it might have been written; long values are cut.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -221,7 +237,7 @@ impl std::fmt::Display for Tree {
 }
 
 /// A path of keys: `a.b`, with quotes round a key that contains a point.
-fn split_path(key: &str) -> Option<Vec<String>> {
+pub(super) fn split_path(key: &str) -> Option<Vec<String>> {
     let mut path = Vec::new();
     let mut rest = key;
     loop {

@@ -13,6 +13,7 @@ mod growth;
 mod link;
 mod profile;
 mod queue;
+mod sweep;
 mod tcp;
 
 pub(super) use app::*;
@@ -23,6 +24,7 @@ pub(super) use growth::*;
 pub(super) use link::*;
 pub(super) use profile::*;
 pub(super) use queue::*;
+pub(super) use sweep::*;
 pub(super) use tcp::*;
 
 use super::registered::{Named, SeriesName};
@@ -63,6 +65,9 @@ pub(in crate::scenario) struct File {
     #[schemars(extend("default" = {}))]
     #[allow(dead_code, reason = "taken out before the rest is read")]
     pub(in crate::scenario) case: BTreeMap<String, Case>,
+    /// A grid of experiments, for `bentpipe sweep`.
+    #[schemars(extend("default" = {}))]
+    pub(in crate::scenario) sweep: Sweep,
 }
 
 /// A part of a scenario, any of its keys.

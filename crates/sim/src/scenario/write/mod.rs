@@ -12,7 +12,7 @@ mod tcp;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::tree::{Place, Tree, Value};
-use super::{Flow, NodeKind, Reader, Scenario, Start};
+use super::{Flow, NodeKind, Reader, Scenario, Start, Sweep};
 use app::app;
 use bentpipe_units::Word;
 use link::{direction, middlebox};
@@ -32,11 +32,14 @@ pub struct Resolved {
     entries: [BTreeMap<String, String>; 2],
     /// The alternatives that the scenario has, by name, each whole.
     pub cases: Vec<(String, Resolved)>,
+    /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
+    pub sweep: Option<Sweep>,
 }
 
 impl Resolved {
     pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
-        Self { scenario: meaning.scenario, tree, entries: [meaning.links, meaning.flows], cases: Vec::new() }
+        let entries = [meaning.links, meaning.flows];
+        Self { scenario: meaning.scenario, tree, entries, cases: Vec::new(), sweep: None }
     }
 
     /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes

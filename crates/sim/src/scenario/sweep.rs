@@ -1,0 +1,364 @@
+//! A grid of experiments: `[sweep]` names keys of the scenario and the values that each shall take.
+//!
+//! The values are taken out of what was written before the rest is read, with their places: a point of the grid is the
+//! same scenario with some of them put in, so that what is wrong with a point is reported where its value stands.
+
+use super::check::{join, Check};
+use super::problem::Problem;
+use super::tree::{split_path, Place, Tree, Value};
+use super::{cases, file, read, Files, Problems, Resolved};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+bentpipe_units::words! {
+    /// A table that a run has.
+    pub enum Table {
+        /// A row per flow.
+        "flows" => Flows,
+        /// A row per link and direction.
+        "links" => Links,
+        /// A row per place, flow and cause of loss.
+        "drops" => Drops,
+        /// A row per flow with several transfers, and class of sizes.
+        "completions" => Completions,
+        /// A row per transfer.
+        "transfers" => Transfers,
+        /// A row per flow of datagrams.
+        "datagrams" => Datagrams,
+    }
+}
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Runs of each point; the fewest where `until` says when it is enough.
+    pub replications: u32,
+    /// Runs of a point at most.
+    pub replications_max: u32,
+    /// A metric, and the largest half width of its interval as a share of its mean.
+    pub until: Option<(String, f64)>,
+    /// What is reported.
+    pub metrics: Vec<String>,
+    /// Tables that are kept of each run.
+    pub tables: Vec<Table>,
+    /// The grid: each position of an axis with each of the others.
+    pub axes: Vec<Axis>,
+    /// The scenario as written, without its cases and its sweep.
+    base: Tree,
+    cases: Vec<(String, Tree)>,
+    source: String,
+}
+
+/// Keys that change together.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Paths into the scenario, or `case`.
+    pub keys: Vec<String>,
+    /// For each position the values of the keys.
+    values: Vec<Vec<Tree>>,
+}
+
+impl Axis {
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none; never in a sweep that was read.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// For each position the values of the keys, as written.
+    pub fn values(&self) -> Vec<Vec<Json>> {
+        self.values.iter().map(|row| row.iter().map(Tree::to_json).collect()).collect()
+    }
+}
+
+impl Sweep {
+    pub(super) fn new(
+        written: file::Sweep,
+        axes: Vec<Axis>,
+        base: Tree,
+        cases: Vec<(String, Tree)>,
+        source: &str,
+    ) -> Self {
+        Self {
+            replications: written.replications,
+            replications_max: written.replications_max.max(written.replications),
+            until: written.until.map(|until| (until.metric, until.half_width.0)),
+            metrics: written.metrics,
+            tables: written.tables.into_iter().map(|table| table.0).collect(),
+            axes,
+            base,
+            cases,
+            source: source.to_owned(),
+        }
+    }
+
+    /// Number of points in the grid.
+    pub fn points(&self) -> usize {
+        self.axes.iter().map(Axis::len).product()
+    }
+
+    /// The scenario of a point, which is a position on each axis.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place, which is mostly that of a value in the sweep.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn point(&self, positions: &[usize], files: &dyn Files) -> Result<Resolved, Problems> {
+        let chosen = self.axes.iter().zip(positions).flat_map(|(axis, &at)| axis.keys.iter().zip(&axis.values[at]));
+        let (of_cases, of_keys): (Vec<_>, Vec<_>) = chosen.partition(|(key, _)| *key == CASE);
+        let mut tree = self.base.clone();
+        let mut problems = Vec::new();
+        for (_, value) in of_cases {
+            match self.cases.iter().find(|(name, _)| matches!(&value.value, Value::Text(text) if text == name)) {
+                Some((_, case)) => cases::put(&mut tree, case.clone()),
+                None => problems.push(self.no_case(value)),
+            }
+        }
+        for (key, value) in of_keys {
+            problems.extend(tree.put(key, value.clone()).err());
+        }
+        Ok(read(tree, &self.source, problems, files)?.0)
+    }
+
+    fn no_case(&self, value: &Tree) -> Problem {
+        let names: Vec<&str> = self.cases.iter().map(|(name, _)| name.as_str()).collect();
+        let known = if names.is_empty() { "none".into() } else { names.join(", ") };
+        Problem {
+            place: value.place.shown(&self.source),
+            path: CASE.into(),
+            message: format!("{value} is not a case of this scenario"),
+            expected: format!("known: {known}"),
+            hint: String::new(),
+        }
+    }
+}
+
+/// Takes the axes out of what was written.
+pub(super) fn take(tree: &mut Tree, check: &mut Check) -> Vec<Axis> {
+    let Some(sweep) = tree.table_mut().and_then(|table| table.get_mut("sweep")).and_then(Tree::table_mut) else {
+        return Vec::new();
+    };
+    let (vary, together) = (sweep.remove("vary"), sweep.remove("together"));
+    let mut axes = Vec::new();
+    if let Some(vary) = vary {
+        let entries = entries(&vary, "sweep.vary", check);
+        axes.extend(entries.into_iter().map(|entry| axis(vec![entry])));
+    }
+    match together.map(|tree| (tree.place.clone(), tree.value)) {
+        Some((_, Value::List(list))) => {
+            for (index, group) in list.iter().enumerate() {
+                let path = format!("sweep.together[{index}]");
+                let entries = entries(group, &path, check);
+                let lengths: BTreeSet<usize> = entries.iter().map(|entry| entry.values.len()).collect();
+                if lengths.len() > 1 {
+                    let counts: Vec<String> =
+                        entries.iter().map(|entry| format!("{} has {}", entry.key, entry.values.len())).collect();
+                    let message = format!("{path}: the keys have different numbers of values");
+                    check.add(&group.place, &path, message, counts.join(", "), String::new());
+                } else if !entries.is_empty() {
+                    axes.push(axis(entries));
+                }
+            }
+        }
+        Some((place, _)) => {
+            let message = "sweep.together is no list of tables".into();
+            check.add(&place, "sweep.together", message, "expected [[sweep.together]]".into(), String::new());
+        }
+        None => {}
+    }
+    axes.sort_by(|a, b| a.0.cmp(&b.0));
+    let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
+    refuse_twice(&axes, check);
+    refuse_too_many(&axes, check);
+    axes
+}
+
+/// A key and its values.
+struct Entry {
+    key: String,
+    place: Place,
+    values: Vec<Tree>,
+}
+
+/// In the order of the file.
+fn axis(entries: Vec<Entry>) -> (Place, Axis) {
+    let place = entries[0].place.clone();
+    let rows = (0..entries[0].values.len()).map(|at| entries.iter().map(|entry| entry.values[at].clone()).collect());
+    let values = rows.collect();
+    (place, Axis { keys: entries.into_iter().map(|entry| entry.key).collect(), values })
+}
+
+fn entries(table: &Tree, path: &str, check: &mut Check) -> Vec<Entry> {
+    let mut found = Vec::new();
+    if table.table().is_some() {
+        collect(table, path, "", check, &mut found);
+    } else {
+        let message = format!("{path} = {table} is no table");
+        check.add(&table.place, path, message, EXPECTED_KEYS.into(), String::new());
+    }
+    found.sort_by(|a: &Entry, b| a.place.cmp(&b.place));
+    found
+}
+
+fn collect(table: &Tree, path: &str, key: &str, check: &mut Check, found: &mut Vec<Entry>) {
+    for (name, child) in table.table().into_iter().flatten() {
+        let (path, key) = (join(path, name), if key.is_empty() { name.clone() } else { format!("{key}.{name}") });
+        let values = match &child.value {
+            Value::List(list) => list.clone(),
+            Value::Table(range) if RANGE.iter().all(|name| range.contains_key(*name)) => {
+                match values_of(range, &child.place) {
+                    Ok(values) => values,
+                    Err((message, expected)) => {
+                        check.add(&child.place, &path, format!("{path}: {message}"), expected.into(), String::new());
+                        continue;
+                    }
+                }
+            }
+            Value::Table(_) => {
+                collect(child, &path, &key, check, found);
+                continue;
+            }
+            _ => {
+                let message = format!("{path} = {child} is a single value");
+                check.add(&child.place, &path, message, EXPECTED_VALUES.into(), String::new());
+                continue;
+            }
+        };
+        if values.is_empty() {
+            let message = format!("{path} is empty: nothing would be run");
+            check.add(&child.place, &path, message, "expected at least one value".into(), String::new());
+            continue;
+        }
+        let mut seen = BTreeSet::new();
+        for value in &values {
+            if !seen.insert(value.to_json().to_string()) {
+                check.add(&value.place, &path, format!("{path} has {value} twice"), String::new(), String::new());
+            }
+        }
+        // A quoted key may be a path itself.
+        let path = split_path(&key).map_or(key.clone(), |steps| steps.join("."));
+        found.push(Entry { key: path, place: child.key.clone(), values });
+    }
+}
+
+fn refuse_twice(axes: &[Axis], check: &mut Check) {
+    let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+    for axis in axes {
+        for (at, key) in axis.keys.iter().enumerate() {
+            if seen.insert(key, ()).is_some() {
+                let place = &axis.values[0][at].place;
+                let message = format!("the sweep has {key} twice");
+                check.add(place, key, message, "expected one list of values".into(), String::new());
+            }
+        }
+    }
+}
+
+fn refuse_too_many(axes: &[Axis], check: &mut Check) {
+    let points = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()));
+    if points.is_none_or(|points| points > POINTS_MAX) {
+        let place = axes.first().map_or(Place::Nowhere, |axis| axis.values[0][0].place.clone());
+        let counts: Vec<String> = axes.iter().map(|axis| format!("{} {}", axis.len(), axis.keys.join("+"))).collect();
+        let expected = format!("expected at most {POINTS_MAX}: {}", counts.join(" x "));
+        check.add(&place, "sweep", "the sweep has too many points".into(), expected, String::new());
+    }
+}
+
+type Wrong = (String, &'static str);
+
+/// The values of a range.
+fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>, Wrong> {
+    if let Some(key) = range.keys().find(|key| !RANGE.contains(&key.as_str()) && !HOW.contains(&key.as_str())) {
+        return Err((format!("a range has no {key:?}"), "known: from, to, count, step, scale"));
+    }
+    let (from, unit) = number(&range["from"])?;
+    let (to, other) = number(&range["to"])?;
+    if unit != other {
+        return Err((format!("from {} to {}: the units differ", range["from"], range["to"]), "expected the same unit"));
+    }
+    let is_log = match range.get("scale").map(|scale| &scale.value) {
+        None => false,
+        Some(Value::Text(scale)) if scale == "linear" => false,
+        Some(Value::Text(scale)) if scale == "log" => true,
+        Some(_) => return Err((format!("scale = {}", range["scale"]), "expected \"linear\" or \"log\"")),
+    };
+    if is_log && (from <= 0.0 || to <= 0.0) {
+        return Err(("a logarithmic range of numbers that are not positive".into(), "expected from and to above 0"));
+    }
+    let (start, end) = if is_log { (from.log10(), to.log10()) } else { (from, to) };
+    let count = match (range.get("count"), range.get("step")) {
+        (Some(Tree { value: Value::Int(count), .. }), None) if (2..=COUNT_MAX).contains(count) => *count as usize,
+        (Some(count), None) => return Err((format!("count = {count}"), "expected a whole number, 2 to 100000")),
+        (None, Some(step)) if !is_log => {
+            let (step, other) = number(step)?;
+            let steps = ((to - from) / step * (1.0 + 1e-12)).floor();
+            if other != unit || !(1.0..COUNT_MAX as f64).contains(&steps) {
+                let message = format!("step = {}", range["step"]);
+                return Err((message, "expected the unit of from and to, and a step from one towards the other"));
+            }
+            // What does not divide evenly ends before `to`.
+            let values = (0..=steps as usize).map(|k| written(from + step * k as f64, unit, place));
+            return Ok(values.collect());
+        }
+        _ => return Err(("how many values?".into(), "expected count = 9, or, if it is not logarithmic, step = ...")),
+    };
+    let at = |k: usize| {
+        let x = start + (end - start) * k as f64 / (count - 1) as f64;
+        match k {
+            0 => from,
+            _ if k == count - 1 => to,
+            _ if is_log => libm::pow(10.0, x),
+            _ => x,
+        }
+    };
+    Ok((0..count).map(|k| written(at(k), unit, place)).collect())
+}
+
+/// A number and its unit, if it has one.
+fn number(tree: &Tree) -> Result<(f64, &str), Wrong> {
+    let wrong = || (format!("{tree} is no number"), "expected a number, or one with a unit, like \"1 Mbit/s\"");
+    let (x, unit) = match &tree.value {
+        Value::Int(n) => (*n as f64, ""),
+        Value::Float(x) => (*x, ""),
+        Value::Text(text) => {
+            let text = text.trim();
+            let ends = (1..=text.len()).rev().filter(|&end| text.is_char_boundary(end));
+            let parsed = ends.filter_map(|end| Some((text[..end].trim_end().parse().ok()?, text[end..].trim())));
+            parsed.max_by_key(|(_, unit)| std::cmp::Reverse(unit.len())).ok_or_else(wrong)?
+        }
+        _ => return Err(wrong()),
+    };
+    if x.is_finite() {
+        Ok((x, unit))
+    } else {
+        Err(wrong())
+    }
+}
+
+/// As one would type it, without what the arithmetic rounds.
+fn written(x: f64, unit: &str, place: &Place) -> Tree {
+    let x: f64 = format!("{x:.11e}").parse().unwrap_or(x);
+    let value = match (unit, x.fract() == 0.0 && x.abs() < 1e15) {
+        ("", true) => Value::Int(x as i128),
+        ("", false) => Value::Float(x),
+        _ => Value::Text(format!("{x} {unit}")),
+    };
+    Tree::new(value, place.clone())
+}
+
+const CASE: &str = "case";
+const RANGE: [&str; 2] = ["from", "to"];
+const HOW: [&str; 3] = ["count", "step", "scale"];
+const EXPECTED_KEYS: &str = "expected keys of the scenario with lists of values";
+const EXPECTED_VALUES: &str = "expected a list of values, or a range { from = ..., to = ..., count = ... }";
+/// A grid with more points is certainly a slip of the finger.
+const POINTS_MAX: usize = 1_000_000;
+const COUNT_MAX: i128 = 100_000;
+
+#[cfg(test)]
+mod tests;
