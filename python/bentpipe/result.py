@@ -12,15 +12,18 @@ import polars as pl
 import bentpipe
 from bentpipe import store
 from bentpipe.errors import BentpipeError
-from bentpipe.reference import unknown
+from bentpipe.reference import dictionary, unknown
 from bentpipe.scenario import Scenario
 
 if TYPE_CHECKING:
     import os
 
     from bentpipe._tables import Columns, Tables
+    from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
+LEVELS_MAX = 1_000_000
+"""Intervals over which `steady` averages a series that has a row per change."""
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
 
 
@@ -155,6 +158,74 @@ class RunResult:
             table = table.filter(pl.col(entity) == wanted)
         return table
 
+    def steady(
+        self,
+        name: str,
+        *,
+        flow: str | None = None,
+        link: str | None = None,
+        after: str | float = "mser",
+        confidence: float = 0.95,
+    ) -> Steady:
+        """Mean of a recorded series after the warm-up, with an interval, from this one run.
+
+        A flow counts from its start to its completion. Series that have a row per change are averaged over intervals of
+        `record.interval`. The interval is by batch means: it is about one run that goes on for ever, not about seeds.
+
+        Parameters
+        ----------
+        name : str
+            Such as `goodput_bps`.
+        flow, link : str, optional
+            Of which one; may be left out if there is only one.
+        after : "mser" or float
+            The warm-up ends where MSER-5 says, or after so many seconds from the start of the run.
+        confidence : float
+
+        Returns
+        -------
+        Steady
+            Its `mean` is None where the series does not settle; its `note` says why, or what else to know.
+
+        Raises
+        ------
+        BentpipeError
+            As `series`; several flows or links and none is named; `after` or `confidence` makes no sense.
+        """
+        # scipy is not needed for anything else here.
+        from bentpipe.statistics import steady
+
+        entry = next((entry for entry in dictionary()["series"] if entry["name"] == name), None)
+        if entry is None or name not in self.recorded:
+            raise BentpipeError("error: " + unknown(name, "a series that was recorded", self.recorded))
+        if isinstance(after, str) and after != "mser":
+            raise BentpipeError(f"error: after = {after!r}\n  expected 'mser' or a number of seconds")
+        if not isinstance(after, str) and not 0 <= after < np.inf:
+            raise BentpipeError(f"error: after = {after}\n  expected 'mser' or a number of seconds, at least 0")
+        if not 0 < confidence < 1:
+            raise BentpipeError(
+                f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95"
+            )
+        entity = entry["entity"]
+        table = self.series(name, flow, link)
+        present = table[entity].unique(maintain_order=True).to_list()
+        if len(present) > 1:
+            raise BentpipeError(f"error: {name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
+        times, values = table["time_s"].to_numpy(), table[name].to_numpy()
+        interval_s = _seconds(self.scenario.to_dict()["record"]["interval"])
+        start_s, end_s = 0.0, self.simulated_s
+        if entity == "flow" and present:
+            row = self.flows.row(by_predicate=pl.col("flow") == present[0], named=True)
+            start_s = row["start_s"] or 0.0
+            end_s = min(end_s, start_s + (row["completion_s"] or np.inf))
+        if not entry["sampled"]:
+            interval_s = max(interval_s, end_s / LEVELS_MAX)
+            times, values = steady.levels(times, values, interval_s, end_s)
+        # A row is about the interval before it.
+        within = (times > start_s + (1 - 1e-9) * interval_s) & (times <= end_s + 1e-9)
+        asked = None if isinstance(after, str) else after
+        return steady.steady(times[within], values[within], after=asked, confidence=confidence)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON: tables as lists of rows, series as dicts of lists."""
         return {
@@ -202,6 +273,16 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in (self.summary, self.flows, self.links))
+
+
+def _seconds(text: str) -> float:
+    """A time as the resolved scenario has it.
+
+    >>> _seconds("250 ms")
+    0.25
+    """
+    number, unit = text.split()
+    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}[unit]
 
 
 def _frame(columns: Columns) -> pl.DataFrame:
