@@ -1,0 +1,1 @@
+"""Wadekar and Jadhav: initial window, buffer and SNACK over a geostationary link."""
