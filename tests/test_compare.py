@@ -84,6 +84,14 @@ def test_statements_in_plain_words(small):
     ]
 
 
+def test_the_margin_of_what_is_below_is_not_negative(small):
+    comparison = by_hand(small, a=[1.0, 2.0, 3.0], b=[1.0, 2.0, 3.0])
+    runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.1, 4.2, 2.0, 2.0, 2.0]))
+    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", 0.95, "1")
+    # 2.1 below of 4.1, s = 0.1, t(2, 0.975) = 4.302653.
+    assert comparison.statements[-1] == "b is 51.2 % (±6.1 %) below a in completion"
+
+
 def test_a_metric_that_is_zero_is_compared_in_its_unit(small):
     comparison = by_hand(small, a=[0, 0, 0], b=[2000, 2000, 2000])
     assert comparison.statements[-1] == "b is 2.00 kbit/s (±0.00 kbit/s) above a in goodput"

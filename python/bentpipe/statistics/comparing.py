@@ -180,7 +180,7 @@ def _amount(difference: Difference, metric: Metric) -> str:
         None if each is None else sign * each / divisor for each in (difference.value, difference.low, difference.high)
     )
     assert value is not None, "asked only where there is a value"
-    by, margin = human.mean_and_margin(value, None if low is None or high is None else (high - low) / 2)
+    by, margin = human.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
     if low is None or high is None or margin is None:
         why = "one run, no interval" if difference.replications == 1 else "too few runs for an interval"
     elif difference.statistic == "mean" or low == high:

@@ -1,0 +1,485 @@
+"""Statistics against numbers worked out by hand, documented examples, and what intervals promise."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe.comparison import Comparison
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import METRICS
+from bentpipe.statistics import estimates
+from bentpipe.statistics.comparing import Difference, differences, sentence, statement
+from bentpipe.statistics.correction import adjusted, benjamini_hochberg
+from bentpipe.statistics.effects import Effect, cliff, hedges, hedges_paired
+from bentpipe.statistics.estimates import estimate, least, median, ratio_of_means, ratio_of_medians, sign_test
+from bentpipe.statistics.steady import batch_means, levels, steady
+from bentpipe.statistics.warmup import fixed, mser
+
+GOODPUT = METRICS["goodput"]
+NAN = np.nan
+
+
+def numbers(*values):
+    return np.array(values, dtype=float)
+
+
+def coverage(intervals, truth):
+    return np.mean([found.low <= truth <= found.high for found in intervals])
+
+
+def paired_samples(rng, count):
+    """One and another sender with means 12 and 10, and what the channel adds to both."""
+    channel = rng.normal(size=count)
+    return 12 + channel + rng.normal(size=count), 10 + channel + rng.normal(size=count)
+
+
+# Intervals
+
+
+def test_student_intervals_cover_what_they_promise():
+    rng = np.random.default_rng(1)
+    assert 0.94 < coverage([estimate(rng.normal(3, 2, 10), 0.95) for _ in range(20_000)], 3) < 0.96
+    assert 0.89 < coverage([estimate(rng.normal(3, 2, 10), 0.9) for _ in range(20_000)], 3) < 0.91
+
+
+@pytest.mark.parametrize(
+    ("interval", "truth"),
+    [
+        (lambda rng: median(rng.normal(3, 2, 10), 0.95), 3),
+        (lambda rng: median(rng.exponential(size=10), 0.95), np.log(2)),
+        (lambda rng: ratio_of_means(*paired_samples(rng, 10), 0.95), 1.2),
+        (lambda rng: ratio_of_medians(*paired_samples(rng, 10), 0.95), 1.2),
+        (lambda rng: ratio_of_means(rng.normal(12, 2, 10), rng.normal(10, 1, 10), 0.95, is_paired=False), 1.2),
+    ],
+    ids=["median", "skewed", "means", "medians", "unpaired"],
+)
+def test_bootstrap_intervals_cover_what_they_promise(monkeypatch, interval, truth):
+    monkeypatch.setattr(estimates, "RESAMPLES", 999)
+    rng = np.random.default_rng(2)
+    assert 0.93 < coverage([interval(rng) for _ in range(800)], truth) < 0.97
+
+
+def test_bootstrap_intervals_repeat_byte_for_byte():
+    one, other = paired_samples(np.random.default_rng(3), 12)
+    first = median(one, 0.95), ratio_of_means(one, other, 0.95)
+    np.random.default_rng(4).normal(size=100)
+    assert (median(one, 0.95), ratio_of_means(one, other, 0.95)) == first
+    # In whatever batches the resampling is done.
+    assert median(np.append(one, NAN), 0.95) == first[0]
+
+
+def test_a_bootstrap_interval_of_many_values_is_that_of_the_normal_distribution():
+    values = np.random.default_rng(5).normal(10, 1, 2000)
+    found = ratio_of_means(values, np.full(2000, 2.0), 0.95)
+    half = 1.96 * np.std(values) / 2000**0.5 / 2
+    assert found.value == pytest.approx(np.mean(values) / 2)
+    assert found.high - found.value == pytest.approx(half, rel=0.05)
+    assert found.value - found.low == pytest.approx(half, rel=0.05)
+
+
+def test_the_fewest_values_for_an_interval_of_the_median():
+    # 2^(1 - n) is at most 0.05 from n = 6 on, at most 0.01 from n = 8, at most 0.5 from n = 2.
+    assert [least(confidence) for confidence in (0.95, 0.99, 0.5)] == [6, 8, 2]
+    five = median(numbers(1, 2, 3, 4, 5), 0.95)
+    assert five[:4] == (5, 3, None, None)
+    assert five.p == 2 / 2**5
+    six = median(numbers(1, 2, 3, 4, 5, 6), 0.95)
+    assert 1 <= six.low < 3 < 4 < six.high <= 6
+    assert six.p == 2 / 2**6
+
+
+def test_medians_of_little():
+    assert median(numbers(), 0.95) == (0, None, None, None, None)
+    assert median(numbers(NAN, 7), 0.95) == (1, 7, None, None, None)
+    assert median(np.full(4, 0.1), 0.95) == (4, 0.1, 0.1, 0.1, 0)
+    assert median(np.zeros(4), 0.95) == (4, 0, 0, 0, 1)
+
+
+def test_a_median_among_equal_values_has_an_interval():
+    # Leaving any one value out does not change the median: there is no acceleration.
+    found = median(numbers(1, 2, 2, 2, 2, 2, 3, 3), 0.95)
+    assert found.low <= 2 <= found.high
+    assert np.isfinite([found.low, found.high]).all()
+
+
+def test_sign_test_by_hand():
+    # 9 of 10 on one side: 2 (1 + 10) / 2^10. The zero does not count.
+    assert sign_test(numbers(1, 2, 3, 4, 5, 6, 7, 8, 9, -1, 0)) == pytest.approx(22 / 1024)
+    assert sign_test(numbers(1, -1)) == 1
+    assert sign_test(np.zeros(3)) == 1
+
+
+def test_pairs_are_resampled_together():
+    # The channel decides nearly all; the ratio is 1.2 in each pair, nearly.
+    channel = np.array([1, 5, 20, 2, 9, 40, 3, 15, 7, 30], dtype=float)
+    one = 1.2 * channel * (1 + 0.01 * np.array([1, -1, 1, -1, 1, -1, 1, -1, 1, -1]))
+    apart = ratio_of_means(one, channel, 0.95, is_paired=False)
+    together = ratio_of_means(one, channel, 0.95)
+    assert together.high - together.low < 0.05 < 1 < apart.high - apart.low
+    assert together.low < 1.2 < together.high
+
+
+def test_ratios_of_little():
+    assert ratio_of_means(numbers(3, 6, 9), numbers(1, 2, 3), 0.95) == (3, 3, 3, 3, None)
+    assert ratio_of_means(numbers(3), numbers(2), 0.95) == (1, 1.5, None, None, None)
+    assert ratio_of_means(numbers(3, NAN), numbers(NAN, 2), 0.95) == (0, None, None, None, None)
+    assert ratio_of_means(numbers(1, 2), numbers(0, 0), 0.95) == (2, None, None, None, None)
+    assert ratio_of_medians(numbers(4, 4), numbers(2, 2, 2), 0.95, is_paired=False) == (2, 2, 2, 2, None)
+    # A divisor that may be zero bounds nothing.
+    found = ratio_of_means(np.arange(8.0), numbers(-1, 2, 3, 4, 5, 6, 7, 8), 0.95)
+    assert found.value is not None
+    assert found.low is found.high is None
+
+
+# Effects
+
+
+def test_effects_by_hand():
+    # Differences 1 to 5: 3 / sqrt(2.5), times Γ(2) / (sqrt(2) Γ(1.5)) = 0.797885.
+    kind, value, magnitude = hedges_paired(numbers(11, 22, 33, 44, 55), numbers(10, 20, 30, 40, 50))
+    assert (kind, magnitude) == ("Hedges' g_z", "large")
+    assert value == pytest.approx(3 / 2.5**0.5 * 0.797885, abs=1e-5)
+    # Means 4 and 2, variances 4 and 1: 2 / sqrt(2.5), with 4 degrees of freedom as well.
+    assert hedges(numbers(2, 4, 6), numbers(1, 2, 3)).value == pytest.approx(2 / 2.5**0.5 * 0.797885, abs=1e-5)
+    # Of nine pairs, one is larger, two are equal, six are smaller.
+    assert cliff(numbers(1, 2, 3), numbers(2, 3, 4)).value == pytest.approx((1 - 6) / 9)
+    assert cliff(numbers(5, 6, NAN), numbers(1, 2)) == ("Cliff's delta", 1, "large")
+
+
+def test_the_correction_for_small_samples_is_near_its_usual_approximation():
+    # Hedges 1981, eq. (6e) against 1 - 3 / (4 m - 1).
+    rng = np.random.default_rng(6)
+    one, other = rng.normal(1, 1, 15), rng.normal(0, 1, 12)
+    pooled = np.sqrt((14 * np.var(one, ddof=1) + 11 * np.var(other, ddof=1)) / 25)
+    wanted = (one.mean() - other.mean()) / pooled * (1 - 3 / (4 * 25 - 1))
+    assert hedges(one, other).value == pytest.approx(wanted, rel=1e-3)
+
+
+def test_the_corrected_effect_is_unbiased():
+    rng = np.random.default_rng(7)
+    found = [hedges_paired(rng.normal(0.5, 1, 5), np.zeros(5)).value for _ in range(20_000)]
+    assert np.mean(found) == pytest.approx(0.5, abs=0.01)
+
+
+def test_effects_without_spread_or_values():
+    assert hedges_paired(numbers(1, 2, 3), numbers(1, 2, 3)) == ("Hedges' g_z", 0, "negligible")
+    assert hedges_paired(numbers(2, 3, 4), numbers(1, 2, 3)) == ("Hedges' g_z", None, None)
+    assert hedges_paired(numbers(2, 5), numbers(1, 2)).value is None
+    assert hedges(numbers(1), numbers(1, 2)).value is None
+    assert hedges(numbers(2, 2, 2), numbers(1, 1, 1)).value is None
+    assert cliff(numbers(), numbers(1)).value is None
+
+
+@pytest.mark.parametrize(
+    ("delta", "word"), [(0.1, "negligible"), (0.2, "small"), (0.4, "medium"), (0.5, "large"), (-0.6, "large")]
+)
+def test_magnitudes_in_words(delta, word):
+    # A shift by s of the values 0 to 99 makes delta 1 - (1 - s / 100)², nearly.
+    values = np.arange(100.0)
+    shifted = values + np.sign(delta) * (1 - np.sqrt(1 - abs(delta))) * 100
+    assert cliff(shifted, values).value == pytest.approx(delta, abs=0.02)
+    assert cliff(shifted, values).magnitude == word
+
+
+# Corrections
+
+
+def test_benjamini_hochberg_as_documented():
+    # The example of 1995, as in the documentation of scipy.stats.false_discovery_control.
+    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459]
+    p += [0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.000]
+    wanted = [0.0015, 0.003, 0.0095, 0.035625, 0.0603, 0.06385714, 0.06385714, 0.0645, 0.0765]
+    wanted += [0.486, 0.58118182, 0.714875, 0.75323077, 0.81321429, 1]
+    assert benjamini_hochberg(p) == pytest.approx(wanted)
+    assert benjamini_hochberg([None, 0.04, None, 0.01]) == [None, 0.04, None, 0.02]
+    assert benjamini_hochberg([None]) == [None]
+
+
+def test_corrections_by_name():
+    p = [0.01, 0.04, None, 0.03]
+    assert adjusted(p, "holm") == pytest.approx([0.03, 0.06, None, 0.06])
+    assert adjusted(p, "bh") == pytest.approx([0.03, 0.04, None, 0.04])
+    assert adjusted(p, "none") == p
+
+
+# Warm-up
+
+
+def test_mser_by_hand():
+    # Without the 9, ten values have the sum of squares 2.5: 2.5 / 10² = 0.025; without the next, 20/9 / 9² = 0.0274.
+    found = mser(np.arange(11.0), numbers(9, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2), batch=1)
+    assert found == (1, 1.5, 1, 10, "")
+
+
+def test_mser_finds_a_known_transient():
+    rng = np.random.default_rng(8)
+    times = 0.1 * np.arange(1, 2001)
+    # Slow start, as it were: from 0 to 100 in 300 values.
+    values = np.minimum(times / 30, 1) * 100 + rng.normal(0, 5, 2000)
+    found = mser(times, values)
+    assert 250 <= found.removed <= 350
+    assert found.cut_s == pytest.approx(0.1 * (found.removed + 1))
+    assert found.mean == pytest.approx(100, abs=0.5)
+    assert values.mean() < 93
+
+
+def test_mser_leaves_a_steady_series_nearly_whole():
+    rng = np.random.default_rng(9)
+    removed = [mser(np.arange(1000.0), rng.normal(size=1000)).removed for _ in range(50)]
+    assert np.median(removed) < 100
+
+
+def test_mser_refuses_what_never_settles():
+    found = mser(np.arange(200.0), np.arange(200.0))
+    assert found.mean is found.cut_s is None
+    assert "settles only in the second half" in found.refusal
+    assert "at least 50 are needed" in mser(np.arange(49.0), np.ones(49)).refusal
+
+
+def test_mser_of_a_constant_series_keeps_all():
+    assert mser(np.arange(60.0), np.full(60, 0.1)).removed == 0
+
+
+def test_a_fixed_warm_up():
+    # Values stand at the ends of their intervals: the one at 2 s is about the time before.
+    assert fixed(numbers(1, 2, 3, 4), numbers(9, 9, 1, 2), 2) == (3, 1.5, 2, 2, "")
+    assert fixed(numbers(1, 2), numbers(1, 2), 2) == (None, None, 2, 0, "there is nothing after 2 s")
+
+
+def test_batch_means_by_hand():
+    # Batches 1 to 10: mean 5.5, s = 3.027650, t(9, 0.975) = 2.262157. Rising all the time: 57.75 / 82.5.
+    found, correlation, note = batch_means(np.repeat(np.arange(1.0, 11), 2), 0.95)
+    assert found.mean == 5.5
+    assert found.half_width == pytest.approx(2.262157 * 3.027650 / 10**0.5, abs=1e-5)
+    assert correlation == pytest.approx(0.7)
+    assert "too narrow" in note
+
+
+def test_batch_means_cover_what_they_promise_where_single_values_do_not():
+    rng = np.random.default_rng(10)
+    count, hits, naive, noted = 400, [], [], 0
+    for _ in range(count):
+        # Each value is 0.9 of the one before, and something new: correlated over some ten values.
+        values = np.empty(2000)
+        last = rng.normal() / (1 - 0.81) ** 0.5
+        for place, new in enumerate(rng.normal(size=2000)):
+            values[place] = last = 0.9 * last + new
+        found, _, note = batch_means(values, 0.95)
+        hits.append(found)
+        naive.append(estimate(values, 0.95))
+        noted += bool(note)
+    assert 0.92 < coverage(hits, 0) < 0.97
+    assert coverage(naive, 0) < 0.5
+    assert noted / count < 0.15
+
+
+def test_steady_of_little():
+    short = steady(np.arange(1.0, 11), np.arange(10.0), after=2)
+    assert (short.mean, short.low, short.kept) == (5.5, None, 8)
+    assert "too few" in short.note
+    assert steady(np.empty(0), np.empty(0)).mean is None
+    assert steady(np.empty(0), np.empty(0), after=0).mean is None
+
+
+def test_a_value_that_holds_is_averaged_over_time():
+    # 2 until 1.5, then 4: in the second interval half of each.
+    times, values = levels(numbers(0, 1.5), numbers(2, 4), 1, 3)
+    assert times.tolist() == [1, 2, 3]
+    assert values.tolist() == [2, 3, 4]
+    # The first value comes at 0.7: the interval from 1 on is the first that is known.
+    assert levels(numbers(0.7), numbers(5), 1, 3.2)[0].tolist() == [2, 3]
+    assert levels(np.empty(0), np.empty(0), 1, 3)[0].size == 0
+    assert levels(numbers(2.5), numbers(5), 1, 3)[0].size == 0
+
+
+def test_the_steady_part_of_a_run(small):
+    scenario = bp.load(small, {"duration": "120 s"})
+    result = bp.run(scenario, series=["goodput_bps", "cwnd_bytes", "queue_bytes"])
+    found = result.steady("goodput_bps", flow="bulk")
+    rows = result.series("goodput_bps", flow="bulk").filter(pl.col("time_s") >= found.from_s)
+    assert found.low < found.mean < found.high
+    assert found.to_s == 120
+    assert found.mean == pytest.approx(rows["goodput_bps"].mean(), rel=0.01)
+    after = result.steady("goodput_bps", flow="bulk", after=20)
+    assert after.from_s == pytest.approx(20.1)
+    assert after.removed == 200
+    # By time, not by row: the window changes often when it is large.
+    window = result.steady("cwnd_bytes", flow="bulk", after=20)
+    assert 0 < window.mean < result.series("cwnd_bytes", flow="bulk")["cwnd_bytes"].max()
+    assert result.steady("queue_bytes", link="down.forward", after=20, confidence=0.5).mean > 0
+
+
+def test_the_steady_part_ends_with_the_flow(small):
+    result = bp.run(bp.load(small), series=["goodput_bps"])
+    row = result.flows.row(by_predicate=pl.col("flow") == "file", named=True)
+    found = result.steady("goodput_bps", flow="file", after=0)
+    assert row["start_s"] < found.from_s < row["start_s"] + 0.3
+    assert found.to_s <= row["start_s"] + row["completion_s"] + 1e-9
+    assert found.mean == pytest.approx(200_000 * 8 / row["completion_s"], rel=0.1)
+
+
+def test_what_has_no_steady_part_is_said(small):
+    result = bp.run(bp.load(small), series=["goodput_bps"])
+    for asked, text in (
+        ({}, "of which flow"),
+        ({"flow": "bluk"}, "did you mean 'bulk'"),
+        ({"flow": "bulk", "after": "meser"}, "expected 'mser' or a number"),
+        ({"flow": "bulk", "after": -1}, "at least 0"),
+        ({"flow": "bulk", "after": NAN}, "at least 0"),
+        ({"flow": "bulk", "confidence": 95}, "like 0.95"),
+    ):
+        with pytest.raises(BentpipeError, match=text):
+            result.steady("goodput_bps", **asked)
+    with pytest.raises(BentpipeError, match="not a series that was recorded"):
+        result.steady("cwnd_bytes", flow="bulk")
+
+
+# Words
+
+
+def difference(percent, half_width=None, *, shown=True, count=10, statistic="mean", high=None):
+    low, high = (None, None) if half_width is None else (percent - half_width, high or percent + half_width)
+    effect = Effect("Hedges' g_z", None, None)
+    return Difference(statistic, count, percent, low, high, 100.0, None, None, effect, shown)
+
+
+NOTHING = difference(1, 3, shown=False)
+MISSING = difference(None, shown=None, count=0)
+
+
+def said(by_condition, **options):
+    return sentence("westwood", "newreno", by_condition, GOODPUT, **options)
+
+
+def test_several_conditions_in_one_sentence():
+    assert (
+        said({"1e-2": difference(31, 40), "1e-5": NOTHING})
+        == "westwood is 31 % (±40 %) above newreno in goodput at 1e-2; no difference can be shown at 1e-5"
+    )
+    assert said({"1e-6": NOTHING, "1e-5": NOTHING}) == (
+        "no difference in goodput can be shown between westwood and newreno at 1e-6 and 1e-5"
+    )
+
+
+def test_conditions_with_equal_outcomes_are_named_together():
+    conditions = {
+        "1e-6": NOTHING,
+        "1e-5": NOTHING,
+        "1e-4": NOTHING,
+        "1e-3": difference(-5, 1),
+        "2e-3": difference(31, 4),
+        "5e-3": difference(12, 2),
+        "1e-2": difference(31, 4),
+        "2e-2": NOTHING,
+        "1e-1": MISSING,
+    }
+    assert said(conditions) == (
+        "westwood is 5.0 % (±1.0 %) below newreno in goodput at 1e-3; "
+        "31.0 % (±4.0 %) above at 2e-3 and 1e-2 and 12.0 % (±2.0 %) at 5e-3; "
+        "no difference can be shown at 1e-6 to 1e-4 and 2e-2; no replication has a goodput of both at 1e-1"
+    )
+    assert said({"red": NOTHING, "codel": NOTHING, "pie": NOTHING}, preposition="with").endswith(
+        "with red, codel and pie"
+    )
+    assert said({"1e-1": MISSING}) == "westwood and newreno cannot be compared: no replication has a goodput of both"
+
+
+def test_medians_in_words():
+    # Not symmetric, so both ends are said.
+    found = difference(31, 3, statistic="median", high=39)
+    assert statement("a", "b", found, GOODPUT) == "a is 31.0 % (28.0 to 39.0 %) above b in goodput (median)"
+    below = difference(-31, 8, statistic="median", high=-28)
+    assert statement("a", "b", below, GOODPUT) == "a is 31.0 % (28.0 to 39.0 %) below b in goodput (median)"
+    few = difference(31, statistic="median", count=3)
+    assert statement("a", "b", few, GOODPUT) == "a is 31.0 % (too few runs for an interval) above b in goodput (median)"
+
+
+def test_conditions_are_corrected_together():
+    rng = np.random.default_rng(11)
+    samples = [(rng.normal(10 + shift, 1, 8), rng.normal(10, 1, 8)) for shift in (0, 0.5, 1, 5)]
+    alone = [differences([pair])[0] for pair in samples]
+    together = differences(samples)
+    assert [each.p for each in together] == [each.p for each in alone]
+    assert together[3].p_adjusted == pytest.approx(4 * alone[3].p)
+    assert [each.is_shown for each in together] == [each.p_adjusted < 0.05 for each in together]
+    assert [together[0].is_shown, together[3].is_shown] == [False, True]
+    assert differences(samples, correction="none")[3].p_adjusted == alone[3].p
+    assert differences(samples, statistic="median")[3].effect.kind == "Cliff's delta"
+
+
+# Comparisons
+
+
+def by_hand(small, statistic="mean", correction="holm", **values):
+    runs = [
+        {"sender": cc, "replication": k, "seed": 3 + k} | {m.column: 1.0 for m in METRICS.values()} | {"goodput_bps": v}
+        for cc, column in values.items()
+        for k, v in enumerate(column)
+    ]
+    return Comparison(bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", 0.95, "1", statistic, correction)
+
+
+def test_medians_are_not_moved_by_one_run(small):
+    # One replication of `a` went wrong: it hides in the means what the medians show.
+    a, b = [110, 121, 109, 120, 111, 119, 110, 120, 0.0], [100, 110, 100, 110, 100, 110, 100, 110, 100]
+    means, medians = by_hand(small, a=a, b=b), by_hand(small, "median", a=a, b=b)
+    assert means.statements == ["no difference in goodput can be shown between b and a"]
+    (text,) = medians.statements
+    assert text.startswith("a is 10.0 % (")
+    assert text.endswith("above b in goodput (median)")
+    row = medians.differences.row(0, named=True)
+    assert row["median"] == 10
+    assert row["median_pct"] == 10
+    assert row["low_pct"] < 10 < row["high_pct"]
+    # 8 of 9 above.
+    assert row["p"] == pytest.approx(20 / 512)
+    assert (row["effect"], row["magnitude"]) == (cliff(numbers(*a), numbers(*b)).value, "large")
+    assert medians.estimate("a", "goodput").value == 111
+    assert "median" in medians.table.columns
+    assert "medians of 9 replications" in medians.plot().get_suptitle()
+
+
+def test_too_few_replications_for_medians_are_said(small):
+    comparison = by_hand(small, "median", a=[2, 4, 6, 8.0], b=[1, 2, 3, 5.0])
+    assert comparison.statements == [
+        "too few replications: medians need at least 6 for intervals of 95 %",
+        "no difference in goodput (median) can be shown between a and b",
+    ]
+
+
+def test_the_correction_can_be_chosen(small):
+    rng = np.random.default_rng(12)
+    values = {name: rng.normal(100 + shift, 3, 10) for name, shift in (("a", 0), ("b", 4), ("c", 5), ("d", 9))}
+    found = {
+        name: by_hand(small, "mean", name, **values).differences.filter(pl.col("metric") == "goodput")
+        for name in ("holm", "bh", "none")
+    }
+    assert found["none"]["p_adjusted"].equals(found["none"]["p"])
+    assert (found["bh"]["p_adjusted"] <= found["holm"]["p_adjusted"]).all()
+    assert (found["bh"]["p_adjusted"] >= found["bh"]["p"]).all()
+    assert found["none"]["is_shown"].sum() >= found["bh"]["is_shown"].sum() >= found["holm"]["is_shown"].sum() > 0
+
+
+def test_differences_have_effect_sizes(small):
+    row = by_hand(small, a=[11, 22, 33, 44, 55], b=[10, 20, 30, 40, 50]).differences.row(0, named=True)
+    assert row["effect"] == pytest.approx(3 / 2.5**0.5 * 0.797885, abs=1e-5)
+    assert row["magnitude"] == "large"
+    assert row["low_pct"] == pytest.approx(100 * row["low"] / 30)
+
+
+def test_comparisons_by_other_names_are_refused(small):
+    with pytest.raises(BentpipeError, match="did you mean 'median'"):
+        bp.compare(small, "reno", statistic="medain")
+    with pytest.raises(BentpipeError, match=r"(?s)not a correction.*holm, bh, none"):
+        bp.compare(small, "reno", correction="bonferroni")
+
+
+def test_a_comparison_by_medians_is_kept_as_one(small, tmp_path):
+    comparison = bp.compare(small, ["reno", "tahoe"], replications=6, statistic="median", correction="bh", jobs=1)
+    assert comparison.to_dict()["statistic"] == "median"
+    assert comparison.to_dict()["correction"] == "bh"
+    again = bp.compare(small, ["reno", "tahoe"], replications=6, statistic="median", correction="bh", jobs=3)
+    assert comparison.to_dict() == again.to_dict()
+    comparison.save(tmp_path / "a")
+    assert "median_pct" in pl.read_parquet(tmp_path / "a" / "differences.parquet").columns
