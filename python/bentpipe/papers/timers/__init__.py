@@ -1,0 +1,1 @@
+"""M. Emmelmann on receive buffers and timer granularity over a satellite in low orbit."""
