@@ -176,8 +176,8 @@ def long_slow_start(lab: Lab) -> Finding:
     """What a long round trip costs NewReno: the larger of two shares, one of times and one of goodputs.
 
     The first: time from the open connection until the window holds 125 segments, the bandwidth-delay product of 10 ms
-    (series `cwnd_bytes`), at 10 ms over that at 510 ms. The second: goodput in 20 s at 510 ms with 1e-4 of the packets hit over
-    that without errors. It does not count if a queue overflowed, since the reduction would then be needed.
+    (series `cwnd_bytes`), at 10 ms over that at 510 ms. The second: goodput in 20 s at 510 ms with 1e-4 of the packets
+    hit over that without errors. It does not count if a queue overflowed, since the reduction would then be needed.
     """
     # The same window on both paths: else the ratio would be below 1 even if delays had no effect.
     times = {rtt_ms: _time_to_window_s(lab, rtt_ms, 125) for rtt_ms in (10, 510)}
@@ -190,8 +190,8 @@ def long_slow_start(lab: Lab) -> Finding:
     clean = _goodputs(lab, sets | {ERROR_RATE: 0}, replications)
     hit = runs.runs.sort("replication")["goodput_bps"].to_numpy()
     note = (
-        f"125 segments are reached in {times[510]:.2f} s at 510 ms and {times[10]:.3f} s at 10 ms, the 6375 that fill the "
-        f"longer path in {filled_s:.2f} s; "
+        f"125 segments are reached in {times[510]:.2f} s at 510 ms and {times[10]:.3f} s at 10 ms, the 6375 that "
+        f"fill the longer path in {filled_s:.2f} s; "
         f"goodput with errors is {np.mean(hit) / 1e6:.2f} Mbit/s, without {np.mean(clean) / 1e6:.2f} Mbit/s"
     )
     return Finding.mean(np.maximum(times[10] / times[510], hit / clean), note)
