@@ -136,9 +136,8 @@ def _line(axes: Axes, xs: Sequence[float], found: Iterable[Finding], place: int,
 
 def _hollow(axes: Axes, xs: Sequence[float], values: Sequence[float]) -> None:
     """The paper's numbers."""
-    axes.plot(
-        xs, values, "s", color="black", markerfacecolor="none", markersize=5, label="as printed", linestyle="none"
-    )
+    style = {"color": "black", "markerfacecolor": "none", "markersize": 5, "zorder": 5, "clip_on": False}
+    axes.plot(xs, values, "s", label="as printed", **style)  # type: ignore[arg-type]
 
 
 def _decorate(axes: Axes, label: str) -> None:
