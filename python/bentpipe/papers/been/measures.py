@@ -25,22 +25,25 @@ from bentpipe.papers.been.formulas import (
 from bentpipe.papers.lab import Finding, Possible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
     from bentpipe.papers.lab import Lab
     from bentpipe.result import RunResult
 
-    Sets = dict[str, str | float]
+    Sets: TypeAlias = dict[str, str | float]
 
 PATH = "iridium-path"
 UPLINK = "uplink"
 SMSS = "tcp.smss"
 ERROR = "link.up.forward.error"
 WINDOW_SEGMENTS = 20
-CODE = {"link.up.forward.interleave": '{ span = "10 ms", codeword = "255 B", corrects = "64 B" }'}
-CODE_RATE = (255 - 2 * 64) / 255
+CODEWORD_BYTES = 255
+CORRECTS_BYTES = 64
+INTERLEAVE = "link.up.forward.interleave"
+CODE: Sets = {INTERLEAVE: f'{{ span = "10 ms", codeword = "{CODEWORD_BYTES} B", corrects = "{CORRECTS_BYTES} B" }}'}
+INTERLEAVER: Sets = {INTERLEAVE: '{ span = "200 ms", corrects = "0 B" }'}
 DATAGRAM_HEADER_BYTES = 28
 SPACING_S = 0.01
 """Between two datagrams of the scenario, and its interval of recording."""
@@ -49,10 +52,8 @@ SPACING_S = 0.01
 # NewReno over the path
 
 
-def transfers(
-    lab: Lab, *, rate: float, unit: str, hops: int = 1, start: str = "paper", payloads: Sequence[int] = PAYLOADS_BYTES
-) -> pl.DataFrame:
-    """The table `flows` of NewReno's runs at one error rate: a row per payload (`tcp.smss`) and replication.
+def transfers(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper") -> pl.DataFrame:
+    """The table `flows` of NewReno's runs with one payload at one error rate, a row per replication, in order.
 
     `hops`: links to the ground with errors; 2 is the downlink to the receiver, too. `start`: "paper" sends the first
     data at once in a window of one segment; "ns-2" opens with a SYN and begins with two segments.
@@ -62,87 +63,92 @@ def transfers(
         sets |= {"link.down.forward.error.kind": unit, "link.down.forward.error.rate": rate}
     if start == "ns-2":
         sets |= {"tcp.handshake": True, "tcp.initial_window": "2 segments"}
-    sizes = [f"{payload} B" for payload in payloads]
-    return lab.sweep(PATH, sets, vary={SMSS: sizes}, replications=lab.choose(20, 200), tables=["flows"]).tables["flows"]
+    # Runs with many errors send few packets: they scatter much and cost little.
+    quick = 5 if unit == "packet" else {1e-2: 100, 1e-3: 50, 1e-4: 10}[rate]
+    return _flows(lab, sets, payload, lab.choose(quick, 10 * quick))
 
 
-def column(flows: pl.DataFrame, payload: int, name: str) -> NDArray[np.float64]:
-    """One column at one payload, in the order of replications; nan where it is missing."""
-    rows = flows.filter(pl.col(SMSS) == f"{payload} B").sort("replication")
-    return rows[name].cast(pl.Float64).fill_null(math.nan).to_numpy()
+def _flows(lab: Lab, sets: Sets, payload: int, replications: int) -> pl.DataFrame:
+    runs = lab.sweep(PATH, sets, vary={SMSS: [f"{payload} B"]}, replications=replications, tables=["flows"])
+    return runs.tables["flows"].sort("replication")
 
 
-def tcp_efficiency(
-    lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper"
-) -> Finding:
+def column(flows: pl.DataFrame, name: str) -> NDArray[np.float64]:
+    """One column of numbers, nan where there is none."""
+    values: NDArray[np.float64] = flows[name].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    return values
+
+
+def tcp_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper") -> Finding:
     """TCP efficiency in % (equation 6, RFC 6349): column `tcp_efficiency_pct`."""
-    flows = transfers(lab, rate=rate, unit=unit, hops=hops, start=start)
-    length = payload + HEADER_BYTES
-    note = f"{column(flows, payload, 'sent_packets').mean():.0f} packets sent; one crosses with probability " + (
-        f"{survival(length, rate, unit) ** hops:.3g}"
-    )
-    return Finding.mean(column(flows, payload, "tcp_efficiency_pct"), note)
+    flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, start=start)
+    crosses = survival(payload + HEADER_BYTES, rate, unit) ** hops
+    note = f"{column(flows, 'sent_packets').mean():.0f} packets sent; one crosses with probability {crosses:.3g}"
+    return Finding.mean(column(flows, "tcp_efficiency_pct"), note)
 
 
 def information_efficiency(
     lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper"
 ) -> Finding:
     """Information efficiency in % (equation 7): 100 x column `information_efficiency`."""
-    flows = transfers(lab, rate=rate, unit=unit, hops=hops, start=start)
+    flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, start=start)
     length = payload + HEADER_BYTES
     e_h, e_p = header_efficiency(length), survival(length, rate, unit) ** hops
     note = f"arithmetic of one packet: {e_h:.4f} x {e_p:.4g} = {100 * e_h * e_p:.3g} %"
-    return Finding.mean(100 * column(flows, payload, "information_efficiency"), note)
+    return Finding.mean(100 * column(flows, "information_efficiency"), note)
 
 
 def smallest_step(lab: Lab, *, rates: list[float], unit: str) -> Finding:
     """How much TCP efficiency rises at least from one size to the next smaller one, in points, paired by seed."""
     steps = []
     for rate in rates:
-        flows = transfers(lab, rate=rate, unit=unit)
-        for larger, smaller in zip(PAYLOADS_BYTES, PAYLOADS_BYTES[1:], strict=False):
-            rise = column(flows, smaller, "tcp_efficiency_pct") - column(flows, larger, "tcp_efficiency_pct")
-            steps.append((rise, f"from {larger} to {smaller} B of payload at {rate:g}"))
-    rise, where = min(steps, key=lambda step: step[0].mean())
+        found = [
+            column(transfers(lab, payload=payload, rate=rate, unit=unit), "tcp_efficiency_pct")
+            for payload in PAYLOADS_BYTES
+        ]
+        for place in range(1, len(found)):
+            larger, smaller = PAYLOADS_BYTES[place - 1 : place + 1]
+            steps.append((found[place] - found[place - 1], f"from {larger} to {smaller} B of payload at {rate:g}"))
+    rise, where = min(steps, key=lambda step: float(step[0].mean()))
     return Finding.mean(rise, where)
 
 
 def best_sizes(lab: Lab, *, unit: str) -> Finding:
     """At how many of the two steps from 0.01 over 0.001 to 0.0001 the best of the five sizes grows.
 
-    Best is the size of the highest information efficiency, in each replication; no size is where nothing arrives.
+    Best is the size of the highest information efficiency, in each replication; where nothing arrives, none is.
     """
     best = []
     for rate in RATES:
-        flows = transfers(lab, rate=rate, unit=unit)
-        table = np.array([column(flows, payload, "information_efficiency") for payload in PAYLOADS_BYTES])
+        found = [transfers(lab, payload=payload, rate=rate, unit=unit) for payload in PAYLOADS_BYTES]
+        table = np.array([column(flows, "information_efficiency") for flows in found])
         best.append(np.where(table.max(axis=0) > 0, np.array(PAYLOADS_BYTES)[table.argmax(axis=0)], np.nan))
-    grows = [(after > before).astype(float) for before, after in zip(best, best[1:], strict=False)]
-    usual = ", ".join(f"{np.nan_to_num(np.median(sizes)):g} B at {rate:g}" for rate, sizes in zip(RATES, best, strict=True))
-    return Finding.mean(grows[0] + grows[1], f"best payload, median: {usual}")
+    medians = [float(np.median(sizes)) for sizes in best]
+    usual = ", ".join(
+        f"{rate:g}: " + (f"{size:g} B" if size > 0 else "none") for rate, size in zip(RATES, medians, strict=True)
+    )
+    pairs = min(len(sizes) for sizes in best)
+    high, middle, low = (sizes[:pairs] for sizes in best)
+    return Finding.mean((middle > high) + 1.0 * (low > middle), f"best payload, median, at {usual}")
 
 
 def first_packet_times_out(lab: Lab, *, rate: float, unit: str) -> Finding:
     """Share of runs whose first packet is lost and resent by the timer, mean over packets of 240, 540 and 1540 B."""
-    sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate}
     # The first timeout is at 3 s. Before it nothing was delivered only if the first packet was lost.
-    sets |= {"duration": "3.01 s"}
-    sizes = [payload for payload in PAYLOADS_BYTES if payload + HEADER_BYTES > 200]
-    found = lab.sweep(
-        PATH, sets, vary={SMSS: [f"{payload} B" for payload in sizes]}, replications=lab.choose(100, 1000), tables=["flows"]
-    ).tables["flows"]
-    is_lost = [
-        (column(found, payload, "timeouts") > 0) & (column(found, payload, "delivered_bytes") == 0) for payload in sizes
-    ]
-    shares = ", ".join(f"{payload + HEADER_BYTES} B {lost.mean():.3f}" for payload, lost in zip(sizes, is_lost, strict=True))
-    return Finding.mean(np.mean(is_lost, axis=0), shares)
+    sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate, "duration": "3.01 s"}
+    shares = {}
+    for payload in (1500, 500, 200):
+        flows = _flows(lab, sets, payload, lab.choose(100, 1000))
+        shares[payload] = (column(flows, "timeouts") > 0) & (column(flows, "delivered_bytes") == 0)
+    note = ", ".join(f"{payload + HEADER_BYTES} B {lost.mean():.3f}" for payload, lost in shares.items())
+    return Finding.mean(np.mean(list(shares.values()), axis=0), note)
 
 
 # Traces
 
 
 def resent_per_corrupted(lab: Lab) -> Finding:
-    """Largest difference to 1500 and 100 B of what is sent again when one packet of 1540 or 140 B is corrupted, in B."""
+    """What is sent again when one packet of 1540 or 140 B is corrupted: largest difference to 1500 and 100, in B."""
     resent = {}
     for payload in (1500, 100):
         sets: Sets = {SMSS: f"{payload} B", ERROR: '{ kind = "arrivals", list = [200] }', "duration": "20 s"}
@@ -161,7 +167,7 @@ def ssthresh_after_first_timeout(lab: Lab) -> Finding:
     after = result.series("ssthresh_bytes").filter(pl.col("time_s") >= timeout_s)["ssthresh_bytes"][0] / payload
     clean = lab.run(PATH, sets | {ERROR: "none"}, series=["cwnd_bytes"])
     windows = [_at(run, start_s + 1, payload) for run, start_s in ((result, timeout_s), (clean, 0.0))]
-    note = f"timeout at {timeout_s:g} s with cwnd {before:g}; 1 s later cwnd {windows[0]:.1f}, without a loss {windows[1]:.1f}"
+    note = f"cwnd {before:g} at the timeout, {windows[0]:.1f} after 1 s more; without a loss {windows[1]:.1f} after 1 s"
     return Finding.exact(after, note)
 
 
@@ -173,7 +179,7 @@ def _at(result: RunResult, time_s: float, payload: int) -> float:
 def mean_window_ratio(lab: Lab, *, rate: float, unit: str) -> Finding:
     """Mean window with errors over that without, averaged over the five sizes; a window is at most 20 segments."""
     ratios = []
-    for seed in range(1, lab.choose(2, 20) + 1):
+    for seed in range(1, lab.choose(3, 20) + 1):
         of_sizes = []
         for payload in PAYLOADS_BYTES:
             sets: Sets = {SMSS: f"{payload} B", f"{ERROR}.kind": unit}
@@ -183,7 +189,9 @@ def mean_window_ratio(lab: Lab, *, rate: float, unit: str) -> Finding:
             )
         ratios.append(of_sizes)
     means = np.mean(ratios, axis=0)
-    shares = ", ".join(f"{payload + HEADER_BYTES} B {mean:.2f}" for payload, mean in zip(PAYLOADS_BYTES, means, strict=True))
+    shares = ", ".join(
+        f"{payload + HEADER_BYTES} B {mean:.2f}" for payload, mean in zip(PAYLOADS_BYTES, means, strict=True)
+    )
     return Finding.mean(np.mean(ratios, axis=1), shares)
 
 
@@ -199,18 +207,26 @@ def resends_lost_again(lab: Lab, *, payload: int, rate: float, unit: str) -> Fin
     """Share of the resends that had to be repeated, by a sender that never takes losses for congestion.
 
     From the events `retransmission`: a resend of an offset that is followed by another one of the same offset. The
-    last offset of a run is left out, its fate is not known.
+    last resend of what was never acknowledged is left out, its fate is not known.
     """
-    sets: Sets = {SMSS: f"{payload} B", f"{ERROR}.kind": unit, f"{ERROR}.rate": rate, "tcp.verdict": "always-link-error"}
+    sets: Sets = {
+        SMSS: f"{payload} B",
+        f"{ERROR}.kind": unit,
+        f"{ERROR}.rate": rate,
+        "tcp.verdict": "always-link-error",
+    }
     shares = []
     for seed in range(1, lab.choose(20, 200) + 1):
         events = lab.run(PATH, sets, seed=seed, series=["events"]).events
-        resent = events.filter(pl.col("event") == "retransmission")["value"].to_numpy()
-        resends, repeated = len(resent), len(resent) - len(np.unique(resent))
-        if resends > 0 and events["event"][-1] == "retransmission":
-            resends -= 1
-        shares.append(repeated / resends if resends else None)
-    return Finding.mean(shares, f"a packet of {payload + 40} B is lost with {1 - survival(payload + 40, rate, unit):.4f}")
+        resent, acked = (
+            events.filter(pl.col("event") == event)["value"].to_numpy() for event in ("retransmission", "acked")
+        )
+        repeated = len(resent) - len(np.unique(resent))
+        known = len(resent) - int(resent.max(initial=-1) >= acked.max(initial=0))
+        shares.append(repeated / known if known else None)
+    return Finding.mean(
+        shares, f"a packet of {payload + 40} B is lost with {1 - survival(payload + 40, rate, unit):.4f}"
+    )
 
 
 # The uplink alone
@@ -266,35 +282,50 @@ def lost_after_lost(lab: Lab, *, payload: int, rate: float, unit: str) -> Findin
 
 
 def coding_gain(lab: Lab, *, rate: float, unit: str) -> Finding:
-    """Best information efficiency with a code of rate 1/2 over the best without, both over the paper's sizes and 80 B.
+    """Best information efficiency with a code of about rate 1/2 over the best without, each over six packet sizes.
 
-    The code is Reed-Solomon (255, 127), which corrects 64 wrong bytes; its share of the link counts.
+    The sizes are the paper's five and its smallest. The code is Reed-Solomon (255, 127), which corrects 64 wrong bytes;
+    its check bytes count as overhead.
     """
-    lengths = [PACKET_MIN_BYTES, *(payload + HEADER_BYTES for payload in PAYLOADS_BYTES)]
-    ratios, notes = [], ""
-    for seed in range(1, lab.choose(2, 10) + 1):
-        best = []
-        for more, share in (({}, 1.0), (CODE, CODE_RATE)):
-            efficiencies = []
-            for length in lengths:
-                row = lab.run(UPLINK, _datagrams(length, rate, unit) | more, seed=seed).datagrams.row(0, named=True)
-                arrived = row["arrived_packets"] / (row["arrived_packets"] + row["lost_packets"])
-                efficiencies.append(share * header_efficiency(length) * arrived)
-            best.append((max(efficiencies), lengths[int(np.argmax(efficiencies))]))
-        ratios.append(best[1][0] / best[0][0])
-        notes = "; ".join(
-            f"{name} {100 * value:.3g} % at {length} B" for name, (value, length) in zip(("without", "with"), best, strict=True)
-        )
-    return Finding.mean(ratios, notes)
+    lengths = (PACKET_MIN_BYTES, *(payload + HEADER_BYTES for payload in PAYLOADS_BYTES))
+    best = np.zeros((2, lab.choose(5, 20)))
+    for seed in range(best.shape[1]):
+        for length in lengths:
+            checks = 2 * CORRECTS_BYTES * math.ceil(length / (CODEWORD_BYTES - 2 * CORRECTS_BYTES))
+            payload = length - HEADER_BYTES
+            plain = payload / length * _arrived_share(lab, _datagrams(length, rate, unit), seed)
+            coded = payload / (length + checks) * _arrived_share(lab, _datagrams(length, rate, unit) | CODE, seed)
+            best[:, seed] = np.maximum(best[:, seed], (plain, coded))
+    without, coded = 100 * best.mean(axis=1)
+    interleaved, not_interleaved = (_lost_per_burst(lab, more) for more in (INTERLEAVER, {}))
+    return Finding.mean(
+        best[1] / best[0],
+        f"without {without:.3g} %, with {coded:.3g} %; a burst of 10 ms costs {not_interleaved:.1f} packets, "
+        f"{interleaved:.1f} when interleaved over 200 ms",
+    )
+
+
+def _arrived_share(lab: Lab, sets: Sets, seed: int) -> float:
+    row = lab.run(UPLINK, sets, seed=seed).datagrams.row(0, named=True)
+    return float(row["arrived_packets"] / (row["arrived_packets"] + row["lost_packets"]))
+
+
+def _lost_per_burst(lab: Lab, more: Sets) -> float:
+    """Packets of 1540 B lost for each burst of 10 ms on average, one in 2 s, in which a byte in ten is wrong."""
+    burst = '{ kind = "gilbert-elliott", unit = "byte", mean_good = "2 s", mean_bad = "10 ms", rate_bad = 0.1 }'
+    result = lab.run(UPLINK, {ERROR: burst} | more)
+    return float(result.datagrams["lost_packets"][0]) / (result.simulated_s / 2.01)
 
 
 def notice_ratio(lab: Lab) -> Finding:
-    """Round trip from the sender to the satellite that finds the error over the one to the receiver, packets of 1540 B."""
+    """Round trip from the sender to the satellite that finds errors over the one to the receiver, packets of 1540 B."""
     # One packet to each, one after the other, so that neither waits for the other.
     packet = '{ kind = "file", size = "1500 B" }'
     probe = f'{{ from = "sender", to = "sat1", start = "1 s", app = {packet} }}'
     sets: Sets = {ERROR: "none", "duration": "2 s", "flow.ftp.app": packet, "flow.probe": probe}
-    rtts_s = [float(lab.run(PATH, sets).flows.filter(pl.col("flow") == name)["rtt_min_s"][0]) for name in ("probe", "ftp")]
+    rtts_s = [
+        float(lab.run(PATH, sets).flows.filter(pl.col("flow") == name)["rtt_min_s"][0]) for name in ("probe", "ftp")
+    ]
     return Finding.exact(rtts_s[0] / rtts_s[1], f"{1e3 * rtts_s[0]:.1f} ms and {1e3 * rtts_s[1]:.1f} ms")
 
 
@@ -326,16 +357,18 @@ def bounds_kept(lab: Lab) -> Finding:
     above = [clamp(optimum_bytes(1e-6)), clamp(optimum_bytes(1e-4), 140)]
     return Finding.exact(
         float(np.mean([size == 80 for size in wanted])),
-        f"22 and 70 B give 80 B; above the largest, 2236 B gives {above[0]} B, 224 B of at most 140 B gives {above[1]} B",
+        f"22 and 70 B give 80 B; 2236 B of at most 1540 give {above[0]} B, 224 B of at most 140 give {above[1]} B",
     )
 
 
 def extremes_are_bad(lab: Lab) -> Finding:
-    """Of two conditions, how many hold: a payload of 20 B is less than half of its packet; S_p at 1e-6 exceeds an MTU."""
+    """How many of two hold: a payload of 20 B is less than half of its packet; S_p at 1e-6 exceeds an MTU of 1500 B."""
     share = 20 / (20 + HEADER_BYTES)
     largest = optimum_bytes(1e-6)
     held = int(share < 0.5) + int(largest > 1500)
-    return Finding.exact(held, f"20 / 60 = {share:.3f} (as a packet, 20 B are less than its header); {largest:.0f} B > 1500 B")
+    return Finding.exact(
+        held, f"20 / 60 = {share:.3f} (as a packet, 20 B are less than its header); {largest:.0f} B > 1500 B"
+    )
 
 
 def probabilistic_over_deterministic(lab: Lab, *, unit: str, sp_is: str) -> Finding:
@@ -356,14 +389,16 @@ def probabilistic_over_deterministic(lab: Lab, *, unit: str, sp_is: str) -> Find
 # What arithmetic allows
 
 
-def stalled_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper") -> Possible:
+def stalled_efficiency(
+    lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper"
+) -> Possible:
     """TCP efficiency in % over a link that nothing crosses: first transmissions of the initial window over all sent."""
     length = payload + HEADER_BYTES
     crosses = survival(length, rate, unit)
     return Possible(
         0,
         100 * 2 / (2 + 6),
-        f"per bit, a packet of {length} B crosses with (1 - {rate:g})^{8 * length} = {crosses:.1g}, so none does in 200 s; "
+        f"per bit, a packet of {length} B crosses with (1 - {rate:g})^{8 * length} = {crosses:.1g}, none in 200 s; "
         "a timer that starts at 3 s and doubles up to 60 s resends six times: "
         "of at most 2 + 6 packets, 2 are first transmissions, 25 %",
     )
