@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bentpipe.result import RunResult
     from bentpipe.running import run
     from bentpipe.scenario import Scenario, check, load, loads
+    from bentpipe.sweeps.result import Sweep
+    from bentpipe.sweeps.sweeping import sweep
 
 __version__ = _build_info()["version"]
 
@@ -27,6 +29,7 @@ __all__ = [
     "Comparison",
     "RunResult",
     "Scenario",
+    "Sweep",
     "__version__",
     "check",
     "choices",
@@ -36,6 +39,7 @@ __all__ = [
     "loads",
     "run",
     "schema",
+    "sweep",
 ]
 
 # Loaded when first used: the command line must answer at once, and tables and statistics take long to import.
@@ -44,6 +48,7 @@ _HOMES = {
     "Comparison": "comparison",
     "RunResult": "result",
     "Scenario": "scenario",
+    "Sweep": "sweeps.result",
     "check": "scenario",
     "choices": "reference",
     "compare": "comparison",
@@ -51,6 +56,7 @@ _HOMES = {
     "loads": "scenario",
     "run": "running",
     "schema": "reference",
+    "sweep": "sweeps.sweeping",
 }
 
 

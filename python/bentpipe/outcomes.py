@@ -24,7 +24,7 @@ class Outcome:
 
 
 def outcome(tables: Tables) -> Outcome:
-    """The metrics of one run, but for the completion time, which needs all runs (see `completion`)."""
+    """The metrics of one run. Where senders are compared, `completion` says which transfers count."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
     sent = _numbers(flows, "sent_bytes").sum()
     rtt = _numbers(flows, "rtt_p50_s")
@@ -36,6 +36,7 @@ def outcome(tables: Tables) -> Outcome:
             "goodput": float(_numbers(summary, "goodput_bps")[0]),
             "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
             "jain": float(_numbers(summary, "jain")[0]),
+            "completion": float(_numbers(summary, "completion_mean_s")[0]),
             "resent": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
             "timeouts": float(_numbers(flows, "timeouts").sum()),
             "lost": float(_numbers(summary, "lost_packets")[0]),

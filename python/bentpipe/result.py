@@ -72,15 +72,15 @@ class RunResult:
         """From what the core's run returns."""
         return cls(
             scenario=scenario,
-            flows=_frame(tables["flows"]),
-            links=_frame(tables["links"]),
-            drops=_frame(tables["drops"]),
-            completions=_frame(tables["completions"]),
-            transfers=_frame(tables["transfers"]),
-            datagrams=_frame(tables["datagrams"]),
-            summary=_frame(tables["summary"]),
-            events=_frame(tables["events"]),
-            recorded={name: _frame(columns) for name, columns in tables["series"].items()},
+            flows=columns_frame(tables["flows"]),
+            links=columns_frame(tables["links"]),
+            drops=columns_frame(tables["drops"]),
+            completions=columns_frame(tables["completions"]),
+            transfers=columns_frame(tables["transfers"]),
+            datagrams=columns_frame(tables["datagrams"]),
+            summary=columns_frame(tables["summary"]),
+            events=columns_frame(tables["events"]),
+            recorded={name: columns_frame(columns) for name, columns in tables["series"].items()},
             notes=tuple(tables["notes"]),
             version=bentpipe.__version__,
         )
@@ -285,7 +285,8 @@ def _seconds(text: str) -> float:
     return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}[unit]
 
 
-def _frame(columns: Columns) -> pl.DataFrame:
+def columns_frame(columns: Columns) -> pl.DataFrame:
+    """A table as the core hands it over, as a data frame."""
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
 

@@ -154,6 +154,16 @@ class Scenario:
         case._text, case._form, case._sets, case._core = core.to_toml(), "toml", [], core
         return case
 
+    @property
+    def source(self) -> str:
+        """What it was read from: a path or name, if there was one."""
+        return self._source
+
+    @property
+    def sets(self) -> list[tuple[str, str]]:
+        """The values that were put over what was read, by dotted key, in order."""
+        return list(self._sets)
+
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with another seed."""
         return self.replace("seed", seed)

@@ -57,6 +57,19 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     is_free = not os.path.lexists(place) or (place.is_dir() and not any(place.iterdir()))
     if not is_free and _form(place) is None:
         raise BentpipeError(f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in")
+    _refuse_unless_makeable(place)
+
+
+def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
+    """Raise unless files can be written into this folder, which may have to be made first."""
+    place = Path(folder)
+    if not os.path.lexists(place):
+        _refuse_unless_makeable(place)
+    elif not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise BentpipeError(f"error: {place} cannot be written: {_why_not(place)}\n  choose another folder")
+
+
+def _refuse_unless_makeable(place: Path) -> None:
     parent = next(folder for folder in place.absolute().parents if os.path.lexists(folder))
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise BentpipeError(f"error: {place} cannot be written: {_why_not(parent)}\n  choose another folder to save in")

@@ -13,7 +13,7 @@ import polars as pl
 
 from bentpipe import _core, outcomes
 from bentpipe.metrics import METRICS
-from bentpipe.result import _frame
+from bentpipe.result import columns_frame
 from bentpipe.running import advance, run
 from bentpipe.scenario import Scenario, load
 from bentpipe.statistics.estimates import estimate
@@ -173,7 +173,7 @@ class Lab:
                 }
             )
             for table in wanted:
-                frame = _frame(found[table])
+                frame = columns_frame(found[table])
                 extra[table].append(frame.select([pl.lit(v).alias(n) for n, v in head.items()] + [pl.all()]))
         return Runs(pl.DataFrame(rows).fill_nan(None), {t: pl.concat(f) for t, f in extra.items()})
 

@@ -10,10 +10,17 @@ pub struct Column {
     pub unit: &'static str,
     /// What it is, in one sentence, with the source of its definition.
     pub meaning: &'static str,
+    /// Whether its values are whole numbers.
+    pub is_whole: bool,
 }
 
 const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -> Column {
-    Column { name, unit, meaning }
+    Column { name, unit, meaning, is_whole: false }
+}
+
+/// A column of whole numbers.
+const fn whole(name: &'static str, unit: &'static str, meaning: &'static str) -> Column {
+    Column { name, unit, meaning, is_whole: true }
 }
 
 /// One row per flow.
@@ -27,19 +34,19 @@ pub const FLOWS: &[Column] = &[
     column("throughput_bps", "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration."),
     column("goodput_bps", "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17)."),
     column("goodput_active_bps", "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run."),
-    column("delivered_bytes", "B", "Distinct payload bytes delivered in order to the application."),
-    column("acked_bytes", "B", "Payload bytes acknowledged at the sender."),
-    column("sent_bytes", "B", "Payload bytes sent, retransmissions included. This and what follows is of the sender, or of both ends where both have data to send (`request-response`, `page`), and of all connections of the flow together."),
-    column("retransmitted_bytes", "B", "Payload bytes sent again."),
-    column("sent_packets", "1", "Packets of the sender, SYN and FIN included."),
-    column("arrived_packets", "1", "Packets of the sender that reached the receiver uncorrupted."),
-    column("retransmissions", "1", "Segments sent again."),
-    column("spurious_retransmissions", "1", "Retransmissions that brought the receiver nothing new."),
-    column("timeouts", "1", "Expiries of the retransmission timer."),
-    column("undone", "1", "Loss episodes, timeouts among them, found to be spurious and undone."),
-    column("fast_retransmits", "1", "Times that duplicate or selective ACKs started loss recovery."),
-    column("marked_packets", "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks."),
-    column("mark_reductions", "1", "Times that marks reduced the congestion window."),
+    whole("delivered_bytes", "B", "Distinct payload bytes delivered in order to the application."),
+    whole("acked_bytes", "B", "Payload bytes acknowledged at the sender."),
+    whole("sent_bytes", "B", "Payload bytes sent, retransmissions included. This and what follows is of the sender, or of both ends where both have data to send (`request-response`, `page`), and of all connections of the flow together."),
+    whole("retransmitted_bytes", "B", "Payload bytes sent again."),
+    whole("sent_packets", "1", "Packets of the sender, SYN and FIN included."),
+    whole("arrived_packets", "1", "Packets of the sender that reached the receiver uncorrupted."),
+    whole("retransmissions", "1", "Segments sent again."),
+    whole("spurious_retransmissions", "1", "Retransmissions that brought the receiver nothing new."),
+    whole("timeouts", "1", "Expiries of the retransmission timer."),
+    whole("undone", "1", "Loss episodes, timeouts among them, found to be spurious and undone."),
+    whole("fast_retransmits", "1", "Times that duplicate or selective ACKs started loss recovery."),
+    whole("marked_packets", "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks."),
+    whole("mark_reductions", "1", "Times that marks reduced the congestion window."),
     column("tcp_efficiency_pct", "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)."),
     column("information_efficiency", "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005)."),
     column("rtt_min_s", "s", "Smallest round-trip time seen, never from retransmitted segments."),
@@ -56,25 +63,25 @@ pub const LINKS: &[Column] = &[
     column("link", "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`."),
     column("utilisation", "1", "Time in which the link was sending, over the run's duration."),
     column("carried_bps", "bit/s", "8 x bytes put on the link, headers included, over the run's duration."),
-    column("offered_packets", "1", "Packets handed to the link."),
-    column("carried_packets", "1", "Packets whose sending began, corrupted and cut off ones included."),
-    column("carried_bytes", "B", "Bytes of those, headers included."),
-    column("corrupted_packets", "1", "Packets that this link corrupted."),
-    column("dropped_packets", "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive."),
-    column("marked_packets", "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5)."),
+    whole("offered_packets", "1", "Packets handed to the link."),
+    whole("carried_packets", "1", "Packets whose sending began, corrupted and cut off ones included."),
+    whole("carried_bytes", "B", "Bytes of those, headers included."),
+    whole("corrupted_packets", "1", "Packets that this link corrupted."),
+    whole("dropped_packets", "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive."),
+    whole("marked_packets", "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5)."),
     column("queue_mean_s", "s", "Mean time that carried packets waited before their sending began."),
     column("queue_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
     column("queue_p95_s", "s", "95 % quantile of the same."),
     column("queue_p99_s", "s", "99 % quantile of the same."),
-    column("queue_max_bytes", "B", "Largest backlog, the packet being sent not included."),
-    column("queue_end_packets", "1", "Packets waiting or in flight on this link when the run ended."),
+    whole("queue_max_bytes", "B", "Largest backlog, the packet being sent not included."),
+    whole("queue_end_packets", "1", "Packets waiting or in flight on this link when the run ended."),
 ];
 
 /// One row per flow and class of sizes, for flows that make several transfers.
 pub const COMPLETIONS: &[Column] = &[
     column("flow", "", "Name of the flow."),
     column("sizes", "", "Class of the transfers' sizes; `all` comes first."),
-    column("transfers", "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page."),
+    whole("transfers", "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page."),
     column("failed", "1", "Transfers whose connection gave up; only in the row of all sizes, as is the next."),
     column("unfinished", "1", "Transfers under way when the run ended. They are not in the times: where there are many, the times are too short."),
     column("size_mean_bytes", "B", "Mean size; of an answer or of all objects of a page where there are such."),
@@ -91,9 +98,9 @@ pub const COMPLETIONS: &[Column] = &[
 /// One row per transfer that is complete, in the order in which they were completed.
 pub const TRANSFERS: &[Column] = &[
     column("flow", "", "Name of the flow."),
-    column("transfer", "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender."),
+    whole("transfer", "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender."),
     column("start_s", "s", "Instant at which it started."),
-    column("size_bytes", "B", "Its size: of the file, of the answer, or of all objects of the page."),
+    whole("size_bytes", "B", "Its size: of the file, of the answer, or of all objects of the page."),
     column("duration_s", "s", "Time from its start to the last byte acknowledged; or to the last byte of the answer or of the page read."),
     column("duration_rx_s", "s", "Time from its start to the last byte received at the other end; the same as `duration_s` for answers and pages."),
     column("slowdown", "1", "Duration over the least that the path allows; missing for pages."),
@@ -102,9 +109,9 @@ pub const TRANSFERS: &[Column] = &[
 /// One row per flow of datagrams.
 pub const DATAGRAMS: &[Column] = &[
     column("flow", "", "Name of the flow."),
-    column("sent_packets", "1", "Datagrams sent."),
-    column("arrived_packets", "1", "Datagrams that arrived, copies included."),
-    column("lost_packets", "1", "Datagrams lost; what is neither lost nor arrived was on its way when the run ended."),
+    whole("sent_packets", "1", "Datagrams sent."),
+    whole("arrived_packets", "1", "Datagrams that arrived, copies included."),
+    whole("lost_packets", "1", "Datagrams lost; what is neither lost nor arrived was on its way when the run ended."),
     column("loss_pct", "%", "100 x lost / sent."),
     column("delay_min_s", "s", "Shortest one-way delay, from sending to arrival (RFC 7679)."),
     column("delay_mean_s", "s", "Mean one-way delay."),
@@ -123,8 +130,8 @@ pub const DROPS: &[Column] = &[
     column("where", "", "The link (`NAME.forward`) or node where the packets were lost."),
     column("flow", "", "The flow that they belonged to."),
     column("cause", "", "Why: see the list of causes."),
-    column("packets", "1", "How many."),
-    column("bytes", "B", "Their bytes, headers included."),
+    whole("packets", "1", "How many."),
+    whole("bytes", "B", "Their bytes, headers included."),
 ];
 
 /// One row: the run as a whole.
@@ -133,18 +140,23 @@ pub const SUMMARY: &[Column] = &[
     column("simulated_s", "s", "Simulated time at the end."),
     column("goodput_bps", "bit/s", "Sum of the flows' goodput."),
     column("jain", "1", "Jain's index of the flows' goodput: (sum x)^2 / (n sum x^2), 1/n to 1."),
-    column("sent_packets", "1", "Packets that hosts and middleboxes put into the network."),
-    column("delivered_packets", "1", "Packets that reached a host uncorrupted."),
-    column("lost_packets", "1", "Packets lost, for all causes."),
-    column(
+    whole("sent_packets", "1", "Packets that hosts and middleboxes put into the network."),
+    whole("delivered_packets", "1", "Packets that reached a host uncorrupted."),
+    whole("lost_packets", "1", "Packets lost, for all causes."),
+    whole(
         "in_flight_packets",
         "1",
         "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.",
     ),
-    column("packet_hops", "1", "Packets carried over one link each: the measure of work."),
-    column("transfers", "1", "Transfers that are complete, of flows that make several."),
-    column("transfers_failed", "1", "Transfers whose connection gave up."),
-    column("transfers_unfinished", "1", "Transfers under way when the run ended."),
+    whole("packet_hops", "1", "Packets carried over one link each: the measure of work."),
+    column(
+        "completion_mean_s",
+        "s",
+        "Mean of `completion_s` over the flows that have an end of their own; missing if one of them did not complete.",
+    ),
+    whole("transfers", "1", "Transfers that are complete, of flows that make several."),
+    whole("transfers_failed", "1", "Transfers whose connection gave up."),
+    whole("transfers_unfinished", "1", "Transfers under way when the run ended."),
     column("transfer_mean_s", "s", "Mean duration of the transfers that are complete, over all such flows."),
     column("transfer_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
     column("transfer_p95_s", "s", "95 % quantile of the same."),

@@ -30,7 +30,7 @@ pub(crate) fn assemble(
     recorder: Recorder,
 ) -> RunResult {
     let flows = flows(scenario, end.at, traffic);
-    let summary = summary(end, &flows, links, traffic);
+    let summary = summary(scenario, end, &flows, links, traffic);
     let transfers = transfer_rows(scenario, &recorder.transfers);
     let (series, events, notes) = recorder.finish(scenario);
     RunResult {
@@ -208,7 +208,7 @@ fn drop_rows(scenario: &Scenario, drops: &Drops) -> Table {
     table.finish()
 }
 
-fn summary(end: End, flows: &Table, links: &[Link], traffic: &Traffic) -> Table {
+fn summary(scenario: &Scenario, end: End, flows: &Table, links: &[Link], traffic: &Traffic) -> Table {
     let mut all = Completions::default();
     traffic.flows.iter().filter_map(FlowState::completions).for_each(|completions| all.merge(completions));
     let total = all.total();
@@ -223,6 +223,7 @@ fn summary(end: End, flows: &Table, links: &[Link], traffic: &Traffic) -> Table 
     table.whole(end.ledger.lost);
     table.whole(end.ledger.in_flight);
     table.whole(links.iter().map(|link| link.counters().carried).sum());
+    table.real(completion_mean_s(scenario, flows));
     table.whole(all.completed());
     table.whole(all.failed);
     table.whole(all.unfinished());
@@ -232,6 +233,14 @@ fn summary(end: End, flows: &Table, links: &[Link], traffic: &Traffic) -> Table 
     table.real(total.durations.quantile_s(0.99));
     table.real(total.slowdowns.mean_s());
     table.finish()
+}
+
+/// NaN if one of them did not complete: leaving that flow out would praise a sender for failing.
+fn completion_mean_s(scenario: &Scenario, flows: &Table) -> f64 {
+    let times = flows.real("completion_s");
+    let ending = scenario.flows.iter().zip(times).filter(|(flow, _)| flow.app.has_end());
+    let (sum, count) = ending.fold((0.0, 0.0), |(sum, count), (_, time)| (sum + time, count + 1.0));
+    ratio(sum, count)
 }
 
 /// Jain's index (D. Chiu and R. Jain 1989); NaN if nothing was delivered at all.
@@ -257,37 +266,40 @@ struct Builder {
 
 impl Builder {
     fn new(dictionary: &[Column]) -> Self {
-        // Numbers become whole with their first value.
-        let values = |c: &Column| if c.unit.is_empty() { Values::Text(Vec::new()) } else { Values::Real(Vec::new()) };
-        Self { columns: dictionary.iter().map(|c| (c.name, values(c))).collect(), next: 0 }
+        let values = |column: &Column| match (column.unit.is_empty(), column.is_whole) {
+            (true, _) => Values::Text(Vec::new()),
+            (_, true) => Values::Whole(Vec::new()),
+            _ => Values::Real(Vec::new()),
+        };
+        Self { columns: dictionary.iter().map(|column| (column.name, values(column))).collect(), next: 0 }
     }
 
     fn text(&mut self, value: &str) {
-        if let Values::Text(values) = self.column(Values::Text(Vec::new())) {
-            values.push(value.to_owned());
+        match self.column() {
+            (_, Values::Text(values)) => values.push(value.to_owned()),
+            (name, _) => panic!("{name} is no column of texts"),
         }
     }
 
     fn real(&mut self, value: f64) {
-        if let Values::Real(values) = self.column(Values::Real(Vec::new())) {
-            values.push(value);
+        match self.column() {
+            (_, Values::Real(values)) => values.push(value),
+            (name, _) => panic!("{name} is no column of real numbers"),
         }
     }
 
     fn whole(&mut self, value: u64) {
-        if let Values::Whole(values) = self.column(Values::Whole(Vec::new())) {
-            values.push(i64::try_from(value).unwrap_or(i64::MAX));
+        match self.column() {
+            (_, Values::Whole(values)) => values.push(i64::try_from(value).unwrap_or(i64::MAX)),
+            (name, _) => panic!("{name} is no column of whole numbers"),
         }
     }
 
-    fn column(&mut self, kind: Values) -> &mut Values {
+    fn column(&mut self) -> (&'static str, &mut Values) {
         let index = self.next;
         self.next = (self.next + 1) % self.columns.len();
-        let values = &mut self.columns[index].1;
-        if matches!(values, Values::Real(reals) if reals.is_empty()) {
-            *values = kind;
-        }
-        values
+        let (name, values) = &mut self.columns[index];
+        (name, values)
     }
 
     fn finish(self) -> Table {

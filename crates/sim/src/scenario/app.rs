@@ -144,6 +144,18 @@ impl App {
         matches!(self, Self::Datagrams(_))
     }
 
+    /// Whether it stops by itself, however long the run is.
+    pub(crate) fn has_end(&self) -> bool {
+        match self {
+            Self::Greedy | Self::Datagrams(_) => false,
+            Self::File { .. } => true,
+            Self::Bulk(bulk) => bulk.count.is_some(),
+            Self::Arrivals(arrivals) => arrivals.count.is_some(),
+            Self::RequestResponse(exchanges) => exchanges.count.is_some(),
+            Self::Page(page) => page.count.is_some(),
+        }
+    }
+
     /// Whether it is one connection from its start, with nothing to decide later.
     pub(crate) fn is_single(&self) -> bool {
         matches!(self, Self::Greedy | Self::File { .. })

@@ -1,0 +1,1 @@
+"""Sweeps: a grid of experiments, run once each wherever there is room, kept so that nothing finished is lost."""

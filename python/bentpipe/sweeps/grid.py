@@ -1,0 +1,237 @@
+"""The grid of a sweep: its points, each with its scenario, and what arguments add to the table `[sweep]`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import asking
+from bentpipe.errors import ScenarioError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe import _core
+    from bentpipe.scenario import Scenario
+
+KEPT_SCENARIOS = 1024
+"""Of points, ready to be run again with another seed. A scenario takes some tens of kilobytes."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a point has been run often enough."""
+
+    metric: str
+    half_width: float
+    """Of the mean's 95 % interval at most, as a share of the mean."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the grid."""
+
+    index: int
+    positions: tuple[int, ...]
+    """On each axis."""
+    values: dict[str, Any]
+    """By key of the scenario, as written."""
+    digest: str
+    """Hash of all that decides its results, but the seed."""
+
+
+class Grid:
+    """What a sweep runs.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        With its table `[sweep]`.
+    keys : list of str
+        The keys that vary, in the order of the axes.
+    seed : int
+        Replication k of each point has this seed + k.
+    replications, replications_max : int
+        Runs of each point; at most, where `until` decides.
+    until : Until or None
+    metrics : list of str
+        What is reported.
+    tables : list of str
+        Tables of each run that are kept.
+
+    Raises
+    ------
+    ScenarioError
+        There is nothing to vary, or no such metric.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        # Time series would only cost memory here.
+        self._core = scenario.replace("record.series", [])._core
+        text = self._core.sweep()
+        written = json.loads(text) if text else {"axes": []}
+        if not written["axes"]:
+            raise ScenarioError(
+                "error: nothing to vary: the grid is empty\n"
+                "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+            )
+        self.axes: list[tuple[list[str], list[list[Any]]]] = [(axis["keys"], axis["values"]) for axis in written["axes"]]
+        self.keys = [key for keys, _ in self.axes for key in keys]
+        self.seed = scenario.seed
+        self.replications: int = written["replications"]
+        self.replications_max: int = written["replications_max"]
+        self.until = Until(**written["until"]) if written["until"] else None
+        self.metrics: list[str] = written["metrics"]
+        self.tables: list[str] = written["tables"]
+        for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
+            asking.checked(metric=metric)
+        self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
+
+    def __len__(self) -> int:
+        """Number of points."""
+        size = 1
+        for _, values in self.axes:
+            size *= len(values)
+        return size
+
+    def points(self, tell: Callable[[], object] = lambda: None) -> list[Point]:
+        """Every point, checked: what is wrong with one is said before anything is run.
+
+        Raises
+        ------
+        ScenarioError
+            All problems of the first point that makes no sense.
+        """
+        found = []
+        for index, positions in enumerate(product(*(range(len(values)) for _, values in self.axes))):
+            found.append(Point(index, positions, self._values(positions), self._point(positions).digest))
+            if index % 256 == 0:
+                tell()
+        return found
+
+    def core(self, point: Point) -> _core.Scenario:
+        """The scenario of a point, for the core."""
+        return self._cached(point.positions)
+
+    def first_seed(self, point: Point) -> int:
+        """Of a point's first replication. A seed that is varied itself is where a point begins."""
+        return self.core(point).seed if "seed" in self.keys else self.seed
+
+    def seeds(self, point: Point, replications: range) -> list[int]:
+        """Of these replications of a point."""
+        first = self.first_seed(point)
+        return [(first + k) % 2**64 for k in replications]
+
+    def _values(self, positions: Sequence[int]) -> dict[str, Any]:
+        rows = [values[at] for (_, values), at in zip(self.axes, positions, strict=True)]
+        return dict(zip(self.keys, (value for row in rows for value in row), strict=True))
+
+    def _point(self, positions: tuple[int, ...]) -> _core.Scenario:
+        try:
+            return self._cached(positions)
+        except ScenarioError as error:
+            where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
+            raise ScenarioError(f"{error}\n  at the point {where}") from None
+
+
+def arguments(
+    vary: Mapping[str, Any] | None = None,
+    together: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    replications: int | None = None,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] | None = None,
+    tables: Sequence[str] | None = None,
+) -> list[tuple[str, Any]]:
+    """What these say, as values over the table `[sweep]` of a scenario."""
+    sets: list[tuple[str, Any]] = [(f"sweep.vary.{key}", values) for key, values in (vary or {}).items()]
+    plain = {
+        "together": list(together) if together else None,
+        "replications": replications,
+        "replications_max": replications_max,
+        "until": until,
+        "metrics": metrics,
+        "tables": tables,
+    }
+    return sets + [(f"sweep.{key}", value) for key, value in plain.items() if value is not None]
+
+
+def parsed(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """`KEY=VALUES` each, or `KEY=VALUES; KEY=VALUES` for keys that go together: what varies, and what goes together.
+
+    VALUES is a list with commas (`newreno,sack`), a range with its number of values (`1e-5..1e-1:9:log`,
+    `1 Mbit/s..9 Mbit/s:5`), or a list or range as in a file.
+
+    >>> parsed(["tcp.cc=newreno,sack", "tcp.smss=536 B,1460 B; link.l.error.rate=0,1e-3"])
+    ({'tcp.cc': ['newreno', 'sack']}, [{'tcp.smss': ['536 B', '1460 B'], 'link.l.error.rate': [0, 0.001]}])
+    """
+    vary: dict[str, Any] = {}
+    together = []
+    for text in texts:
+        group: dict[str, Any] = {}
+        for part in _split(text, ";"):
+            key, equals, values = part.partition("=")
+            if not equals or not key.strip() or not values.strip() or key.strip() in group or key.strip() in vary:
+                raise ScenarioError(
+                    f"error: --vary {text}\n  expected each key once, with its values: tcp.cc=newreno,sack,"
+                    " or link.up.error.rate=1e-5..1e-1:9:log"
+                )
+            group[key.strip()] = _values(values.strip())
+        if len(group) == 1:
+            vary |= group
+        else:
+            together.append(group)
+    return vary, together
+
+
+_RANGE = re.compile(r"(?P<from>[^,]+?)\.\.(?P<to>[^,]+?):(?P<count>\d+)(?P<log>:log)?")
+
+
+def _values(text: str) -> Any:
+    found = _RANGE.fullmatch(text)
+    if found:
+        ends = {"from": _value(found["from"]), "to": _value(found["to"]), "count": int(found["count"])}
+        return ends | ({"scale": "log"} if found["log"] else {})
+    whole = _value(text)
+    if isinstance(whole, list) or (isinstance(whole, dict) and {"from", "to"} <= whole.keys()):
+        return whole
+    return [_value(part) for part in _split(text, ",")]
+
+
+def _value(text: str) -> Any:
+    """As TOML, or else the text itself."""
+    try:
+        content = tomllib.loads(f"value = {text.strip()}\n")
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+    value = content.get("value")
+    return value if len(content) == 1 and isinstance(value, (bool, int, float, str, list, dict)) else text.strip()
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Parts between separators that stand in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == separator and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in map(str.strip, parts) if part]

@@ -1,0 +1,265 @@
+"""What a sweep gave: a row per run, intervals per point, and what can be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe import human
+from bentpipe.metrics import METRICS, named
+from bentpipe.statistics.comparing import differences, sentence, statement
+from bentpipe.statistics.estimates import estimate
+from bentpipe.sweeps import tasks
+from bentpipe.sweeps.store import FAILURES, Store, column
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+SENDERS = ("tcp.cc", "case")
+"""Keys whose values are compared with each other where they vary; the other keys are the conditions."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sweep:
+    """The result of a sweep: all runs of its grid that are in the store.
+
+    Attributes
+    ----------
+    title : str
+        Of the scenario.
+    keys : list of str
+        Keys of the scenario that vary.
+    metrics : list of str
+        What is reported.
+    points : polars.DataFrame
+        One row per point of the grid: `point` (its number), a column per key, `replications` (wanted).
+    runs : polars.DataFrame
+        One row per run: `point`, a column per key, `replication`, `seed`, `run` (its name), a column per metric.
+    failures : list of dict
+        Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that shows it again).
+    facts : dict
+        Where the sweep is from: `source`, `sets`, `scenario` (resolved), `seed`, `version`.
+    """
+
+    title: str
+    keys: list[str]
+    metrics: list[str]
+    points: pl.DataFrame
+    runs: pl.DataFrame
+    failures: list[dict[str, str]]
+    facts: dict[str, Any]
+    _tables: dict[str, pl.DataFrame]
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Sweep:
+        """The sweep that was last begun in a store; the store is only read.
+
+        Raises
+        ------
+        BentpipeError
+            It is not a store, of another version, or damaged.
+        """
+        with Store(folder, is_read_only=True) as store:
+            return cls.of(store)
+
+    @classmethod
+    def of(cls, store: Store) -> Sweep:
+        """The sweep that was last begun in an open store."""
+        facts = store.noted("sweep")
+        if facts is None:
+            raise store.has_no_sweep()
+        keys, written = facts["keys"], facts.pop("points")
+        points = pl.DataFrame({"point": range(len(written))}, schema={"point": pl.Int64}).with_columns(
+            *(column(key, [row[0][at] for row in written]) for at, key in enumerate(keys)),
+            pl.Series("replications", [row[3] for row in written], dtype=pl.Int64),
+        )
+        wanted = [
+            (tasks.name(digest, (first + k) % 2**64), index, k)
+            for index, (_, digest, first, count) in enumerate(written)
+            for k in range(count)
+        ]
+        place = pl.DataFrame(
+            wanted, schema={"run": pl.String, "point": pl.Int64, "replication": pl.Int64}, orient="row"
+        )
+        frames = store.frames(facts["tables"])
+        metrics = [metric.column for metric in METRICS.values()]
+        runs = (
+            place.join(frames["runs"].select("run", "seed", *metrics), on="run", how="inner", maintain_order="left")
+            .join(points.drop("replications"), on="point", maintain_order="left")
+            .select("point", *keys, "replication", "seed", "run", *metrics)
+        )
+        tables = {
+            name: runs.select("point", *keys, "replication", "run").join(frame, on="run", maintain_order="left_right")
+            for name, frame in frames.items()
+            if name != "runs"
+        }
+        failures = [
+            {**failure, "replay": str(store.folder / FAILURES / f"{failure['id']}.json")}
+            for failure in store.failures()
+        ]
+        return cls(facts["title"], keys, facts["metrics"], points, runs, failures, facts, tables)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table of all runs that was kept (`flows`, `links`, ...): `point`, the keys, `replication`, `run`, its columns.
+
+        Raises
+        ------
+        KeyError
+            The sweep did not ask for it.
+        """
+        return self._tables[name]
+
+    @property
+    def missing(self) -> int:
+        """Runs that are wanted and not there: not done yet, or failed."""
+        return int(self.points["replications"].sum()) - self.runs.height
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """A row per point: the keys, `replications` (there), and for each reported metric its mean, `_low` and `_high`.
+
+        `_low` to `_high` is Student's 95 % interval; null with a single replication.
+        """
+        columns = [METRICS[name].column for name in self.metrics]
+        rows = []
+        for (point,), found in self.runs.group_by("point", maintain_order=True):
+            row: dict[str, Any] = {"point": point, "there": found.height}
+            for name in columns:
+                each = estimate(_values(found, name), CONFIDENCE)
+                row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+            rows.append(row)
+        numbers = {f"{name}{end}": pl.Float64 for name in columns for end in ("", "_low", "_high")}
+        found = pl.DataFrame(rows, schema={"point": pl.Int64, "there": pl.Int64, **numbers})
+        joined = self.points.join(found, on="point", how="left", maintain_order="left")
+        return joined.with_columns(replications=pl.col("there").fill_null(0)).drop("there")
+
+    def statements(self, metric: str | None = None) -> list[str]:
+        """What can be said with confidence about a metric (the first that is reported), in plain words.
+
+        Where senders (`tcp.cc`) or cases vary, the best is compared with each other one at each combination of the
+        other keys, in pairs of equal seeds and corrected for all of these (Holm). Otherwise the best and the worst
+        point are named.
+        """
+        what = named(metric or self.metrics[0])
+        if self.runs[what.column].is_null().all():
+            return [f"there is no {what.name} in any of the runs"]
+        sender = next((key for key in SENDERS if key in self.keys), None)
+        count = int(self.points["replications"].max())  # type: ignore[call-overload]
+        said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
+        return said + (self._extremes(what.name) if sender is None else self._against(sender, what.name))
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """A matplotlib figure: mean and 95 % interval over the key that varies most, a line for each other combination."""
+        from bentpipe.plot import sweep_figure
+
+        return sweep_figure(self, named(metric or self.metrics[0]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the kept tables as plain data, fit for JSON."""
+        return {
+            "title": self.title,
+            **{key: self.facts[key] for key in ("source", "sets", "seed", "version")},
+            "keys": self.keys,
+            "metrics": self.metrics,
+            "statements": self.statements(),
+            "summary": self.summary.to_dicts(),
+            "runs": self.runs.to_dicts(),
+            "missing": self.missing,
+            "failures": self.failures,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Sweep {self.title!r}: {self.points.height} points, {self.runs.height} runs of {', '.join(self.keys)}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{statement}</p>" for statement in self.statements()) + self.summary._repr_html_()
+
+    def _against(self, sender: str, metric: str) -> list[str]:
+        others = [key for key in self.keys if key != sender]
+        samples: dict[str, dict[str, Values]] = {}
+        for row in self.points.iter_rows(named=True):
+            rows = self.runs.filter(pl.col("point") == row["point"])
+            values = np.full(int(row["replications"]), np.nan)
+            values[rows["replication"].to_numpy()] = _values(rows, METRICS[metric].column)
+            condition = ", ".join(
+                shown(row[key]) if len(others) == 1 else f"{short(key, others)} {shown(row[key])}" for key in others
+            )
+            samples.setdefault(row[sender], {})[condition] = values
+        means = {name: np.nanmean(np.concatenate(list(found.values()))) for name, found in samples.items() if any(
+            np.isfinite(values).any() for values in found.values()
+        )}
+        if len(means) < 2:
+            return [f"only {next(iter(means))} has a {metric}: there is nothing to compare it with"]
+        is_more_better = METRICS[metric].is_more_better
+        best, *rest = sorted(means, key=lambda name: means[name], reverse=is_more_better)
+        conditions = list(samples[best])
+        pairs = [_paired(samples[best][at], samples[other][at]) for other in rest for at in conditions]
+        found = iter(differences(pairs, confidence=CONFIDENCE))
+        said = []
+        for other in rest:
+            by_condition = {at: next(found) for at in conditions}
+            if conditions == [""]:
+                said.append(statement(best, other, by_condition[""], METRICS[metric]))
+            else:
+                said.append(sentence(best, other, by_condition, METRICS[metric]))
+        return said
+
+    def _extremes(self, metric: str) -> list[str]:
+        column, unit = METRICS[metric].column, METRICS[metric].unit
+        summary = self.summary.filter(pl.col(column).is_not_null()).sort(column, maintain_order=True)
+        divisor, text = human.scale(summary[column].to_list(), unit)
+        said = []
+        for word, row in (("lowest", summary.row(0, named=True)), ("highest", summary.row(-1, named=True))):
+            half = None if row[f"{column}_low"] is None else (row[f"{column}_high"] - row[f"{column}_low"]) / 2 / divisor
+            mean, margin = human.mean_and_margin(row[column] / divisor, half)
+            where = ", ".join(f"{short(key, self.keys)} {shown(row[key])}" for key in self.keys)
+            amount = f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
+            said.append(f"{metric} is {word} at {where}: {amount}")
+        return said
+
+
+def shown(value: Any) -> str:
+    """A value of a key, as people write it.
+
+    >>> shown(0.001), shown(10.0), shown("1 bdp"), shown(None)
+    ('1e-3', '10', '1 bdp', '-')
+    """
+    if value is None:
+        return human.MISSING
+    if not isinstance(value, float):
+        return str(value)
+    text = f"{value:.6g}"
+    return f"{value:.6e}".rstrip("0").replace(".e", "e").replace("e-0", "e-") if 0 < abs(value) < 0.01 else text
+
+
+def short(key: str, keys: list[str]) -> str:
+    """The end of a key that tells it from the others.
+
+    >>> short("link.up.error.rate", ["link.up.error.rate", "tcp.cc"])
+    'rate'
+    """
+    parts = key.split(".")
+    for length in range(1, len(parts)):
+        end = ".".join(parts[-length:])
+        if sum(other == end or other.endswith(f".{end}") for other in keys) == 1:
+            return end
+    return key
+
+
+def _values(rows: pl.DataFrame, name: str) -> Values:
+    return rows[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _paired(one: Values, other: Values) -> tuple[Values, Values]:
+    """The replications that both have."""
+    count = min(len(one), len(other))
+    return one[:count], other[:count]

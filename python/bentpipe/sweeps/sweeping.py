@@ -1,0 +1,284 @@
+"""Running a sweep: what is missing is claimed, done, and kept at once."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import bentpipe
+from bentpipe.errors import Interrupted
+from bentpipe.metrics import METRICS
+from bentpipe.scenario import scenario_of
+from bentpipe.statistics.estimates import estimate
+from bentpipe.sweeps import tasks
+from bentpipe.sweeps.grid import Grid, Point, arguments
+from bentpipe.sweeps.result import Sweep
+from bentpipe.sweeps.store import FAILURES, Store
+from bentpipe.sweeps.workers import AHEAD, workers
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe.scenario import Scenario
+    from bentpipe.sweeps.workers import Workers
+
+CONFIDENCE = 0.95
+GROWTH = 1.5
+"""A point that is not known well enough gets so many times the replications that it has."""
+
+
+@dataclass
+class Progress:
+    """How far a sweep is."""
+
+    points: int = 0
+    total: int = 0
+    """Runs that are wanted; with `until` it grows."""
+    reused: int = 0
+    """Of these, runs that were in the store already."""
+    done: int = 0
+    """Runs that ended since the beginning, here or in another process that shares the store."""
+    failed: int = 0
+    running: int = 0
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> int:
+        return self.total - self.reused - self.done - self.failed
+
+    @property
+    def runs_per_s(self) -> float:
+        return self.done / max(time.monotonic() - self.began_s, 1e-9)
+
+
+def sweep(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    vary: Mapping[str, Any] | None = None,
+    *,
+    together: Sequence[Mapping[str, Any]] | None = None,
+    replications: int | None = None,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] | None = None,
+    tables: Sequence[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    on: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Sweep:
+    """Run a scenario at every point of a grid, and keep what each run gave.
+
+    What the arguments do not say is taken from the table `[sweep]` of the scenario. Replication k of each point has the
+    scenario's seed + k, so that all points meet the same channels. A run that is in the store already is not done again.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        As in `run`.
+    vary : mapping, optional
+        By dotted key, the values that it takes: a list, or a range such as
+        `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the others.
+    together : sequence of mappings, optional
+        Keys whose values go together, first with first, second with second.
+    replications : int, optional
+        Runs of each point, each with its own seed; with `until` the fewest.
+    replications_max : int, optional
+        Runs of a point at most.
+    until : mapping, optional
+        `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
+        ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
+    metrics : sequence of str, optional
+        What is reported; the store has all metrics.
+    tables : sequence of str, optional
+        Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
+    store : path, optional
+        A folder; made if it is not there. Without it, nothing is kept but the result.
+    jobs : int, optional
+        Runs at the same time; all cores if not given.
+    on : str, optional
+        `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
+    progress : callable, optional
+        Told several times a second how far it is.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ScenarioError
+        A point of the grid makes no sense, or there are none. Nothing was run.
+    BentpipeError
+        The store or the cluster cannot be used. What was finished is kept.
+    Interrupted
+        Ctrl-C; `result` has what was finished, and so has the store.
+    """
+    asked = arguments(
+        vary,
+        together,
+        replications=replications,
+        replications_max=replications_max,
+        until=until,
+        metrics=metrics,
+        tables=tables,
+    )
+    grid = Grid(scenario_of(scenario).with_sets(asked))
+    if store is not None:
+        return _swept(grid, Store(store), jobs, on, progress)
+    with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
+        return _swept(grid, Store(folder), jobs, on, progress)
+
+
+def _swept(
+    grid: Grid, store: Store, jobs: int | None, on: str | None, progress: Callable[[Progress], object] | None
+) -> Sweep:
+    with store:
+        place = workers(on, jobs)
+        try:
+            return Sweeping(grid, store, place, progress or (lambda _: None)).run()
+        finally:
+            place.close()
+
+
+class Sweeping:
+    """A sweep under way."""
+
+    def __init__(self, grid: Grid, store: Store, place: Workers, progress: Callable[[Progress], object]) -> None:
+        self.grid, self.store, self.place = grid, store, place
+        self.progress = Progress()
+        self.tell = lambda: progress(self.progress)
+        self.points = grid.points(self.tell)
+        self.counts = [grid.replications] * len(self.points)
+        self.runs: dict[str, tuple[Point, int]] = {}
+        """By name, point and seed of each run that is wanted so far."""
+        self.progress.points = len(self.points)
+        self.progress.began_s = time.monotonic()
+
+    def run(self) -> Sweep:
+        """Do what is missing."""
+        try:
+            fresh = self._runs([(point, range(self.grid.replications)) for point in self.points])
+            while fresh:
+                self._note()
+                self._do(fresh)
+                fresh = self._runs(self._unknown())
+        except KeyboardInterrupt:
+            self.place.close()
+            self._keep()
+            self.store.write()
+            done, total = self.progress.reused + self.progress.done, self.progress.total
+            result = Sweep.of(self.store)
+            raise Interrupted(f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result) from None
+        self.store.write()
+        return Sweep.of(self.store)
+
+    def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
+        """Names of these replications of points: first replications first, so that a part covers the whole grid."""
+        ranked = [
+            (k, point.index, point, seed)
+            for point, replications in wanted
+            for k, seed in zip(replications, self.grid.seeds(point, replications), strict=True)
+        ]
+        ranked.sort(key=lambda each: each[:2])
+        fresh = {tasks.name(point.digest, seed): (point, seed) for _, _, point, seed in ranked}
+        self.runs |= fresh
+        return list(fresh)
+
+    def _unknown(self) -> list[tuple[Point, range]]:
+        """The next replications of points that are not known well enough yet.
+
+        Decided when all runs so far have ended, and by them only, so that it does not depend on timing.
+        """
+        until = self.grid.until
+        if until is None:
+            return []
+        more = []
+        rows = Sweep.of(self.store).runs.group_by("point", maintain_order=True)
+        for (index,), found in rows:
+            point, have = self.points[index], self.counts[index]  # type: ignore[call-overload]
+            values = found[METRICS[until.metric].column].cast(float).to_numpy()
+            _, mean, half_width, _ = estimate(values, CONFIDENCE)
+            # Without a value there is nothing to know better.
+            is_known = mean is None or (half_width is not None and half_width <= until.half_width * abs(mean))
+            if not is_known and have < self.grid.replications_max:
+                self.counts[point.index] = min(math.ceil(have * GROWTH), self.grid.replications_max)
+                more.append((point, range(have, self.counts[point.index])))
+        return more
+
+    def _do(self, wanted: Sequence[str]) -> None:
+        missing = self.store.missing({id_: self.runs[id_][0].values for id_ in wanted}, self.grid.tables)
+        self.progress.total += len(wanted)
+        self.progress.reused += len(wanted) - len(missing)
+        left, running = dict.fromkeys(missing), 0
+        while left or running:
+            room = AHEAD * self.place.count - running
+            if left and room > AHEAD // 2:
+                mine, there = self.store.claim(left, room, self.grid.tables)
+                for id_ in (*mine, *there):
+                    del left[id_]
+                # Another process that shares the store was quicker.
+                self.progress.done += len(there)
+                for id_ in mine:
+                    point, seed = self.runs[id_]
+                    task = tasks.Task(id_, seed, tuple(self.grid.tables))
+                    self.place.submit(task, partial(self.grid.core, point))
+                running += len(mine)
+            running -= self._keep()
+            self.progress.running = running
+            if self.store.is_due():
+                self.store.write()
+            self.tell()
+
+    def _keep(self) -> int:
+        """Commit what has ended; how many that were."""
+        finished = self.place.finished()
+        done = [(task.id, outcome) for task, outcome in finished if isinstance(outcome, bytes)]
+        failed = [(task.id, outcome.message) for task, outcome in finished if isinstance(outcome, tasks.Failure)]
+        self.store.keep(
+            [(id_, self.runs[id_][0].values, self.grid.tables, record) for id_, record in done],
+            [(id_, self.runs[id_][0].values, message) for id_, message in failed],
+        )
+        for id_, message in failed:
+            self._write_replay(id_, message)
+        self.progress.done += len(done)
+        self.progress.failed += len(failed)
+        for _, outcome in finished:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return len(finished)
+
+    def _write_replay(self, id_: str, message: str) -> None:
+        """A scenario that shows the failure again, beside the store."""
+        point, seed = self.runs[id_]
+        text = json.loads(self.grid.core(point).to_json())
+        place = self.store.folder / FAILURES / f"{id_}.json"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(json.dumps({**text, "seed": seed}, indent=1), encoding="utf-8")
+
+    def _note(self) -> None:
+        """What a reader of the store must know of the sweep."""
+        points = [
+            [list(point.values.values()), point.digest, self.grid.first_seed(point), count]
+            for point, count in zip(self.points, self.counts, strict=True)
+        ]
+        self.store.note(
+            "sweep",
+            {
+                "title": self.grid.scenario.title,
+                "source": self.grid.scenario.source,
+                "sets": self.grid.scenario.sets,
+                "scenario": self.grid.scenario.resolved(),
+                "seed": self.grid.seed,
+                "keys": self.grid.keys,
+                "metrics": self.grid.metrics,
+                "tables": self.grid.tables,
+                "version": bentpipe.__version__,
+                "points": points,
+            },
+        )

@@ -1,0 +1,96 @@
+"""One run of a sweep, wherever it is done: from a scenario and a seed to the bytes that are kept of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import bentpipe
+from bentpipe import _core, outcomes
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import METRICS
+from bentpipe.running import advance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bentpipe._tables import Columns
+
+FORM = 1
+"""Version of what is kept of a run. It is part of a run's name, and grows when the meaning of results changes."""
+
+
+def name(digest: str, seed: int) -> str:
+    """The name of a run: equal names, equal results."""
+    return f"r{FORM}-{digest}-{seed}"
+
+
+class Task(NamedTuple):
+    """A run to do."""
+
+    id: str
+    seed: int
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that cannot be done, because of a bug in bentpipe or too little memory."""
+
+    message: str
+
+
+def execute(
+    scenario: _core.Scenario, seed: int, tables: Sequence[str], is_stopped: Callable[[], bool] = lambda: False
+) -> bytes | Failure | None:
+    """Run a scenario and pack what is kept of it; None if told to stop before the end."""
+    try:
+        simulation = _core.Run(scenario, seed)
+        if not advance(simulation, is_stopped=is_stopped):
+            return None
+        found = simulation.finish()
+    except (BentpipeError, MemoryError) as error:
+        return Failure(str(error) or "not enough memory")
+    values = outcomes.outcome(found).values
+    kept = {table: _packed(found[table]) for table in tables}  # type: ignore[literal-required]
+    record = {
+        "seed": seed,
+        "version": bentpipe.__version__,
+        # JSON has no NaN.
+        "values": {metric: None if math.isnan(values[metric]) else values[metric] for metric in METRICS},
+        "tables": kept,
+    }
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+
+
+def execute_text(text: str, seed: int, tables: Sequence[str], version: str) -> bytes | Failure | None:
+    """The same on another machine, where the scenario arrives as JSON."""
+    if version != bentpipe.__version__:
+        raise BentpipeError(
+            f"error: a worker has bentpipe {bentpipe.__version__}, and the sweep is by {version}\n"
+            "  expected the same version everywhere"
+        )
+    return execute(_core.Scenario.from_json(text, "scenario", []), seed, tables)
+
+
+def unpacked(record: bytes) -> dict[str, Any]:
+    """What `execute` packed; tables are columns of lists or (dtype, bytes)."""
+    content: dict[str, Any] = json.loads(record)
+    for columns in content["tables"].values():
+        for column, values in columns.items():
+            if isinstance(values, dict):
+                columns[column] = (values["dtype"], base64.b64decode(values["bytes"]))
+    return content
+
+
+def _packed(columns: Columns) -> dict[str, Any]:
+    return {
+        column: values
+        if isinstance(values, list)
+        else {"dtype": values[0], "bytes": base64.b64encode(values[1]).decode()}
+        for column, values in columns.items()
+    }
+
