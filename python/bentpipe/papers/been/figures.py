@@ -89,9 +89,10 @@ def figure_cwnd(lab: Lab) -> Figure:
         for panel, colour, rate in zip(axes, COLOURS, RATES, strict=False):
             result = lab.run(PATH, {SMSS: f"{payload} B", f"{ERROR}.rate": rate}, series=["cwnd_bytes"])
             rows = result.series("cwnd_bytes")
-            panel.plot(
-                rows["time_s"], rows["cwnd_bytes"] / payload, color=colour, drawstyle="steps-post", linewidth=0.6
-            )
+            # It is recorded when it changes; the last value holds to the end.
+            times_s = np.append(rows["time_s"], result.simulated_s)
+            packets = np.append(rows["cwnd_bytes"], rows["cwnd_bytes"][-1]) / payload
+            panel.plot(times_s, packets, color=colour, drawstyle="steps-post", linewidth=0.6)
             panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
             panel.set_ylim(0, 30)
             panel.grid()
