@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,8 +77,8 @@ def held(times_s: Floats, values: Floats, at_s: Floats) -> Floats:
 
 
 def file_size(lab: Lab, buffer: str) -> str:
-    """The paper's 250 MB with `--full`, a tenth of it for a buffer of a segment; and a tenth of that in `--quick`."""
-    return str(lab.choose("2.5 MB", "25 MB") if buffer == ONE else lab.choose("25 MB", "250 MB"))
+    """The paper's 250 MB in full, a tenth of it for a buffer of a segment; in quick a fifth and a hundredth."""
+    return str(lab.choose("2.5 MB", "25 MB") if buffer == ONE else lab.choose("50 MB", "250 MB"))
 
 
 def minimal_sets(buffer: str, hops: int, guard: bool, min_ticks: int, rounding: str, ack_timer: str) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def minimal_sets(buffer: str, hops: int, guard: bool, min_ticks: int, rounding: 
     return {
         "tcp.cc": "tcpmin",
         "tcp.receive_buffer": buffer,
+        "tcp.window_scaling": buffer == "auto",
         "link.pass.delay.pass.hops": hops,
         "tcp.rto.guard": guard,
         "tcp.rto.min_ticks": min_ticks,
@@ -127,12 +129,12 @@ def needless(
 
 
 def smallest_granularity_ms(lab: Lab, buffer: str, **how: Any) -> int | None:
-    """The smallest granularity, in whole milliseconds up to 60, without a needless retransmission in any phase tried."""
+    """The smallest granularity, whole milliseconds up to 60, without a needless retransmission in any phase tried."""
     tried = needless(lab, buffer, GRANULARITIES_MS[:1], **how)
     if any(tried[GRANULARITIES_MS[0]]):
         tried |= needless(lab, buffer, GRANULARITIES_MS[1:60], **how)
     for each, counts in sorted(tried.items()):
-        if not any(counts) and not any(needless(lab, buffer, [each], replications=_phases(lab), **how)[each]):
+        if not any(counts) and not any(needless(lab, buffer, [each], replications=phases(lab), **how)[each]):
             return each
     return None
 
@@ -144,12 +146,13 @@ def consecutive_granularity_ms(lab: Lab, buffer: str, **how: Any) -> tuple[int |
     bad = max((each for each in tried if each not in clean), default=0)
     above = [each for each in clean if each > bad]
     for each in above:
-        if not any(needless(lab, buffer, [each], replications=_phases(lab), **how)[each]):
+        if not any(needless(lab, buffer, [each], replications=phases(lab), **how)[each]):
             return each, [one for one in clean if one < bad]
     return None, clean
 
 
-def _phases(lab: Lab) -> int:
+def phases(lab: Lab) -> int:
+    """How many phases of the clock a granularity has to get through."""
     return int(lab.choose(3, 10))
 
 
@@ -163,6 +166,7 @@ def setting_1_ms(lab: Lab, buffer: str) -> int:
     return found
 
 
+@lru_cache(maxsize=1)
 def grid(lab: Lab) -> pl.DataFrame:
     """The 216 combinations and the proposed granularity: a row per run.
 
@@ -178,9 +182,7 @@ def grid(lab: Lab) -> pl.DataFrame:
         }
         vary = {"case": [*SETTINGS, "s200"], "tcp.cc": SENDERS, ERROR_RATE: [0.0, LOW_RATE, HIGH_RATE]}
         flows = lab.sweep("grid", sets, vary=vary, replications=lab.choose(5, 10), tables=["flows"]).tables["flows"]
-        parts.append(
-            flows.drop("tcp.cc").rename({ERROR_RATE: "error_rate"}).with_columns(buffer=pl.lit(buffer))
-        )
+        parts.append(flows.drop("tcp.cc").rename({ERROR_RATE: "error_rate"}).with_columns(buffer=pl.lit(buffer)))
     rows = pl.concat(parts)
     keys = ["case", "cc", "buffer", "replication"]
     clean = rows.filter(pl.col("error_rate") == 0).select(*keys, clean_s="completion_s")
