@@ -124,9 +124,10 @@ def best_sizes(lab: Lab, *, unit: str) -> Finding:
         found = [transfers(lab, payload=payload, rate=rate, unit=unit) for payload in PAYLOADS_BYTES]
         table = np.array([column(flows, "information_efficiency") for flows in found])
         best.append(np.where(table.max(axis=0) > 0, np.array(PAYLOADS_BYTES)[table.argmax(axis=0)], np.nan))
-    medians = [float(np.median(sizes)) for sizes in best]
+    known = [sizes[~np.isnan(sizes)] for sizes in best]
     usual = ", ".join(
-        f"{rate:g}: " + (f"{size:g} B" if size > 0 else "none") for rate, size in zip(RATES, medians, strict=True)
+        f"{rate:g}: " + (f"{np.median(sizes):g} B" if len(sizes) else "none")
+        for rate, sizes in zip(RATES, known, strict=True)
     )
     pairs = min(len(sizes) for sizes in best)
     high, middle, low = (sizes[:pairs] for sizes in best)
