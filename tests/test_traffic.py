@@ -73,11 +73,11 @@ def test_times_of_transfers_are_compared():
 def test_what_is_printed_fits_the_terminal(command, capsys):
     from rich.console import Console
 
-    from bentpipe import report
+    from bentpipe import terminal
 
     console = Console(width=80, highlight=False)
     shown = bp.run(SMALL) if command == "run" else bp.compare(SMALL, ["reno", "sack"], replications=3)
-    for each in report.run(shown) if command == "run" else report.comparison(shown):
+    for each in terminal.run(shown) if command == "run" else terminal.comparison(shown):
         console.print(each)
     out = capsys.readouterr().out
     assert "Transfers" in out

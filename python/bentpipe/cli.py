@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from bentpipe.sweeps.sweeping import Progress
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -83,9 +85,9 @@ def run(
         wanted += PANELS
     scenario = scenario.with_series(wanted)
     if not json:
-        from bentpipe import report
+        from bentpipe import terminal
 
-        _print([report.facts(scenario)])
+        _print([terminal.facts(scenario)])
 
     from bentpipe.running import run
 
@@ -106,7 +108,7 @@ def run(
     if json:
         _print_json(result.to_dict())
     else:
-        _print(report.run(result, show_all))
+        _print(terminal.run(result, show_all))
 
 
 @app.command()
@@ -145,9 +147,9 @@ def compare(
     cases = _cases(case)
     scenario = load(file, _pairs(sets, seed))
     if not json:
-        from bentpipe import report
+        from bentpipe import terminal
 
-        _print([report.facts(scenario), ""])
+        _print([terminal.facts(scenario), ""])
 
     from bentpipe.comparison import compare
 
@@ -171,7 +173,7 @@ def compare(
             if save is not None:
                 interrupt.result.save(save)
             if not json:
-                _print(report.comparison(interrupt.result))
+                _print(terminal.comparison(interrupt.result))
         raise
     if save is not None:
         comparison.save(save)
@@ -182,7 +184,90 @@ def compare(
     if json:
         _print_json(comparison.to_dict())
     else:
-        _print(report.comparison(comparison))
+        _print(terminal.comparison(comparison))
+
+
+@app.command()
+def sweep(
+    file: File,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUES",
+            help="A key and its values: tcp.cc=reno,sack or link.up.error.rate=1e-5..1e-1:9:log; repeat for each."
+            " 'KEY=VALUES; KEY=VALUES' go together. Over what [sweep] in the file says.",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each point, each with its own seed; 10 if the file says nothing.")
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC=SHARE", help="goodput=2%: go on until the 95 % interval of the mean is below ± 2 % of it."
+        ),
+    ] = None,
+    replications_max: Annotated[int | None, typer.Option(min=1, help="With --until: runs of a point at most.")] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="A,B", help="What is shown; the store has all. See: list metrics.")
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Tables of each run to keep besides: flows, links, drops ...")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder with the results; NAME.sweep if not given.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
+    on: Annotated[
+        str | None, typer.Option(metavar="WHERE", help="local:4 or dask://HOST:PORT: do the runs there.")
+    ] = None,
+    sets: Sets = None,
+    seed: Seed = None,
+    json: Json = False,
+    plot: Plot = None,
+) -> None:
+    """Run a grid of scenarios, each point many times. Interrupted or killed, it goes on where it was."""
+    _check_places(None, plot)
+    from bentpipe.scenario import load, names_of
+
+    scenario = load(file, _pairs(sets, seed))
+    place = store or Path(f"{Path(file).stem}.sweep")
+    from bentpipe.sweeps.grid import parsed
+    from bentpipe.sweeps.sweeping import sweep
+
+    varied, together = parsed(vary or [])
+    try:
+        with _counting() as progress:
+            result = sweep(
+                scenario,
+                varied,
+                together=together,
+                replications=replications,
+                replications_max=replications_max,
+                until=_until(until),
+                metrics=None if metric is None else names_of(metric),
+                tables=None if tables is None else names_of(tables),
+                store=place,
+                jobs=jobs,
+                on=on,
+                progress=progress,
+            )
+    except Interrupted as interrupt:
+        if not json:
+            from bentpipe import terminal
+
+            _print(terminal.sweep(interrupt.result, place))
+        raise
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(result.plot(), plot)
+    if json:
+        _print_json(result.to_dict())
+    else:
+        from bentpipe import terminal
+
+        _print(terminal.sweep(result, place))
 
 
 @app.command()
@@ -223,9 +308,9 @@ def list_(
     if json:
         _print_json([{"name": name, "summary": summary} for name, summary in shown])
     else:
-        from bentpipe import report
+        from bentpipe import terminal
 
-        _print([report.choices(shown)])
+        _print([terminal.choices(shown)])
 
 
 def _print_version(is_asked: bool) -> None:
@@ -245,6 +330,7 @@ def main(
 
 def _topics() -> dict[str, Callable[[], list[tuple[str, str]]]]:
     """Topic to what makes its list of (name, summary)."""
+    from bentpipe.metrics import METRICS
     from bentpipe.reference import choices, dictionary
     from bentpipe.scenario import shipped
 
@@ -256,6 +342,10 @@ def _topics() -> dict[str, Callable[[], list[tuple[str, str]]]]:
 
     known = choices()
     return {topic: chosen(topic) for topic in known} | {
+        "metrics": lambda: [
+            (metric.name, metric.meaning + (f" ({metric.unit})" if metric.unit != "1" else ""))
+            for metric in METRICS.values()
+        ],
         "scenarios": lambda: list(shipped().items()),
         "series": lambda: [*defined("series")(), ("events", "What happened to each flow, when.")],
         "causes": defined("causes"),
@@ -272,6 +362,15 @@ def _check_places(save: Path | None, plot: Path | None) -> None:
         from bentpipe.store import refuse_unless_free
 
         refuse_unless_free(save)
+
+
+def _until(text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    metric, equals, share = text.partition("=")
+    if not equals:
+        raise ScenarioError(f"error: --until {text}\n  expected a metric and a share of its mean, such as goodput=2%")
+    return {"metric": metric.strip(), "half_width": share.strip()}
 
 
 def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, Any]]:
@@ -344,3 +443,33 @@ def _progress(what: str) -> Iterator[Callable[[float], object] | None]:
         yield progress
     finally:
         bar.stop()
+
+
+@contextmanager
+def _counting() -> Iterator[Callable[[Progress], object] | None]:
+    """How many runs are done, on the terminal's error output; without a terminal, one line at the end."""
+    from time import monotonic
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True), transient=True)
+    task = bar.add_task("preparing", total=None)
+    begin, last = monotonic(), None
+
+    def tell(progress: Any) -> None:
+        nonlocal last
+        last = progress
+        if not sys.stderr.isatty():
+            return
+        if not bar.live.is_started and monotonic() - begin > 1:
+            bar.start()
+        if progress.total:
+            bar.update(task, description=str(progress), total=progress.total, completed=progress.total - progress.left)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
+        if last is not None and last.total:
+            _say(f"{last} in {monotonic() - begin:.3g} s")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,6 +14,8 @@ _PREFIXES = {
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
 }
 MISSING = "-"
+SMALL = 0.01
+"""Below this, settings are written with an exponent: 1e-3."""
 
 
 def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
@@ -71,6 +73,36 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
     # A small half width is not none, unless it is only what the arithmetic rounds.
     is_hidden = 1e-9 * abs(mean) < half_width < 0.5 * 10**-digits
     return f"{mean:.{digits}f}", f"{half_width:.0e}".replace("e-0", "e-") if is_hidden else f"{half_width:.{digits}f}"
+
+
+def setting(value: Any) -> str:
+    """A value of a key, as people write it.
+
+    >>> setting(0.001), setting(10.0), setting("1 bdp"), setting(None)
+    ('1e-3', '10', '1 bdp', '-')
+    """
+    if value is None:
+        return MISSING
+    if not isinstance(value, float):
+        return str(value)
+    if value == 0 or abs(value) >= SMALL:
+        return f"{value:.6g}"
+    digits, exponent = f"{value:.5e}".split("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(exponent)}"
+
+
+def short_key(key: str, keys: Sequence[str]) -> str:
+    """The end of a key that tells it from the others.
+
+    >>> short_key("link.up.error.rate", ["link.up.error.rate", "tcp.cc"])
+    'rate'
+    """
+    parts = key.split(".")
+    for length in range(1, len(parts)):
+        end = ".".join(parts[-length:])
+        if sum(other == end or other.endswith(f".{end}") for other in keys) == 1:
+            return end
+    return key
 
 
 def _digits(value: float) -> int:

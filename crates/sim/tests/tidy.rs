@@ -222,7 +222,7 @@ fn each_column_has_a_unit_and_a_meaning() {
     let mut findings = Vec::new();
     for (table, columns) in tables {
         for (index, column) in columns.iter().enumerate() {
-            let Column { name, unit, meaning } = *column;
+            let Column { name, unit, meaning, .. } = *column;
             let expected = endings.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, unit)| *unit);
             let is_known = ["", "1", "%", "B", "bit/s", "s"].contains(&unit);
             if !is_known || expected.is_some_and(|expected| expected != unit) {

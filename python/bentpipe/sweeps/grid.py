@@ -86,7 +86,9 @@ class Grid:
                 "error: nothing to vary: the grid is empty\n"
                 "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
             )
-        self.axes: list[tuple[list[str], list[list[Any]]]] = [(axis["keys"], axis["values"]) for axis in written["axes"]]
+        self.axes: list[tuple[list[str], list[list[Any]]]] = [
+            (axis["keys"], axis["values"]) for axis in written["axes"]
+        ]
         self.keys = [key for keys, _ in self.axes for key in keys]
         self.seed = scenario.seed
         self.replications: int = written["replications"]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.statistics.estimates import Estimate
+
     Values = NDArray[np.float64]
 
 CONFIDENCE = 0.95
@@ -109,7 +111,7 @@ class Sweep:
         return cls(facts["title"], keys, facts["metrics"], points, runs, failures, facts, tables)
 
     def table(self, name: str) -> pl.DataFrame:
-        """A table of all runs that was kept (`flows`, `links`, ...): `point`, the keys, `replication`, `run`, its columns.
+        """A table of all runs that was kept (`flows`, `links`, ...): its columns, the point's in front.
 
         Raises
         ------
@@ -125,22 +127,35 @@ class Sweep:
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row per point: the keys, `replications` (there), and for each reported metric its mean, `_low` and `_high`.
+        """A row per point: the keys, `replications` (with a value), for each reported metric its mean, `_low` and `_high`.
 
         `_low` to `_high` is Student's 95 % interval; null with a single replication.
         """
-        columns = [METRICS[name].column for name in self.metrics]
-        rows = []
-        for (point,), found in self.runs.group_by("point", maintain_order=True):
-            row: dict[str, Any] = {"point": point, "there": found.height}
-            for name in columns:
-                each = estimate(_values(found, name), CONFIDENCE)
-                row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
-            rows.append(row)
-        numbers = {f"{name}{end}": pl.Float64 for name in columns for end in ("", "_low", "_high")}
-        found = pl.DataFrame(rows, schema={"point": pl.Int64, "there": pl.Int64, **numbers})
-        joined = self.points.join(found, on="point", how="left", maintain_order="left")
-        return joined.with_columns(replications=pl.col("there").fill_null(0)).drop("there")
+        found = {METRICS[name].column: self.estimates(name) for name in self.metrics}
+        first = next(iter(found.values()))
+        return self.points.with_columns(
+            pl.Series("replications", [each.replications for each in first], dtype=pl.Int64),
+            *(
+                pl.Series(f"{column}{end}", [getattr(each, of) for each in estimates], dtype=pl.Float64)
+                for column, estimates in found.items()
+                for end, of in (("", "value"), ("_low", "low"), ("_high", "high"))
+            ),
+        )
+
+    def estimates(self, metric: str) -> list[Estimate]:
+        """The mean of a metric at each point of the grid, with Student's 95 % interval."""
+        values = self.values(metric)
+        return [estimate(values[point], CONFIDENCE) for point in self.points["point"]]
+
+    def values(self, metric: str) -> dict[int, Values]:
+        """By point, a metric in each replication that is wanted; NaN where a run is missing or has no value."""
+        rows = self.runs.select("point", "replication", METRICS[metric].column).iter_rows()
+        found = {
+            point: np.full(count, np.nan) for point, count in self.points.select("point", "replications").iter_rows()
+        }
+        for point, replication, value in rows:
+            found[point][replication] = np.nan if value is None else value
+        return found
 
     def statements(self, metric: str | None = None) -> list[str]:
         """What can be said with confidence about a metric (the first that is reported), in plain words.
@@ -153,12 +168,12 @@ class Sweep:
         if self.runs[what.column].is_null().all():
             return [f"there is no {what.name} in any of the runs"]
         sender = next((key for key in SENDERS if key in self.keys), None)
-        count = int(self.points["replications"].max())  # type: ignore[call-overload]
+        count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
         return said + (self._extremes(what.name) if sender is None else self._against(sender, what.name))
 
     def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure: mean and 95 % interval over the key that varies most, a line for each other combination."""
+        """A matplotlib figure: mean and 95 % interval over the key that varies most, a line per combination."""
         from bentpipe.plot import sweep_figure
 
         return sweep_figure(self, named(metric or self.metrics[0]))
@@ -186,17 +201,20 @@ class Sweep:
     def _against(self, sender: str, metric: str) -> list[str]:
         others = [key for key in self.keys if key != sender]
         samples: dict[str, dict[str, Values]] = {}
+        of_points = self.values(metric)
         for row in self.points.iter_rows(named=True):
-            rows = self.runs.filter(pl.col("point") == row["point"])
-            values = np.full(int(row["replications"]), np.nan)
-            values[rows["replication"].to_numpy()] = _values(rows, METRICS[metric].column)
             condition = ", ".join(
-                shown(row[key]) if len(others) == 1 else f"{short(key, others)} {shown(row[key])}" for key in others
+                human.setting(row[key])
+                if len(others) == 1
+                else f"{human.short_key(key, others)} {human.setting(row[key])}"
+                for key in others
             )
-            samples.setdefault(row[sender], {})[condition] = values
-        means = {name: np.nanmean(np.concatenate(list(found.values()))) for name, found in samples.items() if any(
-            np.isfinite(values).any() for values in found.values()
-        )}
+            samples.setdefault(row[sender], {})[condition] = of_points[row["point"]]
+        means = {
+            name: np.nanmean(np.concatenate(list(found.values())))
+            for name, found in samples.items()
+            if any(np.isfinite(values).any() for values in found.values())
+        }
         if len(means) < 2:
             return [f"only {next(iter(means))} has a {metric}: there is nothing to compare it with"]
         is_more_better = METRICS[metric].is_more_better
@@ -219,44 +237,14 @@ class Sweep:
         divisor, text = human.scale(summary[column].to_list(), unit)
         said = []
         for word, row in (("lowest", summary.row(0, named=True)), ("highest", summary.row(-1, named=True))):
-            half = None if row[f"{column}_low"] is None else (row[f"{column}_high"] - row[f"{column}_low"]) / 2 / divisor
+            half = (
+                None if row[f"{column}_low"] is None else (row[f"{column}_high"] - row[f"{column}_low"]) / 2 / divisor
+            )
             mean, margin = human.mean_and_margin(row[column] / divisor, half)
-            where = ", ".join(f"{short(key, self.keys)} {shown(row[key])}" for key in self.keys)
+            where = ", ".join(f"{human.short_key(key, self.keys)} {human.setting(row[key])}" for key in self.keys)
             amount = f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
             said.append(f"{metric} is {word} at {where}: {amount}")
         return said
-
-
-def shown(value: Any) -> str:
-    """A value of a key, as people write it.
-
-    >>> shown(0.001), shown(10.0), shown("1 bdp"), shown(None)
-    ('1e-3', '10', '1 bdp', '-')
-    """
-    if value is None:
-        return human.MISSING
-    if not isinstance(value, float):
-        return str(value)
-    text = f"{value:.6g}"
-    return f"{value:.6e}".rstrip("0").replace(".e", "e").replace("e-0", "e-") if 0 < abs(value) < 0.01 else text
-
-
-def short(key: str, keys: list[str]) -> str:
-    """The end of a key that tells it from the others.
-
-    >>> short("link.up.error.rate", ["link.up.error.rate", "tcp.cc"])
-    'rate'
-    """
-    parts = key.split(".")
-    for length in range(1, len(parts)):
-        end = ".".join(parts[-length:])
-        if sum(other == end or other.endswith(f".{end}") for other in keys) == 1:
-            return end
-    return key
-
-
-def _values(rows: pl.DataFrame, name: str) -> Values:
-    return rows[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 def _paired(one: Values, other: Values) -> tuple[Values, Values]:

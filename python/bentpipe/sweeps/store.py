@@ -75,10 +75,13 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
         self.folder = Path(folder)
         self._is_read_only = is_read_only
+        self._total = self._waiting = 0
         self._owner = uuid.uuid4().hex
         if is_read_only:
             if not (self.folder / INDEX).is_file():
-                raise BentpipeError(f"error: {self.folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
+                raise BentpipeError(
+                    f"error: {self.folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
+                )
             self._index = self._opened("?mode=ro" if os.access(self.folder, os.W_OK) else "?immutable=1")
             with self._guarded():
                 self._check_form()
@@ -127,9 +130,10 @@ class Store:
         Runs that are there for another sweep get these parameters, too.
         """
         with self._guarded(), self._transaction():
-            known = {id_: (parameters, kept) for id_, parameters, kept in self._index.execute(
-                "select id, parameters, tables from runs"
-            )}
+            known = {
+                id_: (parameters, kept)
+                for id_, parameters, kept in self._index.execute("select id, parameters, tables from runs")
+            }
             for id_, parameters in wanted.items():
                 if id_ in known:
                     merged = {**json.loads(known[id_][0]), **parameters}
@@ -146,7 +150,8 @@ class Store:
         Besides, those of the runs that were looked at which have been done by another process in the meantime.
         """
         need = set(tables)
-        mine, there = [], []
+        mine: list[str] = []
+        there: list[str] = []
         with self._guarded(), self._transaction():
             self._free_the_dead()
             taken = {id_ for (id_,) in self._index.execute("select id from claims")}
@@ -162,7 +167,9 @@ class Store:
         return mine, there
 
     def keep(
-        self, done: Sequence[tuple[str, Mapping[str, Any], Sequence[str], bytes]], failed: Sequence[tuple[str, Mapping[str, Any], str]] = ()
+        self,
+        done: Sequence[tuple[str, Mapping[str, Any], Sequence[str], bytes]],
+        failed: Sequence[tuple[str, Mapping[str, Any], str]] = (),
     ) -> None:
         """Commit runs that are done (name, parameters, tables, record) or failed (name, parameters, message)."""
         if not done and not failed:
@@ -301,7 +308,9 @@ class Store:
             return
         frame = self._read(RUNS)
         if "run" not in frame.columns:
-            raise BentpipeError(f"error: {self.folder / RUNS}.parquet is not the table of a sweep\n  choose another folder")
+            raise BentpipeError(
+                f"error: {self.folder / RUNS}.parquet is not the table of a sweep\n  choose another folder"
+            )
         foreign = [id_ for id_ in frame["run"] if not id_.startswith(f"r{tasks.FORM}-")]
         if foreign:
             raise BentpipeError(
@@ -398,7 +407,9 @@ class Store:
         tables = {table for record in fresh.values() for table in record["tables"]} | written - {RUNS}
         for table in sorted(tables if names is None else tables & set(names)):
             parts = [self._old(table, fresh)] if table in written else []
-            parts += _stacked({id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]})
+            parts += _stacked(
+                {id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]}
+            )
             whole = pl.concat(parts).join(place, on="run", how="inner", maintain_order="left")
             found[table] = whole.sort("place", maintain_order=True).drop("place")
         return found
@@ -408,9 +419,7 @@ class Store:
         return frame.select(list(_RUN_SCHEMA)) if name == RUNS else frame
 
     def _runs(self, fresh: Mapping[str, Any]) -> pl.DataFrame:
-        rows = [
-            (id_, record["seed"], *record["values"].values(), record["version"]) for id_, record in fresh.items()
-        ]
+        rows = [(id_, record["seed"], *record["values"].values(), record["version"]) for id_, record in fresh.items()]
         return pl.DataFrame(rows, schema=_RUN_SCHEMA, orient="row")
 
 
@@ -442,7 +451,9 @@ def column(key: str, values: list[Any]) -> pl.Series:
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
         return pl.Series(key, values, dtype=pl.Float64)
     return pl.Series(
-        key, [value if value is None or isinstance(value, str) else json.dumps(value) for value in values], dtype=pl.String
+        key,
+        [value if value is None or isinstance(value, str) else json.dumps(value) for value in values],
+        dtype=pl.String,
     )
 
 
@@ -458,7 +469,7 @@ def _stacked(tables: Mapping[str, Columns]) -> list[pl.DataFrame]:
             heights = [len(part) for part in parts]
             whole[name] = list(chain.from_iterable(parts))
         else:
-            whole[name] = (first[0], b"".join(part[1] for part in parts))
+            whole[name] = (first[0], b"".join(part[1] for part in parts if isinstance(part, tuple)))
     runs = list(chain.from_iterable([id_] * height for id_, height in zip(tables, heights, strict=True)))
     return [columns_frame({"run": runs, **whole})]
 

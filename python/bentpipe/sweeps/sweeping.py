@@ -6,9 +6,12 @@ import json
 import math
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import bentpipe
 from bentpipe.errors import Interrupted
@@ -37,7 +40,6 @@ GROWTH = 1.5
 class Progress:
     """How far a sweep is."""
 
-    points: int = 0
     total: int = 0
     """Runs that are wanted; with `until` it grows."""
     reused: int = 0
@@ -52,9 +54,24 @@ class Progress:
     def left(self) -> int:
         return self.total - self.reused - self.done - self.failed
 
-    @property
-    def runs_per_s(self) -> float:
-        return self.done / max(time.monotonic() - self.began_s, 1e-9)
+    def __str__(self) -> str:
+        """Such as `1,200 of 2,000 runs, 800 reused, 4 running, 0 failed, 85 runs/s, 9 s left`."""
+        elapsed_s = max(time.monotonic() - self.began_s, 1e-9)
+        rate = (self.done + self.failed) / elapsed_s
+        text = f"{self.total - self.left:,} of {self.total:,} runs"
+        text += f", {self.reused:,} reused" if self.reused else ""
+        text += f", {self.running:,} running" if self.running else ""
+        text += f", {self.failed:,} failed" if self.failed else ""
+        text += f", {rate:.3g} runs/s" if rate else ""
+        return text + (f", {_clock(self.left / rate)} left" if rate and self.left else "")
+
+
+def _clock(seconds: float) -> str:
+    """Such as `9 s`, `12:30` or `3:04:05`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def sweep(
@@ -128,55 +145,53 @@ def sweep(
         metrics=metrics,
         tables=tables,
     )
-    grid = Grid(scenario_of(scenario).with_sets(asked))
+    sweeping = Sweeping(Grid(scenario_of(scenario).with_sets(asked)), progress or (lambda _: None))
     if store is not None:
-        return _swept(grid, Store(store), jobs, on, progress)
+        return sweeping.run(store, jobs, on)
     with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
-        return _swept(grid, Store(folder), jobs, on, progress)
-
-
-def _swept(
-    grid: Grid, store: Store, jobs: int | None, on: str | None, progress: Callable[[Progress], object] | None
-) -> Sweep:
-    with store:
-        place = workers(on, jobs)
-        try:
-            return Sweeping(grid, store, place, progress or (lambda _: None)).run()
-        finally:
-            place.close()
+        return sweeping.run(folder, jobs, on)
 
 
 class Sweeping:
     """A sweep under way."""
 
-    def __init__(self, grid: Grid, store: Store, place: Workers, progress: Callable[[Progress], object]) -> None:
-        self.grid, self.store, self.place = grid, store, place
+    store: Store
+    place: Workers
+
+    def __init__(self, grid: Grid, progress: Callable[[Progress], object]) -> None:
+        self.grid = grid
         self.progress = Progress()
-        self.tell = lambda: progress(self.progress)
+        self.tell = partial(progress, self.progress)
+        # Before there is a store, so that a grid that makes no sense leaves nothing behind.
         self.points = grid.points(self.tell)
         self.counts = [grid.replications] * len(self.points)
         self.runs: dict[str, tuple[Point, int]] = {}
         """By name, point and seed of each run that is wanted so far."""
-        self.progress.points = len(self.points)
-        self.progress.began_s = time.monotonic()
 
-    def run(self) -> Sweep:
-        """Do what is missing."""
-        try:
-            fresh = self._runs([(point, range(self.grid.replications)) for point in self.points])
-            while fresh:
-                self._note()
-                self._do(fresh)
-                fresh = self._runs(self._unknown())
-        except KeyboardInterrupt:
-            self.place.close()
-            self._keep()
-            self.store.write()
-            done, total = self.progress.reused + self.progress.done, self.progress.total
-            result = Sweep.of(self.store)
-            raise Interrupted(f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result) from None
+    def run(self, folder: str | os.PathLike[str], jobs: int | None, on: str | None) -> Sweep:
+        """Do what is missing in the store of this folder."""
+        with Store(folder) as self.store, closing(workers(on, jobs)) as self.place:
+            self.progress.began_s = time.monotonic()
+            try:
+                self._all()
+            except KeyboardInterrupt:
+                self.place.close()
+                self._keep()
+                self.store.write()
+                done, total = self.progress.reused + self.progress.done, self.progress.total
+                result = Sweep.of(self.store)
+                raise Interrupted(
+                    f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result
+                ) from None
+            return Sweep.of(self.store)
+
+    def _all(self) -> None:
+        fresh = self._runs([(point, range(self.grid.replications)) for point in self.points])
+        while fresh:
+            self._note()
+            self._do(fresh)
+            fresh = self._runs(self._unknown())
         self.store.write()
-        return Sweep.of(self.store)
 
     def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
         """Names of these replications of points: first replications first, so that a part covers the whole grid."""
@@ -199,10 +214,9 @@ class Sweeping:
         if until is None:
             return []
         more = []
-        rows = Sweep.of(self.store).runs.group_by("point", maintain_order=True)
-        for (index,), found in rows:
-            point, have = self.points[index], self.counts[index]  # type: ignore[call-overload]
-            values = found[METRICS[until.metric].column].cast(float).to_numpy()
+        for (index,), found in Sweep.of(self.store).runs.group_by("point", maintain_order=True):
+            point, have = self.points[int(str(index))], self.counts[int(str(index))]
+            values = np.array(found[METRICS[until.metric].column].to_list(), dtype=np.float64)
             _, mean, half_width, _ = estimate(values, CONFIDENCE)
             # Without a value there is nothing to know better.
             is_known = mean is None or (half_width is not None and half_width <= until.half_width * abs(mean))

@@ -93,4 +93,3 @@ def _packed(columns: Columns) -> dict[str, Any]:
         else {"dtype": values[0], "bytes": base64.b64encode(values[1]).decode()}
         for column, values in columns.items()
     }
-

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bentpipe import _core
     from bentpipe.sweeps.tasks import Task
 
-    Finished = tuple[Task, bytes | Failure | None | BaseException]
+    Finished = tuple[Task, bytes | Failure | BaseException | None]
 
 POLL_S = 0.1
 AHEAD = 4
@@ -29,8 +29,9 @@ AHEAD = 4
 class Workers(Protocol):
     """Does runs, in whatever order."""
 
-    count: int
-    """Runs at the same time."""
+    @property
+    def count(self) -> int:
+        """Runs at the same time."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         """Hand out a run."""
@@ -58,7 +59,9 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
-        raise BentpipeError(f"error: --jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers")
+        raise BentpipeError(
+            f"error: --jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers"
+        )
     local = re.fullmatch(r"local:(\d+)", on)
     if local and 1 <= int(local[1]) <= 1024:
         return Cluster(None, int(local[1]))
@@ -104,9 +107,13 @@ class Threads(_Queue):
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        self.count = count
+        self._count = count
         self._stop = Event()
         self._pool = ThreadPoolExecutor(count)
+
+    @property
+    def count(self) -> int:
+        return self._count
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         self.watch(task, self._pool.submit(self._work, task, scenario))
@@ -146,18 +153,25 @@ class Cluster(_Queue):
             raise BentpipeError(f"error: there is no scheduler at {address}\n  {error}") from error
         if address is not None and not self._client.scheduler_info(n_workers=-1)["workers"]:
             self._client.close()
-            raise BentpipeError(f"error: the scheduler at {address} has no workers\n  start some: dask worker {address}")
+            raise BentpipeError(
+                f"error: the scheduler at {address} has no workers\n  start some: dask worker {address}"
+            )
 
     @property
     def count(self) -> int:
         workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(1, sum(worker["nthreads"] for worker in workers))
+        return max(1, sum(int(worker["nthreads"]) for worker in workers))
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         text = scenario().to_json()
         # The name of a run is its key, so that two clients of a scheduler share it.
         future = self._client.submit(
-            execute_text, text, task.seed, task.tables, bentpipe.__version__, key=f"bentpipe-{'-'.join((task.id, *task.tables))}"
+            execute_text,
+            text,
+            task.seed,
+            task.tables,
+            bentpipe.__version__,
+            key=f"bentpipe-{'-'.join((task.id, *task.tables))}",
         )
         self.watch(task, future)
 

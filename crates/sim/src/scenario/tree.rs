@@ -212,7 +212,10 @@ impl Place {
         match self {
             Place::Nowhere | Place::Default(_) => String::new(),
             Place::Line { line, column } => format!("{source}:{line}:{column}"),
-            Place::Set(key) => format!("--set {key}"),
+            Place::Set(key) => match key.strip_prefix("sweep.vary.") {
+                Some(key) => format!("--vary {key}"),
+                None => format!("--set {key}"),
+            },
         }
     }
 }

@@ -13,6 +13,7 @@ from bentpipe.metrics import METRICS, TRANSFERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
     from rich.console import RenderableType
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.sweeps.result import Sweep
 
 FLOWS_MAX = 12
+POINTS_MAX = 40
+FAILURES_MAX = 5
 LINKS_MAX = 10
 DROPS_MAX = 10
 
@@ -81,6 +85,38 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
         yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval\n", style="dim")
     for statement in comparison.statements:
         yield Text(statement)
+
+
+def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
+    """A sweep: a row per point, means over half widths, what can be said, what failed, and where it all is."""
+    keys = [human.short_key(key, result.keys) for key in result.keys]
+    table = _table("", keys[0], keys[1:])
+    table.add_column("\nruns", justify="right")
+    cells = []
+    for name in result.metrics:
+        found = result.estimates(name)
+        divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
+        table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
+        cells.append([_cell(each, divisor) for each in found])
+    points = result.points.head(POINTS_MAX)
+    for number, row in enumerate(points.iter_rows(named=True)):
+        names = [Text(human.setting(row[key])) for key in result.keys]
+        table.add_row(*names, str(found[number].replications), *(column[number] for column in cells))
+    yield Text(result.title, style="bold")
+    yield table
+    yield from _hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
+    yield Text("mean, ± 95 % interval\n", style="dim")
+    for statement in result.statements():
+        yield Text(statement)
+    for failure in result.failures[:FAILURES_MAX]:
+        yield Text(
+            f"\nfailed at {failure['parameters']}: {failure['message']}\n  bentpipe run {failure['replay']}",
+            style="red",
+        )
+    yield from _hidden(len(result.failures) - FAILURES_MAX, "more failed", hint="")
+    if result.missing:
+        yield Text(f"{_count(result.missing, 'run')} missing; the same command goes on", style="yellow")
+    yield Text(f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}")
 
 
 def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
@@ -280,9 +316,9 @@ def _cell(found: Estimate | Interval, divisor: float) -> str:
     return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
 
 
-def _hidden(count: int, what: str) -> Iterator[Text]:
+def _hidden(count: int, what: str, hint: str = "; --all shows each") -> Iterator[Text]:
     if count > 0:
-        yield Text(f"{count} {what}; --all shows each", style="dim")
+        yield Text(f"{count} {what}{hint}", style="dim")
 
 
 def _count(count: int, what: str) -> str:
