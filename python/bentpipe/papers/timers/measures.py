@@ -14,6 +14,7 @@ from bentpipe.papers.timers.runs import (
     BUFFERS,
     DATA_S,
     HALF,
+    HEADER_BYTES,
     HIGH_RATE,
     LARGE,
     LOW_RATE,
@@ -55,26 +56,29 @@ def period(lab: Lab) -> Finding:
     return Finding.exact(found, f"geometry: {runs.visibility_s():.2f} s above 20 degrees on an overhead pass")
 
 
-def mean_bdp(lab: Lab, *, hops: int) -> Finding:
+def mean_bdp(lab: Lab, *, hops: int, of: str = "wire") -> Finding:
     """Bandwidth-delay product, B: round trip of single segments less service times, mean over a pass, x rate."""
     sets = {"tcp.receive_buffer": ONE, "tcp.ack.every": 1, "link.pass.delay.pass.hops": hops, "duration": "719.16 s"}
     times_s, values_s = runs.line(trace(lab, {**sets, **CONTINUOUS}, ["srtt_s"]), "srtt_s")
     # Time average, not per sample: there are more samples where the round trip is short.
     propagation_s = runs.held(times_s, values_s, np.arange(1.0, 719.0, 0.1)) - DATA_S - ACK_S
     bdp = float(propagation_s.mean()) * RATE_BPS / 8
+    if of == "payload":
+        bdp *= SMSS_BYTES / (SMSS_BYTES + HEADER_BYTES)
     return Finding.exact(
         bdp, f"{propagation_s.mean() * 1e3:.2f} ms x 2.048 Mbit/s / 8; 3300 B are {3300 / bdp:.3f} of it"
     )
 
 
 def window_over_bdp(lab: Lab) -> Finding:
-    """Largest congestion window of a file without errors over the largest BDP with service times (10.75 kB), 64 kB."""
+    """Largest window in use (cwnd, 64 kB at most) over the largest BDP with service times (10.75 kB), no errors."""
     result = trace(lab, {"flow.ftp.app.size": runs.file_size(lab, LARGE)}, ["cwnd_bytes"])
     _, windows = runs.line(result, "cwnd_bytes")
     round_trip_s = 2 * float(np.max(runs.one_way_s(np.array([0.0]), 2))) + DATA_S + ACK_S
     busy = float(result.links["utilisation"][0])
     return Finding.exact(
-        windows.max() / (round_trip_s * RATE_BPS / 8), f"the link is busy {100 * busy:.1f} % of the time"
+        min(float(windows.max()), 65535.0) / (round_trip_s * RATE_BPS / 8),
+        f"the link is busy {100 * busy:.1f} % of the time",
     )
 
 
@@ -269,8 +273,8 @@ def code_ratio(lab: Lab) -> Possible:
     return Possible(
         0.0,
         1.0,
-        "Section IV has 2e-5 behind a code and 2e-8 for the bare link at its worst: 2e-5 / 2e-8 = 1000. A code lowers the "
-        "error rate, so the ratio is at most 1; the conclusion has them the other way round, 2e-5 without a code.",
+        "Section IV has 2e-5 behind a code and 2e-8 for the bare link at its worst: 2e-5 / 2e-8 = 1000. A code lowers "
+        "the error rate, so the ratio is at most 1; the conclusion has them the other way round, 2e-5 without a code.",
     )
 
 
@@ -467,8 +471,8 @@ def segment_window_possible(lab: Lab) -> Possible:
     return Possible(
         least,
         float("inf"),
-        f"At 2e-5 a segment or its ACK is lost with {wrong:.4f}: {expected:.3f} timeouts per segment, each of 0.2 s or "
-        f"more (the ACK takes that long), on a cycle of at most {longest_s:.3f} s: at least {least:.2f} times the time.",
+        f"At 2e-5 a segment or its ACK is lost with {wrong:.4f}: {expected:.3f} timeouts per segment, each of 0.2 s "
+        f"or more (the ACK takes that long), on a cycle of at most {longest_s:.3f} s: {least:.2f}-fold or more.",
     )
 
 
