@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.papers.lab import Lab
+    from bentpipe.result import RunResult
 
 CAPACITY_BPS = 10e6
 FLOWS = 10
@@ -123,6 +124,12 @@ def _senders(count: int) -> dict[str, Any]:
     return {"flow.f.count": count, "link.up.count": count, "link.down.count": count}
 
 
+def _as_case(lab: Lab, case: str) -> dict[str, Any]:
+    """What makes a single run that case."""
+    tcp = lab.load("bottleneck").cases[case].to_dict()["tcp"]
+    return {f"tcp.{key}": value for key, value in tcp.items()}
+
+
 def _described(found: Runs, world: Mapping[str, str]) -> Runs:
     sender = pl.col("case").str.strip_suffix("-today").alias("sender")
     # Goodput counts payload; its headers are needed to carry it, so that a full link has 1 (specification of metrics).
@@ -168,23 +175,22 @@ def round_trips_per_loss(lab: Lab, *, timer: str) -> Finding:
     for losses in range(1, 9):
         # Well after the window is full; the SYN and the ACK after it are packets too.
         hit = [300 + 2 * loss for loss in range(losses)]
-        found = lab.sweep(
+        found = lab.run(
             "bottleneck",
             {
+                **_as_case(lab, "newreno"),
                 **_senders(1),
-                "flow.f.start": "0 s",
-                "duration": "20 s",
+                "tcp.recovery.timer": timer,
                 "tcp.window_scaling": False,
                 "tcp.receive_buffer": "32 segments",
+                "flow.f.start": "0 s",
                 "link.isl1.forward.error": {"kind": "arrivals", "list": hit},
-                "record.series": ["events"],
+                "duration": "20 s",
             },
-            vary={"case": ["newreno"], "tcp.recovery.timer": [timer]},
-            replications=1,
-            tables=("flows", "events"),
+            series=["events"],
         )
-        flow = found.tables["flows"].row(0, named=True)
-        ratios[losses] = _recovery_s(found.tables["events"]) / flow["rtt_min_s"] / losses
+        flow = found.flows.row(0, named=True)
+        ratios[losses] = _recovery_s(found.events) / flow["rtt_min_s"] / losses
         timeouts[losses] = flow["timeouts"]
     farthest = max(ratios.values(), key=lambda ratio: abs(ratio - 1))
     listed = ", ".join(
@@ -243,12 +249,11 @@ def _fairness_of_spans(lab: Lab, sender: str, rate: float, span_s: int) -> float
 
 def _delivered(lab: Lab, sender: str, rate: float, until_s: Sequence[int]) -> NDArray[np.float64]:
     """Bytes delivered until each instant: replication, instant, flow."""
-    vary = {"duration": [f"{end} s" for end in until_s]}
-    rows = _sweep(lab, [sender], rate, vary=vary, tables=("flows",)).tables["flows"]
-    # Rows come by duration, then replication, then flow.
-    shape = (len(until_s), replications(lab), FLOWS)
-    delivered = np.array(rows["delivered_bytes"], dtype=float).reshape(shape)
-    return np.moveaxis(delivered, 0, 1)
+    ends = [f"{end} s" for end in until_s]
+    flows = _sweep(lab, [sender], rate, vary={"duration": ends}, tables=("flows",)).tables["flows"]
+    order = flows.sort("replication", maintain_order=True)
+    by_end = [order.filter(pl.col("duration") == end)["delivered_bytes"].to_numpy().reshape(-1, FLOWS) for end in ends]
+    return np.stack(by_end, axis=1).astype(np.float64)
 
 
 def jain(goodputs: NDArray[np.float64]) -> float:
@@ -319,49 +324,36 @@ def idle_by_backoff(lab: Lab, *, rate: float, **world: str) -> Finding:
 
     Events `sent` and `retransmission`, from the first SYN to the end of the run; the smaller of the senders'.
     """
-    backoff = "tcp.rto.backoff"
-    found = _sweep(
-        lab,
-        SENDERS,
-        rate,
-        world,
-        sets={"record.series": ["events"]},
-        vary={backoff: [True, False]},
-        count=lab.choose(5, 20),
-        tables=("flows", "events"),
-    )
-    idle = _idle(found, ["sender", backoff, "replication"])
     shares, listed = {}, []
     for sender in SENDERS:
-        means, used = {}, {}
+        case = sender + ("-today" if world.get("stack") == "today" else "")
+        sets = {**_as_case(lab, case), **_world_sets("bottleneck", rate, **world), RATE: rate}
+        idle, used = {}, {}
         for on in (True, False):
-            of_these = (pl.col("sender") == sender) & (pl.col(backoff) == on)
-            means[on] = idle.filter(of_these).sort("replication")["idle_s"].to_numpy() / (FLOWS * DURATION_S)
-            used[on] = np.mean(found.runs.filter(of_these)["utilisation_share"].to_numpy())
-        shares[sender] = means[True] - means[False]
+            runs_ = [
+                lab.run("bottleneck", {**sets, "tcp.rto.backoff": on}, seed=seed, series=["events"])
+                for seed in range(1, lab.choose(4, 20) + 1)
+            ]
+            idle[on] = np.array([_idle_share(run) for run in runs_])
+            payload_bps = np.mean([run.summary["goodput_bps"][0] for run in runs_])
+            used[on] = payload_bps * _wire_per_payload(world) / CAPACITY_BPS
+        shares[sender] = idle[True] - idle[False]
         listed.append(
-            f"{sender} idle {means[True].mean():.2f} and {means[False].mean():.2f} of the time, "
+            f"{sender} idle {idle[True].mean():.2f} and {idle[False].mean():.2f} of the time, "
             f"utilisation {used[True]:.4f} and {used[False]:.4f}"
         )
     least = _extreme(shares, largest=False)
     return Finding(least.value, least.low, least.high, least.replications, f"with and without: {'; '.join(listed)}")
 
 
-def _idle(found: Runs, run: list[str]) -> pl.DataFrame:
-    """Seconds of all flows in gaps between packets that are longer than `IDLE_S`, by run."""
-    events, flows = found.tables["events"], found.tables["flows"]
-    flow = [*run, "flow"]
-    packets = events.filter(pl.col("event").is_in(["sent", "retransmission"])).select(*flow, "time_s")
-    opened = flows.select(*flow, time_s="start_s")
-    ended = flows.select(*flow, time_s=pl.lit(float(DURATION_S)))
+def _idle_share(found: RunResult) -> float:
+    """Share of all flows' time in gaps between packets that are longer than `IDLE_S`."""
+    packets = found.events.filter(pl.col("event").is_in(["sent", "retransmission"])).select("flow", "time_s")
+    opened = found.flows.select("flow", time_s="start_s")
+    ended = found.flows.select("flow", time_s=pl.lit(found.simulated_s))
     gap = pl.col("time_s").sort().diff()
-    return (
-        pl.concat([opened, packets, ended])
-        .group_by(flow)
-        .agg(idle_s=gap.filter(gap > IDLE_S).sum())
-        .group_by(run)
-        .agg(pl.col("idle_s").sum())
-    )
+    gaps = pl.concat([opened, packets, ended]).group_by("flow").agg(idle_s=gap.filter(gap > IDLE_S).sum())
+    return float(gaps["idle_s"].sum()) / (FLOWS * found.simulated_s)
 
 
 PACKETS_PER_ERROR = 5000
