@@ -175,15 +175,20 @@ def grid(lab: Lab) -> pl.DataFrame:
     """
     parts = []
     for buffer in BUFFERS:
+        # What differs from buffer to buffer cannot be in one grid.
         sets = {
-            "tcp.receive_buffer": buffer,
             "flow.ftp.app.size": file_size(lab, buffer),
             "case.s01.tcp.rto.granularity": f"{setting_1_ms(lab, buffer)} ms",
         }
-        vary = {"case": [*SETTINGS, "s200"], "tcp.cc": SENDERS, ERROR_RATE: [0.0, LOW_RATE, HIGH_RATE]}
-        flows = lab.sweep("grid", sets, vary=vary, replications=lab.choose(5, 10), tables=["flows"]).tables["flows"]
-        parts.append(flows.drop("tcp.cc").rename({ERROR_RATE: "error_rate"}).with_columns(buffer=pl.lit(buffer)))
-    rows = pl.concat(parts)
+        vary = {
+            "case": [*SETTINGS, "s200"],
+            "tcp.cc": SENDERS,
+            "tcp.receive_buffer": [buffer],
+            ERROR_RATE: [0.0, LOW_RATE, HIGH_RATE],
+        }
+        found = lab.sweep("grid", sets, vary=vary, replications=lab.choose(5, 10), tables=["flows"])
+        parts.append(found.tables["flows"].drop("tcp.cc"))
+    rows = pl.concat(parts).rename({"tcp.receive_buffer": "buffer", ERROR_RATE: "error_rate"})
     keys = ["case", "cc", "buffer", "replication"]
     clean = rows.filter(pl.col("error_rate") == 0).select(*keys, clean_s="completion_s")
     return rows.join(clean, on=keys).with_columns(normalised=pl.col("completion_s") / pl.col("clean_s"))
