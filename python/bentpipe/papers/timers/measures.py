@@ -197,7 +197,7 @@ def shortly_before(lab: Lab, *, guard: bool) -> Finding:
 def coarse_clock(lab: Lab, *, ack_timer: str = "per-segment") -> Finding:
     """Needless retransmissions of all phases: the fewest at 1, 50 and 100 ms less the most at 250 and 500 ms."""
     granularities = [1, 50, 100, 250, 500]
-    found = runs.needless(lab, ONE, granularities, replications=runs.phases(lab), ack_timer=ack_timer)
+    found = runs.needless(lab, ONE, granularities, replications=runs.PHASES, ack_timer=ack_timer)
     counts = [sum(found[each]) for each in granularities]
     note = "; ".join(f"{g} ms: {n}" for g, n in zip(granularities, counts, strict=True))
     return Finding.exact(min(counts[:3]) - max(counts[3:]), note)

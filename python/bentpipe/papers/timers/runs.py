@@ -41,6 +41,10 @@ GRANULARITIES_MS = (*range(1, 61), *range(100, 190, 10), *range(190, 301), *rang
 """Where needless timeouts are looked for: each millisecond where the paper names one, every tenth elsewhere."""
 
 
+PHASES = 10
+"""Of the clock: a granularity has to get through so many of them."""
+
+
 def visibility_s() -> float:
     """How long a satellite that passes overhead is above 20 degrees: half the orbit's period x angle / 90 degrees."""
     elevation = np.radians(ELEVATION_MIN_DEG)
@@ -134,7 +138,7 @@ def smallest_granularity_ms(lab: Lab, buffer: str, **how: Any) -> int | None:
     if any(tried[GRANULARITIES_MS[0]]):
         tried |= needless(lab, buffer, GRANULARITIES_MS[1:60], **how)
     for each, counts in sorted(tried.items()):
-        if not any(counts) and not any(needless(lab, buffer, [each], replications=phases(lab), **how)[each]):
+        if not any(counts) and not any(needless(lab, buffer, [each], replications=PHASES, **how)[each]):
             return each
     return None
 
@@ -146,14 +150,9 @@ def consecutive_granularity_ms(lab: Lab, buffer: str, **how: Any) -> tuple[int |
     bad = max((each for each in tried if each not in clean), default=0)
     above = [each for each in clean if each > bad]
     for each in above:
-        if not any(needless(lab, buffer, [each], replications=phases(lab), **how)[each]):
+        if not any(needless(lab, buffer, [each], replications=PHASES, **how)[each]):
             return each, [one for one in clean if one < bad]
     return None, clean
-
-
-def phases(lab: Lab) -> int:
-    """How many phases of the clock a granularity has to get through."""
-    return int(lab.choose(3, 10))
 
 
 def setting_1_ms(lab: Lab, buffer: str) -> int:
