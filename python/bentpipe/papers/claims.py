@@ -33,7 +33,13 @@ class Criterion:
 
     low: float
     high: float
+    is_open: bool
+    """Whether the ends themselves do not pass: what has no effect at all is not "above 0"."""
     text: str
+
+    def has(self, value: float) -> bool:
+        """Whether a value lies in the band."""
+        return self.low < value < self.high if self.is_open else self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
@@ -119,8 +125,8 @@ def paper(name: str) -> Paper:
         title=about["title"],
         authors=about["authors"],
         published=about["published"],
-        proposed=about["proposed"],
-        assumed=tuple(about["assumed"]),
+        proposed=_line(about["proposed"]),
+        assumed=tuple(map(_line, about["assumed"])),
         claims=tuple(_claim(id_, entry, readings) for id_, entry in claims.items()),
         figures=tuple(
             Figure(entry["name"], entry["title"], entry["draw"], tuple(entry.get("needs", ())))
@@ -133,44 +139,76 @@ def _read(name: str, file: str) -> dict[str, Any]:
     return tomllib.loads((FOLDER / name / file).read_text(encoding="utf-8"))
 
 
+_KEYS = {
+    "statement",
+    "where",
+    "how",
+    "printed",
+    "value",
+    "unit",
+    "measure",
+    "with",
+    "readings",
+    "shared_readings",
+    "passes",
+    "possible",
+    "needs",
+    "why",
+}
+
+
+def _line(text: str) -> str:
+    """A text that was broken into lines for the eye."""
+    return " ".join(text.split())
+
+
 def _reading(entry: dict[str, Any]) -> Reading:
     return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
 
 
 def _claim(id_: str, entry: dict[str, Any], readings: list[Reading]) -> Claim:
+    if not entry.keys() <= _KEYS:
+        raise ValueError(f"{id_} has unknown keys: {', '.join(sorted(entry.keys() - _KEYS))}")
     printed = entry.get("printed")
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
     arguments = entry.get("with", {})
     own = [_reading(reading) for reading in entry["readings"]] if "readings" in entry else None
     shared = readings if entry.get("shared_readings") else [Reading("as printed")]
-    return Claim(
+    claim = Claim(
         id=id_,
-        statement=entry["statement"],
-        where=entry["where"],
-        how=entry["how"],
+        statement=_line(entry["statement"]),
+        where=_line(entry["where"]),
+        how=_line(entry["how"]),
         unit=entry.get("unit", ""),
         printed=printed,
         value=value,
         measure=entry.get("measure"),
-        criterion=_criterion(entry["passes"], value) if "passes" in entry else None,
+        criterion=_criterion(id_, entry["passes"], value) if "passes" in entry else None,
         readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in own or shared),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
-        why=entry.get("why", ""),
+        why=_line(entry.get("why", "")),
     )
+    if claim.possible is not None and claim.value is None:
+        raise ValueError(f"{id_} says what is possible, but not which value is claimed")
+    if not all(need.partition(":")[2] for need in claim.needs):
+        raise ValueError(f"{id_} needs what is not written as topic:name")
+    if not claim.needs and (claim.measure is None or claim.criterion is None):
+        raise ValueError(f"{id_} needs nothing, so it must have a measure and say what passes")
+    return claim
 
 
-def _criterion(passes: dict[str, Any], value: float | None) -> Criterion:
+def _criterion(id_: str, passes: dict[str, Any], value: float | None) -> Criterion:
     ((kind, limit),) = passes.items()
     inf = float("inf")
-    if kind == "within":
-        assert value is not None, "a tolerance is around a printed value"
-        share = float(str(limit).removesuffix("%")) / 100 if str(limit).endswith("%") else None
-        margin = abs(value) * share if share is not None else float(limit)
-        return Criterion(value - margin, value + margin, f"{value:g} ± {limit}")
-    if kind == "between":
-        return Criterion(float(limit[0]), float(limit[1]), f"{limit[0]:g} to {limit[1]:g}")
+    if kind == "within" and value is not None:
+        is_share = str(limit).endswith("%")
+        margin = abs(value) * float(str(limit).removesuffix("%")) / 100 if is_share else float(limit)
+        return Criterion(value - margin, value + margin, False, f"{value:g} ± {limit}")
+    if kind == "between" and limit[0] <= limit[1]:
+        return Criterion(float(limit[0]), float(limit[1]), False, f"{limit[0]:g} to {limit[1]:g}")
     if kind == "above":
-        return Criterion(float(limit), inf, f"above {limit:g}")
-    assert kind == "below", kind
-    return Criterion(-inf, float(limit), f"below {limit:g}")
+        return Criterion(float(limit), inf, True, f"above {limit:g}")
+    if kind == "below":
+        return Criterion(-inf, float(limit), True, f"below {limit:g}")
+    raise ValueError(f"{id_} passes = {passes} is no band")

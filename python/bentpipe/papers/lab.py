@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import polars as pl
 
-from bentpipe import _core, outcomes
-from bentpipe.metrics import METRICS
-from bentpipe.result import columns_frame
-from bentpipe.running import advance, run
-from bentpipe.scenario import Scenario, load
+from bentpipe.errors import BentpipeError
+from bentpipe.running import run
+from bentpipe.scenario import load
 from bentpipe.statistics.estimates import estimate
+from bentpipe.sweeps.grid import Grid, arguments
+from bentpipe.sweeps.sweeping import swept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    import polars as pl
+
     from bentpipe.result import RunResult
+    from bentpipe.scenario import Scenario
 
 CONFIDENCE = 0.95
 
@@ -38,6 +38,8 @@ class Finding:
     replications: int = 1
     note: str = ""
     """The arithmetic, or what besides the number is worth knowing."""
+    missing: int = 0
+    """Replications without a value, such as transfers that did not end: with them, nothing is decided."""
 
     @classmethod
     def exact(cls, value: float, note: str = "") -> Finding:
@@ -46,13 +48,14 @@ class Finding:
 
     @classmethod
     def mean(cls, values: Iterable[float | None], note: str = "") -> Finding:
-        """Mean of one value per replication, with Student's interval; missing values (None, NaN) do not count."""
-        found = estimate(np.array([np.nan if v is None else v for v in values], dtype=float), CONFIDENCE)
-        if found.mean is None:
-            return cls(None, note=note or "there is no such value in any run")
-        half = found.half_width
-        low, high = (found.mean - half, found.mean + half) if half is not None else (None, None)
-        return cls(found.mean, low, high, found.replications, note)
+        """Mean of one value per replication, with Student's interval; what is missing (None, NaN) is counted."""
+        each = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        found = estimate(each, CONFIDENCE)
+        missing = len(each) - found.replications
+        text = f"{missing} of {len(each)} runs have no such value" if missing else ""
+        return cls(
+            found.mean, found.low, found.high, found.replications, "; ".join(filter(None, (note, text))), missing
+        )
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class Possible:
     high: float
     why: str
 
+    def has(self, value: float | None) -> bool:
+        """Whether a value is possible, apart from what arithmetic rounds."""
+        slack = 1e-9 * abs(value or 0.0)
+        return value is None or self.low - slack <= value <= self.high + slack
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -71,9 +79,9 @@ class Runs:
     Attributes
     ----------
     runs : polars.DataFrame
-        One row per run: `run` (its id), a column per varied key, `replication`, `seed`, a column per metric.
+        One row per run: a column per varied key, `replication`, `seed`, a column per metric.
     tables : dict of polars.DataFrame
-        Those asked for (`flows`, `links`, ...), with the columns `run`, the varied keys and `replication` in front.
+        Those asked for (`flows`, `links`, ...), with the varied keys, `replication` and `run` in front.
     """
 
     runs: pl.DataFrame
@@ -81,10 +89,25 @@ class Runs:
 
 
 class Lab:
-    """Runs a paper's scenarios. What was asked before is not run again."""
+    """Runs a paper's scenarios. What was asked before is not run again.
 
-    def __init__(self, folder: Path, *, is_full: bool = False, jobs: int | None = None) -> None:
+    Parameters
+    ----------
+    folder : path
+        Of the paper.
+    store : path, optional
+        Folder for the stores of its sweeps, so that an interrupted reproduction goes on where it was.
+    is_full : bool
+        Enough replications for the tolerances, instead of few.
+    jobs : int, optional
+        Runs at the same time; all cores if not given.
+    """
+
+    def __init__(
+        self, folder: Path, *, store: Path | None = None, is_full: bool = False, jobs: int | None = None
+    ) -> None:
         self.folder = folder
+        self.store = store
         self.is_full = is_full
         self.jobs = jobs
         self._known: dict[str, Any] = {}
@@ -93,28 +116,35 @@ class Lab:
         """The one for `--quick` or the one for `--full`."""
         return full if self.is_full else quick
 
-    def load(self, name: str, sets: Mapping[str, Any] = {}) -> Scenario:
-        """A scenario of the paper's folder, by its name without `.toml`."""
-        return load(self.folder / f"{name}.toml", sets)
+    def load(self, name: str, sets: Mapping[str, Any] | None = None, *, case: str | None = None) -> Scenario:
+        """A scenario of the paper's folder, by its name without `.toml`, or one of its cases."""
+        scenario = load(self.folder / f"{name}.toml", sets or {})
+        return scenario if case is None else scenario.cases[case]
 
     def run(
         self,
         name: str,
-        sets: Mapping[str, Any] = {},
+        sets: Mapping[str, Any] | None = None,
         *,
+        case: str | None = None,
         seed: int | None = None,
         series: Iterable[str] = (),
     ) -> RunResult:
         """One run with time series, for traces."""
-        key = json.dumps(["run", name, dict(sets), seed, list(series)])
+        series = list(series)
+        key = json.dumps(["run", name, dict(sets or {}), case, seed, series])
         if key not in self._known:
-            self._known[key] = run(self.load(name, sets), seed=seed, series=series)
-        return self._known[key]
+            result = run(self.load(name, sets, case=case), seed=seed, series=series)
+            if any("rows" in note for note in result.notes):
+                # What never happens in a part of a trace says nothing.
+                raise BentpipeError(f"error: the trace of {name} is not whole: {'; '.join(result.notes)}")
+            self._known[key] = result
+        return cast("RunResult", self._known[key])
 
     def sweep(
         self,
         name: str,
-        sets: Mapping[str, Any] = {},
+        sets: Mapping[str, Any] | None = None,
         *,
         vary: Mapping[str, Iterable[Any]] | None = None,
         replications: int | None = None,
@@ -122,65 +152,19 @@ class Lab:
     ) -> Runs:
         """The sweep of a file in the paper's folder (its table `[sweep]`), or what `vary` names instead.
 
-        `sets` goes over the scenario; `replications` and `vary` over what the file says. Keys are dotted; values are as
-        one would type them.
+        `sets` goes over the scenario, `replications` over what the file says. Keys are dotted; values are as one would
+        type them.
         """
-        key = json.dumps(
-            ["sweep", name, dict(sets), vary and {k: list(v) for k, v in vary.items()}, replications, list(tables)]
-        )
+        axes = None if vary is None else {key: list(values) for key, values in vary.items()}
+        tables = list(tables)
+        key = json.dumps(["sweep", name, dict(sets or {}), axes, replications, tables])
         if key not in self._known:
-            self._known[key] = self._sweep(name, sets, vary, replications, list(tables))
-        return self._known[key]
-
-    def _sweep(self, name, sets, vary, replications, wanted):  # type: ignore[no-untyped-def]
-        # For the time being; `bentpipe.sweep` takes its place.
-        import tomllib
-
-        text = (self.folder / f"{name}.toml").read_text()
-        content = tomllib.loads(text)
-        sweep = content.pop("sweep", {})
-        axes = dict(_flat(sweep.get("vary", {}))) if vary is None else {k: list(v) for k, v in vary.items()}
-        count = replications or sweep.get("replications", 10)
-        base = Scenario(content, folder=self.folder, sets=sets)
-        tasks = []
-        for values in itertools.product(*axes.values()):
-            point = dict(zip(axes, values))
-            chosen = {k: v for k, v in point.items() if k != "case"}
-            scenario = base.cases[point["case"]] if "case" in point else base
-            scenario = scenario.with_sets(chosen)
-            for k in range(count):
-                tasks.append((point, k, scenario, (scenario.seed + k) % 2**64))
-
-        def work(task):  # type: ignore[no-untyped-def]
-            point, k, scenario, seed = task
-            simulation = _core.Run(scenario._core, seed)
-            advance(simulation)
-            found = simulation.finish()
-            return found, outcomes.outcome(found)
-
-        with ThreadPoolExecutor(2) as pool:
-            done = list(pool.map(work, tasks))
-        rows, extra = [], {table: [] for table in wanted}
-        for index, ((point, k, scenario, seed), (found, outcome)) in enumerate(zip(tasks, done)):
-            head = {"run": str(index), **point, "replication": k}
-            completions = outcome.completion_s
-            completion = float(completions.mean()) if len(completions) else None
-            rows.append(
-                {**head, "seed": seed}
-                | {
-                    m.column: (completion if m.name == "completion" else outcome.values[m.name])
-                    for m in METRICS.values()
-                }
-            )
-            for table in wanted:
-                frame = columns_frame(found[table])
-                extra[table].append(frame.select([pl.lit(v).alias(n) for n, v in head.items()] + [pl.all()]))
-        return Runs(pl.DataFrame(rows).fill_nan(None), {t: pl.concat(f) for t, f in extra.items()})
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, list[Any]]]:
-    for key, value in table.items():
-        if isinstance(value, list):
-            yield prefix + key, value
-        else:
-            yield from _flat(value, f"{prefix}{key}.")
+            # In place of the file's axes, not besides.
+            over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
+            asked = arguments(replications=replications, tables=tables or None)
+            scenario = self.load(name, {**(sets or {}), **over}).with_sets(asked)
+            found = swept(Grid(scenario), None if self.store is None else self.store / name, self.jobs)
+            if found.failures:
+                raise BentpipeError(f"error: a run of {name} failed: {found.failures[0]['message']}")
+            self._known[key] = Runs(found.runs.drop("point"), {table: found.table(table) for table in tables})
+        return cast("Runs", self._known[key])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.papers.lab import Finding
+from bentpipe.errors import BentpipeError
 from bentpipe.reference import choices
 
 if TYPE_CHECKING:
     from bentpipe.papers.claims import Claim, Criterion, Paper, Reading
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers.lab import Finding, Lab, Possible
 
 REPRODUCED = "reproduced"
 UNDER_READING = "reproduced under reading"
@@ -29,7 +30,7 @@ class Found:
     reading: Reading
     finding: Finding
     passes: bool | None
-    """None if the interval does not decide it."""
+    """None if the runs do not decide it."""
 
 
 @dataclass(frozen=True)
@@ -39,55 +40,78 @@ class Verdict:
     claim: Claim
     kind: str
     """One of the constants above."""
+    reading: str
+    """That in which it is reproduced, if not as printed."""
     detail: str
-    """The reading, the arithmetic, or the feature that is missing."""
+    """The arithmetic, the feature that is missing, or what was tried."""
     found: tuple[Found, ...]
 
     @property
     def text(self) -> str:
-        if self.kind in (UNDER_READING, NEEDS):
-            return f"{self.kind} {self.detail}"
-        return self.kind
+        """As in tables: with the reading, or with what is missing."""
+        return f"{self.kind} {self.reading or self.detail}" if self.kind in (UNDER_READING, NEEDS) else self.kind
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not known yet."""
+        return self.kind in (NEEDS, UNDECIDED)
+
+    @property
+    def shown(self) -> Found | None:
+        """The reading that decided, or else the first."""
+        return next((each for each in self.found if each.reading.name == self.reading), next(iter(self.found), None))
 
 
 def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
-    """Measure a claim in each of its readings and compare."""
+    """Measure a claim in each of its readings and compare.
+
+    The paper's own words come first. A reading in which the printed value contradicts arithmetic cannot be the one in
+    which it is reproduced, however close a tolerance lets it come.
+    """
+    measures = importlib.import_module(f"bentpipe.papers.{paper.name}.measures")
+    bounds: list[Possible | None] = [None] * len(claim.readings)
+    if claim.possible is not None:
+        bounds = [getattr(measures, claim.possible)(lab, **reading.arguments) for reading in claim.readings]
+    contradictions = ["" if bound is None or bound.has(claim.value) else bound.why for bound in bounds]
     missing = [name for name in claim.needs if not _is_there(name)]
     if missing:
-        return Verdict(claim, NEEDS, ", ".join(name.partition(":")[2] for name in missing), ())
-    assert claim.measure is not None, f"{claim.id} has all that it needs but no measure"
-    assert claim.criterion is not None, f"{claim.id} has a measure and nothing that it must meet"
-    measures = importlib.import_module(f"bentpipe.papers.{paper.name}.measures")
+        if all(contradictions):
+            return Verdict(claim, IMPOSSIBLE, "", contradictions[0], ())
+        return Verdict(claim, NEEDS, "", ", ".join(name.partition(":")[2] for name in missing), ())
+    if claim.measure is None or claim.criterion is None:
+        raise BentpipeError(f"error: {claim.id} has all that it needs, but no measure")
     found = []
-    for reading in claim.readings:
-        finding = getattr(measures, claim.measure)(lab, **reading.arguments)
+    for reading, bound in zip(claim.readings, bounds, strict=True):
+        finding: Finding = getattr(measures, claim.measure)(lab, **reading.arguments)
+        if bound is not None and finding.value is not None and not bound.has(finding.value):
+            raise BentpipeError(f"error: {claim.id} ({reading.name}): measured {finding.value}, but {bound.why}")
         found.append(Found(reading, finding, passes(finding, claim.criterion)))
-    why = ""
-    if claim.possible is not None and claim.value is not None:
-        possible = getattr(measures, claim.possible)(lab, **claim.readings[0].arguments)
-        if not possible.low <= claim.value <= possible.high:
-            why = possible.why
-    if found[0].passes:
-        return Verdict(claim, REPRODUCED, "", tuple(found))
-    for each in found[1:]:
-        if each.passes:
-            return Verdict(claim, UNDER_READING, each.reading.name, tuple(found))
-    if why:
-        return Verdict(claim, IMPOSSIBLE, why, tuple(found))
-    if any(each.passes is None and each.finding.value is not None for each in found):
-        return Verdict(claim, UNDECIDED, "", tuple(found))
-    return Verdict(claim, NOT_REPRODUCED, claim.why, tuple(found))
+    reproduced = [
+        each.reading.name
+        for each, contradiction in zip(found, contradictions, strict=True)
+        if each.passes and not contradiction
+    ]
+    if reproduced and reproduced[0] == found[0].reading.name:
+        return Verdict(claim, REPRODUCED, "", "", tuple(found))
+    if reproduced:
+        return Verdict(claim, UNDER_READING, reproduced[0], claim.why, tuple(found))
+    if contradictions[0]:
+        return Verdict(claim, IMPOSSIBLE, "", " ".join(filter(None, (contradictions[0], claim.why))), tuple(found))
+    if any(each.passes is None for each in found):
+        return Verdict(claim, UNDECIDED, "", claim.why, tuple(found))
+    return Verdict(claim, NOT_REPRODUCED, "", claim.why, tuple(found))
 
 
 def passes(finding: Finding, criterion: Criterion) -> bool | None:
-    """Whether a value with its whole interval lies in the band; None if only a part does."""
-    if finding.value is None:
+    """Whether a value with its whole interval lies in the band; None if only a part does, or it has no interval."""
+    ends = (finding.value, finding.low, finding.high)
+    if None in ends or finding.missing or not all(map(math.isfinite, ends)):  # type: ignore[arg-type]
         return None
-    low = finding.value if finding.low is None else finding.low
-    high = finding.value if finding.high is None else finding.high
-    if criterion.low <= low and high <= criterion.high:
+    _, low, high = ends
+    assert low is not None and high is not None, "looked at above"  # noqa: PT018
+    if criterion.has(low) and criterion.has(high):
         return True
-    return False if high < criterion.low or low > criterion.high else None
+    return False if high < criterion.low or low > criterion.high or (low == high) else None
 
 
 def _is_there(need: str) -> bool:

@@ -58,7 +58,7 @@ class Grid:
     scenario : Scenario
         With its table `[sweep]`.
     keys : list of str
-        The keys that vary, in the order of the axes.
+        The keys that vary, in the order of the axes; without any there is one point.
     seed : int
         Replication k of each point has this seed + k.
     replications, replications_max : int
@@ -72,7 +72,7 @@ class Grid:
     Raises
     ------
     ScenarioError
-        There is nothing to vary, or no such metric.
+        There is no such metric.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -81,11 +81,6 @@ class Grid:
         self._core = scenario.replace("record.series", [])._core
         text = self._core.sweep()
         written = json.loads(text) if text else {"axes": []}
-        if not written["axes"]:
-            raise ScenarioError(
-                "error: nothing to vary: the grid is empty\n"
-                "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
-            )
         self.axes: list[tuple[list[str], list[list[Any]]]] = [
             (axis["keys"], axis["values"]) for axis in written["axes"]
         ]

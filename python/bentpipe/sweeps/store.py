@@ -100,6 +100,7 @@ class Store:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             self._index = self._opened("?mode=rwc")
             self._index.execute("pragma journal_mode = wal")
+            self._index.execute("pragma synchronous = normal")
             self._index.executescript(_SCHEMA)
             with self._transaction():
                 self._check_form()
@@ -446,10 +447,12 @@ def _rank(value: Any) -> tuple[int, Any]:
 
 
 def column(key: str, values: list[Any]) -> pl.Series:
-    """The values of a key: numbers where all of them are numbers, otherwise text as written."""
+    """The values of a key: numbers or truths where all of them are, otherwise text as written."""
     known = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
         return pl.Series(key, values, dtype=pl.Float64)
+    if all(isinstance(value, bool) for value in known):
+        return pl.Series(key, values, dtype=pl.Boolean)
     return pl.Series(
         key,
         [value if value is None or isinstance(value, str) else json.dumps(value) for value in values],

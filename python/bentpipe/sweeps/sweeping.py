@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bentpipe
-from bentpipe.errors import Interrupted
+from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.metrics import METRICS
 from bentpipe.scenario import scenario_of
 from bentpipe.statistics.estimates import estimate
@@ -145,7 +145,24 @@ def sweep(
         metrics=metrics,
         tables=tables,
     )
-    sweeping = Sweeping(Grid(scenario_of(scenario).with_sets(asked)), progress or (lambda _: None))
+    grid = Grid(scenario_of(scenario).with_sets(asked))
+    if not grid.keys:
+        raise ScenarioError(
+            "error: nothing to vary: the grid is empty\n"
+            "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+        )
+    return swept(grid, store, jobs, on, progress)
+
+
+def swept(
+    grid: Grid,
+    store: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    on: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Sweep:
+    """Run a grid; the arguments are those of `sweep`."""
+    sweeping = Sweeping(grid, progress or (lambda _: None))
     if store is not None:
         return sweeping.run(store, jobs, on)
     with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:

@@ -397,6 +397,8 @@ def stalled_efficiency(
     """TCP efficiency in % over a link that nothing crosses: first transmissions of the initial window over all sent."""
     length = payload + HEADER_BYTES
     crosses = survival(length, rate, unit)
+    if unit != "bit":
+        return Possible(0, 100, "some cross, and how many are first transmissions is what is measured")
     return Possible(
         0,
         100 * 2 / (2 + 6),

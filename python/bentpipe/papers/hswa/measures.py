@@ -331,8 +331,12 @@ def average_gain(lab: Lab, *, first_rate: float, last_rate: float) -> Finding:
     return Finding.exact(gain, note)
 
 
-def average_gain_possible(lab: Lab, **_: Any) -> Possible:
+def average_gain_possible(lab: Lab, *, first_rate: float, last_rate: float) -> Possible:
     """The same over all plotted error rates, with anything from nothing to a full link at 1e-1."""
+    if first_rate > RATES[0]:
+        # Over a part of the rates, all of which are printed.
+        gain, note = _gain(first_rate, last_rate, 0.0)
+        return Possible(gain, gain, note)
     low, _note = _gain(1e-8, 1e-1, 0.0)
     high, _note = _gain(1e-8, 1e-1, RATE_BPS)
     low = min(low, _gain(1e-8, 1e-2, 0.0)[0])
