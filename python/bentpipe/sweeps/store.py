@@ -192,6 +192,13 @@ class Store:
         self._waiting += len(done)
         self._total += len(done)
 
+    def keep_replay(self, id_: str, text: str) -> None:
+        """Write a scenario that shows a failure again."""
+        place = self.folder / FAILURES / f"{id_}.json"
+        with self._guarded():
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+
     def failures(self) -> list[dict[str, str]]:
         """Runs that failed: `id`, `parameters`, `message`."""
         with self._guarded():
@@ -422,6 +429,32 @@ class Store:
     def _runs(self, fresh: Mapping[str, Any]) -> pl.DataFrame:
         rows = [(id_, record["seed"], *record["values"].values(), record["version"]) for id_, record in fresh.items()]
         return pl.DataFrame(rows, schema=_RUN_SCHEMA, orient="row")
+
+
+class Memory(Store):
+    """A store for as long as it is open: nothing is written."""
+
+    def __init__(self) -> None:
+        self.folder = Path(":memory:")
+        self._is_read_only = False
+        self._total = self._waiting = 0
+        self._owner = "this"
+        self._index = sqlite3.connect(":memory:", isolation_level=None)
+        self._index.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._index.close()
+
+    def is_due(self) -> bool:
+        """Never."""
+        return False
+
+    def write(self) -> None:
+        """There is nowhere to write to."""
+
+    def keep_replay(self, id_: str, text: str) -> None:
+        """There is nowhere to keep it."""
 
 
 _RUN_SCHEMA = {

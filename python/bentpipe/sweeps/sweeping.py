@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks
 from bentpipe.sweeps.grid import Grid, Point, arguments
 from bentpipe.sweeps.result import Sweep
-from bentpipe.sweeps.store import FAILURES, Store
+from bentpipe.sweeps.store import Memory, Store
 from bentpipe.sweeps.workers import AHEAD, workers
 
 if TYPE_CHECKING:
@@ -162,11 +161,10 @@ def swept(
     progress: Callable[[Progress], object] | None = None,
 ) -> Sweep:
     """Run a grid; the arguments are those of `sweep`."""
+    # The points are checked before there is a store: a grid that makes no sense leaves nothing behind.
     sweeping = Sweeping(grid, progress or (lambda _: None))
-    if store is not None:
-        return sweeping.run(store, jobs, on)
-    with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
-        return sweeping.run(folder, jobs, on)
+    with (Memory() if store is None else Store(store)) as opened, closing(workers(on, jobs)) as place:
+        return sweeping.run(opened, place)
 
 
 class Sweeping:
@@ -179,28 +177,25 @@ class Sweeping:
         self.grid = grid
         self.progress = Progress()
         self.tell = partial(progress, self.progress)
-        # Before there is a store, so that a grid that makes no sense leaves nothing behind.
         self.points = grid.points(self.tell)
         self.counts = [grid.replications] * len(self.points)
         self.runs: dict[str, tuple[Point, int]] = {}
         """By name, point and seed of each run that is wanted so far."""
 
-    def run(self, folder: str | os.PathLike[str], jobs: int | None, on: str | None) -> Sweep:
-        """Do what is missing in the store of this folder."""
-        with Store(folder) as self.store, closing(workers(on, jobs)) as self.place:
-            self.progress.began_s = time.monotonic()
-            try:
-                self._all()
-            except KeyboardInterrupt:
-                self.place.close()
-                self._keep()
-                self.store.write()
-                done, total = self.progress.reused + self.progress.done, self.progress.total
-                result = Sweep.of(self.store)
-                raise Interrupted(
-                    f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result
-                ) from None
-            return Sweep.of(self.store)
+    def run(self, store: Store, place: Workers) -> Sweep:
+        """Do what is missing in a store."""
+        self.store, self.place = store, place
+        self.progress.began_s = time.monotonic()
+        try:
+            self._all()
+        except KeyboardInterrupt:
+            self.place.close()
+            self._keep()
+            self.store.write()
+            done, total = self.progress.reused + self.progress.done, self.progress.total
+            result = Sweep.of(self.store)
+            raise Interrupted(f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result) from None
+        return Sweep.of(self.store)
 
     def _all(self) -> None:
         fresh = self._runs([(point, range(self.grid.replications)) for point in self.points])
@@ -288,9 +283,7 @@ class Sweeping:
         """A scenario that shows the failure again, beside the store."""
         point, seed = self.runs[id_]
         text = json.loads(self.grid.core(point).to_json())
-        place = self.store.folder / FAILURES / f"{id_}.json"
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(json.dumps({**text, "seed": seed}, indent=1), encoding="utf-8")
+        self.store.keep_replay(id_, json.dumps({**text, "seed": seed}, indent=1))
 
     def _note(self) -> None:
         """What a reader of the store must know of the sweep."""
