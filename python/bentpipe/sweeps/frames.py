@@ -59,9 +59,7 @@ def merged(
     kept = {table for record in fresh.values() for table in record["tables"]}
     for table in sorted((kept | set(written)) - {RUNS}):
         parts = [_without(read(table), fresh)] if table in written else []
-        parts += _stacked(
-            {id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]}
-        )
+        parts += _stacked({id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]})
         whole = pl.concat(parts).join(place, on="run", how="inner", maintain_order="left")
         found[table] = whole.sort("place", maintain_order=True).drop("place")
     return found
@@ -79,9 +77,7 @@ def column(key: str, values: list[Any]) -> pl.Series:
 def parameters_of(runs: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """By name of each run in the table of runs, the values of its keys."""
     keys = [name for name in runs.columns if name not in _RUN_SCHEMA]
-    return {
-        row["run"]: {key: row[key] for key in keys if row[key] is not None} for row in runs.iter_rows(named=True)
-    }
+    return {row["run"]: {key: row[key] for key in keys if row[key] is not None} for row in runs.iter_rows(named=True)}
 
 
 def _without(frame: pl.DataFrame, fresh: Iterable[str]) -> pl.DataFrame:
@@ -94,7 +90,7 @@ def _fresh_runs(fresh: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _stacked(tables: Mapping[str, Columns]) -> list[pl.DataFrame]:
-    """The same table of many runs as one, or none: columns are joined before they become a data frame, which is slow."""
+    """The same table of many runs as one, or none. Columns are joined first: making a data frame is slow."""
     if not tables:
         return []
     whole: dict[str, Any] = {}

@@ -13,10 +13,12 @@ from bentpipe.metrics import METRICS, named
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks
-from bentpipe.sweeps.store import FAILURES, Store, column
+from bentpipe.sweeps.frames import column
+from bentpipe.sweeps.store import FAILURES, Store
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -74,41 +76,51 @@ class Sweep:
             return cls.of(store)
 
     @classmethod
-    def of(cls, store: Store) -> Sweep:
-        """The sweep that was last begun in an open store."""
-        facts = store.noted("sweep")
+    def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
+        """A sweep in an open store, which `facts` describe as `Store.noted` has them: the one that was last begun."""
+        facts = facts or store.noted("sweep")
         if facts is None:
             raise store.has_no_sweep()
-        keys, written = facts["keys"], facts.pop("points")
+        keys, written = facts["keys"], facts["points"]
         points = pl.DataFrame({"point": range(len(written))}, schema={"point": pl.Int64}).with_columns(
             *(column(key, [row[0][at] for row in written]) for at, key in enumerate(keys)),
             pl.Series("replications", [row[3] for row in written], dtype=pl.Int64),
         )
+        # Two points may have runs in common, such as seeds 1 and 2 with two replications.
         wanted = [
             (tasks.name(digest, (first + k) % 2**64), index, k)
             for index, (_, digest, first, count) in enumerate(written)
             for k in range(count)
         ]
+        names = {id_ for id_, *_ in wanted}
         place = pl.DataFrame(
-            wanted, schema={"run": pl.String, "point": pl.Int64, "replication": pl.Int64}, orient="row"
+            wanted,
+            schema={"run": pl.String, "point": pl.Int64, "replication": pl.Int64},
+            orient="row",
         )
         frames = store.frames(facts["tables"])
         metrics = [metric.column for metric in METRICS.values()]
+        # A seed that is varied is where a point begins; each run shows its own.
+        of_points = [key for key in keys if key != "seed"]
         runs = (
             place.join(frames["runs"].select("run", "seed", *metrics), on="run", how="inner", maintain_order="left")
-            .join(points.drop("replications"), on="point", maintain_order="left")
-            .select("point", *keys, "replication", "seed", "run", *metrics)
+            .join(points.select("point", *of_points), on="point", maintain_order="left")
+            .select("point", *of_points, "replication", "seed", "run", *metrics)
         )
         tables = {
-            name: runs.select("point", *keys, "replication", "run").join(frame, on="run", maintain_order="left_right")
+            name: runs.select("point", *of_points, "replication", "run").join(
+                frame, on="run", maintain_order="left_right"
+            )
             for name, frame in frames.items()
             if name != "runs"
         }
         failures = [
             {**failure, "replay": str(store.folder / FAILURES / f"{failure['id']}.json")}
             for failure in store.failures()
+            if failure["id"] in names
         ]
-        return cls(facts["title"], keys, facts["metrics"], points, runs, failures, facts, tables)
+        own = {name: fact for name, fact in facts.items() if name != "points"}
+        return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table of all runs that was kept (`flows`, `links`, ...): its columns, the point's in front.
@@ -127,7 +139,7 @@ class Sweep:
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row per point: the keys, `replications` (with a value), for each reported metric its mean, `_low` and `_high`.
+        """A row per point: the keys, `replications` (with a value), of each reported metric mean, `_low` and `_high`.
 
         `_low` to `_high` is Student's 95 % interval; null with a single replication.
         """
@@ -176,7 +188,7 @@ class Sweep:
         """A matplotlib figure: mean and 95 % interval over the key that varies most, a line per combination."""
         from bentpipe.plot import sweep_figure
 
-        return sweep_figure(self, named(metric or self.metrics[0]))
+        return sweep_figure(self, metric or self.metrics[0])
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the kept tables as plain data, fit for JSON."""

@@ -1,9 +1,9 @@
 """The store of a sweep: a folder of Parquet files, and an index of what is in it and who is working on the rest.
 
-What a run gave is committed to the index as soon as it is there, which survives `kill -9`. From time to time, and at the
-end, all of it is written into the Parquet files, sorted, each under a temporary name that is then renamed: the same runs
-are the same bytes, whatever the order in which they were done. Several processes may use a store at once; each holds
-a lock on a file of its own for as long as it lives, so that the work of one that died is known to be free.
+What a run gave is committed to the index as soon as it is there, which survives `kill -9`. From time to time, and at
+the end, all of it is written into the Parquet files, sorted, each under a temporary name that is then renamed: the same
+runs are the same bytes, whatever the order in which they were done. Several processes may use a store at once; each
+holds a lock on a file of its own for as long as it lives, so that the work of one that died is known to be free.
 """
 
 from __future__ import annotations
@@ -13,28 +13,26 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 import uuid
-from contextlib import contextmanager
-from itertools import chain
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import METRICS
-from bentpipe.result import columns_frame
 from bentpipe.store import refuse_unless_writable_folder
 from bentpipe.sweeps import tasks
+from bentpipe.sweeps.frames import RUNS, merged, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bentpipe._tables import Columns
-
 INDEX = "index.sqlite"
-RUNS = "runs"
 OWNERS = "working"
 FAILURES = "failures"
 WAITING_MAX = 2000
@@ -42,6 +40,8 @@ WAITING_MAX = 2000
 BUSY_S = 60
 """How long to wait for another process that is writing."""
 
+READINGS = 3
+_WRITING = "writing"
 _SCHEMA = """
 create table if not exists facts (name text primary key, value text not null);
 create table if not exists runs (
@@ -54,6 +54,17 @@ create table if not exists failures (id text primary key, parameters text not nu
 create table if not exists claims (id text primary key, owner text not null);
 create table if not exists files (name text primary key, sha256 text not null, next text);
 """
+
+
+class Claimed(NamedTuple):
+    """What came of wanting to do some runs."""
+
+    mine: list[str]
+    """To be done by this process."""
+    done: list[str]
+    """Done by another process in the meantime."""
+    failed: list[str]
+    """Failed in another process in the meantime."""
 
 
 class Store:
@@ -72,52 +83,78 @@ class Store:
         It is not a store, of another version, damaged, or cannot be written.
     """
 
+    _index: sqlite3.Connection
+
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
         self.folder = Path(folder)
         self._is_read_only = is_read_only
         self._total = self._waiting = 0
         self._owner = uuid.uuid4().hex
-        if is_read_only:
-            if not (self.folder / INDEX).is_file():
-                raise BentpipeError(
-                    f"error: {self.folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
-                )
-            self._index = self._opened("?mode=ro" if os.access(self.folder, os.W_OK) else "?immutable=1")
-            with self._guarded():
-                self._check_form()
-            return
+        try:
+            if is_read_only:
+                self._open_to_read()
+            else:
+                self._open_to_write()
+        except BaseException:
+            self._leave()
+            raise
+
+    def _open_to_read(self) -> None:
+        if not (self.folder / INDEX).is_file():
+            raise BentpipeError(
+                f"error: {self.folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
+            )
+        with self._guarded():
+            try:
+                self._connect(self.folder / INDEX, "ro")
+            except sqlite3.OperationalError:
+                # Where nothing may be written, the index cannot be opened as long as it has a journal.
+                self._index.close()
+                self._connect_to_copy()
+            self._check_form()
+
+    def _open_to_write(self) -> None:
         refuse_unless_writable_folder(self.folder)
-        if self.folder.exists() and any(self.folder.iterdir()) and not (self.folder / INDEX).exists():
-            if not (self.folder / f"{RUNS}.parquet").is_file():
-                raise BentpipeError(
-                    f"error: {self.folder} is not empty and not the store of a sweep\n  choose another folder"
-                )
+        # One that was killed at once may have left no more than this.
+        is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
+        if not is_new and not (self.folder / INDEX).exists() and not self._path(RUNS).is_file():
+            raise BentpipeError(
+                f"error: {self.folder} is not empty and not the store of a sweep\n  choose another folder"
+            )
         with self._guarded():
-            for place in (self.folder, self.folder / OWNERS):
-                place.mkdir(parents=True, exist_ok=True)
-            # Held until the process ends, whatever ends it.
-            self._lock = (self.folder / OWNERS / self._owner).open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            self._index = self._opened("?mode=rwc")
-            self._index.execute("pragma journal_mode = wal")
-            self._index.execute("pragma synchronous = normal")
-            self._index.executescript(_SCHEMA)
-            with self._transaction():
-                self._check_form()
-                self._index.execute("insert or ignore into facts values ('form', ?)", (str(tasks.FORM),))
-                self._recover()
-        self._check_files()
-        with self._guarded():
+            (self.folder / OWNERS).mkdir(parents=True, exist_ok=True)
+            with self._alone():
+                self._begin_to_live()
+                self._connect(self.folder / INDEX, "rwc")
+                # What is in the Parquet files takes no room in the index.
+                self._index.execute("pragma auto_vacuum = full")
+                self._index.execute("pragma journal_mode = wal")
+                # A commit survives the end of the process, which is what is promised. What must survive a power cut
+                # is in `write`.
+                self._index.execute("pragma synchronous = normal")
+                self._index.executescript(_SCHEMA)
+                with self._transaction():
+                    self._check_form()
+                    self._index.execute("insert or ignore into facts values ('form', ?)", (str(tasks.FORM),))
+                    self._recover()
+                    self._check_files()
             self._count()
 
     def close(self) -> None:
         """Give back what was claimed. The store can be opened again."""
-        if not self._is_read_only:
-            with self._guarded(), self._transaction():
-                self._index.execute("delete from claims where owner = ?", (self._owner,))
+        try:
+            if not self._is_read_only:
+                with self._guarded(), self._transaction():
+                    self._index.execute("delete from claims where owner = ?", (self._owner,))
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        if hasattr(self, "_index"):
+            self._index.close()
+        if hasattr(self, "_lock"):
             (self.folder / OWNERS / self._owner).unlink(missing_ok=True)
             self._lock.close()
-        self._index.close()
 
     def __enter__(self) -> Store:
         return self
@@ -128,44 +165,45 @@ class Store:
     def missing(self, wanted: Mapping[str, Mapping[str, Any]], tables: Sequence[str]) -> list[str]:
         """Which of the runs are not there, in their order. `wanted` has the parameters of each, by name of the run.
 
-        Runs that are there for another sweep get these parameters, too.
+        Runs that are there for another sweep get these parameters, too. Those that failed are to be tried again.
         """
+        need = set(tables)
         with self._guarded(), self._transaction():
             known = {
-                id_: (parameters, kept)
-                for id_, parameters, kept in self._index.execute("select id, parameters, tables from runs")
+                id_: (text, need <= set(json.loads(kept)))
+                for id_, text, kept in self._index.execute("select id, parameters, tables from runs")
+                if id_ in wanted
             }
-            for id_, parameters in wanted.items():
-                if id_ in known:
-                    merged = {**json.loads(known[id_][0]), **parameters}
-                    text = _text(merged)
-                    if text != known[id_][0]:
-                        self._index.execute("update runs set parameters = ? where id = ?", (text, id_))
-                        self._index.execute("insert or replace into facts values ('stale', 'true')")
-        need = set(tables)
-        return [id_ for id_ in wanted if id_ not in known or not need <= set(json.loads(known[id_][1]))]
+            for id_, (text, _) in known.items():
+                both = _text({**json.loads(text), **wanted[id_]})
+                if both != text:
+                    self._index.execute("update runs set parameters = ? where id = ?", (both, id_))
+                    self._index.execute("insert or replace into facts values ('stale', 'true')")
+            missing = [id_ for id_ in wanted if id_ not in known or not known[id_][1]]
+            self._index.executemany("delete from failures where id = ?", [(id_,) for id_ in missing])
+        return missing
 
-    def claim(self, ids: Iterable[str], count: int, tables: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Up to so many of these runs that no other living process works on, which are this one's now.
-
-        Besides, those of the runs that were looked at which have been done by another process in the meantime.
-        """
+    def claim(self, ids: Iterable[str], count: int, tables: Sequence[str]) -> Claimed:
+        """Up to so many of these runs that no other living process works on, which are this one's from now on."""
         need = set(tables)
-        mine: list[str] = []
-        there: list[str] = []
-        with self._guarded(), self._transaction():
+        claimed = Claimed([], [], [])
+        rest = iter(ids)
+        with self._guarded(), self.together():
             self._free_the_dead()
             taken = {id_ for (id_,) in self._index.execute("select id from claims")}
-            for id_ in ids:
-                if len(mine) == count:
-                    break
-                row = self._index.execute("select tables from runs where id = ?", (id_,)).fetchone()
-                if row is not None and need <= set(json.loads(row[0])):
-                    there.append(id_)
-                elif id_ not in taken:
-                    mine.append(id_)
-            self._index.executemany("insert into claims values (?, ?)", [(id_, self._owner) for id_ in mine])
-        return mine, there
+            failed = {id_ for (id_,) in self._index.execute("select id from failures")}
+            while some := list(islice(rest, count - len(claimed.mine))):
+                marks = ", ".join("?" * len(some))
+                known = dict(self._index.execute(f"select id, tables from runs where id in ({marks})", some))
+                for id_ in some:
+                    if id_ in known and need <= set(json.loads(known[id_])):
+                        claimed.done.append(id_)
+                    elif id_ in failed:
+                        claimed.failed.append(id_)
+                    elif id_ not in taken:
+                        claimed.mine.append(id_)
+            self._index.executemany("insert into claims values (?, ?)", [(id_, self._owner) for id_ in claimed.mine])
+        return claimed
 
     def keep(
         self,
@@ -175,18 +213,19 @@ class Store:
         """Commit runs that are done (name, parameters, tables, record) or failed (name, parameters, message)."""
         if not done and not failed:
             return
-        with self._guarded(), self._transaction():
-            for id_, parameters, tables, record in done:
-                self._index.execute(
-                    "insert into runs values (?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
-                    " record = excluded.record",
-                    (id_, _text(parameters), json.dumps(sorted(tables)), record),
-                )
-                self._index.execute("delete from failures where id = ?", (id_,))
-            for id_, parameters, message in failed:
-                self._index.execute(
-                    "insert or replace into failures values (?, ?, ?)", (id_, _text(parameters), message)
-                )
+        with self._guarded(), self.together():
+            self._index.executemany(
+                "insert into runs values (?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
+                " record = excluded.record",
+                [
+                    (id_, _text(parameters), json.dumps(sorted(tables)), record)
+                    for id_, parameters, tables, record in done
+                ],
+            )
+            self._index.executemany(
+                "insert or replace into failures values (?, ?, ?)",
+                [(id_, _text(parameters), message) for id_, parameters, message in failed],
+            )
             ids = [(each[0],) for each in (*done, *failed)]
             self._index.executemany("delete from claims where id = ?", ids)
         self._waiting += len(done)
@@ -215,21 +254,24 @@ class Store:
             self._count()
             if self._waiting == 0 and self.noted("stale") is None:
                 return
-            content = {name: _parquet(frame) for name, frame in self._frames().items()}
-            hashes = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
+            frames = self._frames()
+            content = {name: _parquet(frame) for name, frame in frames.items()}
+            hashes = [(name, _hash(data)) for name, data in content.items()]
+            # These must not be lost in a power cut, as the files are not.
+            self._index.execute("pragma synchronous = full")
             # First what the files will be, then the files, then that they are: a crash in between is seen and mended.
             with self._transaction():
                 self._index.executemany(
-                    "insert into files values (?, '', ?) on conflict (name) do update set next = excluded.next",
-                    list(hashes.items()),
+                    "insert into files values (?, '', ?) on conflict (name) do update set next = excluded.next", hashes
                 )
-            ids = pl.read_parquet(content[RUNS], columns=["run"])["run"].to_list()
             for name, data in content.items():
                 self._replace(name, data)
             with self._transaction():
                 self._index.execute("update files set sha256 = next, next = null where next is not null")
+                ids = frames[RUNS]["run"].to_list()
                 self._index.executemany("update runs set record = null where id = ?", [(id_,) for id_ in ids])
                 self._index.execute("delete from facts where name = 'stale'")
+            self._index.execute("pragma synchronous = normal")
             self._count()
 
     def _count(self) -> None:
@@ -256,25 +298,48 @@ class Store:
         """For a store in which nothing was begun."""
         return BentpipeError(f"error: no sweep was begun in {self.folder}\n  expected what `bentpipe sweep` wrote")
 
-    def _opened(self, mode: str) -> sqlite3.Connection:
-        place = (self.folder / INDEX).absolute()
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is done within is kept together or not at all; it is quicker than one after the other."""
+        if self._index.in_transaction:
+            yield
+            return
+        with self._guarded(), self._transaction():
+            yield
+
+    def _connect(self, place: Path, mode: str) -> None:
         # Transactions are begun by hand: see `_transaction`.
-        return sqlite3.connect(f"{place.as_uri()}{mode}", uri=True, timeout=BUSY_S, isolation_level=None)
+        self._index = sqlite3.connect(
+            f"{place.absolute().as_uri()}?mode={mode}", uri=True, timeout=BUSY_S, isolation_level=None
+        )
+        self._index.execute("select count(*) from sqlite_master")
+
+    def _connect_to_copy(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
+            for suffix in ("", "-wal"):
+                place = self.folder / f"{INDEX}{suffix}"
+                if place.exists():
+                    shutil.copyfile(place, Path(folder) / place.name)
+            with closing(sqlite3.connect(Path(folder) / INDEX)) as copy:
+                self._index = sqlite3.connect(":memory:", isolation_level=None)
+                copy.backup(self._index)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._index.execute("begin immediate")
         try:
             yield
+            self._index.execute("commit")
         except BaseException:
-            self._index.execute("rollback")
+            # A full disk has ended it already.
+            if self._index.in_transaction:
+                self._index.execute("rollback")
             raise
-        self._index.execute("commit")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """While no other process writes the Parquet files."""
-        with (self.folder / OWNERS / "writing").open("w") as lock:
+        with (self.folder / OWNERS / _WRITING).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
@@ -289,6 +354,8 @@ class Store:
             raise self._said(error.strerror or str(error)) from error
 
     def _said(self, why: str) -> BentpipeError:
+        if "no such table" in why:
+            return self.has_no_sweep()
         if "malformed" in why or "not a database" in why:
             return BentpipeError(
                 f"error: {self.folder / INDEX} is damaged: {why}\n"
@@ -297,7 +364,7 @@ class Store:
         if "disk is full" in why or "No space left" in why:
             return BentpipeError(
                 f"error: {self.folder} cannot be written: no space left on device\n"
-                "  every run that was finished is kept; make room and start again"
+                "  every run that was kept before is safe; make room and start again"
             )
         return BentpipeError(f"error: the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
 
@@ -305,58 +372,71 @@ class Store:
         form = self.noted("form")
         if form is not None and form != tasks.FORM:
             raise BentpipeError(
-                f"error: {self.folder} is a store of version {form} of the results, and this bentpipe makes version {tasks.FORM}\n"
+                f"error: {self.folder} is a store of version {form} of the results, and this bentpipe makes version"
+                f" {tasks.FORM}\n"
                 "  choose another folder, or use the bentpipe that made it"
             )
 
     def _recover(self) -> None:
         """Take over what is there without the index."""
         (known,) = self._index.execute("select count(*) from runs").fetchone()
-        if known or not (self.folder / f"{RUNS}.parquet").exists():
+        if known or not self._path(RUNS).exists():
             return
-        frame = self._read(RUNS)
-        if "run" not in frame.columns:
-            raise BentpipeError(
-                f"error: {self.folder / RUNS}.parquet is not the table of a sweep\n  choose another folder"
-            )
-        foreign = [id_ for id_ in frame["run"] if not id_.startswith(f"r{tasks.FORM}-")]
+        frames = {path.stem: self._parsed(path.stem, path.read_bytes()) for path in self._parquet_files()}
+        if "run" not in frames[RUNS].columns:
+            raise BentpipeError(f"error: {self._path(RUNS)} is not the table of a sweep\n  choose another folder")
+        parameters = parameters_of(frames[RUNS])
+        foreign = [id_ for id_ in parameters if not id_.startswith(f"r{tasks.FORM}-")]
         if foreign:
             raise BentpipeError(
                 f"error: {self.folder} has runs of another version of the results, such as {foreign[0]}\n"
                 "  choose another folder, or use the bentpipe that made it"
             )
-        parameters = [column for column in frame.columns if column not in _FIXED]
-        for row in frame.iter_rows(named=True):
-            own = {name: row[name] for name in parameters if row[name] is not None}
-            self._index.execute("insert into runs values (?, ?, '[]', null)", (row["run"], _text(own)))
-        for path in sorted(self.folder.glob("*.parquet")):
-            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-            self._index.execute("insert or replace into files values (?, ?, null)", (path.stem, sha256))
+        # A run whose table is empty cannot be told from one whose table was not kept: it is done again if asked for.
+        have = {name: set(frame["run"]) for name, frame in frames.items() if name != RUNS and "run" in frame.columns}
+        self._index.executemany(
+            "insert into runs values (?, ?, ?, null)",
+            [
+                (id_, _text(own), json.dumps([name for name in sorted(have) if id_ in have[name]]))
+                for id_, own in parameters.items()
+            ],
+        )
+        self._index.executemany(
+            "insert or replace into files values (?, ?, null)",
+            [(path.stem, _hash(path.read_bytes())) for path in self._parquet_files()],
+        )
 
     def _check_files(self) -> None:
-        """Whether the Parquet files are what was written; one that was taken away is done again."""
-        with self._guarded(), self._alone(), self._transaction():
-            rows = self._index.execute("select name, sha256, next from files").fetchall()
-            for name, sha256, following in rows:
-                path = self.folder / f"{name}.parquet"
-                if not path.exists():
-                    if sha256:
-                        self._index.execute("delete from runs where record is null")
-                    self._index.execute("delete from files where name = ?", (name,))
-                    continue
-                found = hashlib.sha256(path.read_bytes()).hexdigest()
-                if found not in (sha256, following):
-                    raise BentpipeError(
-                        f"error: {path} is damaged: it is not what was written\n"
-                        "  put a copy back, or delete it: then its runs are done again, and all else is kept"
-                    )
-                self._index.execute("update files set sha256 = ?, next = null where name = ?", (found, name))
+        """Whether the Parquet files are what was written; the runs of one that was taken away are done again."""
+        for name, sha256, following in self._index.execute("select name, sha256, next from files").fetchall():
+            path = self._path(name)
+            if not path.exists():
+                # With the first writing of a file not finished, all of it is in the index.
+                if sha256:
+                    has_it = "" if name == RUNS else f"""and tables like '%"{name}"%'"""
+                    self._index.execute(f"delete from runs where record is null {has_it}")
+                    self._index.execute("insert or replace into facts values ('stale', 'true')")
+                self._index.execute("delete from files where name = ?", (name,))
+                continue
+            found = _hash(path.read_bytes())
+            if found not in (sha256, following):
+                raise self._is_damaged(name, "it is not what was written")
+            self._index.execute("update files set sha256 = ?, next = null where name = ?", (found, name))
+
+    def _begin_to_live(self) -> None:
+        """Have a lock that ends with the process, whatever ends it, and clear away after those that died."""
+        for path in (self.folder / OWNERS).iterdir():
+            if path.name != _WRITING and not self._is_alive(path.name):
+                path.unlink(missing_ok=True)
+                for left in self.folder.glob(f".*.{path.name}.new"):
+                    left.unlink(missing_ok=True)
+        self._lock = (self.folder / OWNERS / self._owner).open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def _free_the_dead(self) -> None:
         for (owner,) in self._index.execute("select distinct owner from claims").fetchall():
             if owner != self._owner and not self._is_alive(owner):
                 self._index.execute("delete from claims where owner = ?", (owner,))
-                (self.folder / OWNERS / owner).unlink(missing_ok=True)
 
     def _is_alive(self, owner: str) -> bool:
         try:
@@ -367,6 +447,12 @@ class Store:
         except FileNotFoundError:
             return False
         return False
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def _parquet_files(self) -> list[Path]:
+        return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
 
     def _replace(self, name: str, data: bytes) -> None:
         place = self.folder / f"{name}.parquet"
@@ -381,54 +467,38 @@ class Store:
             fresh.unlink(missing_ok=True)
 
     def _read(self, name: str) -> pl.DataFrame:
-        path = self.folder / f"{name}.parquet"
-        try:
-            return pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise BentpipeError(
-                f"error: {path} is damaged: {str(error).splitlines()[0]}\n"
-                "  put a copy back, or delete it: then its runs are done again, and all else is kept"
-            ) from error
+        """One of the Parquet files, as it was written."""
+        # Another process may be replacing it just now.
+        for _ in range(READINGS):
+            data = self._path(name).read_bytes()
+            row = self._index.execute("select sha256, next from files where name = ?", (name,)).fetchone()
+            if row is not None and _hash(data) in row:
+                return self._parsed(name, data)
+        raise self._is_damaged(name, "it is not what was written")
 
-    def _frames(self, names: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
-        """The tables as they are to be written: what is in the files and what is in the index, sorted."""
+    def _parsed(self, name: str, data: bytes) -> pl.DataFrame:
+        try:
+            return pl.read_parquet(io.BytesIO(data))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise self._is_damaged(name, str(error).splitlines()[0]) from error
+
+    def _is_damaged(self, name: str, why: str) -> BentpipeError:
+        return BentpipeError(
+            f"error: {self._path(name)} is damaged: {why}\n"
+            "  put a copy back, or delete it: then its runs are done again, and all else is kept"
+        )
+
+    def _frames(self, tables: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
+        """All tables, or these and that of the runs: what is in the files with what is in the index alone."""
         rows = self._index.execute("select id, parameters, record from runs").fetchall()
         fresh = {id_: tasks.unpacked(record) for id_, _, record in rows if record is not None}
-        parameters = {id_: json.loads(text) for id_, text, _ in rows}
-        keys = sorted({key for own in parameters.values() for key in own})
-        written = {path.stem for path in self.folder.glob("*.parquet")}
-        found: dict[str, pl.DataFrame] = {}
-        runs = self._runs(fresh) if RUNS not in written else pl.concat([self._old(RUNS, fresh), self._runs(fresh)])
-        # What somebody deleted from the index is gone.
-        runs = runs.filter(pl.col("run").is_in(list(parameters)))
-        order = sorted(
-            zip(runs["run"].to_list(), runs["seed"].to_list(), range(runs.height), strict=True),
-            key=lambda row: ([_rank(parameters[row[0]].get(key)) for key in keys], row[1], row[0]),
-        )
-        runs = runs[[place for _, _, place in order]] if order else runs
-        ids = runs["run"].to_list()
-        columns = [column(key, [parameters[id_].get(key) for id_ in ids]) for key in keys]
-        found[RUNS] = runs.select(
-            pl.col("run"), *columns, pl.col("seed"), *(metric.column for metric in METRICS.values()), pl.col("version")
-        )
-        place = pl.DataFrame({"run": ids, "place": range(len(ids))}, schema={"run": pl.String, "place": pl.Int64})
-        tables = {table for record in fresh.values() for table in record["tables"]} | written - {RUNS}
-        for table in sorted(tables if names is None else tables & set(names)):
-            parts = [self._old(table, fresh)] if table in written else []
-            parts += _stacked(
-                {id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]}
-            )
-            whole = pl.concat(parts).join(place, on="run", how="inner", maintain_order="left")
-            found[table] = whole.sort("place", maintain_order=True).drop("place")
-        return found
-
-    def _old(self, name: str, fresh: Mapping[str, Any]) -> pl.DataFrame:
-        frame = self._read(name).filter(~pl.col("run").is_in(list(fresh)))
-        return frame.select(list(_RUN_SCHEMA)) if name == RUNS else frame
-
-    def _runs(self, fresh: Mapping[str, Any]) -> pl.DataFrame:
-        rows = [(id_, record["seed"], *record["values"].values(), record["version"]) for id_, record in fresh.items()]
-        return pl.DataFrame(rows, schema=_RUN_SCHEMA, orient="row")
+        written = [path.stem for path in self._parquet_files()]
+        if tables is not None:
+            wanted = {RUNS, *tables}
+            written = [name for name in written if name in wanted]
+            for record in fresh.values():
+                record["tables"] = {name: found for name, found in record["tables"].items() if name in wanted}
+        return merged({id_: json.loads(text) for id_, text, _ in rows}, fresh, written, self._read)
 
 
 class Memory(Store):
@@ -457,60 +527,16 @@ class Memory(Store):
         """There is nowhere to keep it."""
 
 
-_RUN_SCHEMA = {
-    "run": pl.String,
-    "seed": pl.UInt64,
-    **{metric.column: pl.Float64 for metric in METRICS.values()},
-    "version": pl.String,
-}
-_FIXED = set(_RUN_SCHEMA)
-
-
 def _text(parameters: Mapping[str, Any]) -> str:
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
 
 
-def _rank(value: Any) -> tuple[int, Any]:
-    """Sorts what may be missing, a number or a text."""
-    if value is None:
-        return (0, 0)
-    if isinstance(value, (int, float)):
-        return (1, value)
-    return (2, value if isinstance(value, str) else json.dumps(value))
-
-
-def column(key: str, values: list[Any]) -> pl.Series:
-    """The values of a key: numbers or truths where all of them are, otherwise text as written."""
-    known = [value for value in values if value is not None]
-    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
-        return pl.Series(key, values, dtype=pl.Float64)
-    if all(isinstance(value, bool) for value in known):
-        return pl.Series(key, values, dtype=pl.Boolean)
-    return pl.Series(
-        key,
-        [value if value is None or isinstance(value, str) else json.dumps(value) for value in values],
-        dtype=pl.String,
-    )
-
-
-def _stacked(tables: Mapping[str, Columns]) -> list[pl.DataFrame]:
-    """The same table of many runs as one, or none: columns are joined before they become a data frame, which is slow."""
-    if not tables:
-        return []
-    whole: dict[str, Any] = {}
-    heights = []
-    for name, first in next(iter(tables.values())).items():
-        parts = [columns[name] for columns in tables.values()]
-        if isinstance(first, list):
-            heights = [len(part) for part in parts]
-            whole[name] = list(chain.from_iterable(parts))
-        else:
-            whole[name] = (first[0], b"".join(part[1] for part in parts if isinstance(part, tuple)))
-    runs = list(chain.from_iterable([id_] * height for id_, height in zip(tables, heights, strict=True)))
-    return [columns_frame({"run": runs, **whole})]
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
     content = io.BytesIO()
-    frame.write_parquet(content)
+    # In one piece, as pieces show in the file.
+    frame.rechunk().write_parquet(content)
     return content.getvalue()

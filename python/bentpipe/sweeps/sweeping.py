@@ -10,27 +10,27 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import bentpipe
 from bentpipe.errors import Interrupted, ScenarioError
-from bentpipe.metrics import METRICS
 from bentpipe.scenario import scenario_of
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks
 from bentpipe.sweeps.grid import Grid, Point, arguments
 from bentpipe.sweeps.result import Sweep
 from bentpipe.sweeps.store import Memory, Store
-from bentpipe.sweeps.workers import AHEAD, workers
+from bentpipe.sweeps.workers import workers
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
     from bentpipe.scenario import Scenario
-    from bentpipe.sweeps.workers import Workers
+    from bentpipe.sweeps.workers import Finished, Workers
 
 CONFIDENCE = 0.95
+AHEAD = 2
+AHEAD_MAX = 128
+"""Runs handed out for each worker, so that none has to wait for the next: few of long ones, more of short ones."""
 GROWTH = 1.5
 """A point that is not known well enough gets so many times the replications that it has."""
 
@@ -91,7 +91,8 @@ def sweep(
     """Run a scenario at every point of a grid, and keep what each run gave.
 
     What the arguments do not say is taken from the table `[sweep]` of the scenario. Replication k of each point has the
-    scenario's seed + k, so that all points meet the same channels. A run that is in the store already is not done again.
+    scenario's seed + k, so that all points meet the same channels. A run that is in the store already is not done
+    again.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ def sweep(
         As in `run`.
     vary : mapping, optional
         By dotted key, the values that it takes: a list, or a range such as
-        `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the others.
+        `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the
+        others.
     together : sequence of mappings, optional
         Keys whose values go together, first with first, second with second.
     replications : int, optional
@@ -163,7 +165,7 @@ def swept(
     """Run a grid; the arguments are those of `sweep`."""
     # The points are checked before there is a store: a grid that makes no sense leaves nothing behind.
     sweeping = Sweeping(grid, progress or (lambda _: None))
-    with (Memory() if store is None else Store(store)) as opened, closing(workers(on, jobs)) as place:
+    with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
         return sweeping.run(opened, place)
 
 
@@ -190,17 +192,17 @@ class Sweeping:
             self._all()
         except KeyboardInterrupt:
             self.place.close()
-            self._keep()
+            self._keep(self.place.finished(0))
             self.store.write()
             done, total = self.progress.reused + self.progress.done, self.progress.total
-            result = Sweep.of(self.store)
+            result = Sweep.of(self.store, self._facts())
             raise Interrupted(f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result) from None
-        return Sweep.of(self.store)
+        return Sweep.of(self.store, self._facts())
 
     def _all(self) -> None:
         fresh = self._runs([(point, range(self.grid.replications)) for point in self.points])
         while fresh:
-            self._note()
+            self.store.note("sweep", self._facts())
             self._do(fresh)
             fresh = self._runs(self._unknown())
         self.store.write()
@@ -226,9 +228,9 @@ class Sweeping:
         if until is None:
             return []
         more = []
-        for (index,), found in Sweep.of(self.store).runs.group_by("point", maintain_order=True):
-            point, have = self.points[int(str(index))], self.counts[int(str(index))]
-            values = np.array(found[METRICS[until.metric].column].to_list(), dtype=np.float64)
+        so_far = Sweep.of(self.store, {**self._facts(), "tables": []})
+        for point, values in zip(self.points, so_far.values(until.metric).values(), strict=True):
+            have = self.counts[point.index]
             _, mean, half_width, _ = estimate(values, CONFIDENCE)
             # Without a value there is nothing to know better.
             is_known = mean is None or (half_width is not None and half_width <= until.half_width * abs(mean))
@@ -241,68 +243,76 @@ class Sweeping:
         missing = self.store.missing({id_: self.runs[id_][0].values for id_ in wanted}, self.grid.tables)
         self.progress.total += len(wanted)
         self.progress.reused += len(wanted) - len(missing)
-        left, running = dict.fromkeys(missing), 0
-        while left or running:
-            room = AHEAD * self.place.count - running
-            if left and room > AHEAD // 2:
-                mine, there = self.store.claim(left, room, self.grid.tables)
-                for id_ in (*mine, *there):
-                    del left[id_]
-                # Another process that shares the store was quicker.
-                self.progress.done += len(there)
-                for id_ in mine:
-                    point, seed = self.runs[id_]
-                    task = tasks.Task(id_, seed, tuple(self.grid.tables))
-                    self.place.submit(task, partial(self.grid.core, point))
-                running += len(mine)
-            running -= self._keep()
-            self.progress.running = running
+        left, running, ahead = dict.fromkeys(missing), 0, AHEAD
+        finished: list[Finished] = []
+        while True:
+            if running and len(finished) == running:
+                # Workers had nothing left to do.
+                ahead = min(2 * ahead, AHEAD_MAX)
+            running -= len(finished)
+            room = ahead * self.place.count - running
+            # A transaction takes as long as a short run.
+            with self.store.together():
+                self._keep(finished)
+                mine = self._claim(left, room) if left and room >= running else []
+            for _, outcome in finished:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+            for id_ in mine:
+                point, seed = self.runs[id_]
+                self.place.submit(tasks.Task(id_, seed, tuple(self.grid.tables)), partial(self.grid.core, point))
+            running += len(mine)
+            self.progress.running = min(running, self.place.count)
             if self.store.is_due():
                 self.store.write()
             self.tell()
+            if not left and not running:
+                return
+            finished = self.place.finished(running)
 
-    def _keep(self) -> int:
-        """Commit what has ended; how many that were."""
-        finished = self.place.finished()
+    def _claim(self, left: dict[str, None], count: int) -> list[str]:
+        """Up to so many of the runs that are left; they are not left any more, nor those that another process did."""
+        claimed = self.store.claim(left, count, self.grid.tables)
+        for id_ in (*claimed.mine, *claimed.done, *claimed.failed):
+            del left[id_]
+        self.progress.done += len(claimed.done)
+        self.progress.failed += len(claimed.failed)
+        return claimed.mine
+
+    def _keep(self, finished: Sequence[Finished]) -> None:
+        """Commit what has ended."""
         done = [(task.id, outcome) for task, outcome in finished if isinstance(outcome, bytes)]
         failed = [(task.id, outcome.message) for task, outcome in finished if isinstance(outcome, tasks.Failure)]
+        for id_, _ in failed:
+            self._write_replay(id_)
         self.store.keep(
             [(id_, self.runs[id_][0].values, self.grid.tables, record) for id_, record in done],
             [(id_, self.runs[id_][0].values, message) for id_, message in failed],
         )
-        for id_, message in failed:
-            self._write_replay(id_, message)
         self.progress.done += len(done)
         self.progress.failed += len(failed)
-        for _, outcome in finished:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        return len(finished)
 
-    def _write_replay(self, id_: str, message: str) -> None:
+    def _write_replay(self, id_: str) -> None:
         """A scenario that shows the failure again, beside the store."""
         point, seed = self.runs[id_]
         text = json.loads(self.grid.core(point).to_json())
         self.store.keep_replay(id_, json.dumps({**text, "seed": seed}, indent=1))
 
-    def _note(self) -> None:
+    def _facts(self) -> dict[str, Any]:
         """What a reader of the store must know of the sweep."""
-        points = [
-            [list(point.values.values()), point.digest, self.grid.first_seed(point), count]
-            for point, count in zip(self.points, self.counts, strict=True)
-        ]
-        self.store.note(
-            "sweep",
-            {
-                "title": self.grid.scenario.title,
-                "source": self.grid.scenario.source,
-                "sets": self.grid.scenario.sets,
-                "scenario": self.grid.scenario.resolved(),
-                "seed": self.grid.seed,
-                "keys": self.grid.keys,
-                "metrics": self.grid.metrics,
-                "tables": self.grid.tables,
-                "version": bentpipe.__version__,
-                "points": points,
-            },
-        )
+        grid = self.grid
+        return {
+            "title": grid.scenario.title,
+            "source": grid.scenario.source,
+            "sets": grid.scenario.sets,
+            "scenario": grid.scenario.resolved(),
+            "seed": grid.seed,
+            "keys": grid.keys,
+            "metrics": grid.metrics,
+            "tables": grid.tables,
+            "version": bentpipe.__version__,
+            "points": [
+                [list(point.values.values()), point.digest, grid.first_seed(point), count]
+                for point, count in zip(self.points, self.counts, strict=True)
+            ],
+        }

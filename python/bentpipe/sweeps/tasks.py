@@ -6,6 +6,7 @@ import base64
 import json
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bentpipe
@@ -73,7 +74,12 @@ def execute_text(text: str, seed: int, tables: Sequence[str], version: str) -> b
             f"error: a worker has bentpipe {bentpipe.__version__}, and the sweep is by {version}\n"
             "  expected the same version everywhere"
         )
-    return execute(_core.Scenario.from_json(text, "scenario", []), seed, tables)
+    return execute(_scenario(text), seed, tables)
+
+
+@lru_cache(64)
+def _scenario(text: str) -> _core.Scenario:
+    return _core.Scenario.from_json(text, "scenario", [])
 
 
 def unpacked(record: bytes) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import re
+import time
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from importlib import import_module
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import bentpipe
 from bentpipe.errors import BentpipeError
@@ -19,11 +22,12 @@ if TYPE_CHECKING:
     from bentpipe import _core
     from bentpipe.sweeps.tasks import Task
 
-    Finished = tuple[Task, bytes | Failure | BaseException | None]
+    Finished: TypeAlias = tuple[Task, bytes | Failure | BaseException | None]
 
 POLL_S = 0.1
-AHEAD = 4
-"""Runs that are handed out for each worker, so that none has to wait for the next."""
+CONNECT_S = 10
+LINGER_S = 0.02
+"""How long to wait for more after one has ended: to keep many short runs at once costs no more than one."""
 
 
 class Workers(Protocol):
@@ -36,8 +40,8 @@ class Workers(Protocol):
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         """Hand out a run."""
 
-    def finished(self) -> list[Finished]:
-        """Runs that have ended since the last call, after waiting for one for a moment."""
+    def finished(self, running: int) -> list[Finished]:
+        """Runs that have ended since the last call, after waiting for one for a moment; so many can be expected."""
 
     def close(self) -> None:
         """Stop what is running and wait for it."""
@@ -92,14 +96,16 @@ class _Queue:
         except BaseException as error:  # It is raised again where somebody waits for the run.
             return error
 
-    def finished(self) -> list[Finished]:
+    def finished(self, running: int) -> list[Finished]:
         found = []
         try:
             found.append(self._ended.get(timeout=POLL_S))
-            while True:
-                found.append(self._ended.get_nowait())
+            end_s = time.monotonic() + LINGER_S
+            while len(found) < running:
+                found.append(self._ended.get(timeout=max(end_s - time.monotonic(), 0)))
         except queue.Empty:
-            return found
+            pass
+        return found
 
 
 class Threads(_Queue):
@@ -134,58 +140,69 @@ class Cluster(_Queue):
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
         try:
-            from dask import config
-            from distributed import Client, LocalCluster
+            # As any, because only parts of it have types.
+            self._dask: Any = import_module("distributed")
         except ImportError:
             raise BentpipeError(
                 "error: --on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
             ) from None
-        # Its own complaints about a slow event loop and its like are no business of who runs a sweep.
-        config.set({"distributed.admin.tick.limit": "1h", "distributed.worker.memory.terminate": False})
         self._cluster: Any = None
         try:
             if address is None:
-                self._cluster = LocalCluster(
-                    n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+                self._cluster = self._dask.LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    # Its complaints about a slow event loop and the like are no business of who runs a sweep.
+                    silence_logs=logging.CRITICAL,
+                    # A run takes the memory that it takes; to stop the worker would not help it.
+                    memory_limit=0,
                 )
-            self._client: Any = Client(self._cluster or address, timeout=10, set_as_default=False)
+            self._client: Any = self._dask.Client(self._cluster or address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise BentpipeError(f"error: there is no scheduler at {address}\n  {error}") from error
-        if address is not None and not self._client.scheduler_info(n_workers=-1)["workers"]:
-            self._client.close()
+            raise BentpipeError(
+                f"error: there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
+            ) from error
+        if not self._workers():
+            self.close()
             raise BentpipeError(
                 f"error: the scheduler at {address} has no workers\n  start some: dask worker {address}"
             )
 
     @property
     def count(self) -> int:
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(1, sum(int(worker["nthreads"]) for worker in workers))
+        return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
-        text = scenario().to_json()
-        # The name of a run is its key, so that two clients of a scheduler share it.
         future = self._client.submit(
             execute_text,
-            text,
+            scenario().to_json(),
             task.seed,
             task.tables,
             bentpipe.__version__,
+            # The name of a run is its key, so that two clients of a scheduler share it.
             key=f"bentpipe-{'-'.join((task.id, *task.tables))}",
         )
         self.watch(task, future)
-
-    def _outcome(self, done: Future[bytes | Failure | None]) -> bytes | Failure | BaseException | None:
-        from distributed import KilledWorker
-
-        if done.cancelled():
-            return BentpipeError("error: the cluster is gone\n  every run that was finished is kept; start again")
-        outcome = super()._outcome(done)
-        if isinstance(outcome, KilledWorker):
-            return Failure(f"the workers that did it died: {outcome}")
-        return outcome
 
     def close(self) -> None:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+
+    def _workers(self) -> list[dict[str, Any]]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
+
+    def _outcome(self, done: Future[bytes | Failure | None]) -> bytes | Failure | BaseException | None:
+        if done.cancelled():
+            return BentpipeError("error: the cluster is gone\n  every run that was finished is kept; start again")
+        outcome = super()._outcome(done)
+        if isinstance(outcome, self._dask.KilledWorker):
+            return Failure(f"the workers that did it died: {outcome}")
+        if isinstance(outcome, Exception) and not isinstance(outcome, BentpipeError):
+            return BentpipeError(
+                f"error: a worker cannot do runs: {type(outcome).__name__}: {outcome}\n"
+                f"  expected bentpipe {bentpipe.__version__} on every worker"
+            )
+        return outcome
