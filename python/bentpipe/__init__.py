@@ -16,6 +16,7 @@ from bentpipe._core import build_info as _build_info
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
+    from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
     from bentpipe.result import RunResult
     from bentpipe.running import run
@@ -27,6 +28,7 @@ __version__ = _build_info()["version"]
 
 __all__ = [
     "Comparison",
+    "Reproduction",
     "RunResult",
     "Scenario",
     "Sweep",
@@ -37,6 +39,7 @@ __all__ = [
     "errors",
     "load",
     "loads",
+    "reproduce",
     "run",
     "schema",
     "sweep",
@@ -46,6 +49,7 @@ __all__ = [
 # No module may bear the name of a function in here, or importing it would hide the function.
 _HOMES = {
     "Comparison": "comparison",
+    "Reproduction": "papers.reproducing",
     "RunResult": "result",
     "Scenario": "scenario",
     "Sweep": "sweeps.result",
@@ -54,6 +58,7 @@ _HOMES = {
     "compare": "comparison",
     "load": "scenario",
     "loads": "scenario",
+    "reproduce": "papers.reproducing",
     "run": "running",
     "schema": "reference",
     "sweep": "sweeps.sweeping",

@@ -271,6 +271,33 @@ def sweep(
 
 
 @app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]...", help="See: list papers. All of them if not given.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="Few replications, minutes; or as many as the tolerances need.")
+    ] = True,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where tables, figures and pages are written; runs are kept there, too.")
+    ] = Path("reproduction"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
+    json: Json = False,
+) -> None:
+    """Measure every claim of published papers: printed value, ours with its interval, verdict, and the figures anew."""
+    from bentpipe.papers.reproducing import reproduce
+
+    with _doing() as progress:
+        result = reproduce(papers or [], is_full=not quick, folder=out, jobs=jobs, progress=progress)
+    if json:
+        _print_json(result.to_dict())
+    else:
+        from bentpipe import terminal
+
+        _print(terminal.reproduction(result, out))
+
+
+@app.command()
 def check(file: File, sets: Sets = None, json: Json = False) -> None:
     """Check a scenario and print it with every default filled in."""
     from bentpipe.scenario import load
@@ -331,6 +358,8 @@ def main(
 def _topics() -> dict[str, Callable[[], list[tuple[str, str]]]]:
     """Topic to what makes its list of (name, summary)."""
     from bentpipe.metrics import METRICS
+    from bentpipe.papers.claims import names as papers
+    from bentpipe.papers.claims import paper
     from bentpipe.reference import choices, dictionary
     from bentpipe.scenario import shipped
 
@@ -347,6 +376,7 @@ def _topics() -> dict[str, Callable[[], list[tuple[str, str]]]]:
             for metric in METRICS.values()
         ],
         "scenarios": lambda: list(shipped().items()),
+        "papers": lambda: [(name, paper(name).title) for name in papers()],
         "series": lambda: [*defined("series")(), ("events", "What happened to each flow, when.")],
         "causes": defined("causes"),
     }
@@ -473,3 +503,15 @@ def _counting() -> Iterator[Callable[[Progress], object] | None]:
         bar.stop()
         if last is not None and last.total:
             _say(f"{last} in {monotonic() - begin:.3g} s")
+
+
+@contextmanager
+def _doing() -> Iterator[Callable[[str, float], object]]:
+    """What is being done and how far it is, on the terminal's error output, if there is one."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)

@@ -95,6 +95,10 @@ class Scenario:
         Values to put over those in the text, by dotted key.
     folder : path, optional
         Where the files are that the scenario names: traces. Without it, it may name none.
+    case : str, optional
+        One of its cases, instead of itself.
+    over : mapping or pairs
+        Values to put over the case.
 
     Attributes
     ----------
@@ -122,36 +126,45 @@ class Scenario:
         source: str = "scenario",
         sets: Sets = (),
         folder: str | os.PathLike[str] | None = None,
+        case: str | None = None,
+        over: Sets = (),
     ) -> None:
         if not isinstance(scenario, str):
             scenario, form = _to_json(scenario), "json"
-        pairs = sets.items() if hasattr(sets, "items") else sets
         self._text, self._form, self._source = scenario, form, source
-        self._sets = [(key, _literal(value)) for key, value in pairs]
+        self._sets, self._case, self._over = _literals(sets), case, _literals(over)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
         self._core = read(self._text, source, self._sets, self._folder)
+        if case is not None:
+            self._core = self._core.case(case, self._over)
 
     def replace(self, key: str, value: Any) -> Scenario:
         """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
-        sets = [*self._sets, (key, value)]
-        return Scenario(self._text, form=self._form, source=self._source, sets=sets, folder=self._folder)
+        return self.with_sets([(key, value)])
 
     def with_sets(self, sets: Sets) -> Scenario:
         """The same scenario with other values at dotted keys."""
-        pairs = sets.items() if hasattr(sets, "items") else sets
+        more, is_case = _literals(sets), self._case is not None
         return Scenario(
-            self._text, form=self._form, source=self._source, sets=[*self._sets, *pairs], folder=self._folder
+            self._text,
+            form=self._form,
+            source=self._source,
+            # What is put over a case goes over what the case says.
+            sets=self._sets if is_case else [*self._sets, *more],
+            folder=self._folder,
+            case=self._case,
+            over=[*self._over, *more] if is_case else [],
         )
 
     @property
     def cases(self) -> dict[str, Scenario]:
-        """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of their names."""
-        return {name: self._as_case(core) for name, core in self._core.cases()}
+        """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of the file."""
+        return {name: self._as_case(name) for name in self._core.cases()}
 
-    def _as_case(self, core: _core.Scenario) -> Scenario:
+    def _as_case(self, name: str) -> Scenario:
         case = copy(self)
-        case._text, case._form, case._sets, case._core = core.to_toml(), "toml", [], core
+        case._case, case._core = name, self._core.case(name, [])
         return case
 
     @property
@@ -162,7 +175,7 @@ class Scenario:
     @property
     def sets(self) -> list[tuple[str, str]]:
         """The values that were put over what was read, by dotted key, in order."""
-        return list(self._sets)
+        return [*self._sets, *self._over]
 
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with another seed."""
@@ -208,7 +221,15 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The core's part cannot be pickled, and the text makes it again.
-        again = partial(Scenario, form=self._form, source=self._source, sets=self._sets, folder=self._folder)
+        again = partial(
+            Scenario,
+            form=self._form,
+            source=self._source,
+            sets=self._sets,
+            folder=self._folder,
+            case=self._case,
+            over=self._over,
+        )
         return again, (self._text,)
 
     def __eq__(self, other: object) -> bool:
@@ -262,6 +283,11 @@ def _to_json(content: Mapping[str, Any]) -> str:
         return json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"error: this dict cannot be a scenario: {error}") from error
+
+
+def _literals(sets: Sets) -> list[tuple[str, str]]:
+    pairs = sets.items() if hasattr(sets, "items") else sets
+    return [(key, _literal(value)) for key, value in pairs]
 
 
 def _literal(value: Any) -> str:

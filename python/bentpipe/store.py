@@ -51,6 +51,20 @@ def write(
             shutil.rmtree(old, ignore_errors=True)
 
 
+def replace(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file: the old one stays until the new one is whole."""
+    place = Path(path)
+    fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(place)
+    except OSError as error:
+        raise BentpipeError(f"error: {place} cannot be written: {error.strerror}") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
 def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     """Raise unless the place is empty or holds an older result, which may be replaced."""
     place = Path(folder)

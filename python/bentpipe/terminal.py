@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.comparison import Comparison
+    from bentpipe.papers.reproducing import Reproduction
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -117,6 +118,29 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     if result.missing:
         yield Text(f"{_count(result.missing, 'run')} missing; the same command goes on", style="yellow")
     yield Text(f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}")
+
+
+def reproduction(result: Reproduction, place: Path) -> Iterator[RenderableType]:
+    """Papers: a row per claim, then how many of each verdict."""
+    from bentpipe.papers import pages, verdicts
+
+    for each in result.papers:
+        table = _table(f"{each.paper.name}: {each.paper.title}", "claim", [])
+        table.add_column("\nprinted", overflow="fold", max_width=16)
+        table.add_column("\nours, ± 95 %", overflow="fold", max_width=20)
+        table.add_column("\nverdict", overflow="fold")
+        for verdict in each.verdicts:
+            printed, ours = pages.printed(verdict), pages.ours(verdict)
+            table.add_row(Text(verdict.claim.id), Text(printed), Text(ours), Text(verdict.text))
+        yield table
+    counts = _table("Verdicts", "paper", [])
+    kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
+    for kind in kinds:
+        counts.add_column(kind.replace(" ", "\n", 1), justify="right", vertical="bottom")
+    for each in result.papers:
+        counts.add_row(Text(each.paper.name), *(str(each.counts.get(kind, 0)) for kind in kinds))
+    yield counts
+    yield Text(f"\nPages, figures and claims.csv are in {place}")
 
 
 def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:

@@ -5,7 +5,7 @@ mod tables;
 
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved};
 use bentpipe_sim::Network;
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -59,15 +59,20 @@ impl Scenario {
         self.resolved.to_json().to_string()
     }
 
-    /// The alternatives of the scenario, by name.
-    fn cases(&self) -> PyResult<Vec<(String, Self)>> {
-        let cases = self.resolved.cases.iter();
-        cases.map(|(name, case)| Ok((name.clone(), Self::new(Ok(case.clone()), self.folder.clone())?))).collect()
+    /// Names of the alternatives of the scenario, in the order of the file.
+    fn cases(&self) -> Vec<String> {
+        self.resolved.cases.iter().map(|(name, _)| name.clone()).collect()
     }
 
     /// What `bentpipe sweep` runs, as JSON; none of a case or a point.
     fn sweep(&self) -> Option<String> {
         self.resolved.sweep.as_ref().map(|sweep| tables::sweep(sweep).to_string())
+    }
+
+    /// A case, with values over it.
+    fn case(&self, name: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        let sweep = self.resolved.sweep.as_ref().ok_or_else(|| PyKeyError::new_err("a case has no cases"))?;
+        Self::new(sweep.case(name, &sets, files(&self.folder).as_ref()), self.folder.clone())
     }
 
     /// A point of the grid, given as a position on each axis.

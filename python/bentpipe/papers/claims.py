@@ -136,7 +136,7 @@ def paper(name: str) -> Paper:
 
 
 def _read(name: str, file: str) -> dict[str, Any]:
-    return tomllib.loads((FOLDER / name / file).read_text(encoding="utf-8"))
+    return dict(tomllib.loads((FOLDER / name / file).read_text(encoding="utf-8")))
 
 
 _KEYS = {

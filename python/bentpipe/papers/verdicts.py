@@ -11,6 +11,8 @@ from bentpipe.errors import BentpipeError
 from bentpipe.reference import choices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bentpipe.papers.claims import Claim, Criterion, Paper, Reading
     from bentpipe.papers.lab import Finding, Lab, Possible
 
@@ -21,6 +23,7 @@ IMPOSSIBLE = "impossible as printed"
 NEEDS = "needs"
 UNDECIDED = "undecided"
 """The interval of our value reaches over the edge of what passes: more replications would decide."""
+KINDS = (REPRODUCED, UNDER_READING, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,10 @@ def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     if claim.possible is not None:
         bounds = [getattr(measures, claim.possible)(lab, **reading.arguments) for reading in claim.readings]
     contradictions = ["" if bound is None or bound.has(claim.value) else bound.why for bound in bounds]
-    missing = [name for name in claim.needs if not _is_there(name)]
-    if missing:
+    if missing(claim.needs):
         if all(contradictions):
             return Verdict(claim, IMPOSSIBLE, "", contradictions[0], ())
-        return Verdict(claim, NEEDS, "", ", ".join(name.partition(":")[2] for name in missing), ())
+        return Verdict(claim, NEEDS, "", ", ".join(missing(claim.needs)), ())
     if claim.measure is None or claim.criterion is None:
         raise BentpipeError(f"error: {claim.id} has all that it needs, but no measure")
     found = []
@@ -114,6 +116,8 @@ def passes(finding: Finding, criterion: Criterion) -> bool | None:
     return False if high < criterion.low or low > criterion.high or (low == high) else None
 
 
-def _is_there(need: str) -> bool:
-    topic, _, name = need.partition(":")
-    return any(entry["name"] == name for entry in choices().get(topic, []))
+def missing(needs: Sequence[str]) -> list[str]:
+    """Of these features (topic:name), the names of those that bentpipe does not have yet."""
+    known = choices()
+    pairs = [need.split(":", 1) for need in needs]
+    return [name for topic, name in pairs if all(entry["name"] != name for entry in known.get(topic, []))]

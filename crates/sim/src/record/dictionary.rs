@@ -239,7 +239,7 @@ pub const EVENTS: &[Column] = &[
     column("undone", "B", "The last loss episode was spurious and is undone; value: offset acknowledged."),
     column("retransmission", "B", "A segment is sent again; value: its offset."),
     column("sent", "B", "A segment with data is sent for the first time; value: its offset."),
-    column("acked", "B", "The cumulative ACK advances; value: offset acknowledged."),
+    column("acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK."),
     column("mark_reduction", "B", "Marks reduced the window; value: offset acknowledged."),
     column("zero_window", "B", "The receiver's window closed; value: offset acknowledged."),
     column("completed", "B", "All data are acknowledged; value: bytes."),

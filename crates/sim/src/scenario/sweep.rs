@@ -125,6 +125,21 @@ impl Sweep {
         Ok(read(tree, &self.source, problems, files)?.0)
     }
 
+    /// A case of the scenario, with values over it.
+    ///
+    /// # Errors
+    /// There is no such case, or everything that is wrong with it.
+    pub fn case(&self, name: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
+        let mut tree = self.base.clone();
+        let Some((_, case)) = self.cases.iter().find(|(known, _)| known == name) else {
+            let problem = self.no_case(&Tree::new(Value::Text(name.into()), Place::Nowhere));
+            return Err(Problems { problems: vec![problem] });
+        };
+        cases::put(&mut tree, case.clone());
+        let problems = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+        Ok(read(tree, &self.source, problems, files)?.0)
+    }
+
     fn no_case(&self, value: &Tree) -> Problem {
         let names: Vec<&str> = self.cases.iter().map(|(name, _)| name.as_str()).collect();
         let known = if names.is_empty() { "none".into() } else { names.join(", ") };

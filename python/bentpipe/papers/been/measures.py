@@ -408,9 +408,12 @@ def stalled_efficiency(
     )
 
 
-def smallest_packet_efficiency(lab: Lab, *, rate: float) -> Possible:
-    """TCP efficiency in % of packets of 80 B with a rate per bit: no more than the share that crosses."""
-    share = 100 * survival(PACKET_MIN_BYTES, rate, "bit")
+def smallest_packet_efficiency(lab: Lab, *, rate: float, unit: str) -> Possible:
+    """TCP efficiency in % of packets of 80 B: where hardly any cross, no more than these."""
+    share = 100 * survival(PACKET_MIN_BYTES, rate, unit)
+    if unit != "bit":
+        # Many cross, and how many of those sent are first transmissions is to be measured.
+        return Possible(0, 100, f"per {unit}, of packets of 80 B {share:.2f} % cross")
     return Possible(0, share, f"per bit, of packets of 80 B (1 - {rate:g})^640 = {share:.2f} % cross")
 
 
@@ -420,6 +423,8 @@ def header_bound(lab: Lab, *, length: int) -> Possible:
     return Possible(0, share, f"of {length} B, {HEADER_BYTES} B are header: at most {share:g} %")
 
 
-def packets_before_estimate(lab: Lab) -> Possible:
+def packets_before_estimate(lab: Lab, *, is_warm: bool) -> Possible:
     """Packets that a sender sends at the initial size: the estimate needs a window of records first (Algorithm 1)."""
+    if is_warm:
+        return Possible(1, math.inf, "the first packet has the initial size, the next may have another")
     return Possible(RECORDS, math.inf, f"the first estimate follows {RECORDS} records of packets of the initial size")

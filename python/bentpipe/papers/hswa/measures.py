@@ -210,7 +210,7 @@ def share_of_errors(lab: Lab, *, window: str, connections: int = 1) -> Finding:
     """Share of bit errors in all lost packets (table `links`), the existing senders together."""
     sets: dict[str, Any] = {
         "duration": "20 s",
-        ERROR_RATE: 1e-5,
+        ERROR_RATE: 1e-4,
         "tcp.receive_buffer": window,
         "flow.transfer.count": connections,
     }

@@ -121,3 +121,14 @@ fn what_is_wrong_with_a_point_is_said_where_its_value_stands() {
     let said = sweep.point(&[0, 1], &NoFiles).unwrap_err().to_string();
     assert!(said.contains("\"mild\" is not a case") && said.contains("f:16:17"), "{said}");
 }
+
+#[test]
+fn what_follows_from_a_value_follows_from_one_put_over_a_case_too() {
+    let sweep = sweep("");
+    let own = |cc: &str| [("tcp.cc".to_owned(), cc.to_owned())];
+    let case = sweep.case("wild", &own("tcpmin"), &NoFiles).unwrap().scenario;
+    let by_hand = [("link.l.error", "{ kind = \"packet\", rate = 0.1 }"), ("tcp.cc", "tcpmin")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(case, from_toml(SCENARIO, "f", &by_hand).unwrap().scenario);
+    assert!(sweep.case("mild", &[], &NoFiles).unwrap_err().to_string().contains("known: calm, wild"));
+}

@@ -1,0 +1,189 @@
+"""Reproducing papers: every claim measured and judged, every figure drawn, all of it written down."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bentpipe
+from bentpipe import plot, store
+from bentpipe.papers import claims, pages, verdicts
+from bentpipe.papers.lab import Lab
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from bentpipe.papers.claims import Figure, Paper
+    from bentpipe.papers.verdicts import Verdict
+
+FORM = "bentpipe reproduce"
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of a paper."""
+
+    paper: Paper
+    verdicts: tuple[Verdict, ...]
+    figures: tuple[Figure, ...]
+    """Those that could be drawn."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Claims of each kind of verdict, in the order of `verdicts.KINDS`."""
+        found = Counter(verdict.kind for verdict in self.verdicts)
+        return {kind: found[kind] for kind in verdicts.KINDS if found[kind]}
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of some papers.
+
+    Attributes
+    ----------
+    papers : tuple of Reproduced
+        With the verdicts of each, in the order of its claims.
+    is_full : bool
+        Whether with the replications that the tolerances need.
+    """
+
+    papers: tuple[Reproduced, ...]
+    is_full: bool
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per claim and reading, as in `claims.csv`."""
+        return [row for each in self.papers for verdict in each.verdicts for row in _rows(each.paper, verdict)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            "version": bentpipe.__version__,
+            "scale": "full" if self.is_full else "quick",
+            "papers": [
+                {"paper": each.paper.name, "title": each.paper.title, "verdicts": each.counts} for each in self.papers
+            ],
+            "claims": self.rows(),
+        }
+
+
+def reproduce(
+    papers: Sequence[str] = (),
+    *,
+    is_full: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[str, float], object] | None = None,
+) -> Reproduction:
+    """Measure every claim of papers, judge it, and draw their figures anew.
+
+    Parameters
+    ----------
+    papers : sequence of str
+        Their names, see `bentpipe list papers`; all if there are none.
+    is_full : bool
+        Enough replications for the tolerances, which takes an hour, instead of few, which takes minutes.
+    folder : path, optional
+        Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
+        interrupted goes on where it was.
+    jobs : int, optional
+        Runs at the same time; all cores if not given.
+    progress : callable, optional
+        Told what is being done, and which share of the work is behind it, 0 to 1.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    BentpipeError
+        There is no such paper, or the folder cannot be written.
+    """
+    chosen = [claims.paper(name) for name in papers or claims.names()]
+    place = None if folder is None else Path(folder)
+    if place is not None:
+        store.refuse_unless_writable_folder(place)
+    tell = progress or (lambda _what, _share: None)
+    total = sum(len(paper.claims) + len(paper.figures) for paper in chosen)
+    done, found = 0, []
+    for paper in chosen:
+        runs = None if place is None else place / "runs" / paper.name
+        lab = Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs)
+        judged = []
+        for claim in paper.claims:
+            tell(claim.id, done / total)
+            judged.append(verdicts.judge(paper, claim, lab))
+            done += 1
+        drawn = []
+        for figure in paper.figures:
+            tell(f"{paper.name}: {figure.title}", done / total)
+            if _draw(paper, figure, lab, place):
+                drawn.append(figure)
+            done += 1
+        found.append(Reproduced(paper, tuple(judged), tuple(drawn)))
+    result = Reproduction(tuple(found), is_full)
+    if place is not None:
+        _write(result, place)
+    return result
+
+
+def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> bool:
+    if verdicts.missing(figure.needs):
+        return False
+    drawn = getattr(importlib.import_module(f"bentpipe.papers.{paper.name}.figures"), figure.draw)(lab)
+    if place is not None:
+        target = place / paper.name
+        target.mkdir(parents=True, exist_ok=True)
+        for ending in (".svg", ".png"):
+            plot.save(drawn, target / f"{figure.name}{ending}")
+    return True
+
+
+def _write(result: Reproduction, place: Path) -> None:
+    rows = result.rows()
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    store.replace(place / "claims.csv", text.getvalue())
+    store.replace(place / "claims.json", json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    store.replace(place / "index.md", pages.index(result))
+    for each in result.papers:
+        store.replace(place / f"{each.paper.name}.md", pages.page(each, result.is_full))
+
+
+def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
+    claim = verdict.claim
+    head = {
+        "paper": paper.name,
+        "claim": claim.id,
+        "statement": claim.statement,
+        "where": claim.where,
+        "printed": claim.printed,
+        "unit": claim.unit,
+        "verdict": verdict.text,
+        "passes": "" if claim.criterion is None else claim.criterion.text,
+    }
+    if not verdict.found:
+        empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds"))
+        return [{**head, **empty, "note": verdict.detail}]
+    return [
+        {
+            **head,
+            "reading": each.reading.name,
+            "value": each.finding.value,
+            "low": each.finding.low,
+            "high": each.finding.high,
+            "replications": each.finding.replications,
+            "holds": each.passes,
+            "note": each.finding.note,
+        }
+        for each in verdict.found
+    ]

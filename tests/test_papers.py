@@ -1,0 +1,218 @@
+"""The paper pack: every claim is there, verdicts follow from numbers, and the pages say what was measured."""
+
+import csv
+import importlib
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import BentpipeError
+from bentpipe.papers import claims, pages, verdicts
+from bentpipe.papers.claims import Claim, Criterion, Reading
+from bentpipe.papers.lab import Finding, Lab, Possible
+
+ROOT = Path(__file__).resolve().parents[1]
+CLAIMS = ROOT.parent / "shared" / "specs" / "claims.md"
+PREFIXES = {
+    "been": ("BEEN", 47),
+    "hswa": ("HSWA", 35),
+    "timers": ("TIMER", 39),
+    "geo": ("GEO", 41),
+    "refwa": ("REF", 32),
+}
+PAPERS = [claims.paper(name) for name in claims.names()]
+
+
+def test_every_paper_has_all_its_claims_in_order():
+    assert {paper.name for paper in PAPERS} == PREFIXES.keys()
+    for paper in PAPERS:
+        prefix, count = PREFIXES[paper.name]
+        assert [claim.id for claim in paper.claims] == [f"{prefix}-{k:02}" for k in range(1, count + 1)]
+    assert sum(len(paper.claims) for paper in PAPERS) == 194
+
+
+@pytest.mark.skipif(not CLAIMS.is_file(), reason=f"no list of claims at {CLAIMS}")
+def test_the_claims_are_those_of_the_specification():
+    text = CLAIMS.read_text()
+    found = set(re.findall(r"^\| ((?:BEEN|HSWA|TIMER|GEO|REF)-\d+) ", text, re.MULTILINE))
+    for prefix, first, last in re.findall(r"^\| (\w+)-(\d+)\.\.(\d+) ", text, re.MULTILINE):
+        found |= {f"{prefix}-{k:02}" for k in range(int(first), int(last) + 1)}
+    assert found == {claim.id for paper in PAPERS for claim in paper.claims}
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_what_claims_and_figures_name_is_there(paper):
+    measures = importlib.import_module(f"bentpipe.papers.{paper.name}.measures")
+    for claim in paper.claims:
+        for name in filter(None, (claim.measure, claim.possible)):
+            for reading in claim.readings:
+                # As it will be called.
+                inspect.signature(getattr(measures, name)).bind(None, **reading.arguments)
+        assert claim.measure is not None or claim.needs, claim.id
+        assert claim.statement.endswith((".", "?")), claim.id
+        assert claim.how, claim.id
+        assert claim.where, claim.id
+    figures = importlib.import_module(f"bentpipe.papers.{paper.name}.figures")
+    assert all(callable(getattr(figures, figure.draw)) for figure in paper.figures)
+    assert all(bp.load(path) for path in paper.folder.glob("*.toml") if path.stem not in ("claims", "paper"))
+
+
+def criterion(**passes):
+    return claims._criterion("X", passes, 10.0)
+
+
+def test_a_band_is_met_by_a_whole_interval_only():
+    band = criterion(within="10 %")
+    assert verdicts.passes(Finding(10, 9.5, 10.5, 5), band) is True
+    assert verdicts.passes(Finding(10, 8.9, 10.5, 5), band) is None
+    assert verdicts.passes(Finding(8, 7.5, 8.5, 5), band) is False
+    assert verdicts.passes(Finding.exact(9.0), band) is True
+    assert verdicts.passes(Finding.exact(11.5), band) is False
+
+
+def test_what_has_no_effect_is_not_above_nothing():
+    assert verdicts.passes(Finding.exact(0.0), criterion(above=0)) is False
+    assert verdicts.passes(Finding.exact(1e-9), criterion(above=0)) is True
+    assert verdicts.passes(Finding.exact(1.0), criterion(below=1)) is False
+    assert verdicts.passes(Finding(0.0, -1.0, 1.0, 5), criterion(above=0)) is None
+
+
+def test_what_is_missing_or_has_no_interval_decides_nothing():
+    band = criterion(above=0)
+    assert verdicts.passes(Finding.mean([5.0]), band) is None
+    assert verdicts.passes(Finding.mean([5.0, 6.0, 7.0]), band) is True
+    assert verdicts.passes(Finding.mean([5.0, 6.0, None]), band) is None
+    assert verdicts.passes(Finding.mean([None, None]), band) is None
+    assert verdicts.passes(Finding.exact(float("inf")), band) is None
+    assert verdicts.passes(Finding.exact(float("nan")), band) is None
+
+
+def test_claims_that_are_written_wrong_are_refused():
+    entry = {"statement": "S.", "where": "W", "how": "H", "measure": "m", "printed": 1, "passes": {"within": "1 %"}}
+    assert claims._claim("X", entry, []).criterion == Criterion(0.99, 1.01, False, "1 ± 1 %")
+    for wrong in (
+        {"posible": "p"},
+        {"needs": ["hswa"]},
+        {"measure": None},
+        {"passes": {"between": [2, 1]}},
+        {"passes": {"close": 1}},
+        {"printed": "some", "possible": "p", "passes": {"above": 0}},
+    ):
+        with pytest.raises(ValueError, match="X"):
+            claims._claim("X", {**entry, **wrong}, [])
+
+
+class Measures:
+    """A paper's measures, with the value that a reading gives."""
+
+    @staticmethod
+    def measured(lab, value, bound=None):
+        return Finding.exact(value)
+
+    @staticmethod
+    def bounded(lab, value, bound=None):
+        return Possible(-1e9, 1e9 if bound is None else bound, f"at most {bound}")
+
+
+@pytest.fixture
+def judge(monkeypatch):
+    """Judges a claim of 10 ± 1 by the values of its readings."""
+    monkeypatch.setattr(importlib, "import_module", lambda name: Measures)
+
+    def judged(*readings, possible=None, needs=()):
+        named = tuple(Reading(f"reading {k}", arguments) for k, arguments in enumerate(readings))
+        claim = Claim(
+            "X-1",
+            "S.",
+            "W",
+            "H",
+            "1",
+            10,
+            10,
+            "measured",
+            Criterion(9, 11, False, ""),
+            named,
+            possible,
+            needs,
+            "because",
+        )
+        return verdicts.judge(PAPERS[0], claim, Lab(Path()))
+
+    return judged
+
+
+def test_verdicts_follow_from_values(judge):
+    assert judge({"value": 10}).text == "reproduced"
+    assert judge({"value": 5}).text == "not reproduced"
+    assert judge({"value": 5}).detail == "because"
+    assert judge({"value": 5}, {"value": 10}).text == "reproduced under reading reading 1"
+    assert judge({"value": 10}, {"value": 5}).text == "reproduced"
+
+
+def test_arithmetic_goes_before_tolerance(judge):
+    close = judge({"value": 9.2, "bound": 9.5}, possible="bounded")
+    assert (close.text, close.detail) == ("impossible as printed", "at most 9.5 because")
+    assert judge({"value": 9.2, "bound": 9.5}, {"value": 10}, possible="bounded").text.endswith("reading 1")
+    with pytest.raises(BentpipeError, match="measured 12, but at most 11"):
+        judge({"value": 12, "bound": 11}, possible="bounded")
+
+
+def test_what_needs_a_feature_is_open_unless_arithmetic_rules_it_out(judge):
+    needs = ("cc:no-such-sender",)
+    assert judge({"value": 10}, needs=needs).text == "needs no-such-sender"
+    assert judge({"value": 10}, needs=needs).is_open
+    assert judge({"value": 9, "bound": 9}, possible="bounded", needs=needs).text == "impossible as printed"
+    assert judge({"value": 9, "bound": 9}, {"value": 9}, possible="bounded", needs=needs).text.startswith("needs")
+    # A feature that is there is no excuse.
+    assert judge({"value": 5}, needs=("cc:reno",)).text == "not reproduced"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """All papers, quickly: one to two minutes on two cores."""
+    folder = tmp_path_factory.mktemp("papers")
+    return bp.reproduce(folder=folder), folder
+
+
+def test_the_pages_in_the_documentation_say_what_is_measured(quick):
+    _, folder = quick
+    made = {path.name: path.read_text() for path in folder.glob("*.md")}
+    kept = {path.name: path.read_text() for path in (ROOT / "docs" / "papers").glob("*.md")}
+    assert made == kept, "run: python validation/papers.py"
+
+
+def test_a_reproduction_is_written_down_whole(quick):
+    result, folder = quick
+    with (folder / "claims.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["claim"] for row in rows} == {claim.id for paper in PAPERS for claim in paper.claims}
+    assert json.loads((folder / "claims.json").read_text())["claims"][0]["claim"] == "BEEN-01"
+    for each in result.papers:
+        assert sum(each.counts.values()) == len(each.verdicts)
+        for figure in each.figures:
+            assert (folder / each.paper.name / f"{figure.name}.svg").stat().st_size > 1000
+
+
+def test_nothing_that_can_be_measured_is_open(quick):
+    result, _ = quick
+    for each in result.papers:
+        for verdict in each.verdicts:
+            assert verdict.is_open == (verdict.kind in ("needs", "undecided"))
+            if not verdict.claim.needs:
+                assert verdict.found, verdict.claim.id
+            if verdict.kind == "not reproduced":
+                assert verdict.detail, f"{verdict.claim.id} does not say what was tried"
+
+
+def test_a_paper_that_is_not_there_is_said():
+    with pytest.raises(BentpipeError, match="did you mean 'refwa'"):
+        bp.reproduce(["refw"])
+
+
+def test_values_are_shown_with_their_unit_and_interval():
+    assert pages.value(Finding(1.9e6, 1.8e6, 2.0e6, 5), "bit/s") == "1.90 ± 0.10 Mbit/s"
+    assert pages.value(Finding.exact(52.459), "%") == "52.5 %"
