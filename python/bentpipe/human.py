@@ -87,8 +87,17 @@ def setting(value: Any) -> str:
         return str(value)
     if value == 0 or abs(value) >= SMALL:
         return f"{value:.6g}"
-    digits, exponent = f"{value:.5e}".split("e")
-    return f"{digits.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return exponent(value)
+
+
+def exponent(value: float) -> str:
+    """A number with an exponent.
+
+    >>> exponent(0.001), exponent(0.0125), exponent(0.0)
+    ('1e-3', '1.25e-2', '0')
+    """
+    digits, power = f"{value:.5e}".split("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}" if value else "0"
 
 
 def short_key(key: str, keys: Sequence[str]) -> str:

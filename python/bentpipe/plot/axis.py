@@ -1,0 +1,149 @@
+"""The axis of a key that varies: numbers with their unit where its values are numbers, log where they spread so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe import human
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+TICKS_MAX = 7
+"""Values that are written at the axis themselves; of more, round ones are."""
+TICK_LETTERS = 5
+DECADE = 10
+"""Values of a log axis spread over so much at least."""
+
+_FACTORS: dict[str, dict[str, float]] = {
+    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600},
+    "bit/s": {
+        f"{prefix}{unit}": factor
+        for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
+        for unit in ("bit/s", "b/s", "bps")
+    },
+    "B": {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
+    "m": {"m": 1, "km": 1e3},
+    "1": {"": 1, "%": 1e-2},
+    "packets": {"packet": 1, "packets": 1},
+    "segments": {"segment": 1, "segments": 1},
+}
+_UNITS = {unit: (factor, base) for base, units in _FACTORS.items() for unit, factor in units.items()}
+_QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ/%]*)")
+
+
+def numbers(values: Sequence[Any]) -> tuple[list[float], str] | None:
+    """The values as numbers of one unit; None if they are not.
+
+    >>> numbers(["500 kbit/s", "2 Mbit/s"])
+    ([500000.0, 2000000.0], 'bit/s')
+    >>> numbers(["10 packets", "1 bdp"]) is None
+    True
+    """
+    found = [_number(value) for value in values]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found) or len({base for _, base in known}) != 1:
+        return None
+    if all(str(value).rstrip().endswith("%") for value in values):
+        return [100 * number for number, _ in known], "%"
+    return [number for number, _ in known], known[0][1]
+
+
+def _number(value: Any) -> tuple[float, str] | None:
+    """A number and the unit that it counts."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value), "1"
+    found = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return None
+    # Of other units, such as `bdp`, there is one each.
+    factor, base = _UNITS.get(found[2], (1, found[2]))
+    return float(found[1]) * factor, base
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where the values of a key stand on the horizontal axis."""
+
+    key: str
+    unit: str
+    places: dict[Any, float]
+    """By value as in the table of points, in the unit of the axis."""
+    is_log: bool
+    zero: Any
+    """The value that is zero on a log axis, where it stands apart from the others; None if there is none."""
+
+    @classmethod
+    def of(cls, key: str, values: Sequence[Any]) -> Axis | None:
+        """The axis for these values; None if they are no numbers."""
+        found = numbers(values)
+        if found is None:
+            return None
+        divisor, unit = human.scale(*found)
+        scaled = np.array(found[0]) / divisor
+        is_log = _is_log(scaled[scaled != 0])
+        zero = None
+        if is_log and (scaled == 0).any():
+            zero = values[int(np.flatnonzero(scaled == 0)[0])]
+            positive = np.unique(scaled[scaled > 0])
+            # As far from the others as these are from each other, but far enough to be seen apart.
+            scaled[scaled == 0] = positive[0] / max(float(np.exp(np.median(np.diff(np.log(positive))))), 3.0)
+        return cls(key, unit, dict(zip(values, scaled.tolist(), strict=True)), is_log, zero)
+
+    def dress(self, axes: Axes) -> None:
+        """Scale, ticks and their texts."""
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+        if self.is_log:
+            axes.set_xscale("log")
+        texts = dict(zip(self.places.values(), self._texts(list(self.places.values())), strict=True))
+        if (
+            len(texts) <= TICKS_MAX
+            and max(map(len, texts.values())) <= TICK_LETTERS
+            and (self.is_log or self._is_wide())
+        ):
+            axes.set_xticks(list(texts), list(texts.values()))
+            axes.xaxis.set_minor_locator(NullLocator())
+            return
+        if not self.is_log:
+            return
+        at_zero = [] if self.zero is None else [self.places[self.zero]]
+        places = sorted(set(self.places.values()) - set(at_zero))
+        decades = [
+            place
+            for place in LogLocator(numticks=TICKS_MAX).tick_values(places[0], places[-1])
+            if places[0] * 0.99 <= place <= places[-1] * 1.01
+        ]
+        ticks = decades if len(decades) > 1 else [places[0], places[len(places) // 2], places[-1]]
+        axes.set_xticks([*at_zero, *ticks], self._texts([*at_zero, *ticks]))
+        axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+
+    def _texts(self, places: Sequence[float]) -> list[str]:
+        """Numbers at ticks; if one needs an exponent, all below 1 have it."""
+        rounded = [float(f"{place:.6g}") for place in places]
+        zero = None if self.zero is None else self.places[self.zero]
+        texts = [human.setting(value) for value in rounded]
+        if any("e" in text for text in texts):
+            # As `human.setting`, for larger ones, too.
+            texts = [text if value >= 1 else human.exponent(value) for text, value in zip(texts, rounded, strict=True)]
+        return ["0" if place == zero else text for place, text in zip(places, texts, strict=True)]
+
+    def _is_wide(self) -> bool:
+        """Whether no two values of a linear axis are so close that their texts would touch."""
+        places = np.sort(list(self.places.values()))
+        return len(places) < 2 or float(np.diff(places).min()) >= np.ptp(places) / 8
+
+
+def _is_log(values: Any) -> bool:
+    """Whether positive values are spaced more evenly by their ratios than by their differences."""
+    values = np.unique(values)
+    if len(values) < 3 or values[0] <= 0 or values[-1] < DECADE * values[0]:
+        return False
+    steps, ratios = np.diff(values), np.diff(np.log(values))
+    return bool(np.std(ratios) / np.mean(ratios) < np.std(steps) / np.mean(steps))

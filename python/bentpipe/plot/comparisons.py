@@ -1,0 +1,69 @@
+"""Figures of comparisons: a row per sender."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from bentpipe import human
+from bentpipe.metrics import Metric, named
+from bentpipe.plot.house import COLOURS, blank, label, plain, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.comparison import Comparison
+
+
+def comparison_figure(comparison: Comparison, metric: str) -> Figure:
+    """Mean or median and confidence interval of each sender, with the single runs as faint dots.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    metric : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    BentpipeError
+        No such metric.
+    """
+    what = named(metric)
+    with style():
+        return _comparison_figure(comparison, what)
+
+
+def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
+    figure, (axes,) = blank(1, height=1.0 + 0.28 * len(comparison.senders))
+    draw_comparison(axes, comparison, what.name)
+    count = len(comparison.seeds)
+    of = "" if comparison.statistic == "mean" else f"{comparison.statistic}s of "
+    sample = f"{of}{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+    figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
+    return figure
+
+
+def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
+    """Draw mean, interval and single runs of each sender into given axes, for figures of several comparisons."""
+    what = named(metric)
+    divisor, unit = human.scale(comparison.runs[what.column].to_list(), what.unit)
+    for place, name in enumerate(comparison.senders):
+        colour = COLOURS[place % len(COLOURS)]
+        values = comparison.values(name, what.name) / divisor
+        # The single runs a little below, where the interval does not hide them.
+        axes.plot(values, [place + 0.25] * len(values), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0)
+        found = comparison.estimate(name, what.name)
+        if found.value is not None:
+            margins = None
+            if found.low is not None and found.high is not None:
+                margins = [[(found.value - found.low) / divisor], [(found.high - found.value) / divisor]]
+            axes.errorbar(found.value / divisor, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
+    axes.set_yticks(range(len(comparison.senders)), comparison.senders)
+    axes.set_ylim(len(comparison.senders) - 0.4, -0.6)
+    axes.set_xlabel(label(what.meaning, unit))
+    axes.grid(axis="x")

@@ -1,0 +1,106 @@
+"""The house style of figures: column width, colours that everyone can tell apart, files that are equal if they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError
+from bentpipe.store import refuse_unless_writable
+
+if TYPE_CHECKING:
+    import os
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".svg", ".pdf")
+
+WIDTH = 3.5
+"""Inches: one column of a paper."""
+WIDE = 7.0
+"""Inches: both columns."""
+
+# Okabe and Ito, "Color universal design", 2008: told apart with any kind of colour vision. Yellow is left out, it is
+# too faint for lines on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--")
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no figure can be written, before any work is done for it."""
+    _check_ending(path)
+    refuse_unless_writable(path)
+
+
+def _check_ending(path: str | os.PathLike[str]) -> None:
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise BentpipeError(f"error: {path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
+
+
+def save(figure: Figure, path: str | os.PathLike[str], note: str = "") -> None:
+    """Write a figure; the ending of the name decides the kind. Equal figures are equal files.
+
+    The note goes into the file's own description, where it stays with the figure.
+    """
+    _check_ending(path)
+    # Without these the file would contain the time of its making.
+    ending = Path(path).suffix.lower()
+    about: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
+    if note:
+        about["Subject" if ending == ".pdf" else "Description"] = note
+    try:
+        with style():
+            figure.savefig(path, dpi=300, metadata=about)
+    except OSError as error:
+        raise BentpipeError(f"error: {path} cannot be written: {error.strerror}") from error
+
+
+def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Figure objects, not pyplot: the caller's figures and backend are left alone.
+    made = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(made)
+    grid = made.subplots(panels, 1, sharex=True, squeeze=False)
+    return made, list(grid[:, 0])
+
+
+def style() -> AbstractContextManager[None]:
+    from matplotlib import rc_context
+
+    return rc_context(STYLE)
+
+
+def plain(text: str) -> str:
+    """Text of the user's, in which a dollar sign is a dollar sign."""
+    return text.replace("$", r"\$")
+
+
+def label(what: str, unit: str) -> str:
+    return f"{what} ({unit})" if unit else what
+
+
+# The keys are literal types in some versions of matplotlib and plain text in others.
+STYLE: dict[Any, object] = {
+    "font.size": 8,
+    "figure.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6,
+    "legend.frameon": False,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.4,
+    "lines.linewidth": 0.9,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "bentpipe",
+}

@@ -1,0 +1,131 @@
+"""Figures of single runs: time series, a panel each."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+from bentpipe import human
+from bentpipe.errors import BentpipeError
+from bentpipe.plot.house import COLOURS, DASHES, blank, label, plain, style
+from bentpipe.reference import unit as unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.lines import Line
+    from bentpipe.result import RunResult
+
+PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
+"""Series that `run_figure` draws, in this order, if they were recorded, and what it calls them."""
+
+LEGEND_MAX = 8
+LINKS_MAX = 3
+
+
+def run_figure(result: RunResult) -> Figure:
+    """Time series of a run, one panel each for those of `PANELS` that were recorded.
+
+    Raises
+    ------
+    BentpipeError
+        None of them was recorded.
+    """
+    names = [name for name in PANELS if name in result.recorded]
+    if not names:
+        raise BentpipeError("error: no time series to draw\n  record at least one of " + ", ".join(PANELS))
+    with style():
+        return _run_figure(result, names)
+
+
+def _run_figure(result: RunResult, names: list[str]) -> Figure:
+    figure, panels = blank(len(names), height=0.5 + 1.45 * len(names))
+    of_flows = [name for name in names if "flow" in result.recorded[name].columns]
+    for axes, name in zip(panels, names, strict=True):
+        # The colours of flows are explained once.
+        _draw(axes, result, name, has_legend=name not in of_flows[1:])
+    figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
+    panels[-1].set_xlabel("Time (s)" + _averaging(result, names))
+    panels[-1].set_xlim(0, result.simulated_s or None)
+    return figure
+
+
+def _averaging(result: RunResult, names: list[str]) -> str:
+    from bentpipe.lines import RATES
+
+    is_averaged = any(_is_rate(name) and result.recorded[name].height > RATES for name in names)
+    return f"; rates are means over {human.quantity(result.simulated_s / RATES, 's')}" if is_averaged else ""
+
+
+def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
+    from bentpipe import lines
+
+    table = result.recorded[name]
+    entity = "link" if "link" in table.columns else "flow"
+    if entity == "link":
+        # Most links of a network have empty queues; those that matter have the largest.
+        largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
+        matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
+        shown = largest.filter(matters)["link"].head(LINKS_MAX).to_list()
+    else:
+        known = set(table["flow"].unique())
+        shown = [flow for flow in result.scenario.flow_names if flow in known]
+    drawn = [_line(table.filter(table[entity] == each), name, result.simulated_s) for each in shown]
+    largest_value = max((float(values.max()) for _, values in drawn if len(values)), default=0.0)
+    divisor, unit = human.scale([largest_value], unit_of("series", name))
+    is_many = len(shown) > LEGEND_MAX
+    for place, each in enumerate(shown):
+        times, values = drawn[place]
+        # Many lines cannot be told apart, so they are one cloud, and their mean is the line.
+        colour = COLOURS[place % len(COLOURS)] if not is_many else "0.7"
+        axes.plot(
+            times,
+            values / divisor,
+            color=colour,
+            linestyle=DASHES[place // len(COLOURS) % len(DASHES)] if not is_many else "-",
+            linewidth=0.4 if is_many else 0.9,
+            drawstyle="steps-post" if _holds(name) else "default",
+            label=(f"each of {len(shown)}" if place == 0 else None) if is_many else each,
+            rasterized=len(times) > 20_000,
+        )
+    if is_many:
+        times, values = lines.mean(drawn, _spans(result, shown), result.simulated_s, holds=_holds(name))
+        axes.plot(times, values / divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(label(PANELS[name], unit))
+    axes.grid()
+    if has_legend:
+        # Above the panel, where it hides no data.
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
+
+
+def _line(rows: pl.DataFrame, name: str, end_s: float) -> Line:
+    from bentpipe import lines
+
+    return lines.rates(rows, name, end_s) if _is_rate(name) else lines.line(rows, name)
+
+
+def _holds(name: str) -> bool:
+    """Between two rows of a series that is recorded on change, the value does not change."""
+    return name == "cwnd_bytes"
+
+
+def _is_rate(name: str) -> bool:
+    return unit_of("series", name) == "bit/s"
+
+
+def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:
+    """From when to when each of the flows was active."""
+    rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
+    return [(rows[flow]["start_s"], rows[flow]["start_s"] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
+
+
+def _max(name: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(name).max()

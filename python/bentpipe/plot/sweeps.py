@@ -1,0 +1,509 @@
+"""Figures of sweeps: mean and interval over the key that varies most, a line per combination of the others."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe import human
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import Metric, named
+from bentpipe.plot.axis import Axis
+from bentpipe.plot.house import COLOURS, WIDE, WIDTH, label, plain, style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.statistics.estimates import Estimate
+    from bentpipe.sweeps.result import Sweep
+
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES_MAX = 12
+"""In one panel with colours and dashes; more need panels."""
+NAMED_MAX = 14
+"""Lines that are told apart; of more, the highest and the lowest are named in a cloud of all."""
+PANELS_MAX = 16
+BAND_MIN = 16
+"""From so many values on, intervals are bands: bars would hide the lines."""
+ROWS_MAX = 60
+OVER = 1.6
+"""Intervals of very few runs may be many times as wide as all that is measured: the axis ends at this times the largest
+mean."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which key is shown how."""
+
+    x: Axis | None
+    """None if no key is numeric: then there is a row per combination."""
+    colour: str | None
+    dash: str | None
+    panels: list[str]
+    values: dict[str, list[Any]]
+    """Of each key, in the order of the grid."""
+    along: dict[str, str] = field(default_factory=dict)
+    """Keys that are not shown, as another one decides them."""
+
+    @classmethod
+    def of(cls, points: pl.DataFrame, keys: Sequence[str], senders: Sequence[str]) -> Layout:
+        """For the points of a grid."""
+        values = {key: points[key].unique(maintain_order=True).to_list() for key in keys}
+        axes = {key: Axis.of(key, values[key]) for key in keys if len(values[key]) > 1}
+        numeric = [key for key in keys if axes.get(key) is not None and (key != "seed" or len(keys) == 1)]
+        x = max(numeric, key=lambda key: len(values[key]), default=None)
+        sender = next((key for key in senders if key in keys), None)
+        first = [key for key in dict.fromkeys((sender, x)) if key is not None]
+        others = [key for key in keys if key not in first]
+        kept: list[str] = []
+        along: dict[str, str] = {}
+        for key in (*first, *sorted(others, key=lambda key: -len(values[key]))):
+            decider = next(
+                (other for other in kept if points.select(other, key).n_unique() == len(values[other])), None
+            )
+            if decider is not None:
+                along[key] = decider
+            elif len(values[key]) > 1:
+                kept.append(key)
+        if x not in kept:
+            x = None
+        rest = [key for key in kept if key != x]
+        if x is None:
+            colour = sender if sender in rest and len(rest) > 1 and len(values[sender]) <= len(COLOURS) else None
+            return cls(None, colour, None, [], values, along)
+        colour = rest.pop(0) if rest else None
+        dash = None
+        if colour is not None and rest:
+            fewest = min(rest, key=lambda key: len(values[key]))
+            if len(values[fewest]) <= len(DASHES) and len(values[fewest]) * len(values[colour]) <= LINES_MAX:
+                dash = fewest
+                rest.remove(fewest)
+        return cls(axes[x], colour, dash, rest, values, along)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, and what its reader must know besides."""
+
+    figure: Figure
+    notes: list[str]
+
+
+def sweep_figure(sweep: Sweep, metric: str) -> Figure:
+    """Mean and 95 % interval over the numeric key with most values, a line per combination of the others.
+
+    Where no key is numeric, a row per combination.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    metric : str
+
+    Raises
+    ------
+    BentpipeError
+        No such metric, or no run has it.
+    """
+    return draw_sweep(sweep, named(metric), sweep.estimates(metric)).figure
+
+
+def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Drawing:
+    """The same with the estimates of all points, and with notes."""
+    if all(each.mean is None for each in estimates):
+        raise BentpipeError(f"error: there is no {what.name} in any of the runs\n  nothing can be drawn")
+    from bentpipe.sweeps.result import SENDERS
+
+    with style():
+        return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, SENDERS)).draw()
+
+
+class _Drawer:
+    def __init__(self, sweep: Sweep, what: Metric, estimates: Sequence[Estimate], layout: Layout) -> None:
+        self.sweep, self.what, self.layout = sweep, what, layout
+        self.divisor, self.unit = human.scale([each.mean for each in estimates], what.unit)
+        self.estimates = estimates
+        self.notes = [f"{key} goes with {other}" for key, other in layout.along.items()]
+
+    def draw(self) -> Drawing:
+        figure = self._rows() if self.layout.x is None else self._lines(self.layout.x)
+        title = plain(textwrap.fill(self.sweep.title, 56 if figure.get_figwidth() <= WIDTH else 112))
+        figure.suptitle(f"{title}\n{self._sample()}".lstrip("\n"), x=0.02, ha="left")
+        return Drawing(figure, self.notes)
+
+    def _sample(self) -> str:
+        counts = sorted({each.replications for each in self.estimates if each.replications})
+        if counts == [1]:
+            return "one run at each point, no intervals"
+        runs = f"{counts[-1]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        if any(
+            each.replications < count
+            for each, count in zip(self.estimates, self.sweep.points["replications"], strict=True)
+        ):
+            self.notes.append(f"runs without a {self.what.name} do not count")
+        return f"mean of {runs} replications, 95 % intervals"
+
+    # Lines.
+
+    def _lines(self, x: Axis) -> Figure:
+        layout = self.layout
+        panels = list(product(*(layout.values[key] for key in layout.panels)))
+        shown = _spread(panels, PANELS_MAX)
+        if len(shown) < len(panels):
+            self.notes.append(f"{len(shown)} of {len(panels)} panels are shown; the tables have all")
+        columns = _columns(len(shown), len(layout.values[layout.panels[-1]]) if layout.panels else 1)
+        rows = -(-len(shown) // columns)
+        figure = _sheet(WIDTH if columns < 3 else WIDE, 0.75 + (2.0 if rows == 1 else 1.3) * rows)
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        found = self._found(x)
+        for axes, panel in zip(grid.flat, shown, strict=False):
+            self._panel(axes, x, panel, {key[1:]: line for key, line in found.items() if key[0] == panel})
+            self._name(axes, panel, columns)
+        for at, axes in enumerate(grid.flat):
+            if at >= len(shown):
+                axes.set_visible(False)
+            # Below a gap in the last row the axis above it has to have the numbers.
+            elif at + columns >= len(shown):
+                axes.tick_params(labelbottom=True)
+        x.dress(grid[0, 0])
+        grid[0, 0].set_ylim(*self._limits())
+        lines = self._legend(figure)
+        what = self._what(36 if rows == 1 else 30 * rows)
+        if len(shown) == 1:
+            grid[0, 0].set(xlabel=label(plain(x.key), x.unit), ylabel=what)
+        else:
+            # The legend takes the place of the empty lines: both stand at the lower edge.
+            figure.supxlabel(label(plain(x.key), x.unit) + "\n" * lines, fontsize=8)
+            figure.supylabel(what, fontsize=8)
+        return figure
+
+    def _found(self, x: Axis) -> dict[tuple[Any, Any, Any], list[tuple[float, Estimate, Any]]]:
+        """By panel, colour and dash, the points of the line."""
+        found: dict[tuple[Any, Any, Any], list[tuple[float, Estimate, Any]]] = {}
+        columns = [self.sweep.points[key].to_list() for key in (x.key, *self.layout.panels)]
+        colours, dashes = (
+            [None] * len(self.estimates) if key is None else self.sweep.points[key].to_list()
+            for key in (self.layout.colour, self.layout.dash)
+        )
+        for (value, *panel), colour, dash, each in zip(
+            zip(*columns, strict=True), colours, dashes, self.estimates, strict=True
+        ):
+            found.setdefault((tuple(panel), colour, dash), []).append((x.places[value], each, value))
+        for line in found.values():
+            line.sort(key=lambda point: point[0])
+        return found
+
+    def _panel(self, axes: Axes, x: Axis, panel: tuple[Any, ...], lines: dict[Any, Any]) -> None:
+        named_lines = self._named()
+        for (colour, dash), line in lines.items():
+            is_named = named_lines is None or colour in named_lines
+            drawn: dict[str, Any] = {
+                "color": self._colour(colour) if is_named else "0.75",
+                "linestyle": self._dash(dash),
+                "zorder": 2.5 if is_named else 2,
+            }
+            is_band = len(x.places) >= BAND_MIN
+            marker = (self._marker(colour) if is_named else None) if not is_band else "."
+            drawn |= {"marker": marker, "markersize": 3 if not is_band else 2, "markeredgewidth": 0}
+            # What is zero on a log axis has no neighbours.
+            for part in _parts(line, x.zero):
+                places = np.array([place for place, _, _ in part])
+                means, lows, highs = (
+                    np.array([np.nan if getattr(each, of) is None else getattr(each, of) for _, each, _ in part])
+                    / self.divisor
+                    for of in ("mean", "low", "high")
+                )
+                axes.plot(places, means, **drawn)
+                if not is_named:
+                    continue
+                if is_band:
+                    axes.fill_between(places, lows, highs, color=drawn["color"], alpha=0.18, linewidth=0)
+                else:
+                    # Of a single run there is no interval, not even one of no width.
+                    has = ~np.isnan(lows)
+                    margins = np.array([means - lows, highs - means])[:, has]
+                    axes.errorbar(
+                        places[has],
+                        means[has],
+                        yerr=margins,
+                        fmt="none",
+                        ecolor=drawn["color"],
+                        capsize=2,
+                        elinewidth=0.7,
+                        capthick=0.7,
+                        zorder=drawn["zorder"],
+                    )
+        axes.grid()
+
+    def _named(self) -> set[Any] | None:
+        """Where there are too many lines to be told apart, the highest and the lowest; None if all can be."""
+        key = self.layout.colour
+        if key is None or len(self.layout.values[key]) <= NAMED_MAX or self._ramp() is not None:
+            return None
+        sums: dict[Any, list[float]] = {}
+        for value, each in zip(self.sweep.points[key], self.estimates, strict=True):
+            if each.mean is not None:
+                sums.setdefault(value, []).append(each.mean)
+        order = sorted(sums, key=lambda value: sum(sums[value]) / len(sums[value]))
+        return {order[0], order[-1]}
+
+    def _ramp(self) -> Axis | None:
+        """The scale of the colours, if they stand for more numbers than there are colours."""
+        key = self.layout.colour
+        if key is None or len(self.layout.values[key]) <= len(COLOURS):
+            return None
+        return Axis.of(key, self.layout.values[key])
+
+    def _colour(self, value: Any) -> Any:
+        if self.layout.colour is None:
+            return COLOURS[0]
+        values, ramp = self.layout.values[self.layout.colour], self._ramp()
+        if ramp is not None:
+            return _colours()(_share(ramp, ramp.places[value]))
+        chosen = self._named()
+        if chosen is not None:
+            values = [each for each in values if each in chosen]
+        return COLOURS[values.index(value) % len(COLOURS)]
+
+    def _marker(self, value: Any) -> str:
+        if self.layout.colour is None or self._ramp() is not None:
+            return MARKERS[0]
+        at = self.layout.values[self.layout.colour].index(value)
+        # The second round of colours has other markers.
+        return MARKERS[(at + at // len(COLOURS)) % len(MARKERS)]
+
+    def _dash(self, value: Any) -> Any:
+        return "-" if self.layout.dash is None else DASHES[self.layout.values[self.layout.dash].index(value)]
+
+    def _name(self, axes: Axes, panel: tuple[Any, ...], columns: int) -> None:
+        if panel:
+            names = ", ".join(self._setting(key, value) for key, value in zip(self.layout.panels, panel, strict=True))
+            axes.set_title(plain(textwrap.fill(names, 60 if columns == 1 else 30)), loc="left", fontsize=7)
+
+    def _setting(self, key: str, value: Any) -> str:
+        return f"{human.short_key(key, self.sweep.keys)} {human.setting(value)}"
+
+    def _limits(self) -> tuple[float, float]:
+        """Of the axis of the metric: from zero, unless the differences are small; no further up than the means need."""
+        means = [each.mean / self.divisor for each in self.estimates if each.mean is not None]
+        ends = [each.high / self.divisor for each in self.estimates if each.high is not None]
+        lows = [each.low / self.divisor for each in self.estimates if each.low is not None]
+        top, bottom = max(means), min([*lows, *means])
+        highest = max([*ends, *means])
+        if highest > OVER * top > 0:
+            highest = OVER * top
+            self.notes.append("intervals that are wider than the figure are cut at its edge")
+        if bottom < 0.5 * top or highest <= bottom:
+            return 0, (1.05 * highest) or 1
+        room = 0.08 * (highest - bottom)
+        return bottom - room, highest + room
+
+    def _what(self, width: int) -> str:
+        """What is measured, in lines of so many letters; the unit stays with the last word."""
+        return textwrap.fill(label(self.what.meaning, self.unit).replace(" (", "\u00a0("), width)
+
+    def _legend(self, figure: Figure) -> int:
+        """What colours and dashes mean; its number of lines."""
+        from matplotlib.lines import Line2D
+
+        layout, ramp = self.layout, self._ramp()
+        entries: list[tuple[str, Line2D]] = []
+        if layout.colour is not None and ramp is not None:
+            self._bar(figure, ramp)
+        elif layout.colour is not None:
+            chosen = self._named()
+            values = layout.values[layout.colour]
+            for value in values if chosen is None else [each for each in values if each in chosen]:
+                marker = self._marker(value)
+                entries.append(
+                    (
+                        self._entry(layout.colour, value),
+                        Line2D([], [], color=self._colour(value), marker=marker, markersize=3, markeredgewidth=0),
+                    )
+                )
+            if chosen is not None:
+                entries.append((f"each of the other {len(values) - len(chosen)}", Line2D([], [], color="0.75")))
+        if layout.dash is not None:
+            for value in layout.values[layout.dash]:
+                entries.append(
+                    (self._setting(layout.dash, value), Line2D([], [], color="0.35", linestyle=self._dash(value)))
+                )
+        return _legend(figure, entries)
+
+    def _entry(self, key: str, value: Any) -> str:
+        # Names of senders say themselves what they are.
+        return str(value) if isinstance(value, str) and value[:1].isalpha() else self._setting(key, value)
+
+    def _bar(self, figure: Figure, ramp: Axis) -> None:
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import LogNorm, Normalize
+
+        low, high = min(ramp.places.values()), max(ramp.places.values())
+        norm = LogNorm(low, high) if ramp.is_log else Normalize(low, high)
+        bar = figure.colorbar(ScalarMappable(norm, _colours()), ax=figure.axes, location="right", aspect=30, pad=0.02)
+        bar.outline.set_visible(False)
+        bar.set_label(label(plain(ramp.key), ramp.unit))
+        if ramp.zero is not None:
+            self.notes.append(f"the darkest line is {ramp.key} 0")
+
+    # Rows.
+
+    def _rows(self) -> Figure:
+        layout, points = self.layout, self.sweep.points
+        keys = [
+            key
+            for key in self.sweep.keys
+            if key != layout.colour and key not in layout.along and len(layout.values[key]) > 1
+        ]
+        keys = keys or [key for key in self.sweep.keys if key not in layout.along][:1]
+        short = [human.short_key(key, self.sweep.keys) for key in keys]
+        rows: dict[tuple[Any, ...], list[tuple[Any, Estimate]]] = {}
+        colours = [None] * points.height if layout.colour is None else points[layout.colour].to_list()
+        for row, colour, each in zip(points.select(keys).iter_rows(), colours, self.estimates, strict=True):
+            rows.setdefault(row, []).append((colour, each))
+        shown = _spread(list(rows), ROWS_MAX)
+        if len(shown) < len(rows):
+            self.notes.append(f"{len(shown)} of {len(rows)} rows are shown; the tables have all")
+        senders = [None] if layout.colour is None else layout.values[layout.colour]
+        step = max(0.2, 0.09 * len(senders) + 0.06)
+        figure = _sheet(WIDTH, 1.0 + step * len(shown) + (0.2 if layout.colour else 0))
+        axes = figure.subplots()
+        for at, row in enumerate(shown):
+            for colour, each in rows[row]:
+                if each.mean is None:
+                    continue
+                place = senders.index(colour)
+                margin = None if each.half_width is None else each.half_width / self.divisor
+                # Senders below each other, so that none hides another.
+                height = at + (0.0 if len(senders) == 1 else 0.5 * (place / (len(senders) - 1) - 0.5))
+                axes.errorbar(
+                    each.mean / self.divisor,
+                    height,
+                    xerr=margin,
+                    fmt=MARKERS[place % len(MARKERS)],
+                    color=COLOURS[place % len(COLOURS)],
+                    markersize=3.5,
+                    markeredgewidth=0,
+                    capsize=2,
+                    elinewidth=0.8,
+                )
+        names = [
+            ", ".join(
+                human.setting(value) if len(row) == 1 or key in ("tcp.cc", "case") else f"{name} {human.setting(value)}"
+                for key, name, value in zip(keys, short, row, strict=True)
+            )
+            for row in shown
+        ]
+        axes.set_yticks(
+            range(len(shown)),
+            [
+                plain(
+                    textwrap.shorten(textwrap.fill(name, 28), 84, placeholder=" …")
+                    if len(name) > 84
+                    else textwrap.fill(name, 28)
+                )
+                for name in names
+            ],
+        )
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_xlim(*self._limits())
+        axes.set_xlabel(self._what(44))
+        axes.grid(axis="x")
+        if layout.colour is not None:
+            from matplotlib.lines import Line2D
+
+            _legend(
+                figure,
+                [
+                    (
+                        self._entry(layout.colour, value),
+                        Line2D(
+                            [],
+                            [],
+                            color=COLOURS[at],
+                            marker=MARKERS[at],
+                            markersize=3.5,
+                            markeredgewidth=0,
+                            linestyle="",
+                        ),
+                    )
+                    for at, value in enumerate(senders)
+                ],
+            )
+        return figure
+
+
+def _sheet(width: float, height: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _legend(figure: Figure, entries: Sequence[tuple[str, Any]]) -> int:
+    """Below all panels, where it hides no data, in as many columns as fit. Its number of lines."""
+    if not entries:
+        return 0
+    widths = [0.05 * len(text) + 0.35 for text, _ in entries]
+    room = figure.get_figwidth() - 0.1
+    columns = next((n for n in range(len(entries), 1, -1) if sum(max(widths[at::n]) for at in range(n)) <= room), 1)
+    lines = -(-len(entries) // columns)
+    # Entries are read line by line, and drawn column by column.
+    order = [entry for at in range(columns) for entry in entries[at::columns]]
+    figure.set_figheight(figure.get_figheight() + 0.13 * lines + 0.05)
+    figure.legend(
+        [handle for _, handle in order], [plain(text) for text, _ in order], loc="outside lower center", ncols=columns
+    )
+    return lines
+
+
+def _colours() -> Any:
+    """For numbers: cividis, for any kind of colour vision, without the end that is faint on white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["cividis"](np.linspace(0, 0.85, 256)))
+
+
+def _columns(panels: int, last: int) -> int:
+    """Panels beside each other: as many as the last key has values, if these fit."""
+    if panels <= 3:
+        return 1
+    if panels == 4:
+        return 2
+    return last if 2 <= last <= 4 else 3
+
+
+def _spread(items: list[Any], most: int) -> list[Any]:
+    """At most so many, evenly from the first to the last."""
+    if len(items) <= most:
+        return items
+    return [items[round(at)] for at in np.linspace(0, len(items) - 1, most)]
+
+
+def _parts(line: list[tuple[float, Any, Any]], zero: Any) -> Iterator[list[tuple[float, Any, Any]]]:
+    """The line without what is apart, and what is apart."""
+    if zero is None:
+        yield line
+        return
+    for part in ([point for point in line if point[2] == zero], [point for point in line if point[2] != zero]):
+        if part:
+            yield part
+
+
+def _share(axis: Axis, place: float) -> float:
+    """Where a place is between the ends of an axis, from 0 to 1."""
+    low, high = min(axis.places.values()), max(axis.places.values())
+    if axis.is_log:
+        return float(np.log(place / low) / np.log(high / low))
+    return (place - low) / (high - low)
