@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate
 
     Values = NDArray[np.float64]
@@ -30,6 +31,27 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 SENDERS = ("tcp.cc", "case")
 """Keys whose values are compared with each other where they vary; the other keys are the conditions."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A sender against another one, at each combination of the other keys that both have."""
+
+    metric: str
+    sender: str
+    other: str
+    settings: dict[str, dict[str, Any]]
+    """By name of the condition, the values of its keys."""
+    differences: dict[str, Difference]
+    """By name of the condition; its name is empty if no other key varies."""
+
+    def __str__(self) -> str:
+        """What can be said."""
+        if not self.differences:
+            return f"{self.sender} and {self.other} have no setting of the other keys in common"
+        if list(self.differences) == [""]:
+            return statement(self.sender, self.other, self.differences[""], METRICS[self.metric])
+        return sentence(self.sender, self.other, self.differences, METRICS[self.metric])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -51,7 +73,8 @@ class Sweep:
     failures : list of dict
         Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that shows it again).
     facts : dict
-        Where the sweep is from: `source`, `sets`, `scenario` (resolved), `seed`, `version`.
+        Where the sweep is from: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (that made the
+        runs).
     """
 
     title: str
@@ -120,6 +143,8 @@ class Sweep:
             if failure["id"] in names
         ]
         own = {name: fact for name, fact in facts.items() if name != "points"}
+        of_runs = frames["runs"].join(place.select("run").unique(), on="run", how="semi")["version"]
+        own["versions"] = of_runs.unique().sort().to_list()
         return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
 
     def table(self, name: str) -> pl.DataFrame:
@@ -182,7 +207,7 @@ class Sweep:
         sender = next((key for key in SENDERS if key in self.keys), None)
         count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
-        return said + (self._extremes(what.name) if sender is None else self._against(sender, what.name))
+        return said + (self._extremes(what.name) if sender is None else self._against(what.name))
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure: mean and 95 % interval over the key that varies most, a line per combination."""
@@ -210,9 +235,19 @@ class Sweep:
     def _repr_html_(self) -> str:
         return "".join(f"<p>{statement}</p>" for statement in self.statements()) + self.summary._repr_html_()
 
-    def _against(self, sender: str, metric: str) -> list[str]:
-        others = [key for key in self.keys if key != sender]
+    def contrasts(self, metric: str) -> list[Contrast]:
+        """The best sender (or case) against each other one; empty where none vary, or only one has the metric.
+
+        All differences are corrected together (Holm).
+        """
+        sender = next((key for key in SENDERS if key in self.keys), None)
+        if sender is None:
+            return []
+        count = self.points[sender].n_unique()
+        # What goes with the sender is part of it, not a condition under which it is compared.
+        others = [key for key in self.keys if key != sender and self.points.select(sender, key).n_unique() > count]
         samples: dict[str, dict[str, Values]] = {}
+        settings: dict[str, dict[str, Any]] = {}
         of_points = self.values(metric)
         for row in self.points.iter_rows(named=True):
             condition = ", ".join(
@@ -221,27 +256,35 @@ class Sweep:
                 else f"{human.short_key(key, others)} {human.setting(row[key])}"
                 for key in others
             )
+            settings[condition] = {key: row[key] for key in others}
             samples.setdefault(row[sender], {})[condition] = of_points[row["point"]]
         means = {
             name: np.nanmean(np.concatenate(list(found.values())))
             for name, found in samples.items()
             if any(np.isfinite(values).any() for values in found.values())
         }
-        if len(means) < 2:
-            return [f"only {next(iter(means))} has a {metric}: there is nothing to compare it with"]
-        is_more_better = METRICS[metric].is_more_better
-        best, *rest = sorted(means, key=lambda name: means[name], reverse=is_more_better)
-        conditions = list(samples[best])
-        pairs = [_paired(samples[best][at], samples[other][at]) for other in rest for at in conditions]
-        found = iter(differences(pairs, confidence=CONFIDENCE))
-        said = []
-        for other in rest:
-            by_condition = {at: next(found) for at in conditions}
-            if conditions == [""]:
-                said.append(statement(best, other, by_condition[""], METRICS[metric]))
-            else:
-                said.append(sentence(best, other, by_condition, METRICS[metric]))
-        return said
+        best, *rest = sorted(means, key=lambda name: means[name], reverse=METRICS[metric].is_more_better) or [""]
+        pairs = [(other, at) for other in rest for at in samples[best] if at in samples[other]]
+        found = differences(
+            [_paired(samples[best][at], samples[other][at]) for other, at in pairs], confidence=CONFIDENCE
+        )
+        by_other: dict[str, dict[str, Difference]] = {other: {} for other in rest}
+        for (other, at), difference in zip(pairs, found, strict=True):
+            by_other[other][at] = difference
+        return [
+            Contrast(metric, best, other, {at: settings[at] for at in by_condition}, by_condition)
+            for other, by_condition in by_other.items()
+        ]
+
+    def _against(self, metric: str) -> list[str]:
+        contrasts = self.contrasts(metric)
+        if not contrasts:
+            column = METRICS[metric].column
+            sender = next(key for key in SENDERS if key in self.keys)
+            places = self.runs.filter(pl.col(column).is_not_null())["point"].unique()
+            names = self.points.filter(pl.col("point").is_in(places.implode()))[sender]
+            return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
+        return [str(contrast) for contrast in contrasts]
 
     def _extremes(self, metric: str) -> list[str]:
         column, unit = METRICS[metric].column, METRICS[metric].unit
