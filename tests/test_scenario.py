@@ -45,6 +45,14 @@ def test_scenarios_can_be_sent_to_other_processes(small):
     assert pickle.loads(pickle.dumps(scenario)) == scenario
 
 
+def test_what_follows_from_a_value_follows_when_it_is_put_over_a_case(small):
+    scenario = bp.loads(small.read_text() + '\n[case.small]\ntcp.initial_window = "1 segments"\n')
+    case = scenario.cases["small"].with_sets({"tcp.cc": "tcpmin"})
+    assert case.to_dict()["tcp"]["recovery"] == {"kind": "timeout-only"}
+    assert case == scenario.with_sets({"tcp.cc": "tcpmin"}).cases["small"]
+    assert pickle.loads(pickle.dumps(case)) == case
+
+
 def test_traces_are_read_from_beside_the_scenario(small, tmp_path):
     path = tmp_path / "traced.toml"
     path.write_text(small.read_text().replace('"1 Mbit/s"', '{ file = "traces/down.csv" }'))

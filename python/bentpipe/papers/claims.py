@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, field
 from functools import cache
@@ -128,15 +129,18 @@ def paper(name: str) -> Paper:
         proposed=_line(about["proposed"]),
         assumed=tuple(map(_line, about["assumed"])),
         claims=tuple(_claim(id_, entry, readings) for id_, entry in claims.items()),
-        figures=tuple(
-            Figure(entry["name"], entry["title"], entry["draw"], tuple(entry.get("needs", ())))
-            for entry in about.get("figures", [])
-        ),
+        figures=tuple(map(_figure, about.get("figures", []))),
     )
 
 
 def _read(name: str, file: str) -> dict[str, Any]:
     return dict(tomllib.loads((FOLDER / name / file).read_text(encoding="utf-8")))
+
+
+def _figure(entry: dict[str, Any]) -> Figure:
+    if not re.fullmatch(r"[a-z0-9-]+", entry["name"]):
+        raise ValueError(f"{entry['name']!r} is no name for a file everywhere")
+    return Figure(entry["name"], entry["title"], entry["draw"], tuple(entry.get("needs", ())))
 
 
 _KEYS = {
