@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import polars as pl
 
@@ -26,16 +26,27 @@ def write(
     scenario: str,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Write a result folder under a temporary name beside it, then put it in place of an older result."""
+    """Write a result folder: whole, or not at all."""
+
+    def fill(place: Path) -> None:
+        for name, table in tables.items():
+            table.write_parquet(place / f"{name}.parquet")
+        (place / "scenario.toml").write_text(scenario, encoding="utf-8")
+
+    put(folder, form, fill, provenance=provenance)
+
+
+def put(
+    folder: str | os.PathLike[str], form: str, fill: Callable[[Path], object], *, provenance: Mapping[str, Any]
+) -> None:
+    """Let a result folder be filled under a temporary name beside it, then put it in place of an older result."""
     place = Path(folder).absolute()
     refuse_unless_free(place)
     fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
     old = place.with_name(f".{place.name}.{os.getpid()}.old")
     try:
         fresh.mkdir(parents=True)
-        for name, table in tables.items():
-            table.write_parquet(fresh / f"{name}.parquet")
-        (fresh / "scenario.toml").write_text(scenario, encoding="utf-8")
+        fill(fresh)
         text = json.dumps({"form": form, **provenance}, indent=2, ensure_ascii=False) + "\n"
         (fresh / PROVENANCE).write_text(text, encoding="utf-8")
         if place.exists():
