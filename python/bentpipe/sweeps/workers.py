@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from bentpipe import _core
     from bentpipe.sweeps.tasks import Task
 
-    Finished: TypeAlias = tuple[Task, bytes | Failure | BaseException | None]
+    Outcome: TypeAlias = bytes | Failure | BaseException | None
+    """None if it was told to stop before the end."""
+    Finished: TypeAlias = tuple[Task, Outcome]
+    Done: TypeAlias = Future[bytes | Failure | None]
 
 POLL_S = 0.1
 CONNECT_S = 10
@@ -60,6 +63,8 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     BentpipeError
         There is no such place, it cannot be reached, or `dask.distributed` is not installed.
     """
+    if jobs is not None and jobs < 1:
+        raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
@@ -80,15 +85,15 @@ class _Queue:
     """What has ended."""
 
     def __init__(self) -> None:
-        self._ended: queue.SimpleQueue[Finished] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[tuple[Task, Done]] = queue.SimpleQueue()
 
-    def watch(self, task: Task, future: Future[bytes | Failure | None]) -> None:
-        def end(done: Future[bytes | Failure | None]) -> None:
-            self._ended.put((task, self._outcome(done)))
+    def watch(self, task: Task, future: Done) -> None:
+        future.add_done_callback(lambda done: self._ended.put((task, done)))
 
-        future.add_done_callback(end)
+    def _outcomes(self, done: list[Done]) -> list[Outcome]:
+        return [self._outcome(each) for each in done]
 
-    def _outcome(self, done: Future[bytes | Failure | None]) -> bytes | Failure | BaseException | None:
+    def _outcome(self, done: Done) -> Outcome:
         try:
             return done.result()
         except CancelledError:
@@ -97,7 +102,7 @@ class _Queue:
             return error
 
     def finished(self, running: int) -> list[Finished]:
-        found = []
+        found: list[tuple[Task, Done]] = []
         try:
             found.append(self._ended.get(timeout=POLL_S))
             end_s = time.monotonic() + LINGER_S
@@ -105,7 +110,8 @@ class _Queue:
                 found.append(self._ended.get(timeout=max(end_s - time.monotonic(), 0)))
         except queue.Empty:
             pass
-        return found
+        outcomes = self._outcomes([done for _, done in found])
+        return [(task, outcome) for (task, _), outcome in zip(found, outcomes, strict=True)]
 
 
 class Threads(_Queue):
@@ -194,7 +200,17 @@ class Cluster(_Queue):
     def _workers(self) -> list[dict[str, Any]]:
         return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
 
-    def _outcome(self, done: Future[bytes | Failure | None]) -> bytes | Failure | BaseException | None:
+    def _outcomes(self, done: list[Done]) -> list[Outcome]:
+        # All at once: to fetch one takes longer than a short run.
+        futures: list[Any] = list(done)
+        whole = [each for each in futures if each.status == "finished"]
+        try:
+            fetched = {each.key: result for each, result in zip(whole, self._client.gather(whole), strict=True)}
+        except Exception:  # Those who are to blame say so below.
+            fetched = {}
+        return [fetched[each.key] if each.key in fetched else self._outcome(each) for each in futures]
+
+    def _outcome(self, done: Done) -> Outcome:
         if done.cancelled():
             return BentpipeError("error: the cluster is gone\n  every run that was finished is kept; start again")
         outcome = super()._outcome(done)

@@ -1,0 +1,198 @@
+"""Sweeps that are killed, interrupted, or share a store: nothing finished is lost, and nothing is done twice."""
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+
+PATIENCE_S = 120
+"""How long to wait for what must happen. No test depends on how long it takes."""
+WATCHED = Path(__file__).with_name("watched.py")
+RATES = [0.001 * (1 + k) for k in range(20)]
+KILLS = 10
+
+
+class Watched:
+    """A sweep on the command line, in a process of its own, that writes down what it begins. See `watched.py`."""
+
+    def __init__(self, folder, scenario, *options, **asked):
+        self.log = folder / "begun.txt"
+        self.store = folder / "store"
+        asked = {"log": str(self.log), **asked}
+        self.process = subprocess.Popen(
+            [sys.executable, WATCHED, json.dumps(asked), "sweep", scenario, "--store", self.store, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def begun(self):
+        """Names of the runs that were begun so far, by all processes with this notebook."""
+        return [line.split()[1] for line in self.log.read_text().splitlines()] if self.log.exists() else []
+
+    def wait_for(self, runs):
+        """Until so many runs were begun, or the process has ended."""
+        wait_until(lambda: len(self.begun()) >= runs or self.process.poll() is not None)
+
+    def end(self):
+        """What it said, when it ends."""
+        output, errors = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, output, errors
+
+
+def wait_until(is_so):
+    end_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < end_s, "it never happened"
+        time.sleep(0.001)
+
+
+def grid(points, replications):
+    rates = ",".join(f"{rate:.3g}" for rate in RATES[:points])
+    vary = ["--vary", f"link.down.error.rate={rates}", "--replications", str(replications)]
+    return [*vary, "--tables", "drops", "--jobs", "2"]
+
+
+def undisturbed(small, tmp_path, points, replications):
+    """The files of a sweep that nothing happens to."""
+    vary = {"link.down.error.rate": [float(f"{rate:.3g}") for rate in RATES[:points]]}
+    bp.sweep(small, vary, replications=replications, tables=["drops"], store=tmp_path / "undisturbed")
+    return files(tmp_path / "undisturbed")
+
+
+def files(store):
+    return {path.name: path.read_bytes() for path in sorted(store.glob("*.parquet"))}
+
+
+def index(store):
+    """What is committed, and what is claimed."""
+    if not (store / "index.sqlite").exists():
+        return set(), set()
+    connection = sqlite3.connect(store / "index.sqlite")
+    try:
+        return tuple({id_ for (id_,) in connection.execute(f"select id from {table}")} for table in ("runs", "claims"))
+    except sqlite3.OperationalError:  # It was killed before there were tables.
+        return set(), set()
+    finally:
+        connection.close()
+
+
+def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(small, tmp_path):
+    draw = random.Random(4)
+    options = grid(20, 100)
+    in_flight = Counter()
+    for _ in range(KILLS):
+        moment = draw.randrange(120)
+        # It does not get far beyond, and never to the end, however slow the test is to kill it.
+        with Watched(tmp_path, small, *options, waiting_max=250, hold=moment + 60) as sweep:
+            sweep.wait_for(len(sweep.begun()) + moment)
+            sweep.process.kill()
+            assert sweep.process.wait() == -signal.SIGKILL
+            kept, claimed = index(sweep.store)
+            lost = set(sweep.begun()) - kept
+            assert lost <= claimed, "a run that was finished before is gone"
+            in_flight.update(claimed - kept)
+    with Watched(tmp_path, small, *options, waiting_max=250) as sweep:
+        code, _, errors = sweep.end()
+        assert (code, "Traceback" in errors) == (0, False)
+    begun = Counter(sweep.begun())
+    assert len(begun) == 2000
+    assert all(times - 1 <= in_flight[run] for run, times in begun.items())
+    assert pl.read_parquet(sweep.store / "runs.parquet")["run"].n_unique() == 2000
+    assert files(sweep.store) == undisturbed(small, tmp_path, 20, 100)
+    # Nor do the dead leave anything behind.
+    assert sorted(path.name for path in sweep.store.iterdir()) == [
+        "drops.parquet",
+        "index.sqlite",
+        "runs.parquet",
+        "working",
+    ]
+    assert [path.name for path in (sweep.store / "working").iterdir()] == ["writing"]
+
+
+@pytest.mark.parametrize(
+    "die",
+    [
+        ["_connect", 1, "after"],
+        ["_replace", 1, "before"],
+        ["_replace", 1, "after"],
+        ["_replace", 4, "after"],
+    ],
+)
+def test_killed_while_the_store_is_opened_or_written_it_goes_on(small, tmp_path, die):
+    options = grid(3, 8)
+    with Watched(tmp_path, small, *options, waiting_max=10, die=die) as sweep:
+        assert sweep.end()[0] == -signal.SIGKILL
+    kept, _ = index(sweep.store)
+    begun = len(sweep.begun())
+    with Watched(tmp_path, small, *options, waiting_max=10) as sweep:
+        assert sweep.end()[0] == 0
+    assert len(sweep.begun()) - begun == 24 - len(kept)
+    assert files(sweep.store) == undisturbed(small, tmp_path, 3, 8)
+
+
+def test_two_processes_share_a_store_and_no_run_is_done_twice(small, tmp_path):
+    options = grid(10, 40)
+    with Watched(tmp_path, small, *options, meet=2) as one, Watched(tmp_path, small, *options, meet=2) as other:
+        ends = [one.end(), other.end()]
+    assert [code for code, _, _ in ends] == [0, 0]
+    # Both have the whole result.
+    assert ends[0][1] == ends[1][1]
+    begun = Counter(one.begun())
+    assert len(begun) == 400
+    assert set(begun.values()) == {1}
+    assert len({line.split()[0] for line in one.log.read_text().splitlines()}) == 2
+    assert files(one.store) == undisturbed(small, tmp_path, 10, 40)
+
+
+def test_what_a_process_that_died_was_doing_is_done_by_the_other(small, tmp_path):
+    options = grid(4, 10)
+    with Watched(tmp_path, small, *options, hold=0) as dying:
+        dying.wait_for(2)
+        held = index(dying.store)[1]
+        with Watched(tmp_path, small, *options) as other:
+            # It does all else, and waits for these.
+            wait_until(lambda: len(index(other.store)[0]) == 40 - len(held))
+            assert set(other.begun()[2:]).isdisjoint(held)
+            assert other.process.poll() is None
+            dying.process.kill()
+            assert other.end()[0] == 0
+    assert files(other.store) == undisturbed(small, tmp_path, 4, 10)
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(small, tmp_path):
+    options = grid(4, 50)
+    with Watched(tmp_path, small, *options, hold=60) as sweep:
+        wait_until(lambda: len(index(sweep.store)[0]) == 60)
+        sweep.process.send_signal(signal.SIGINT)
+        code, output, errors = sweep.end()
+    assert code == 130
+    assert "\ninterrupted after 60 of 200 runs, which are kept\n" in errors
+    assert "Traceback" not in errors
+    assert "140 runs missing; the same command goes on" in output
+    assert pl.read_parquet(sweep.store / "runs.parquet").height == 60
+    with Watched(tmp_path, small, *options) as sweep:
+        code, output, errors = sweep.end()
+    assert code == 0
+    assert "200 of 200 runs, 60 reused" in errors
+    assert "missing" not in output
+    # The two that were held did not end.
+    assert Counter(Counter(sweep.begun()).values()) == {1: 198, 2: 2}
+    assert files(sweep.store) == undisturbed(small, tmp_path, 4, 50)

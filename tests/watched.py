@@ -1,0 +1,75 @@
+"""The command line with a notebook: every run that is begun is written down, and a test can hold or kill it there.
+
+    python watched.py '{"log": "begun.txt", ...}' sweep FILE ...
+
+- `log`: a line `PROCESS RUN` for each run that is begun.
+- `waiting_max`: runs after which the Parquet files are written.
+- `hold`: after so many runs here, hold each one until told to stop, or until the file `release` exists.
+- `meet`: hold every run until so many processes have begun one.
+- `fail`: runs with these seeds fail.
+- `die`: `[name, number, "before" or "after"]`: kill this process at that call of this method of the store.
+"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+
+def watch(asked):
+    """Put the notebook in."""
+    from bentpipe.sweeps import store, tasks, workers
+
+    execute = workers.execute
+    log = Path(asked["log"])
+    count = itertools.count(1)
+    store.WAITING_MAX = asked.get("waiting_max", store.WAITING_MAX)
+
+    def watched(scenario, seed, tables, is_stopped=lambda: False):
+        write_down(log, f"{os.getpid()} {tasks.name(scenario.digest, seed)}\n")
+        is_held = next(count) > asked.get("hold", sys.maxsize)
+        while is_held and not is_stopped() and not Path(asked.get("release", "/nowhere")).exists():
+            time.sleep(0.001)
+        while len({line.split()[0] for line in log.read_text().splitlines()}) < asked.get("meet", 0):
+            time.sleep(0.001)
+        if seed in asked.get("fail", []):
+            return tasks.Failure(f"error: seed {seed} is unlucky")
+        return execute(scenario, seed, tables, is_stopped)
+
+    workers.execute = watched
+    if "die" in asked:
+        kill_at(store.Store, *asked["die"])
+
+
+def kill_at(kind, name, number, when):
+    """Let a method kill its process."""
+    method = getattr(kind, name)
+    calls = itertools.count(1)
+
+    def deadly(*args, **kwargs):
+        is_now = next(calls) == number
+        if is_now and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = method(*args, **kwargs)
+        if is_now:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(kind, name, deadly)
+
+
+def write_down(log, line):
+    """In one piece, whoever else is writing."""
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, line.encode())
+    os.close(file)
+
+
+if __name__ == "__main__":
+    watch(json.loads(sys.argv.pop(1)))
+    from bentpipe.__main__ import main
+
+    main()
