@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
     from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
+    from bentpipe.reporting.reporting import report
     from bentpipe.result import RunResult
     from bentpipe.running import run
     from bentpipe.scenario import Scenario, check, load, loads
@@ -39,6 +40,7 @@ __all__ = [
     "errors",
     "load",
     "loads",
+    "report",
     "reproduce",
     "run",
     "schema",
@@ -59,6 +61,7 @@ _HOMES = {
     "load": "scenario",
     "loads": "scenario",
     "reproduce": "papers.reproducing",
+    "report": "reporting.reporting",
     "run": "running",
     "schema": "reference",
     "sweep": "sweeps.sweeping",

@@ -298,6 +298,26 @@ def reproduce(
 
 
 @app.command()
+def report(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder with the results of a sweep.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write; `report` in the store if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a sweep as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX)."""
+    from bentpipe.reporting.reporting import report
+
+    written = report(store, out)
+    if json:
+        _print_json(written.to_dict())
+    else:
+        from bentpipe import terminal
+
+        _print(terminal.report(written))
+
+
+@app.command()
 def check(file: File, sets: Sets = None, json: Json = False) -> None:
     """Check a scenario and print it with every default filled in."""
     from bentpipe.scenario import load

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bentpipe.comparison import Comparison
     from bentpipe.papers.reproducing import Reproduction
+    from bentpipe.reporting.reporting import Report
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -141,6 +142,23 @@ def reproduction(result: Reproduction, place: Path) -> Iterator[RenderableType]:
         counts.add_row(Text(each.paper.name), *(str(each.counts.get(kind, 0)) for kind in kinds))
     yield counts
     yield Text(f"\nPages, figures and claims.csv are in {place}")
+
+
+def report(report: Report) -> Iterator[RenderableType]:
+    """What can be said, and where the parts of the report are."""
+    places = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    places.add_column(style="bold")
+    places.add_column(overflow="fold")
+    places.add_row("page", Text(str(report.page)))
+    for what, files in (("figures", report.figures), ("tables", report.tables)):
+        kinds = ", ".join(dict.fromkeys(file.suffix[1:].upper().replace("TEX", "LaTeX") for file in files))
+        names = ", ".join(dict.fromkeys(file.stem for file in files))
+        if files:
+            places.add_row(what, Text(f"{files[0].parent}\n{names} ({kinds})"))
+    for statement in report.statements:
+        yield Text(statement)
+    yield Text("")
+    yield places
 
 
 def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:

@@ -1,0 +1,99 @@
+"""Tables: as CSV for programs, as LaTeX for papers, as HTML for the page."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+ROWS_MAX = 100
+"""In LaTeX and on the page; the CSV file has all."""
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    "±": r"$\pm$",
+    "µ": r"$\mu$",
+    "−": r"$-$",
+    "…": r"\ldots{}",
+    "\u00a0": "~",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people and the data behind it."""
+
+    name: str
+    """Of its files."""
+    data: pl.DataFrame
+    """All of it, for CSV: plain numbers, units in the names of the columns."""
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    """As people read it; perhaps only the first ones."""
+    texts: int
+    """The first so many columns are text, the others numbers."""
+    total: int
+    """Rows that there are."""
+
+    def csv(self) -> str:
+        """All rows."""
+        return self.data.write_csv()
+
+    def latex(self, note: str = "") -> str:
+        """A plain `tabular`: it needs no package. The note stands before it as a comment."""
+        lines = [f"% {line}" for line in note.splitlines()]
+        if self.total > len(self.rows):
+            lines.append(f"% The first {len(self.rows)} of {self.total} rows; {self.name}.csv has all.")
+        columns = "l" * self.texts + "r" * (len(self.head) - self.texts)
+        lines += [rf"\begin{{tabular}}{{{columns}}}", r"\hline", _row(self.head), r"\hline"]
+        lines += [_row(row) for row in self.rows]
+        return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
+
+    def html(self) -> str:
+        """The rows in a box that can be scrolled sideways."""
+        out = io.StringIO()
+        out.write('<div class="wide"><table>\n<thead><tr>')
+        out.write("".join(self._cell("th", at, text) for at, text in enumerate(self.head)))
+        out.write("</tr></thead>\n<tbody>\n")
+        for row in self.rows:
+            out.write(f"<tr>{''.join(self._cell('td', at, text) for at, text in enumerate(row))}</tr>\n")
+        out.write("</tbody></table></div>\n")
+        return out.getvalue()
+
+    def _cell(self, tag: str, at: int, text: str) -> str:
+        kind = "" if at < self.texts else ' class="n"'
+        scope = ' scope="col"' if tag == "th" else ""
+        return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
+
+
+def latex(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> print(latex("10 % of_all & more"))
+    10 \% of\_all \& more
+    """
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _row(cells: Sequence[str]) -> str:
+    first, *rest = (latex(cell) for cell in cells)
+    # A bracket at the beginning would be taken for an option of the line's end before.
+    return " & ".join(["{}" + first if first.startswith(("[", "*")) else first, *rest]) + r" \\"
