@@ -207,7 +207,8 @@ class Sweep:
         sender = next((key for key in SENDERS if key in self.keys), None)
         count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
-        return said + (self._extremes(what.name) if sender is None else self._against(what.name))
+        said += self._extremes(what.name) if sender is None else self._against(what.name)
+        return said + self._unknown(what.name)
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure: mean and 95 % interval over the key that varies most, a line per combination."""
@@ -276,6 +277,21 @@ class Sweep:
             for other, by_condition in by_other.items()
         ]
 
+    def _unknown(self, metric: str) -> list[str]:
+        """Where it was to be known better than it is."""
+        until = self.facts.get("until")
+        if until is None or until["metric"] != metric:
+            return []
+        found = self.estimates(metric)
+        wide = sum(each.mean is not None and not is_known(each, until["half_width"]) for each in found)
+        if not wide:
+            return []
+        most = max(each.replications for each in found)
+        return [
+            f"the interval of {metric} is still wider than ± {100 * until['half_width']:g} % at {wide} of"
+            f" {len(found)} points, after at most {most} runs of each"
+        ]
+
     def _against(self, metric: str) -> list[str]:
         contrasts = self.contrasts(metric)
         if not contrasts:
@@ -300,6 +316,11 @@ class Sweep:
             amount = f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
             said.append(f"{metric} is {word} at {where}: {amount}")
         return said
+
+
+def is_known(found: Estimate, share: float) -> bool:
+    """Whether the interval of a mean is within ± this share of it."""
+    return found.mean is not None and found.half_width is not None and found.half_width <= share * abs(found.mean)
 
 
 def _paired(one: Values, other: Values) -> tuple[Values, Values]:

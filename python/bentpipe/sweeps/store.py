@@ -118,14 +118,15 @@ class Store:
         # One that was killed at once may have left no more than this.
         is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
         if not is_new and not (self.folder / INDEX).exists() and not self._path(RUNS).is_file():
-            raise BentpipeError(
-                f"error: {self.folder} is not empty and not the store of a sweep\n  choose another folder"
-            )
+            raise self._is_foreign()
         with self._guarded():
             (self.folder / OWNERS).mkdir(parents=True, exist_ok=True)
             with self._alone():
                 self._begin_to_live()
                 self._connect(self.folder / INDEX, "rwc")
+                tables = {name for (name,) in self._index.execute("select name from sqlite_master")}
+                if tables and "facts" not in tables:
+                    raise self._is_foreign()
                 # What is in the Parquet files takes no room in the index.
                 self._index.execute("pragma auto_vacuum = full")
                 self._index.execute("pragma journal_mode = wal")
@@ -352,6 +353,9 @@ class Store:
             raise self._said(str(error)) from error
         except OSError as error:
             raise self._said(error.strerror or str(error)) from error
+
+    def _is_foreign(self) -> BentpipeError:
+        return BentpipeError(f"error: {self.folder} is not empty and not the store of a sweep\n  choose another folder")
 
     def _said(self, why: str) -> BentpipeError:
         if "no such table" in why:

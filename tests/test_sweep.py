@@ -1,0 +1,264 @@
+"""Sweeps: the same runs as alone, once each, on any number of workers, as many as are asked for."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe import _core
+from bentpipe.cli import app
+from bentpipe.errors import BentpipeError, RunError
+from bentpipe.statistics.estimates import estimate
+from bentpipe.sweeps import tasks, workers
+from bentpipe.sweeps.grid import Until
+from bentpipe.sweeps.sweeping import Progress, enough
+
+RATES = {"link.down.error.rate": [0.002, 0.01]}
+
+
+def files(store):
+    return {path.name: path.read_bytes() for path in sorted(store.glob("*.parquet"))}
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The seeds of runs that are begun."""
+    seeds = []
+
+    def execute(scenario, seed, tables, is_stopped):
+        seeds.append(seed)
+        return tasks.execute(scenario, seed, tables, is_stopped)
+
+    monkeypatch.setattr(workers, "execute", execute)
+    return seeds
+
+
+@pytest.fixture
+def unlucky(monkeypatch):
+    """Seeds whose runs fail."""
+    seeds = {4}
+    run = _core.Run
+
+    def fail(scenario, seed=None):
+        if seed in seeds:
+            raise RunError(f"error: a bug at 3.2 s with seed {seed}")
+        return run(scenario, seed)
+
+    monkeypatch.setattr(_core, "Run", fail)
+    return seeds
+
+
+def test_a_run_of_a_sweep_is_the_run_alone(small):
+    swept = bp.sweep(small, RATES, replications=2, tables=["flows", "drops"])
+    assert swept.runs["seed"].to_list() == [3, 4, 3, 4]
+    for row in swept.runs.iter_rows(named=True):
+        alone = bp.run(bp.load(small, {"link.down.error.rate": row["link.down.error.rate"], "seed": row["seed"]}))
+        assert row["goodput_bps"] == alone.summary["goodput_bps"][0]
+        for name, table in (("flows", alone.flows), ("drops", alone.drops)):
+            kept = swept.table(name).filter(run=row["run"])
+            assert kept.select(table.columns).equals(table)
+
+
+def test_the_store_does_not_depend_on_the_number_of_workers_or_the_order(small, tmp_path):
+    for name, jobs, rates in (("one", 1, [0.002, 0.01]), ("four", 4, [0.01, 0.002])):
+        vary = {"link.down.error.rate": rates}
+        bp.sweep(small, vary, replications=6, tables=["flows", "drops"], store=tmp_path / name, jobs=jobs)
+    assert files(tmp_path / "one") == files(tmp_path / "four")
+
+
+def test_without_a_store_nothing_is_written(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stored = bp.sweep(small, RATES, replications=3, tables=["links"], store="store")
+    kept = bp.sweep(small, RATES, replications=3, tables=["links"])
+    assert kept.runs.equals(stored.runs)
+    assert kept.table("links").equals(stored.table("links"))
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize(
+    ("wider", "new"),
+    [
+        ({}, 0),
+        ({"vary": {"link.down.error.rate": [0.002, 0.005, 0.01]}}, 4),
+        ({"replications": 7}, 6),
+        # One of the two is the sender of before.
+        ({"vary": {**RATES, "tcp.cc": ["newreno", "sack"]}}, 8),
+        ({"vary": {"link.down.error.rate": [0.01]}}, 0),
+        ({"tables": ["links"]}, 8),
+        ({"metrics": ["jain", "rtt"]}, 0),
+    ],
+)
+def test_a_wider_grid_reuses_what_is_there(small, tmp_path, begun, wider, new):
+    asked = {"vary": RATES, "replications": 4}
+    bp.sweep(small, **asked, store=tmp_path / "store")
+    begun.clear()
+    result = bp.sweep(small, **{**asked, **wider}, store=tmp_path / "store")
+    assert len(begun) == new
+    assert result.missing == 0
+    if len(wider.get("vary", RATES)["link.down.error.rate"]) > 1:
+        # What was there before leaves no trace.
+        bp.sweep(small, **{**asked, **wider}, store=tmp_path / "other")
+        assert files(tmp_path / "store") == files(tmp_path / "other")
+
+
+def test_a_title_or_a_metric_makes_no_other_run_but_a_setting_does(small, tmp_path, begun):
+    for sets, new in (({}, 2), ({"title": "The same"}, 0), ({"tcp.smss": "1000 B"}, 2)):
+        begun.clear()
+        bp.sweep(bp.load(small, sets), RATES, replications=1, store=tmp_path / "store")
+        assert len(begun) == new
+    assert pl.read_parquet(tmp_path / "store" / "runs.parquet").height == 4
+
+
+def test_each_of_two_sweeps_in_a_store_has_its_own_result(small, tmp_path):
+    first = bp.sweep(small, RATES, replications=2, store=tmp_path / "store")
+    second = bp.sweep(small, {"tcp.cc": ["reno", "sack"]}, replications=3, store=tmp_path / "store")
+    assert (first.runs.height, second.runs.height) == (4, 6)
+    assert second.keys == ["tcp.cc"]
+    assert bp.Sweep.load(tmp_path / "store").runs.equals(second.runs)
+    runs = pl.read_parquet(tmp_path / "store" / "runs.parquet")
+    assert runs.height == 10
+    assert runs["tcp.cc"].null_count() == 4
+
+
+def test_a_seed_can_be_varied_and_runs_in_common_are_done_once(small, begun):
+    result = bp.sweep(small, {"seed": [1, 2]}, replications=2)
+    assert sorted(begun) == [1, 2, 3]
+    assert result.runs["seed"].to_list() == [1, 2, 2, 3]
+    assert result.points["seed"].to_list() == [1, 2]
+    assert result.missing == 0
+    result.summary  # noqa: B018
+    result.to_dict()
+
+
+# Adaptive stopping
+
+
+def test_until_goes_on_until_the_interval_is_narrow_enough(small, tmp_path):
+    vary = {"link.down.error.rate": [0, 0.01]}
+    asked = {"replications": 5, "replications_max": 200, "until": {"metric": "goodput", "half_width": "5 %"}}
+    result = bp.sweep(small, vary, **asked, store=tmp_path / "one", jobs=1)
+    bp.sweep(small, vary, **asked, store=tmp_path / "four", jobs=4)
+    assert files(tmp_path / "one") == files(tmp_path / "four")
+    counts = result.points["replications"].to_list()
+    assert counts[0] < counts[1]
+    for count, found in zip(counts, result.estimates("goodput"), strict=True):
+        assert found.replications == count
+        # 5, 8, 12, 18, 27 ...: looked at a few times only.
+        assert count in (5, 8, 12, 18, 27, 41, 62, 93, 140)
+        assert (found.high - found.low) / 2 <= 0.05 * found.value
+    # Started again, there is nothing to do.
+    told = []
+    bp.sweep(small, vary, **asked, store=tmp_path / "one", progress=lambda progress: told.append(progress))
+    assert (told[-1].done, told[-1].reused) == (0, sum(counts))
+
+
+def test_until_does_not_go_beyond_its_cap(small):
+    asked = {"replications": 2, "replications_max": 7, "until": {"metric": "goodput", "half_width": "0.01 %"}}
+    result = bp.sweep(small, RATES, **asked)
+    assert result.points["replications"].to_list() == [7, 7]
+    assert result.statements()[-1] == (
+        "the interval of goodput is still wider than ± 0.01 % at 2 of 2 points, after at most 7 runs of each"
+    )
+
+
+def test_until_gives_up_on_what_has_no_value(small):
+    # There are no transfers of which a mean could be known better.
+    asked = {"replications": 2, "replications_max": 50, "until": {"metric": "fct", "half_width": "1 %"}}
+    assert bp.sweep(small, RATES, **asked).points["replications"].to_list() == [2, 2]
+
+
+def test_nineteen_of_twenty_intervals_hold_the_mean_although_it_is_looked_at_many_times():
+    random = np.random.default_rng(1)
+    until = Until("goodput", 0.02)
+    held = []
+    for _ in range(1000):
+        values = random.normal(1, 0.05, 10)
+        while (count := enough(values, until, 1000)) > len(values):
+            values = np.concatenate([values, random.normal(1, 0.05, count - len(values))])
+        found = estimate(values, 0.95)
+        assert found.half_width <= 0.02 * found.mean
+        held.append(found.low <= 1 <= found.high)
+    # With 1000 of them, 93 % may be seen for 94.4 %, and 95 % for less than 96.4 %.
+    assert 0.93 <= np.mean(held) <= 0.964
+
+
+# Failures
+
+
+def test_a_run_that_fails_is_listed_and_the_rest_goes_on(small, tmp_path, unlucky, begun):
+    result = bp.sweep(small, RATES, replications=3, store=tmp_path / "store")
+    assert result.runs["seed"].to_list() == [3, 5, 3, 5]
+    assert result.missing == 2
+    assert [failure["message"] for failure in result.failures] == ["error: a bug at 3.2 s with seed 4"] * 2
+    assert sorted(json.loads(failure["parameters"])["link.down.error.rate"] for failure in result.failures) == [
+        0.002,
+        0.01,
+    ]
+    assert [found.replications for found in result.estimates("goodput")] == [2, 2]
+    assert bp.Sweep.load(tmp_path / "store").failures == result.failures
+    # Those of one sweep are not those of another.
+    assert bp.sweep(small, {"tcp.cc": ["reno"]}, replications=1, store=tmp_path / "store").failures == []
+    # It is tried again, and nothing else.
+    begun.clear()
+    unlucky.clear()
+    result = bp.sweep(small, RATES, replications=3, store=tmp_path / "store")
+    assert begun == [4, 4]
+    assert (result.missing, result.failures) == (0, [])
+
+
+def test_a_run_that_failed_is_shown_again_by_its_file(small, tmp_path, unlucky):
+    store = tmp_path / "store"
+    options = ["--vary", "link.down.error.rate=0.01", "--replications", "3", "--store", str(store)]
+    done = CliRunner().invoke(app, ["sweep", str(small), *options])
+    assert done.exit_code == 0
+    (replay,) = (store / "failures").iterdir()
+    text = " ".join(done.stdout.split())
+    assert 'failed at {"link.down.error.rate": 0.01}: error: a bug at 3.2 s with seed 4' in text
+    assert f"bentpipe run {replay}" in done.stdout.replace("\n", "").replace("  ", " ")
+    assert "1 run missing" in done.stdout
+    unlucky.clear()
+    alone = bp.run(bp.load(small, {"link.down.error.rate": 0.01}), seed=4)
+    done = CliRunner().invoke(app, ["run", str(replay), "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["summary"] == alone.to_dict()["summary"]
+
+
+def test_an_error_that_is_no_failure_of_a_run_ends_the_sweep_and_keeps_what_is_done(small, tmp_path, monkeypatch):
+    def execute(scenario, seed, tables, is_stopped):
+        if seed == 8:
+            raise BentpipeError("error: the worker is of another version")
+        return tasks.execute(scenario, seed, tables, is_stopped)
+
+    monkeypatch.setattr(workers, "execute", execute)
+    with pytest.raises(BentpipeError, match="of another version"):
+        bp.sweep(small, RATES, replications=10, store=tmp_path / "store", jobs=1)
+    monkeypatch.undo()
+    told = []
+    bp.sweep(small, RATES, replications=10, store=tmp_path / "store", progress=lambda progress: told.append(progress))
+    # Before it, the five first seeds of both points.
+    assert told[-1].reused >= 10
+
+
+# What is said
+
+
+def test_the_command_says_how_far_it_came_and_what_can_be_said(small, tmp_path):
+    options = ["--vary", "link.down.error.rate=0.002,0.01", "--replications", "3", "--store", str(tmp_path / "store")]
+    done = CliRunner().invoke(app, ["sweep", str(small), *options])
+    assert done.exit_code == 0
+    assert "6 of 6 runs" in done.stderr
+    for text in ("Two senders", "rate", "runs", "goodput", "2e-3", "mean, ± 95 % interval", "goodput is lowest at"):
+        assert text in done.stdout
+    done = CliRunner().invoke(app, ["sweep", str(small), *options, "--json"])
+    assert "6 of 6 runs, 6 reused" in done.stderr
+    assert json.loads(done.stdout) == bp.Sweep.load(tmp_path / "store").to_dict()
+
+
+def test_progress_says_what_is_left():
+    progress = Progress(total=100, reused=20, done=10, failed=1, running=2)
+    assert progress.left == 69
+    assert str(progress).startswith("31 of 100 runs, 20 reused, 2 running, 1 failed, ")
+    assert str(Progress(total=5, reused=5)) == "5 of 5 runs, 5 reused"

@@ -1,0 +1,358 @@
+"""What can be wrong with the store of a sweep: it is said clearly, and nothing is lost."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli import app
+from bentpipe.errors import BentpipeError
+from bentpipe.sweeps import store as stores
+from bentpipe.sweeps import tasks, workers
+
+VARY = {"link.down.error.rate": [0.002, 0.01]}
+
+
+def sweep(small, folder, **asked):
+    return bp.sweep(small, VARY, **{"replications": 5, "tables": ["flows"], "store": folder, **asked})
+
+
+def files(store):
+    return {path.name: path.read_bytes() for path in sorted(store.glob("*.parquet"))}
+
+
+@pytest.fixture
+def store(small, tmp_path):
+    """The folder of a sweep that is done."""
+    sweep(small, tmp_path / "store")
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The seeds of runs that are begun from here on."""
+    seeds = []
+
+    def execute(scenario, seed, tables, is_stopped):
+        seeds.append(seed)
+        return tasks.execute(scenario, seed, tables, is_stopped)
+
+    monkeypatch.setattr(workers, "execute", execute)
+    return seeds
+
+
+def said(call, *args, kind=BentpipeError, **named):
+    with pytest.raises(kind) as error:
+        call(*args, **named)
+    return str(error.value)
+
+
+def test_what_is_in_the_store_is_read_without_us(store):
+    runs = pl.read_parquet(store / "runs.parquet")
+    assert runs.columns[:4] == ["run", "link.down.error.rate", "seed", "goodput_bps"]
+    assert runs.height == 10
+    flows = pl.read_parquet(store / "flows.parquet")
+    assert set(flows["run"]) == set(runs["run"])
+
+
+@pytest.mark.parametrize(
+    ("vary", "wrong"),
+    [
+        ("tcp.ccc=sack", ["error: tcp.ccc is not a known key", 'did you mean "cc"?', "at the point tcp.ccc=sack"]),
+        ("link.donw.error.rate=0", ["error: link.donw.from is missing", "at the point link.donw.error.rate=0"]),
+        ("tcp.cc=sack,renno", ['error: tcp.cc = "renno" is not', 'did you mean "reno"?', "at the point tcp.cc=renno"]),
+        ("tcp.cc", ["error: --vary tcp.cc\n  expected each key once, with its values"]),
+        ("tcp.cc=[]", ["error: sweep.vary.tcp.cc is empty: nothing would be run", "expected at least one value"]),
+        ("", ["error: nothing to vary: the grid is empty"]),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_said_before_there_is_a_store(small, tmp_path, vary, wrong):
+    options = ["--vary", vary] if vary else []
+    done = CliRunner().invoke(app, ["sweep", str(small), *options, "--store", str(tmp_path / "store")])
+    assert (done.exit_code, done.stdout) == (2, "")
+    for text in wrong:
+        assert text in done.stderr
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_place_that_does_not_exist_is_said_before_there_is_a_store(small, tmp_path):
+    assert said(sweep, small, tmp_path / "store", on="nowhere") == (
+        "error: --on nowhere\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
+    )
+    assert said(sweep, small, tmp_path / "store", jobs=0) == "error: 0 jobs\n  expected at least 1"
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_store_of_another_version_is_left_alone(small, store, monkeypatch):
+    before = files(store)
+    monkeypatch.setattr(tasks, "FORM", 7)
+    text = (
+        f"error: {store} is a store of version 1 of the results, and this bentpipe makes version 7\n"
+        "  choose another folder, or use the bentpipe that made it"
+    )
+    assert said(sweep, small, store) == text
+    assert said(bp.Sweep.load, store) == text
+    # Nor does it become one of this version when its index is gone.
+    (store / "index.sqlite").unlink()
+    run = pl.read_parquet(store / "runs.parquet")["run"][0]
+    assert said(sweep, small, store) == (
+        f"error: {store} has runs of another version of the results, such as {run}\n"
+        "  choose another folder, or use the bentpipe that made it"
+    )
+    assert files(store) == before
+
+
+def test_a_folder_that_is_something_else_is_left_alone(small, tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to-my-aunt.txt").write_text("Dear aunt")
+    assert said(sweep, small, tmp_path / "letters") == (
+        f"error: {tmp_path}/letters is not empty and not the store of a sweep\n  choose another folder"
+    )
+    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["to-my-aunt.txt"]
+    assert said(bp.Sweep.load, tmp_path / "letters") == (
+        f"error: {tmp_path}/letters is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
+    )
+    pl.DataFrame({"runs": [1, 2]}).write_parquet(tmp_path / "letters" / "runs.parquet")
+    assert said(sweep, small, tmp_path / "letters") == (
+        f"error: {tmp_path}/letters/runs.parquet is not the table of a sweep\n  choose another folder"
+    )
+    assert said(sweep, small, tmp_path / "letters" / "to-my-aunt.txt").endswith(
+        "to-my-aunt.txt is no folder\n  choose another folder"
+    )
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize("table", ["runs", "flows"])
+@pytest.mark.parametrize("damage", [flip, cut])
+def test_a_damaged_parquet_file_is_said_and_its_runs_are_done_again_once_it_is_deleted(
+    small, store, begun, damage, table
+):
+    before = files(store)
+    damage(store / f"{table}.parquet")
+    text = (
+        f"error: {store}/{table}.parquet is damaged: it is not what was written\n"
+        "  put a copy back, or delete it: then its runs are done again, and all else is kept"
+    )
+    assert said(sweep, small, store) == text
+    assert said(bp.Sweep.load, store) == text
+    assert begun == []
+    # A copy put back is as good as before.
+    (store / f"{table}.parquet").write_bytes(before[f"{table}.parquet"])
+    sweep(small, store)
+    assert begun == []
+    (store / f"{table}.parquet").unlink()
+    sweep(small, store)
+    assert len(begun) == 10
+    assert files(store) == before
+
+
+def test_only_runs_that_had_a_table_are_done_again_when_it_is_deleted(small, store, begun):
+    more = {"vary": {"link.down.error.rate": [0.02]}, "replications": 3, "store": store}
+    bp.sweep(small, **more)
+    before = files(store)
+    begun.clear()
+    (store / "flows.parquet").unlink()
+    sweep(small, store)
+    assert len(begun) == 10
+    assert files(store) == before
+
+
+def test_an_index_that_was_deleted_is_made_anew(small, store, begun):
+    before = files(store)
+    (store / "index.sqlite").unlink()
+    result = sweep(small, store)
+    assert begun == []
+    assert result.runs.height == 10
+    assert files(store) == before
+
+
+def test_a_deleted_index_does_not_make_damaged_files_good(small, store):
+    (store / "index.sqlite").unlink()
+    cut(store / "runs.parquet")
+    text = said(sweep, small, store)
+    assert text.startswith(f"error: {store}/runs.parquet is damaged: ")
+    assert text.endswith("\n  put a copy back, or delete it: then its runs are done again, and all else is kept")
+
+
+@pytest.mark.parametrize("keep", [0, 4096])
+def test_a_damaged_index_is_said_and_made_anew_once_it_is_deleted(small, store, begun, keep):
+    before = files(store)
+    path = store / "index.sqlite"
+    path.write_bytes(path.read_bytes()[:keep] + b"no index" * 3000)
+    for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
+        text = said(call)
+        assert text.startswith(f"error: {path} is damaged: ")
+        assert text.endswith("\n  delete it and start again: it is made anew from the Parquet files")
+    path.unlink()
+    sweep(small, store)
+    assert begun == []
+    assert files(store) == before
+
+
+def test_what_fails_while_the_store_is_written_costs_nothing(small, tmp_path, monkeypatch, begun):
+    def fail(number):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(stores.os, "fsync", fail)
+    assert said(sweep, small, tmp_path / "store") == (
+        f"error: {tmp_path}/store cannot be written: no space left on device\n"
+        "  every run that was kept before is safe; make room and start again"
+    )
+    assert len(begun) == 10
+    assert files(tmp_path / "store") == {}
+    assert list((tmp_path / "store").glob(".*")) == []
+    monkeypatch.undo()
+    sweep(small, tmp_path / "store")
+    sweep(small, tmp_path / "other")
+    assert len(begun) == 10
+    assert files(tmp_path / "store") == files(tmp_path / "other")
+
+
+def test_a_sweep_is_read_while_it_is_under_way(small, tmp_path, monkeypatch):
+    seen = []
+
+    def look(progress):
+        if progress.done:
+            seen.append(bp.Sweep.load(tmp_path / "store").runs.height)
+
+    monkeypatch.setattr(stores, "WAITING_MAX", 3)
+    sweep(small, tmp_path / "store", jobs=1, progress=look)
+    assert seen == sorted(seen)
+    assert seen[-1] == 10
+
+
+def test_nothing_begun_in_a_store_is_said(tmp_path):
+    with stores.Store(tmp_path / "store"):
+        pass
+    assert said(bp.Sweep.load, tmp_path / "store") == (
+        f"error: no sweep was begun in {tmp_path}/store\n  expected what `bentpipe sweep` wrote"
+    )
+
+
+# Below: what needs a file system of its own, which a namespace of users gives without privileges.
+
+
+@pytest.fixture
+def mounted():
+    """Runs a shell script in which `mount` works."""
+
+    def run(script, *args):
+        return subprocess.run(
+            ["unshare", "--map-root-user", "--mount", "sh", "-ec", script, "sh", *map(str, args)],
+            capture_output=True,
+            text=True,
+        )
+
+    if sys.platform != "linux" or shutil.which("unshare") is None or run("mount -t tmpfs none /mnt").returncode:
+        pytest.skip("mounting is not permitted here")
+    return run
+
+
+BENTPIPE = f"{sys.executable} -m bentpipe"
+READ = f"""{sys.executable} -c 'import bentpipe as bp, sys; print(bp.Sweep.load(sys.argv[1]).runs.height)' """
+
+
+def test_a_full_disk_is_said_and_what_was_finished_is_kept(small, tmp_path, mounted):
+    (tmp_path / "disk").mkdir()
+    options = "--vary link.down.error.rate=0.002,0.01 --replications 1000 --tables links"
+    done = mounted(
+        f"""
+        mount -t tmpfs -o size=700k none "$2/disk"
+        {BENTPIPE} sweep "$1" {options} --store "$2/disk/store" || code=$?
+        cp -r "$2/disk/store" "$2/store"
+        exit $code
+        """,
+        small,
+        tmp_path,
+    )
+    assert done.returncode == 2, done
+    assert "of 2,000 runs" in done.stderr
+    assert done.stderr.endswith(
+        f"\nerror: {tmp_path}/disk/store cannot be written: no space left on device\n"
+        "  every run that was kept before is safe; make room and start again\n"
+    )
+    # With more room it goes on.
+    vary = {"link.down.error.rate": [0.002, 0.01]}
+    told = []
+    bp.sweep(
+        small, vary, replications=1000, tables=["links"], store=tmp_path / "store", progress=lambda p: told.append(p)
+    )
+    assert told[-1].reused > 100
+    bp.sweep(small, vary, replications=1000, tables=["links"], store=tmp_path / "other")
+    assert files(tmp_path / "store") == files(tmp_path / "other")
+
+
+def test_a_store_without_permission_to_write_is_said_and_can_be_read(small, store, mounted):
+    before = files(store)
+    done = mounted(
+        f"""
+        mount --bind "$2" "$2"
+        mount -o remount,bind,ro "$2"
+        {READ} "$2"
+        {BENTPIPE} sweep "$1" --vary link.down.error.rate=0.5 --store "$2"
+        """,
+        small,
+        store,
+    )
+    assert done.stdout == "10\n"
+    assert (done.returncode, done.stderr.lstrip()) == (
+        2,
+        f"error: {store} cannot be written: {store} is write-protected\n  choose another folder\n",
+    )
+    assert files(store) == before
+
+
+def test_a_store_whose_writer_was_killed_is_read_where_nothing_can_be_written(small, store, mounted):
+    # What was not yet written into the Parquet files is in the journal of the index.
+    script = (
+        "import os, sys, bentpipe as bp\n"
+        "from bentpipe.sweeps import store\n"
+        f"store.Store.write = lambda _: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
+        "bp.sweep(sys.argv[1], {'link.down.error.rate': [0.002, 0.01]}, replications=7, store=sys.argv[2])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, small, store])
+    assert done.returncode == -signal.SIGKILL
+    assert (store / "index.sqlite-wal").stat().st_size > 0
+    read = mounted(f'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; {READ} "$1"', store)
+    assert (read.stdout, read.stderr) == ("14\n", "")
+    assert bp.Sweep.load(store).runs.height == 14
+
+
+def test_permissions_of_another_user_are_said(small, store):
+    if os.geteuid() == 0:
+        pytest.skip("permissions mean nothing to root")
+    store.chmod(0o555)
+    try:
+        assert said(sweep, small, store) == (
+            f"error: {store} cannot be written: {store} is write-protected\n  choose another folder"
+        )
+        assert bp.Sweep.load(store).runs.height == 10
+    finally:
+        store.chmod(0o755)
+
+
+def test_an_index_of_another_kind_is_left_alone(small, tmp_path):
+    (tmp_path / "store").mkdir()
+    connection = sqlite3.connect(tmp_path / "store" / "index.sqlite")
+    connection.execute("create table letters (text)")
+    connection.commit()
+    connection.close()
+    before = (tmp_path / "store" / "index.sqlite").read_bytes()
+    assert "and not the store of a sweep" in said(sweep, small, tmp_path / "store")
+    assert (tmp_path / "store" / "index.sqlite").read_bytes() == before
