@@ -173,6 +173,11 @@ class Scenario:
         return self._source
 
     @property
+    def written(self) -> tuple[str, str]:
+        """The text that it was read from, without what was put over it, and its form: `toml` or `json`."""
+        return self._text, self._form
+
+    @property
     def sets(self) -> list[tuple[str, str]]:
         """The values that were put over what was read, by dotted key, in order."""
         return [*self._sets, *self._over]

@@ -318,6 +318,7 @@ class Sweeping:
             "source": grid.scenario.source,
             "sets": grid.scenario.sets,
             "scenario": grid.scenario.resolved(),
+            "written": grid.scenario.written,
             "seed": grid.seed,
             "keys": grid.keys,
             "metrics": grid.metrics,
