@@ -123,7 +123,7 @@ fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)], files: &dy
     let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
     let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
     let mut check = Check::default();
-    let axes = sweep::take(&mut tree, &mut check);
+    let axes = sweep::take(&mut tree, sets, &mut check);
     problems.extend(check.found.into_iter().map(|found| located(found, source)));
     let (mut whole, written) = read(tree.clone(), source, problems, files)?;
     for (name, case) in &cases {

@@ -153,8 +153,8 @@ impl Sweep {
     }
 }
 
-/// Takes the axes out of what was written.
-pub(super) fn take(tree: &mut Tree, check: &mut Check) -> Vec<Axis> {
+/// Takes the axes out of what was written: first those of the file, in its order, then those of `sets`, in theirs.
+pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], check: &mut Check) -> Vec<Axis> {
     let Some(sweep) = tree.table_mut().and_then(|table| table.get_mut("sweep")).and_then(Tree::table_mut) else {
         return Vec::new();
     };
@@ -186,7 +186,9 @@ pub(super) fn take(tree: &mut Tree, check: &mut Check) -> Vec<Axis> {
         }
         None => {}
     }
-    axes.sort_by(|a, b| a.0.cmp(&b.0));
+    let argument =
+        |axis: &Axis| sets.iter().position(|(key, _)| key.strip_prefix("sweep.vary.") == Some(&axis.keys[0]));
+    axes.sort_by_cached_key(|(place, axis)| (argument(axis), place.clone()));
     let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
     refuse_twice(&axes, check);
     refuse_too_many(&axes, check);

@@ -132,3 +132,17 @@ fn what_follows_from_a_value_follows_from_one_put_over_a_case_too() {
     assert_eq!(case, from_toml(SCENARIO, "f", &by_hand).unwrap().scenario);
     assert!(sweep.case("mild", &[], &NoFiles).unwrap_err().to_string().contains("known: calm, wild"));
 }
+
+#[test]
+fn arguments_come_after_the_file_in_their_own_order() {
+    let text = format!("{SCENARIO}[sweep.vary]\nseed = [1, 2]\nduration = [\"1 s\"]");
+    let sets = [
+        ("sweep.vary.tcp.smss", "[\"536 B\"]"),
+        ("sweep.vary.link.l.rate", "[\"2 Mbit/s\"]"),
+        ("sweep.vary.seed", "[3]"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let sweep = from_toml(&text, "f", &sets).unwrap().sweep.unwrap();
+    let keys: Vec<&str> = sweep.axes.iter().map(|axis| axis.keys[0].as_str()).collect();
+    assert_eq!(keys, ["duration", "tcp.smss", "link.l.rate", "seed"]);
+}
