@@ -136,6 +136,8 @@ class _Drawer:
     def draw(self) -> Drawing:
         figure = self._rows() if self.layout.x is None else self._lines(self.layout.x)
         title = plain(textwrap.fill(self.sweep.title, 56 if figure.get_figwidth() <= WIDTH else 112))
+        # A long title takes nothing from the panels.
+        figure.set_figheight(figure.get_figheight() + 0.14 * title.count("\n"))
         figure.suptitle(f"{title}\n{self._sample()}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
 
@@ -176,7 +178,7 @@ class _Drawer:
         x.dress(grid[0, 0])
         grid[0, 0].set_ylim(*self._limits())
         lines = self._legend(figure)
-        what = self._what(36 if rows == 1 else 30 * rows)
+        what = self._what(30 * rows)
         if len(shown) == 1:
             grid[0, 0].set(xlabel=label(plain(x.key), x.unit), ylabel=what)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from bentpipe.sweeps.result import Sweep
 
-SCENARIO = "scenario.toml"
-"""The resolved scenario, beside the page."""
+WRITTEN = "scenario"
+"""The scenario as it was written, beside the page: a file may change, and there may have been none."""
+RESOLVED = "resolved.toml"
 UNNAMED = "scenario"
 """What the source of a scenario is called that was not read from a file."""
 
@@ -50,9 +51,11 @@ class Provenance:
     version: str
     """Such as `bentpipe 0.1.0`."""
     command: str
-    """For a shell; empty if there is none, and `note` says why."""
+    """For a shell; empty if there is none."""
     scenario: str = ""
     """The resolved scenario."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """To be put beside a page, by name."""
     note: str = ""
 
     @property
@@ -76,18 +79,20 @@ class Provenance:
 def of_sweep(sweep: Sweep) -> Provenance:
     """Of all that is made of a sweep."""
     facts = sweep.facts
-    source = "" if facts["source"] == UNNAMED else facts["source"]
-    command, note = _command(sweep, source)
+    text, form = facts["written"]
+    file = f"{WRITTEN}.{form}"
+    has_file = facts["source"] != UNNAMED
     versions = facts["versions"] or [facts["version"]]
     return Provenance(
         title=sweep.title,
-        source=source,
+        source=facts["source"] if has_file else "",
         seeds=_seeds(sweep),
         replications=_replications(sweep.points["replications"].to_list()),
         version=f"bentpipe {', '.join(versions)}",
-        command=command,
+        command=_command(facts["source"] if has_file else file, facts["sets"]),
         scenario=facts["scenario"],
-        note=note,
+        files={file: text, RESOLVED: facts["scenario"]},
+        note="" if has_file else f"{file} is beside the report",
     )
 
 
@@ -108,30 +113,13 @@ def _replications(counts: Sequence[int]) -> str:
     return f"{fewest if fewest == most else f'{fewest} to {most}'} replications of each point"
 
 
-def _command(sweep: Sweep, source: str) -> tuple[str, str]:
-    """The command that makes the sweep and its report again, and what its reader must know."""
-    if source:
-        arguments, note = _arguments(sweep.facts["sets"]), ""
-        file = f"./{source}" if source.startswith("-") else source
-    else:
-        # The scenario as it was resolved has all but the sweep itself; its axes are in the points.
-        if "case" in sweep.keys:
-            return "", "the scenario was in no file, and its cases are not in the store"
-        own = [pair for pair in sweep.facts["sets"] if pair[0].startswith("sweep.") and not _is_grid(pair[0])]
-        have = {key for key, _ in own}
-        counts = set(sweep.points["replications"].to_list())
-        if "sweep.replications" not in have and len(counts) == 1:
-            own.append(["sweep.replications", str(*counts)])
-        if "sweep.metrics" not in have:
-            own.append(["sweep.metrics", json.dumps(sweep.metrics)])
-        arguments = [*_axes(sweep), *_arguments(own)]
-        file, note = SCENARIO, f"{SCENARIO} is beside this report; the scenario itself was in no file"
+def _command(source: str, sets: Iterable[Sequence[str]]) -> str:
+    """The command that makes the sweep and its report again."""
+    file = f"./{source}" if source.startswith("-") else source
     store = f"{Path(file).stem}.sweep"
-    return f"{shlex.join(['bentpipe', 'sweep', file, *arguments])} && {shlex.join(['bentpipe', 'report', store])}", note
-
-
-def _is_grid(key: str) -> bool:
-    return key.startswith(("sweep.vary", "sweep.together"))
+    return (
+        f"{shlex.join(['bentpipe', 'sweep', file, *_arguments(sets)])} && {shlex.join(['bentpipe', 'report', store])}"
+    )
 
 
 def _arguments(sets: Iterable[Sequence[str]]) -> list[str]:
@@ -160,19 +148,6 @@ def _option(key: str, text: str) -> list[str] | None:
     if key in _OPTIONS:
         return [_OPTIONS[key], ",".join(value) if isinstance(value, list) else str(value)]
     return None
-
-
-def _axes(sweep: Sweep) -> list[str]:
-    """The grid of a sweep, from its points."""
-    columns = {key: [_whole(value) for value in sweep.points[key]] for key in sweep.keys}
-    distinct = {key: list(dict.fromkeys(values)) for key, values in columns.items()}
-    size = 1
-    for values in distinct.values():
-        size *= len(values)
-    # Keys that go together are not told from the points; all of them together are the points, whatever they are.
-    groups = [{key: values} for key, values in distinct.items()] if size == sweep.points.height else [columns]
-    found = _vary(groups)
-    return found if found is not None else []
 
 
 def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
@@ -219,13 +194,6 @@ def _literal(value: Any) -> str:
     if isinstance(value, float):
         return repr(value).replace("e-0", "e-")
     return json.dumps(value, ensure_ascii=False)
-
-
-def _whole(value: Any) -> Any:
-    """Whole numbers without a point, as some keys want them; tables and lists as what they are."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    return value
 
 
 def _toml(text: str) -> Any:

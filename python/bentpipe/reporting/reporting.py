@@ -16,7 +16,7 @@ from bentpipe.plot.house import label
 from bentpipe.plot.sweeps import draw_sweep
 from bentpipe.reporting import figures
 from bentpipe.reporting.page import Code, Folded, Page, Picture, Points, Section, Tabled, Text
-from bentpipe.reporting.provenance import SCENARIO, Provenance, of_sweep
+from bentpipe.reporting.provenance import Provenance, of_sweep
 from bentpipe.reporting.tables import ROWS_MAX, Table
 from bentpipe.sweeps.frames import column as as_column
 from bentpipe.sweeps.result import Contrast, Sweep
@@ -124,7 +124,8 @@ class _Reporter:
 
         def fill(folder: Path) -> None:
             (folder / PAGE).write_text(content, encoding="utf-8")
-            (folder / SCENARIO).write_text(self.provenance.scenario, encoding="utf-8")
+            for name, text in self.provenance.files.items():
+                (folder / name).write_text(text, encoding="utf-8")
             for name in ("figures", "tables"):
                 (folder / name).mkdir()
             for name, figure in self.figures.items():
