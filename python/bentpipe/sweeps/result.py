@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,8 @@ class Sweep:
     failures: list[dict[str, str]]
     facts: dict[str, Any]
     _tables: dict[str, pl.DataFrame]
+    _contrasts: dict[str, list[Contrast]] = field(default_factory=dict, init=False)
+    """By metric, those that were asked for: in a large grid they take seconds."""
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Sweep:
@@ -241,6 +243,11 @@ class Sweep:
 
         All differences are corrected together (Holm).
         """
+        if metric not in self._contrasts:
+            self._contrasts[metric] = self._compared(metric)
+        return self._contrasts[metric]
+
+    def _compared(self, metric: str) -> list[Contrast]:
         sender = next((key for key in SENDERS if key in self.keys), None)
         if sender is None:
             return []
