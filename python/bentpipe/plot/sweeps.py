@@ -31,7 +31,7 @@ LINES_MAX = 12
 """In one panel with colours and dashes; more need panels."""
 NAMED_MAX = 14
 """Lines that are told apart; of more, the highest and the lowest are named in a cloud of all."""
-PANELS_MAX = 16
+PANELS_MAX = 15
 BAND_MIN = 16
 """From so many values on, intervals are bands: bars would hide the lines."""
 ROWS_MAX = 60
@@ -212,9 +212,8 @@ class _Drawer:
                 "linestyle": self._dash(dash),
                 "zorder": 2.5 if is_named else 2,
             }
-            is_band = len(x.places) >= BAND_MIN
-            marker = (self._marker(colour) if is_named else None) if not is_band else "."
-            drawn |= {"marker": marker, "markersize": 3 if not is_band else 2, "markeredgewidth": 0}
+            if is_named:
+                drawn |= {"marker": self._marker(colour), "markersize": 3, "markeredgewidth": 0}
             # What is zero on a log axis has no neighbours.
             for part in _parts(line, x.zero):
                 places = np.array([place for place, _, _ in part])
@@ -226,16 +225,19 @@ class _Drawer:
                 axes.plot(places, means, **drawn)
                 if not is_named:
                     continue
-                if is_band:
+                # Of a single run there is no interval, not even one of no width.
+                has = ~np.isnan(lows)
+                if self._is_band():
                     axes.fill_between(places, lows, highs, color=drawn["color"], alpha=0.18, linewidth=0)
-                else:
-                    # Of a single run there is no interval, not even one of no width.
-                    has = ~np.isnan(lows)
-                    margins = np.array([means - lows, highs - means])[:, has]
+                    has = _lonely(lows)
+                    alone = _lonely(means)
+                    if alone.any():
+                        axes.plot(places[alone], means[alone], ".", color=drawn["color"], markersize=3)
+                if has.any():
                     axes.errorbar(
                         places[has],
                         means[has],
-                        yerr=margins,
+                        yerr=np.array([means - lows, highs - means])[:, has],
                         fmt="none",
                         ecolor=drawn["color"],
                         capsize=2,
@@ -275,7 +277,12 @@ class _Drawer:
             values = [each for each in values if each in chosen]
         return COLOURS[values.index(value) % len(COLOURS)]
 
+    def _is_band(self) -> bool:
+        return self.layout.x is not None and len(self.layout.x.places) >= BAND_MIN
+
     def _marker(self, value: Any) -> str:
+        if self._is_band():
+            return ""
         if self.layout.colour is None or self._ramp() is not None:
             return MARKERS[0]
         at = self.layout.values[self.layout.colour].index(value)
@@ -501,6 +508,13 @@ def _parts(line: list[tuple[float, Any, Any]], zero: Any) -> Iterator[list[tuple
     for part in ([point for point in line if point[2] == zero], [point for point in line if point[2] != zero]):
         if part:
             yield part
+
+
+def _lonely(values: Any) -> Any:
+    """Which values have no neighbours to draw a line or a band to."""
+    has = ~np.isnan(values)
+    beside = np.concatenate([[False], has, [False]])
+    return has & ~beside[:-2] & ~beside[2:]
 
 
 def _share(axis: Axis, place: float) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 from bentpipe.plot.house import save, style
@@ -14,31 +16,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write(figure: Figure, folder: Path, name: str, note: str = "") -> list[Path]:
-    """As SVG and PNG; the note goes into the files."""
-    places = [folder / f"{name}{ending}" for ending in (".svg", ".png")]
-    for place in places:
-        save(figure, place, note)
-    return places
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that will not change any more, and its SVG."""
+
+    figure: Figure
+    svg: str
+
+    @classmethod
+    def of(cls, figure: Figure, note: str = "") -> Drawn:
+        """The note goes into the files' own descriptions, where it stays with them."""
+        with style():
+            # Placing the parts takes longer than drawing them, and is the same for each kind of file.
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+            out = io.StringIO()
+            figure.savefig(out, format="svg", metadata={"Date": None, "Description": note})
+        return cls(figure, out.getvalue())
+
+    def write(self, folder: Path, name: str, note: str = "") -> None:
+        """As SVG and PNG."""
+        (folder / f"{name}.svg").write_text(self.svg, encoding="utf-8")
+        save(self.figure, folder / f"{name}.png", note)
 
 
-def inline(figure: Figure, name: str, about: str) -> str:
-    """SVG for a page: no headers, ids of its own, and black as whatever colour the page's text has.
+def inline(drawn: Drawn, name: str, about: str) -> str:
+    """SVG for a page: no headers, ids of its own, black as whatever colour the page's text has, and no white.
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
+    drawn : Drawn
     name : str
         Of letters and digits; other figures on the page have other names.
     about : str
         What is to be seen, for who cannot see it.
     """
-    from html import escape
-
-    out = io.StringIO()
-    with style():
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    text = out.getvalue()
+    text = drawn.svg
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text))
@@ -46,9 +59,9 @@ def inline(figure: Figure, name: str, about: str) -> str:
     text = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in names else "", text)
     text = re.sub(r'href="#', f'href="#{name}-', text)
     text = re.sub(r"url\(#", f"url(#{name}-", text)
-    text = text.replace("#000000", "currentColor")
+    text = text.replace("#000000", "currentColor").replace("fill: #ffffff", "fill: none")
     text = re.sub(r"\n\s*", "\n", text).replace("\n\n", "\n").strip()
-    width = figure.get_figwidth()
+    width = drawn.figure.get_figwidth()
     head = (
         f'<svg role="img" aria-label="{escape(about)}" class="{"wide" if width > 4 else "column"}" fill="currentColor" '
         'stroke-linejoin="round" stroke-linecap="butt" '

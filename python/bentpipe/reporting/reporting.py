@@ -36,6 +36,8 @@ PAGE = "report.html"
 FAILURES_MAX = 50
 LETTERS_MAX = 400
 """A statement about so many settings that it is longer is counted first, and then given in full to who wants it."""
+FOLDED_MAX = 20_000
+"""Nobody reads more."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class _Reporter:
         self.provenance: Provenance = of_sweep(sweep)
         self.estimates = {name: sweep.estimates(name) for name in sweep.metrics}
         self.tables: list[Table] = []
-        self.figures: dict[str, Any] = {}
+        self.figures: dict[str, figures.Drawn] = {}
         self.said: list[str] = []
 
     def write(self, place: Path) -> Report:
@@ -128,8 +130,8 @@ class _Reporter:
                 (folder / name).write_text(text, encoding="utf-8")
             for name in ("figures", "tables"):
                 (folder / name).mkdir()
-            for name, figure in self.figures.items():
-                figures.write(figure, folder / "figures", name, note)
+            for name, drawn in self.figures.items():
+                drawn.write(folder / "figures", name, note)
             for table in self.tables:
                 (folder / "tables" / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
                 (folder / "tables" / f"{table.name}.tex").write_text(table.latex(note), encoding="utf-8")
@@ -178,14 +180,17 @@ class _Reporter:
         said = [counted.get(text, text) if text in long else text for text in statements]
         self.said += said
         blocks.append(Points(said))
-        if long:
+        if sum(map(len, long)) > FOLDED_MAX:
+            blocks.append(Text(f"Setting by setting they are in tables/differences-{name}.csv."))
+        elif long:
             blocks.append(Folded("Setting by setting", [Points(long)]))
         if any(each.mean is not None for each in self.estimates[name]):
             drawing = draw_sweep(self.sweep, metric, self.estimates[name])
-            self.figures[name] = drawing.figure
+            drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
+            self.figures[name] = drawn
             caption = f"{metric.meaning}: {_what_is_drawn(self.estimates[name])}."
             caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
-            svg = figures.inline(drawing.figure, f"f{len(self.figures)}", f"{metric.meaning} of {self.sweep.title}")
+            svg = figures.inline(drawn, f"f{len(self.figures)}", f"{metric.meaning} of {self.sweep.title}")
             blocks.append(Picture(svg, caption, self.provenance))
         if contrasts:
             table = self._differences(metric, contrasts)
