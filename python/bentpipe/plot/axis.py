@@ -112,6 +112,7 @@ class Axis:
             axes.xaxis.set_minor_locator(NullLocator())
             return
         if not self.is_log:
+            axes.ticklabel_format(axis="x", useOffset=False, scilimits=(-4, 7))
             return
         at_zero = [] if self.zero is None else [self.places[self.zero]]
         places = sorted(set(self.places.values()) - set(at_zero))

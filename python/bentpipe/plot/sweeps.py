@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -177,6 +177,8 @@ class _Drawer:
                 axes.tick_params(labelbottom=True)
         x.dress(grid[0, 0])
         grid[0, 0].set_ylim(*self._limits())
+        for axes in grid.flat:
+            _write_out(axes, "y")
         lines = self._legend(figure)
         what = self._what(30 * rows)
         if len(shown) == 1:
@@ -424,6 +426,7 @@ class _Drawer:
         )
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xlim(*self._limits())
+        _write_out(axes, "x")
         axes.set_xlabel(self._what(44))
         axes.grid(axis="x")
         if layout.colour is not None:
@@ -508,6 +511,11 @@ def _parts(line: list[tuple[float, Any, Any]], zero: Any) -> Iterator[list[tuple
     for part in ([point for point in line if point[2] == zero], [point for point in line if point[2] != zero]):
         if part:
             yield part
+
+
+def _write_out(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Numbers at an axis as they are, not as a distance from another number."""
+    axes.ticklabel_format(axis=which, useOffset=False, scilimits=(-4, 7))
 
 
 def _lonely(values: Any) -> Any:

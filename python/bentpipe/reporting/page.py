@@ -63,8 +63,9 @@ class Folded:
 
     def html(self) -> str:
         inside = "".join(block.html() for block in self.blocks)
+        # Inside, so that who follows a link to it finds it unfolded.
         anchor = f' id="{escape(self.anchor)}"' if self.anchor else ""
-        return f"<details{anchor}><summary>{escape(self.summary)}</summary>\n{inside}</details>\n"
+        return f"<details><summary>{escape(self.summary)}</summary>\n<div{anchor}>\n{inside}</div></details>\n"
 
 
 @dataclass(frozen=True)
