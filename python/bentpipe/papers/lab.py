@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +14,9 @@ from bentpipe.running import run
 from bentpipe.scenario import load
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps.grid import Grid, arguments
-from bentpipe.sweeps.sweeping import swept
+from bentpipe.sweeps.store import Memory, Store
+from bentpipe.sweeps.sweeping import Sweeping
+from bentpipe.sweeps.workers import Threads, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -111,6 +114,23 @@ class Lab:
         self.is_full = is_full
         self.jobs = jobs
         self._known: dict[str, Any] = {}
+        self._open = ExitStack()
+        self._stores: dict[str, Store] = {}
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Bring the stores up to date and close them. Nothing is lost where this is not done."""
+        try:
+            for store in self._stores.values():
+                store.write()
+        finally:
+            self._open.close()
+            self._stores.clear()
 
     def choose(self, quick: Any, full: Any) -> Any:
         """The one for `--quick` or the one for `--full`."""
@@ -163,8 +183,16 @@ class Lab:
             over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
             asked = arguments(replications=replications, tables=tables or None)
             scenario = self.load(name, {**(sets or {}), **over}).with_sets(asked)
-            found = swept(Grid(scenario), None if self.store is None else self.store / name, self.jobs)
+            with closing(Threads(self.jobs or cores())) as place:
+                found = Sweeping(Grid(scenario)).run(self._opened(name), place)
             if found.failures:
                 raise BentpipeError(f"error: a run of {name} failed: {found.failures[0]['message']}")
             self._known[key] = Runs(found.runs.drop("point"), {table: found.table(table) for table in tables})
         return cast("Runs", self._known[key])
+
+    def _opened(self, name: str) -> Store:
+        # One for all sweeps of a scenario: to open a store takes longer than many a sweep.
+        if name not in self._stores:
+            store = Memory() if self.store is None else Store(self.store / name)
+            self._stores[name] = self._open.enter_context(store)
+        return self._stores[name]

@@ -115,18 +115,18 @@ def reproduce(
     done, found = 0, []
     for paper in chosen:
         runs = None if place is None else place / "runs" / paper.name
-        lab = Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs)
-        judged = []
-        for claim in paper.claims:
-            tell(claim.id, done / total)
-            judged.append(verdicts.judge(paper, claim, lab))
-            done += 1
-        drawn = []
-        for figure in paper.figures:
-            tell(f"{paper.name}: {figure.title}", done / total)
-            if _draw(paper, figure, lab, place):
-                drawn.append(figure)
-            done += 1
+        with Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs) as lab:
+            judged = []
+            for claim in paper.claims:
+                tell(claim.id, done / total)
+                judged.append(verdicts.judge(paper, claim, lab))
+                done += 1
+            drawn = []
+            for figure in paper.figures:
+                tell(f"{paper.name}: {figure.title}", done / total)
+                if _draw(paper, figure, lab, place):
+                    drawn.append(figure)
+                done += 1
         found.append(Reproduced(paper, tuple(judged), tuple(drawn)))
     result = Reproduction(tuple(found), is_full)
     if place is not None:

@@ -123,7 +123,7 @@ class Sweep:
             schema={"run": pl.String, "point": pl.Int64, "replication": pl.Int64},
             orient="row",
         )
-        frames = store.frames(facts["tables"])
+        frames = store.frames(facts["tables"], names)
         metrics = [metric.column for metric in METRICS.values()]
         # A seed that is varied is where a point begins; each run shows its own.
         of_points = [key for key in keys if key != "seed"]

@@ -279,10 +279,10 @@ class Store:
         count = "select count(*), count(record) from runs"
         self._total, self._waiting = self._index.execute(count).fetchone()
 
-    def frames(self, tables: Sequence[str] = ()) -> dict[str, pl.DataFrame]:
-        """The table `runs` and others, as the Parquet files have them, with what is in the index alone."""
+    def frames(self, tables: Sequence[str], ids: Iterable[str]) -> dict[str, pl.DataFrame]:
+        """The table of the runs, and others, of these runs: from the files, and what is in the index alone."""
         with self._guarded():
-            return self._frames(tables)
+            return self._frames(tables, ids)
 
     def note(self, name: str, content: Any) -> None:
         """Remember a fact about the store, such as what sweep was last begun."""
@@ -492,9 +492,12 @@ class Store:
             "  put a copy back, or delete it: then its runs are done again, and all else is kept"
         )
 
-    def _frames(self, tables: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
-        """All tables, or these and that of the runs: what is in the files with what is in the index alone."""
-        rows = self._index.execute("select id, parameters, record from runs").fetchall()
+    def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
+        """All tables of all runs, or some: what is in the files with what is in the index alone."""
+        query, chosen = "select id, parameters, record from runs", ""
+        if ids is not None:
+            query, chosen = f"{query} where id in (select value from json_each(?))", json.dumps(list(ids))
+        rows = self._index.execute(query, (chosen,) if chosen else ()).fetchall()
         fresh = {id_: tasks.unpacked(record) for id_, _, record in rows if record is not None}
         written = [path.stem for path in self._parquet_files()]
         if tables is not None:

@@ -166,9 +166,12 @@ def swept(
 ) -> Sweep:
     """Run a grid; the arguments are those of `sweep`."""
     # The points are checked before there is a store: a grid that makes no sense leaves nothing behind.
-    sweeping = Sweeping(grid, progress or (lambda _: None))
+    sweeping = Sweeping(grid, progress)
     with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
-        return sweeping.run(opened, place)
+        try:
+            return sweeping.run(opened, place)
+        finally:
+            opened.write()
 
 
 def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> int:
@@ -190,17 +193,17 @@ class Sweeping:
     store: Store
     place: Workers
 
-    def __init__(self, grid: Grid, progress: Callable[[Progress], object]) -> None:
+    def __init__(self, grid: Grid, progress: Callable[[Progress], object] | None = None) -> None:
         self.grid = grid
         self.progress = Progress()
-        self.tell = partial(progress, self.progress)
+        self.tell = partial(progress or (lambda _: None), self.progress)
         self.points = grid.points(self.tell)
         self.counts = [grid.replications] * len(self.points)
         self.runs: dict[str, tuple[Point, int]] = {}
         """By name, point and seed of each run that is wanted so far."""
 
     def run(self, store: Store, place: Workers) -> Sweep:
-        """Do what is missing in a store."""
+        """Do what is missing in a store; its Parquet files are written by who opened it."""
         self.store, self.place = store, place
         self.progress.began_s = time.monotonic()
         try:
@@ -208,7 +211,6 @@ class Sweeping:
         except KeyboardInterrupt:
             self.place.close()
             self._keep(self.place.finished(0))
-            self.store.write()
             done, total = self.progress.reused + self.progress.done, self.progress.total
             result = Sweep.of(self.store, self._facts())
             raise Interrupted(f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result) from None
@@ -220,7 +222,6 @@ class Sweeping:
             self.store.note("sweep", self._facts())
             self._do(fresh)
             fresh = self._runs(self._unknown())
-        self.store.write()
 
     def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
         """Names of these replications of points: first replications first, so that a part covers the whole grid."""

@@ -6,6 +6,7 @@ import logging
 import os
 import queue
 import re
+import signal
 import time
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from importlib import import_module
@@ -153,6 +154,8 @@ class Cluster(_Queue):
                 "error: --on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
             ) from None
         self._cluster: Any = None
+        # A Ctrl-C is for us, who end the workers here: they inherit that they do not hear it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             if address is None:
                 self._cluster = self._dask.LocalCluster(
@@ -170,6 +173,8 @@ class Cluster(_Queue):
             raise BentpipeError(
                 f"error: there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
             ) from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if not self._workers():
             self.close()
             raise BentpipeError(

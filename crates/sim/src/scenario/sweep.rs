@@ -5,6 +5,7 @@
 
 use super::check::{join, Check};
 use super::problem::Problem;
+use super::text::FORMATS;
 use super::tree::{split_path, Place, Tree, Value};
 use super::{cases, file, read, Files, Problems, Resolved};
 use serde_json::Value as Json;
@@ -357,13 +358,17 @@ fn number(tree: &Tree) -> Result<(f64, &str), Wrong> {
     }
 }
 
-/// As one would type it, without what the arithmetic rounds.
+/// As one would type it, without what the arithmetic rounds. Times are whole picoseconds, sizes whole bytes: a quantity has
+/// as many digits as it can have.
 fn written(x: f64, unit: &str, place: &Place) -> Tree {
-    let x: f64 = format!("{x:.11e}").parse().unwrap_or(x);
+    let rounded = |digits: usize| format!("{x:.*e}", digits - 1).parse().unwrap_or(x);
+    let text = |digits| format!("{} {unit}", rounded(digits));
+    let is_quantity = |text: &String| FORMATS.iter().any(|format| (format.check)(text).is_ok());
+    let x = rounded(DIGITS);
     let value = match (unit, x.fract() == 0.0 && x.abs() < 1e15) {
         ("", true) => Value::Int(x as i128),
         ("", false) => Value::Float(x),
-        _ => Value::Text(format!("{x} {unit}")),
+        _ => Value::Text((3..=DIGITS).rev().map(text).find(is_quantity).unwrap_or_else(|| text(DIGITS))),
     };
     Tree::new(value, place.clone())
 }
@@ -376,6 +381,8 @@ const EXPECTED_VALUES: &str = "expected a list of values, or a range { from = ..
 /// A grid with more points is certainly a slip of the finger.
 const POINTS_MAX: usize = 1_000_000;
 const COUNT_MAX: i128 = 100_000;
+/// Of a number, before what arithmetic rounds shows.
+const DIGITS: usize = 12;
 
 #[cfg(test)]
 mod tests;

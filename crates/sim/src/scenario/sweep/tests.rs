@@ -75,6 +75,11 @@ fn ranges_worked_by_hand() {
     );
     assert_eq!(values("{ from = 1e-5, to = 1e-3, count = 3, scale = \"log\" }"), "[[0.00001],[0.0001],[0.001]]");
     assert_eq!(values("{ from = 0.1, to = 0.3, step = 0.1 }"), "[[0.1],[0.2],[0.3]]");
+    // Whole picoseconds, whole bits per second, whole bytes.
+    assert_eq!(values("{ from = \"10 ms\", to = \"400 ms\", count = 8 }").matches("ms").count(), 8);
+    assert!(values("{ from = \"10 ms\", to = \"400 ms\", count = 8 }").contains("65.714285714 ms"));
+    assert!(values("{ from = \"1 Mbit/s\", to = \"2 Mbit/s\", count = 4 }").contains("1.333333 Mbit/s"));
+    assert!(values("{ from = \"1 kB\", to = \"100 kB\", count = 4, scale = \"log\" }").contains("4.642 kB"));
     assert_eq!(values("{ from = 10, to = 1, step = -4 }"), "[[10],[6],[2]]");
     assert_eq!(
         values("{ from = \"1 kB\", to = \"100 kB\", count = 3, scale = \"log\" }"),
