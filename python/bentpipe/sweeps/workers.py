@@ -7,8 +7,10 @@ import os
 import queue
 import re
 import signal
+import threading
 import time
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -18,7 +20,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.sweeps.tasks import Failure, execute, execute_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bentpipe import _core
     from bentpipe.sweeps.tasks import Task
@@ -141,6 +143,19 @@ class Threads(_Queue):
         return execute(scenario(), task.seed, task.tables, self._stop.is_set)
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started within do not hear Ctrl-C, which is for us, who end them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class Cluster(_Queue):
     """Workers of `dask.distributed`: here, or where a scheduler listens. A worker that dies costs what it was doing."""
 
@@ -154,31 +169,38 @@ class Cluster(_Queue):
                 "error: --on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
             ) from None
         self._cluster: Any = None
-        # A Ctrl-C is for us, who end the workers here: they inherit that they do not hear it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             if address is None:
-                self._cluster = self._dask.LocalCluster(
-                    n_workers=count,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                    # Its complaints about a slow event loop and the like are no business of who runs a sweep.
-                    silence_logs=logging.CRITICAL,
-                    # A run takes the memory that it takes; to stop the worker would not help it.
-                    memory_limit=0,
-                )
+                with _deaf():
+                    self._cluster = self._dask.LocalCluster(
+                        n_workers=count,
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address=None,
+                        # Its complaints about a slow event loop and the like are no business of who runs a sweep.
+                        silence_logs=logging.CRITICAL + 1,
+                        # A run takes the memory that it takes; to stop the worker would not help it.
+                        memory_limit=0,
+                    )
             self._client: Any = self._dask.Client(self._cluster or address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise BentpipeError(
                 f"error: there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
             ) from error
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if not self._workers():
             self.close()
             raise BentpipeError(
                 f"error: the scheduler at {address} has no workers\n  start some: dask worker {address}"
+            )
+        # A worker that cannot read its task ends, and the scheduler would wait for others for ever.
+        tried = self._client.run(exec, "import bentpipe.sweeps.tasks", on_error="return")
+        wrong = [(worker, why) for worker, why in tried.items() if why is not None]
+        if wrong:
+            self.close()
+            worker, why = wrong[0]
+            raise BentpipeError(
+                f"error: the worker {worker} cannot do runs: {why}\n"
+                f"  expected bentpipe {bentpipe.__version__} on every worker"
             )
 
     @property

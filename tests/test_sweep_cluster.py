@@ -1,0 +1,251 @@
+"""Sweeps on `dask.distributed`, with a real scheduler and workers in processes of their own."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import BentpipeError
+from bentpipe.sweeps import tasks
+
+pytest.importorskip("distributed")
+
+PATIENCE_S = 120
+"""How long to wait for what must happen. No test depends on how long it takes."""
+RATES = {"link.down.error.rate": [0.002, 0.01]}
+DASK = [sys.executable, "-m", "dask"]
+
+
+def files(store):
+    return {path.name: path.read_bytes() for path in sorted(store.glob("*.parquet"))}
+
+
+def wait_until(is_so):
+    end_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < end_s, "it never happened"
+        time.sleep(0.01)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Starts programs, and ends them with the test."""
+    running = []
+
+    def start(*command):
+        with (tmp_path / f"{len(running)}.log").open("w") as log:
+            running.append(subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, cwd=tmp_path))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+    for process in running:
+        process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def scheduler(started, tmp_path):
+    """The address of a scheduler without workers."""
+    port, at = free_port(), tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard", "--scheduler-file", at]
+    started(*DASK, "scheduler", *options)
+    wait_until(at.exists)
+    return f"127.0.0.1:{port}"
+
+
+def start_worker(started, scheduler, *python):
+    """A worker with one thread, without anybody who would start it again."""
+    command = python or DASK
+    options = ["--nthreads", 1, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
+    return started(*command, "worker", scheduler, *options)
+
+
+def test_a_cluster_gives_the_same_bytes_although_a_worker_is_killed(small, tmp_path, started, scheduler):
+    workers = [start_worker(started, scheduler) for _ in range(2)]
+    asked = {"vary": RATES, "replications": 60, "tables": ["flows", "drops"]}
+    killed = []
+
+    def kill(progress):
+        if progress.done >= 20 and not killed:
+            killed.append(progress.left)
+            workers[0].kill()
+
+    wait_until_workers(scheduler, 2)
+    result = bp.sweep(small, **asked, store=tmp_path / "cluster", on=f"dask://{scheduler}", progress=kill)
+    assert workers[0].wait() == -signal.SIGKILL
+    assert killed[0] > 0
+    assert workers[1].poll() is None
+    assert (result.missing, result.failures) == (0, [])
+    bp.sweep(small, **asked, store=tmp_path / "local")
+    assert files(tmp_path / "cluster") == files(tmp_path / "local")
+
+
+def wait_until_workers(scheduler, count):
+    from distributed import Client
+
+    with Client(scheduler, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=PATIENCE_S)
+
+
+def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, tmp_path):
+    options = ["--vary", "link.down.error.rate=0.002,0.01", "--replications", "20", "--tables", "flows,drops"]
+    sweep = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "bentpipe",
+            "sweep",
+            small,
+            *options,
+            "--store",
+            tmp_path / "cluster",
+            "--on",
+            "local:2",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    family = []
+    hosts = set()
+
+    def has_ended():
+        family[:] = {*family, *of(sweep.pid)}
+        hosts.update(host for process in family for host in listening(process))
+        return sweep.poll() is not None
+
+    wait_until(has_ended)
+    output, errors = sweep.communicate()
+    assert sweep.returncode == 0, errors
+    assert len(family) >= 3
+    assert hosts == {"127.0.0.1"}
+    # Nothing but our own line.
+    assert [line for line in errors.splitlines() if line] == [errors.splitlines()[-1]]
+    assert errors.splitlines()[-1].startswith("40 of 40 runs, ")
+    assert "goodput is lowest at" in output
+    wait_until(lambda: not any(process.is_running() and process.status() != "zombie" for process in family))
+    bp.sweep(small, RATES, replications=20, tables=["flows", "drops"], store=tmp_path / "local")
+    assert files(tmp_path / "cluster") == files(tmp_path / "local")
+
+
+def of(pid):
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def listening(process):
+    try:
+        connections = process.net_connections(kind="inet")
+    except psutil.Error:
+        return []
+    return [connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN]
+
+
+def test_ctrl_c_ends_local_workers_too(small, tmp_path):
+    options = ["--vary", "link.down.error.rate=0.002,0.01", "--replications", "5000", "--store", tmp_path / "store"]
+    sweep = subprocess.Popen(
+        [sys.executable, "-m", "bentpipe", "sweep", small, *options, "--on", "local:2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: (tmp_path / "store" / "index.sqlite").exists() and done(tmp_path / "store") > 10)
+        family = of(sweep.pid)
+        # As a terminal does: to all of them.
+        for process in family:
+            process.send_signal(signal.SIGINT)
+        _, errors = sweep.communicate(timeout=PATIENCE_S)
+    finally:
+        sweep.kill()
+    assert sweep.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "interrupted after " in errors.splitlines()[-1]
+    wait_until(lambda: not any(process.is_running() and process.status() != "zombie" for process in family))
+    assert bp.Sweep.load(tmp_path / "store").runs.height > 10
+
+
+def done(store):
+    try:
+        return bp.Sweep.load(store).runs.height
+    except BentpipeError:  # It was not yet begun.
+        return 0
+
+
+def said(call, *args, **named):
+    with pytest.raises(BentpipeError) as error:
+        call(*args, **named)
+    return str(error.value)
+
+
+def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
+    monkeypatch.setattr("bentpipe.sweeps.workers.CONNECT_S", 0.5)
+    port = free_port()
+    text = said(bp.sweep, small, RATES, on=f"dask://127.0.0.1:{port}", store=tmp_path / "store")
+    assert text.startswith(
+        f"error: there is no scheduler at 127.0.0.1:{port}\n  expected one that runs: dask scheduler\n"
+    )
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_scheduler_without_workers_is_said(small, tmp_path, scheduler):
+    assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
+        f"error: the scheduler at {scheduler} has no workers\n  start some: dask worker {scheduler}"
+    )
+    assert not (tmp_path / "store").exists()
+
+
+def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, scheduler, monkeypatch):
+    other = "import sys, bentpipe; bentpipe.__version__ = '0.0.0'; from dask.__main__ import main; main()"
+    start_worker(started, scheduler, sys.executable, "-c", other)
+    wait_until_workers(scheduler, 1)
+    assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
+        f"error: a worker has bentpipe 0.0.0, and the sweep is by {bp.__version__}\n"
+        "  expected the same version everywhere"
+    )
+
+
+def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
+    without = "import sys; sys.modules['bentpipe'] = None; from dask.__main__ import main; main()"
+    start_worker(started, scheduler, sys.executable, "-c", without)
+    wait_until_workers(scheduler, 1)
+    text = said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store")
+    assert text.startswith("error: the worker tcp://127.0.0.1:")
+    assert " cannot do runs: " in text
+    assert text.endswith(f"\n  expected bentpipe {bp.__version__} on every worker")
+
+
+@pytest.mark.parametrize("on", ["", "local", "local:0", "local:two", "dask://", "slurm", "127.0.0.1:8786"])
+def test_a_place_that_means_nothing_is_said(small, on):
+    assert said(bp.sweep, small, RATES, on=on) == (
+        f"error: --on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
+    )
+
+
+def test_jobs_and_a_cluster_contradict_each_other(small):
+    assert said(bp.sweep, small, RATES, on="local:2", jobs=3) == (
+        "error: --jobs 3 with --on local:2\n  expected one of them: the cluster knows its workers"
+    )
+
+
+def test_a_task_is_the_same_as_here_when_it_arrives_as_text(small):
+    core = bp.load(small)._core
+    there = tasks.execute_text(core.to_json(), 7, ["flows"], bp.__version__)
+    assert json.loads(there) == json.loads(tasks.execute(core, 7, ["flows"]))
