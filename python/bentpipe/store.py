@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import polars as pl
 
@@ -62,18 +63,26 @@ def put(
             shutil.rmtree(old, ignore_errors=True)
 
 
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """What goes wrong when a place is written, said in one way."""
+    try:
+        yield
+    except OSError as error:
+        raise BentpipeError(f"error: {place} cannot be written: {error.strerror}") from error
+
+
 def replace(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file: the old one stays until the new one is whole."""
     place = Path(path)
     fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(place)
-    except OSError as error:
-        raise BentpipeError(f"error: {place} cannot be written: {error.strerror}") from error
-    finally:
-        fresh.unlink(missing_ok=True)
+    with writing(place):
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(text, encoding="utf-8")
+            fresh.replace(place)
+        finally:
+            fresh.unlink(missing_ok=True)
 
 
 def refuse_unless_free(folder: str | os.PathLike[str]) -> None:

@@ -107,7 +107,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         if found:
             yield f"\n## {title}\n\n{text}"
             for verdict in found:
-                yield from _claim(verdict)
+                yield from claim(verdict)
     if reproduced.figures:
         yield "\n## Figures"
         for figure in reproduced.figures:
@@ -118,7 +118,8 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         yield f"- {assumption}"
 
 
-def _claim(verdict: Verdict) -> Iterator[str]:
+def claim(verdict: Verdict) -> Iterator[str]:
+    """The lines about a claim."""
     claim = verdict.claim
     yield f"\n**{claim.id}** ({claim.where}). {claim.statement}\n"
     if claim.printed is not None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
-from bentpipe import plot, store
-from bentpipe.papers import claims, pages, verdicts
+from bentpipe import store
+from bentpipe.papers import claims, pages, verdicts, webpage
 from bentpipe.papers.lab import Lab
+from bentpipe.reporting.figures import Drawn
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +33,7 @@ class Reproduced:
 
     paper: Paper
     verdicts: tuple[Verdict, ...]
-    figures: tuple[Figure, ...]
+    figures: dict[Figure, Drawn]
     """Those that could be drawn."""
 
     @property
@@ -121,29 +122,30 @@ def reproduce(
                 tell(claim.id, done / total)
                 judged.append(verdicts.judge(paper, claim, lab))
                 done += 1
-            drawn = []
+            drawn = {}
             for figure in paper.figures:
                 tell(f"{paper.name}: {figure.title}", done / total)
-                if _draw(paper, figure, lab, place):
-                    drawn.append(figure)
+                if not verdicts.missing(figure.needs):
+                    drawn[figure] = _draw(paper, figure, lab, place)
                 done += 1
-        found.append(Reproduced(paper, tuple(judged), tuple(drawn)))
+        found.append(Reproduced(paper, tuple(judged), drawn))
     result = Reproduction(tuple(found), is_full)
     if place is not None:
         _write(result, place)
     return result
 
 
-def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> bool:
-    if verdicts.missing(figure.needs):
-        return False
-    drawn = getattr(importlib.import_module(f"bentpipe.papers.{paper.name}.figures"), figure.draw)(lab)
+def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
+    module = importlib.import_module(f"bentpipe.papers.{paper.name}.figures")
+    command = f"bentpipe reproduce {paper.name} {pages.scale(lab.is_full)}"
+    note = f"{paper.title}: {figure.title}. bentpipe {bentpipe.__version__}. Made again by: {command}"
+    drawn = Drawn.of(getattr(module, figure.draw)(lab), note)
     if place is not None:
         target = place / paper.name
-        target.mkdir(parents=True, exist_ok=True)
-        for ending in (".svg", ".png"):
-            plot.save(drawn, target / f"{figure.name}{ending}")
-    return True
+        with store.writing(target):
+            target.mkdir(parents=True, exist_ok=True)
+            drawn.write(target, figure.name, note)
+    return drawn
 
 
 def _write(result: Reproduction, place: Path) -> None:
@@ -154,6 +156,7 @@ def _write(result: Reproduction, place: Path) -> None:
     table.writerows(rows)
     store.replace(place / "claims.csv", text.getvalue())
     store.replace(place / "claims.json", json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    store.replace(place / "index.html", webpage.page(result))
     store.replace(place / "index.md", pages.index(result))
     for each in result.papers:
         store.replace(place / f"{each.paper.name}.md", pages.page(each, result.is_full))

@@ -61,8 +61,17 @@ class Verdict:
 
     @property
     def shown(self) -> Found | None:
-        """The reading that decided, or else the first."""
-        return next((each for each in self.found if each.reading.name == self.reading), next(iter(self.found), None))
+        """The reading that decided: that in which it is reproduced, or else the one that comes closest."""
+        decided = [each for each in self.found if each.reading.name == self.reading]
+        if decided or self.kind == REPRODUCED or self.claim.value is None:
+            return (decided or list(self.found) or [None])[0]
+        claimed = self.claim.value
+        near = [
+            (abs(each.finding.value - claimed), at)
+            for at, each in enumerate(self.found)
+            if each.finding.value is not None
+        ]
+        return self.found[min(near)[1]] if near else None
 
 
 def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
