@@ -62,16 +62,14 @@ class Verdict:
     @property
     def shown(self) -> Found | None:
         """The reading that decided: that in which it is reproduced, or else the one that comes closest."""
-        decided = [each for each in self.found if each.reading.name == self.reading]
-        if decided or self.kind == REPRODUCED or self.claim.value is None:
-            return (decided or list(self.found) or [None])[0]
+        for each in self.found:
+            if each.reading.name == self.reading:
+                return each
         claimed = self.claim.value
-        near = [
-            (abs(each.finding.value - claimed), at)
-            for at, each in enumerate(self.found)
-            if each.finding.value is not None
-        ]
-        return self.found[min(near)[1]] if near else None
+        if self.kind == REPRODUCED or claimed is None:
+            return next(iter(self.found), None)
+        known = [each for each in self.found if each.finding.value is not None]
+        return min(known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
 
 
 def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
