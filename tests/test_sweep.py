@@ -262,3 +262,8 @@ def test_progress_says_what_is_left():
     assert progress.left == 69
     assert str(progress).startswith("31 of 100 runs, 20 reused, 2 running, 1 failed, ")
     assert str(Progress(total=5, reused=5)) == "5 of 5 runs, 5 reused"
+
+
+def test_one_point_is_neither_lowest_nor_highest_and_one_sender_has_nobody_to_be_compared_with(small):
+    (said,) = bp.sweep(small, {"tcp.cc": ["sack"]}, replications=3).statements()
+    assert said.startswith("goodput at cc sack: ")

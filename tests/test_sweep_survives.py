@@ -98,16 +98,19 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
     draw = random.Random(4)
     options = grid(20, 100)
     in_flight = Counter()
+    kept_before = set()
     for _ in range(KILLS):
         moment = draw.randrange(120)
         # It does not get far beyond, and never to the end, however slow the test is to kill it.
         with Watched(tmp_path, small, *options, waiting_max=250, hold=moment + 60) as sweep:
-            sweep.wait_for(len(sweep.begun()) + moment)
+            before = len(sweep.begun())
+            sweep.wait_for(before + moment)
             sweep.process.kill()
             assert sweep.process.wait() == -signal.SIGKILL
             kept, claimed = index(sweep.store)
-            lost = set(sweep.begun()) - kept
-            assert lost <= claimed, "a run that was finished before is gone"
+            assert kept_before <= kept, "a run that was finished is gone"
+            assert set(sweep.begun()[before:]) - kept <= claimed
+            kept_before = kept
             in_flight.update(claimed - kept)
     with Watched(tmp_path, small, *options, waiting_max=250) as sweep:
         code, _, errors = sweep.end()

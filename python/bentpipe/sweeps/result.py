@@ -206,7 +206,7 @@ class Sweep:
         what = named(metric or self.metrics[0])
         if self.runs[what.column].is_null().all():
             return [f"there is no {what.name} in any of the runs"]
-        sender = next((key for key in SENDERS if key in self.keys), None)
+        sender = self._sender
         count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
         said += self._extremes(what.name) if sender is None else self._against(what.name)
@@ -248,7 +248,7 @@ class Sweep:
         return self._contrasts[metric]
 
     def _compared(self, metric: str) -> list[Contrast]:
-        sender = next((key for key in SENDERS if key in self.keys), None)
+        sender = self._sender
         if sender is None:
             return []
         count = self.points[sender].n_unique()
@@ -299,13 +299,16 @@ class Sweep:
             f" {len(found)} points, after at most {most} runs of each"
         ]
 
+    @property
+    def _sender(self) -> str | None:
+        return next((key for key in SENDERS if key in self.keys and self.points[key].n_unique() > 1), None)
+
     def _against(self, metric: str) -> list[str]:
         contrasts = self.contrasts(metric)
         if not contrasts:
             column = METRICS[metric].column
-            sender = next(key for key in SENDERS if key in self.keys)
             places = self.runs.filter(pl.col(column).is_not_null())["point"].unique()
-            names = self.points.filter(pl.col("point").is_in(places.implode()))[sender]
+            names = self.points.filter(pl.col("point").is_in(places.implode()))[self._sender or ""]
             return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
         return [str(contrast) for contrast in contrasts]
 
@@ -314,14 +317,16 @@ class Sweep:
         summary = self.summary.filter(pl.col(column).is_not_null()).sort(column, maintain_order=True)
         divisor, text = human.scale(summary[column].to_list(), unit)
         said = []
-        for word, row in (("lowest", summary.row(0, named=True)), ("highest", summary.row(-1, named=True))):
+        ends = {" is lowest": 0, " is highest": -1} if summary.height > 1 else {"": 0}
+        for word, end in ends.items():
+            row = summary.row(end, named=True)
             half = (
                 None if row[f"{column}_low"] is None else (row[f"{column}_high"] - row[f"{column}_low"]) / 2 / divisor
             )
             mean, margin = human.mean_and_margin(row[column] / divisor, half)
             where = ", ".join(f"{human.short_key(key, self.keys)} {human.setting(row[key])}" for key in self.keys)
             amount = f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
-            said.append(f"{metric} is {word} at {where}: {amount}")
+            said.append(f"{metric}{word} at {where}: {amount}")
         return said
 
 
