@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bentpipe.papers.claims import Figure, Paper
     from bentpipe.papers.verdicts import Verdict
 
-FORM = "bentpipe reproduce"
-
 
 @dataclass(frozen=True)
 class Reproduced:
