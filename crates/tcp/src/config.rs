@@ -12,7 +12,7 @@ pub use growth::{
     SlowStart,
 };
 
-use crate::cc::CcKind;
+use crate::cc::{CcConfig, CcKind};
 use crate::verdict::VerdictKind;
 use bentpipe_units::Duration;
 
@@ -22,7 +22,7 @@ pub struct Config {
     /// Largest payload of a segment, bytes (RFC 5681: SMSS). May change later, see `Connection::set_smss`.
     pub smss: u32,
     /// Which congestion control moves the window.
-    pub cc: CcKind,
+    pub cc: CcConfig,
     /// Which procedure decides what is lost and what is sent again.
     pub recovery: Recovery,
     /// What a loss is taken to mean.
@@ -405,7 +405,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             smss: 1460,
-            cc: CcKind::NewReno,
+            cc: CcKind::NewReno.into(),
             recovery: Recovery::NewReno(NewReno::default()),
             verdict: VerdictKind::AlwaysCongestion,
             limited_transmit: true,

@@ -22,6 +22,18 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         $vis enum $type { $($(#[doc = $doc])+ $variant,)+ }
 
+        #[allow(dead_code, reason = "not every choice is a setting of a congestion control")]
+        impl $type {
+            /// Names and meanings, in the order of the declaration.
+            pub const NAMES: &'static [(&'static str, &'static str)] =
+                &[$(($name, concat!($($doc),+).trim_ascii()),)+];
+
+            /// The name in scenario files.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+        }
+
         impl $crate::Word for $type {
             const ALL: &'static [Self] = &[$(Self::$variant,)+];
             const TYPE: &'static str = stringify!($type);

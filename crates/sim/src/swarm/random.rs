@@ -147,7 +147,7 @@ impl Sketch {
 
     fn tcp(&self, dice: &mut Dice) -> Config {
         let cc = *dice.pick(CcKind::ALL);
-        let plain = Config { cc, recovery: cc.recovery(), ..Config::default() };
+        let plain = Config { cc: cc.into(), recovery: cc.recovery(), ..Config::default() };
         let config = if self.has(SETTINGS, dice) { dice.tcp(plain) } else { plain };
         if self.has(ENDS, dice) {
             dice.ends(config)

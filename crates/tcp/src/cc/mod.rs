@@ -8,15 +8,19 @@
 //! A new controller is one file here and one line in [`registry!`] below.
 
 mod reno;
+mod scalable;
+pub mod settings;
 mod slow_start;
 mod tahoe;
 mod window;
 
 pub use reno::Reno;
+pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
+use settings::{NoSettings, Setting, Settings, Value};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// What one ACK of new data taught.
@@ -145,7 +149,7 @@ pub struct Init {
 }
 
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident), $recovery:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $settings:ident), $recovery:expr;)+) => {
         /// The congestion controls by the names that scenario files use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum CcKind { $($(#[doc = $doc])+ $kind,)+ }
@@ -169,8 +173,41 @@ macro_rules! registry {
                 match self { $(Self::$kind => $recovery,)+ }
             }
 
+            /// What can be set.
+            pub const fn settings(self) -> &'static [Setting] {
+                match self { $(Self::$kind => $settings::ALL,)+ }
+            }
+        }
+
+        /// A congestion control with its settings.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum CcConfig { $($(#[doc = $doc])+ $kind($settings),)+ }
+
+        impl CcConfig {
+            /// Which one.
+            pub const fn kind(self) -> CcKind {
+                match self { $(Self::$kind(_) => CcKind::$kind,)+ }
+            }
+
+            /// The value of a setting, by its place in [`CcKind::settings`].
+            pub fn get(&self, index: usize) -> Option<Value> {
+                match self { $(Self::$kind(settings) => settings.get(index),)+ }
+            }
+
+            /// Sets it; false if there is none in this place, or if it cannot have the value.
+            pub fn set(&mut self, index: usize, value: Value) -> bool {
+                match self { $(Self::$kind(settings) => settings.set(index, value),)+ }
+            }
+
             pub(crate) fn build(self, init: Init) -> Cc {
-                match self { $(Self::$kind => Cc::$kind($type::new(init)),)+ }
+                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings)),)+ }
+            }
+        }
+
+        impl From<CcKind> for CcConfig {
+            /// With its defaults.
+            fn from(kind: CcKind) -> Self {
+                match kind { $(CcKind::$kind => Self::$kind($settings::default()),)+ }
             }
         }
 
@@ -220,20 +257,25 @@ macro_rules! registry {
 
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
-    "tahoe" => Tahoe(Tahoe), Recovery::FastRetransmit;
+    "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
     /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
-    "tcpmin" => TcpMin(Tahoe), Recovery::TimeoutOnly;
+    "tcpmin" => TcpMin(Tahoe, NoSettings), Recovery::TimeoutOnly;
     /// Additive increase, halving, fast recovery (RFC 5681).
-    "reno" => Reno(Reno), Recovery::Reno;
+    "reno" => Reno(Reno, NoSettings), Recovery::Reno;
     /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno), Recovery::NewReno(NewReno {
+    "newreno" => NewReno(Reno, NoSettings), Recovery::NewReno(NewReno {
         timer: crate::config::NewRenoTimer::Impatient,
         exit: crate::config::NewRenoExit::FlightSize,
         deflate: crate::config::NewRenoDeflate::Full,
         first_loss: true,
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    "sack" => Sack(Reno), Recovery::Sack {
+    "sack" => Sack(Reno, NoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
+    "scalable" => Scalable(Scalable, ScalableSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };

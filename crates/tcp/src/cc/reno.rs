@@ -1,6 +1,7 @@
 //! Reno's window: slow start by one segment per ACK, additive increase of one segment per window, halving
 //! (RFC 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery, not in this.
 
+use super::settings::NoSettings;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 /// See the module.
@@ -9,7 +10,7 @@ pub struct Reno(Window);
 
 impl Reno {
     /// A window of `init.cwnd` bytes in slow start.
-    pub fn new(init: Init) -> Self {
+    pub fn new(init: Init, _: NoSettings) -> Self {
         Self(Window::new(init))
     }
 }

@@ -1,6 +1,6 @@
 //! The tests that every congestion control inherits from the registry.
 
-use super::{AckSample, Cc, CcKind, Congestion, CongestionControl, Cwnd, Init, PathState};
+use super::{AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Init, PathState};
 use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;
@@ -110,7 +110,7 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
     );
     runner
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
-            let mut cc = kind.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth });
+            let mut cc = CcConfig::from(kind).build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth });
             let mut smss = SMSS;
             let mut view = path(0);
             for operation in operations {
@@ -160,7 +160,7 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {
-    kind.build(Init { smss: SMSS, cwnd, ssthresh, growth: Growth::default() })
+    CcConfig::from(kind).build(Init { smss: SMSS, cwnd, ssthresh, growth: Growth::default() })
 }
 
 fn ack(newly_acked: u64, is_cwnd_limited: bool) -> AckSample {

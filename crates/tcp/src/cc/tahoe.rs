@@ -2,6 +2,7 @@
 //! however it was found, brings it back to one segment. TCPmin (M. Emmelmann's study of timers and receive buffers over LEO) is the same window with a recovery that
 //! waits for the timer.
 
+use super::settings::NoSettings;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Reno};
 
 /// See the module.
@@ -10,8 +11,8 @@ pub struct Tahoe(Reno);
 
 impl Tahoe {
     /// A window of `init.cwnd` bytes in slow start.
-    pub fn new(init: Init) -> Self {
-        Self(Reno::new(init))
+    pub fn new(init: Init, settings: NoSettings) -> Self {
+        Self(Reno::new(init, settings))
     }
 }
 

@@ -71,6 +71,12 @@ impl Window {
         }
     }
 
+    /// Congestion avoidance of a controller's own: so many bytes more, fractions included. Never more than doubles.
+    #[inline]
+    pub fn add(&mut self, bytes: f64) {
+        self.cwnd.add(bytes.min(self.cwnd.bytes() as f64));
+    }
+
     #[inline(never)]
     fn slow_start_by_parts(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         let Some(parts) = &mut self.parts else { return 0 };
@@ -238,6 +244,14 @@ impl Cwnd {
     #[inline]
     pub fn grow(&mut self, bytes: u64) {
         self.0 = (self.0 + (bytes.min(Self::MAX) << Self::POINT)).min(Self::MAX << Self::POINT);
+    }
+
+    /// Add bytes and fractions of a byte; nothing if there is no such number, or it is negative.
+    #[inline]
+    pub fn add(&mut self, bytes: f64) {
+        // As a cast saturates, and makes nothing of what is no number.
+        let increase = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
+        self.0 = self.0.saturating_add(increase).min(Self::MAX << Self::POINT);
     }
 
     /// Add `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).

@@ -26,7 +26,7 @@ impl Sender {
     pub(super) fn new(cc: CcKind, window: u32, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config {
             smss: SMSS as u32,
-            cc,
+            cc: cc.into(),
             recovery: cc.recovery(),
             limited_transmit: false,
             initial_window: InitialWindow::Segments(window),

@@ -131,7 +131,7 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
         report.value(&path(&["ack", "delay"]), "is no period for a free-running timer", "expected more than 0 s");
     }
 
-    let recovery = tcp.recovery.map_or(tcp.cc.0.recovery(), recovery);
+    let recovery = tcp.recovery.map_or(tcp.cc.0.kind().recovery(), recovery);
     check_losses(tcp, recovery, report, &path);
     let config = Config {
         smss,

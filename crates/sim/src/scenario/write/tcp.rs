@@ -3,6 +3,8 @@
 use super::{ends, growth, text};
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
+use crate::scenario::registered::setting_json;
+use bentpipe_tcp::cc::CcConfig;
 use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
 use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
@@ -10,7 +12,7 @@ use serde_json::{json, Map, Value as Json};
 pub(super) fn transport(flow: &Flow) -> Json {
     let tcp = &flow.tcp;
     let mut written = json!({
-        "cc": { "kind": tcp.cc.name() },
+        "cc": cc(tcp.cc),
         "smss": format!("{} B", tcp.smss),
         "recovery": recovery(tcp.recovery),
         "verdict": { "kind": tcp.verdict.name() },
@@ -109,4 +111,12 @@ fn recovery(recovery: Recovery) -> Json {
         Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
     }
     table.into()
+}
+
+fn cc(config: CcConfig) -> Json {
+    let mut table = Map::from_iter([("kind".to_owned(), config.kind().name().into())]);
+    for (index, setting) in config.kind().settings().iter().enumerate() {
+        table.extend(config.get(index).map(|value| (setting.name.to_owned(), setting_json(value))));
+    }
+    Json::Object(table)
 }

@@ -101,7 +101,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     let options = (any::<[bool; 7]>(), 1u32..4, 0u8..3, 100u32..3000, 1u64..60_000);
     let plain = (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
         smss,
-        cc,
+        cc: cc.into(),
         recovery: match recovery {
             0 => losses::sack(if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard }),
             1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),

@@ -1,0 +1,149 @@
+//! Scalable TCP: a fixed share of the window for each ACK, and a fixed share off for each loss, so that recovery takes the
+//! same number of round trips at any rate.
+//!
+//! T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer Communication Review 33(2),
+//! 2003, §3. Below `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
+
+use super::settings::settings;
+use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+
+settings! {
+    /// Settings of Scalable TCP.
+    pub struct ScalableSettings {
+        /// Segments that each ACK of a segment adds to the window.
+        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003 §3";
+        /// Share of the window that a loss takes.
+        decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003 §3";
+        /// Up to so many segments it is Reno.
+        low_window: u64 = 16, [1, 1_000_000], "Kelly 2003 §3.1";
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    window: Window,
+    settings: ScalableSettings,
+}
+
+impl Scalable {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub fn new(init: Init, settings: ScalableSettings) -> Self {
+        Self { window: Window::new(init), settings }
+    }
+
+    fn is_low(&self, window: u64, path: &PathState) -> bool {
+        window <= self.settings.low_window * path.smss
+    }
+
+    /// Thousandths of the window that a loss leaves.
+    fn left(&self, path: &PathState) -> u32 {
+        if self.is_low(path.ssthresh_base, path) {
+            HALF
+        } else {
+            (1000.0 * (1.0 - self.settings.decrease)).round() as u32
+        }
+    }
+}
+
+impl CongestionControl for Scalable {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        let left = self.window.slow_start(ack, path);
+        if left == 0 {
+            return;
+        }
+        if self.is_low(self.window.cwnd(), path) {
+            self.window.increase(left, path);
+        } else {
+            self.window.add(left as f64 * self.settings.increase);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        let left = path.share(why.left(self.left(path)));
+        self.window.reduce(path.as_ssthresh(left), left);
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        self.window.restart(first.then(|| path.as_ssthresh(path.share(self.left(path)))));
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        self.window.limit(max);
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.set(cwnd, ssthresh);
+    }
+
+    fn on_smss(&mut self, smss: u64) {
+        self.window.on_smss(smss);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::suite::path;
+    use crate::config::Growth;
+    use bentpipe_units::Duration;
+
+    fn scalable(segments: u64) -> Scalable {
+        let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, growth: Growth::default() };
+        Scalable::new(init, ScalableSettings::default())
+    }
+
+    fn view(cc: &Scalable) -> PathState {
+        PathState { smss: 1000, srtt: Some(Duration::from_millis(100)), ..path(cc.cwnd()) }
+    }
+
+    fn round(cc: &mut Scalable) {
+        let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None };
+        for _ in 0..cc.cwnd() / 1000 {
+            cc.on_ack(&ack, &view(cc));
+        }
+    }
+
+    /// `specs/scalable-tcp.md`, tests.
+    #[test]
+    fn a_hundredth_for_each_ack_and_an_eighth_for_each_loss() {
+        let mut cc = scalable(1000);
+        round(&mut cc);
+        assert_eq!(cc.cwnd(), 1_010_000);
+        let mut cc = scalable(1000);
+        cc.on_congestion(Congestion::FastRetransmit, &view(&cc));
+        assert_eq!(cc.cwnd(), 875_000);
+    }
+
+    /// ln(1 / (1 - 0.125)) / ln 1.01 = 13.42 round trips, at any rate.
+    #[test]
+    fn recovery_takes_as_many_round_trips_at_any_rate() {
+        for segments in [200, 2000, 20_000] {
+            let mut cc = scalable(segments);
+            cc.on_congestion(Congestion::FastRetransmit, &view(&cc));
+            let mut rounds = 0;
+            while cc.cwnd() < segments * 1000 {
+                round(&mut cc);
+                rounds += 1;
+            }
+            assert_eq!(rounds, 14, "{segments}");
+        }
+    }
+
+    #[test]
+    fn small_windows_are_renos() {
+        let mut cc = scalable(10);
+        round(&mut cc);
+        assert!((10_900..=11_000).contains(&cc.cwnd()), "{}", cc.cwnd());
+        cc.on_congestion(Congestion::FastRetransmit, &view(&cc));
+        assert!((5_400..=5_500).contains(&cc.cwnd()), "{}", cc.cwnd());
+    }
+}
