@@ -520,7 +520,8 @@ def _counting() -> Iterator[Callable[[Progress], object] | None]:
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
         if last is not None and last.total:
             _say(f"{last} in {monotonic() - begin:.3g} s")
 
