@@ -276,7 +276,7 @@ def reproduce(
         list[str] | None, typer.Argument(metavar="[PAPER]...", help="See: list papers. All of them if not given.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="Few replications, minutes; or as many as the tolerances need.")
+        bool, typer.Option("--quick/--full", help="Few replications, a minute; or as many as the tolerances need.")
     ] = True,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where tables, figures and pages are written; runs are kept there, too.")
@@ -520,7 +520,8 @@ def _counting() -> Iterator[Callable[[Progress], object] | None]:
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
         if last is not None and last.total:
             _say(f"{last} in {monotonic() - begin:.3g} s")
 

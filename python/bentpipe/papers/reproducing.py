@@ -87,7 +87,7 @@ def reproduce(
     papers : sequence of str
         Their names, see `bentpipe list papers`; all if there are none.
     is_full : bool
-        Enough replications for the tolerances, which takes an hour, instead of few, which takes minutes.
+        Enough replications for the tolerances, six minutes on two cores, instead of few, one minute.
     folder : path, optional
         Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
         interrupted goes on where it was.
