@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.cli import app
-from bentpipe.errors import BentpipeError, RunError
+from bentpipe.errors import BentpipeError, Interrupted, RunError, ScenarioError
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks, workers
 from bentpipe.sweeps.grid import Until
@@ -267,3 +267,26 @@ def test_progress_says_what_is_left():
 def test_one_point_is_neither_lowest_nor_highest_and_one_sender_has_nobody_to_be_compared_with(small):
     (said,) = bp.sweep(small, {"tcp.cc": ["sack"]}, replications=3).statements()
     assert said.startswith("goodput at cc sack: ")
+
+
+def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
+    ended = []
+
+    def stop(progress):
+        # When many have ended that nobody has taken yet.
+        if progress.running and not ended:
+            while len(begun) < 2:
+                pass
+            ended.append(len(begun))
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as interrupted:
+        bp.sweep(small, {"seed": list(range(20))}, replications=1, jobs=1, store=tmp_path / "s", progress=stop)
+    # One thread: when a run is begun, all before it have ended.
+    assert interrupted.value.result.runs.height >= ended[0] - 1
+    assert bp.Sweep.load(tmp_path / "s").runs.height == interrupted.value.result.runs.height
+
+
+def test_an_interval_without_width_is_no_goal(small):
+    with pytest.raises(ScenarioError, match="half width of 0"):
+        bp.sweep(small, RATES, until={"metric": "goodput", "half_width": 0})

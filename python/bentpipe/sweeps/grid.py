@@ -91,6 +91,10 @@ class Grid:
         self.until = Until(**written["until"]) if written["until"] else None
         self.metrics: list[str] = written["metrics"]
         self.tables: list[str] = written["tables"]
+        if self.until is not None and self.until.half_width <= 0:
+            raise ScenarioError(
+                "error: a half width of 0: no interval becomes that narrow\n  expected a share above 0, such as 2 %"
+            )
         for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
             asking.checked(metric=metric)
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)

@@ -106,13 +106,16 @@ class _Queue:
 
     def finished(self, running: int) -> list[Finished]:
         found: list[tuple[Task, Done]] = []
-        try:
-            found.append(self._ended.get(timeout=POLL_S))
-            end_s = time.monotonic() + LINGER_S
-            while len(found) < running:
-                found.append(self._ended.get(timeout=max(end_s - time.monotonic(), 0)))
-        except queue.Empty:
-            pass
+        end_s = time.monotonic() + POLL_S
+        while True:
+            # What has ended already is taken in any case.
+            wait_s = max(end_s - time.monotonic(), 0) if not found or len(found) < running else 0
+            try:
+                found.append(self._ended.get(timeout=wait_s))
+            except queue.Empty:
+                break
+            if len(found) == 1:
+                end_s = time.monotonic() + LINGER_S
         outcomes = self._outcomes([done for _, done in found])
         return [(task, outcome) for (task, _), outcome in zip(found, outcomes, strict=True)]
 
