@@ -7,6 +7,7 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
+mod bic;
 mod cubic;
 mod reno;
 mod scalable;
@@ -15,6 +16,7 @@ mod slow_start;
 mod tahoe;
 mod window;
 
+pub use bic::{Bic, BicForm, BicSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
@@ -273,6 +275,11 @@ registry! {
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
+    "bic" => Bic(Bic, BicSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
