@@ -7,6 +7,8 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
+mod bic;
+mod cubic;
 mod reno;
 mod scalable;
 pub mod settings;
@@ -14,14 +16,16 @@ mod slow_start;
 mod tahoe;
 mod window;
 
+pub use bic::{Bic, BicForm, BicSettings};
+pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
-use settings::{NoSettings, Setting, Settings, Value};
 use bentpipe_units::{Duration, Rate, Time};
+use settings::{NoSettings, Setting, Settings, Value};
 
 /// What one ACK of new data taught.
 #[derive(Clone, Copy, Debug)]
@@ -271,6 +275,16 @@ registry! {
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
+    "bic" => Bic(Bic, BicSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// A cubic function of the time since the last loss (RFC 9438).
+    "cubic" => Cubic(Cubic, CubicSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
