@@ -7,6 +7,8 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
+mod highspeed;
+mod hybla;
 mod reno;
 mod scalable;
 pub mod settings;
@@ -14,14 +16,16 @@ mod slow_start;
 mod tahoe;
 mod window;
 
+pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
+pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
-use settings::{NoSettings, Setting, Settings, Value};
 use bentpipe_units::{Duration, Rate, Time};
+use settings::{NoSettings, Setting, Settings, Value};
 
 /// What one ACK of new data taught.
 #[derive(Clone, Copy, Debug)]
@@ -271,6 +275,16 @@ registry! {
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
+    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+    "hybla" => Hybla(Hybla, HyblaSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
