@@ -1,20 +1,19 @@
 //! HighSpeed TCP: the larger the window, the more it adds in a round trip and the less it gives up for a loss, so that
 //! large windows need no unheard-of loss rates.
 //!
-//! S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003: §5 (the response function: a straight line on
-//! logarithmic scales, from Reno's 38 segments at a loss rate of 10⁻³ to 83,000 at 10⁻⁷, about 0.12 / p^0.835), §7 (a(w)
-//! and b(w), which follow from it), Appendix B (their table). Up to `low_window` it is Reno.
+//! S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003: §5 (the response function: a straight line
+//! on logarithmic scales, from Reno's 38 segments at a loss rate of 10⁻³ to 83,000 at 10⁻⁷, about 0.12 / p^0.835), §7
+//! (a(w) and b(w), which follow from it), Appendix B (their table). Up to `low_window` it is Reno.
 //!
 //! What differs: the RFC ends at `high_window`; here b(w) stays at `high_decrease` above that, and a(w) goes on so that
 //! the response function does. Rounding makes a(38) 0.963, which would be slower than Reno: `at_least_reno`. For slow
 //! start the RFC points to RFC 3742, which is `slow_start = "limited"` and not the default. The increase is per ACK, or
-//! per byte acknowledged, as `byte_counting` has it for Reno. Programs that look a and b up in the table take the row that
-//! the window has not reached yet (Linux, and ns-2 with Linux's module), which adds up to a segment more:
-//! `parameters = "row_above"`.
+//! per byte acknowledged, as `byte_counting` has it for Reno. Linux looks a and b up in the table, in the row that the
+//! window has not passed yet, and so adds up to a segment more in a round trip: `parameters = "row_above"`.
 //!
 //! On a long path with few losses it helps: at 6375 segments (100 Mb/s, geostationary) it recovers from a loss in 69
-//! round trips and Reno in 3200. It harms others: where Reno's flows or shorter paths share the link they are starved, and
-//! below 38 segments, which is where a satellite path with many losses is, nothing changes.
+//! round trips and Reno in 3200. It harms others: where Reno's flows or longer paths share the link they are starved,
+//! and below 38 segments, which is where a satellite path with many losses is, nothing changes.
 
 use super::settings::settings;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
@@ -26,7 +25,7 @@ bentpipe_units::words! {
         "formula" => Formula,
         /// The table, by the last row that the window has reached.
         "row_below" => RowBelow,
-        /// The table, by the first row that the window has not passed, as Linux and ns-2 do.
+        /// The table, by the first row that the window has not passed, as Linux does.
         "row_above" => RowAbove,
     }
 }
@@ -363,7 +362,7 @@ mod tests {
         is_close(p, 2.574e-4, 1e-3);
     }
 
-    /// The table was made with p = 1 / (12.8 w^1.2), and each row begins where a(w) has grown by 1 since the one before.
+    /// The table was made with p = 1 / (12.8 w^1.2); each row begins where a(w) has grown by 1 since the one before.
     #[test]
     fn rfc3649_b_is_the_table_of_the_formula() {
         let law = law(HighSpeedParameters::Formula);
@@ -405,7 +404,7 @@ mod tests {
         }
     }
 
-    /// Between losses every 1 / p segments the mean window is 0.12 / p^0.835 (§5), give or take that a and b change on the
+    /// With a loss every 1 / p segments the mean window is 0.12 / p^0.835 (§5), give or take that a and b change on the
     /// way (at 10⁻³ half of it is Reno's); Reno's would be 1.22 / sqrt(p).
     #[test]
     fn rfc3649_5_response_function() {

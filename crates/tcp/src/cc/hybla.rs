@@ -1,25 +1,26 @@
 //! TCP Hybla: on a long path the rate grows as it would on a path of 25 ms.
 //!
-//! C. Caini and R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of Satellite
-//! Communications and Networking 22(5), 2004. With ρ = max(RTT / RTT0, 1), each ACK adds 2^ρ - 1 segments in slow start and
-//! ρ² / cwnd in congestion avoidance, where Reno adds 1 and 1 / cwnd; that is ρ² segments in a round trip. A loss halves, as
-//! in Reno. Then the rate t seconds after the start is 2^(t / RTT0) / RTT0 up to a threshold γ, and
-//! ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
+//! C. Caini and R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
+//! Satellite Communications and Networking 22(5), 2004. With ρ = max(RTT / RTT0, 1), each ACK adds 2^ρ - 1 segments in
+//! slow start and ρ² / cwnd in congestion avoidance, where Reno adds 1 and 1 / cwnd; that is ρ² segments in a round
+//! trip. A loss halves, as in Reno. Then the rate t seconds after the start is 2^(t / RTT0) / RTT0 up to a threshold γ,
+//! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
 //!
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
 //! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it (then also
 //! `needs_ssthresh`), and without either the first ACK of a geostationary path asks for 65,535 segments. ρ is not known
 //! before the first ACK, so that a scaled initial window or threshold takes effect there and not before; what it is
 //! otherwise is a fact of the path that should not be scaled, and that is the default. ACKs count, or bytes, as
-//! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this matters below
-//! ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's fixed point is
-//! `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements and pacing, which the
-//! paper asks for, are the connection's; pacing is not on by default.
+//! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
+//! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
+//! fixed point is `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements
+//! and pacing, which the paper asks for, are the connection's; pacing is not on by default.
 //!
-//! It helps where one flow, or a proxy at the satellite link, has a long path with a known bottleneck: it reaches the rate
-//! of that link in seconds and recovers from random losses as fast as a terrestrial flow. It harms without pacing or without
-//! a threshold, where its bursts overflow the queue, and it adds 467 segments in a geostationary round trip whether or not
-//! others share the link; where the path changes, a minimum round-trip time that is out of date makes it too cautious.
+//! It helps where one flow, or a proxy at the satellite link, has a long path with a known bottleneck: it reaches the
+//! rate of that link in seconds and recovers from random losses as fast as a terrestrial flow. It harms without pacing
+//! or without a threshold, where its bursts overflow the queue, and it adds 467 segments in a geostationary round trip
+//! whether or not others share the link; where the path changes, a minimum round-trip time that is out of date makes
+//! it too cautious.
 
 use super::settings::settings;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
@@ -59,11 +60,11 @@ settings! {
         /// The largest ρ in the exponent of slow start.
         exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
         /// Whether slow start is the standard's as long as there is no threshold.
-        needs_ssthresh: bool = false, "the paper; yes: reading, as the formula is meant with a threshold from packet pairs";
+        needs_ssthresh: bool = false, "Linux; yes: reading, as the formula is meant with packet pairs";
         /// The initial window.
         initial_window: enum HyblaWindow = HyblaWindow::Connection, "reading: the window is used before ρ is known";
         /// Whether the initial threshold is multiplied by ρ.
-        scaled_ssthresh: bool = false, "reading: a threshold that is set is of this path; the paper scales one of the reference path";
+        scaled_ssthresh: bool = false, "reading: it is of this path; the paper scales that of the reference path";
         /// Whether a timeout leaves ρ segments; otherwise one.
         rho_after_timeout: bool = false, "Linux; the paper leaves ρ";
         /// Whether it grows as Reno until what was sent before a timeout is acknowledged.
