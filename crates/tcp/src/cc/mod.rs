@@ -9,6 +9,8 @@
 
 mod bic;
 mod cubic;
+mod highspeed;
+mod hybla;
 mod reno;
 mod scalable;
 pub mod settings;
@@ -18,6 +20,8 @@ mod window;
 
 pub use bic::{Bic, BicForm, BicSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
+pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
+pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
@@ -285,6 +289,16 @@ registry! {
     };
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
+    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+    "hybla" => Hybla(Hybla, HyblaSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };

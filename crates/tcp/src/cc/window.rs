@@ -197,7 +197,7 @@ impl ByteCounting {
     }
 
     /// Whether bytes count, or ACKs.
-    fn counts_bytes(self) -> bool {
+    pub(super) fn counts_bytes(self) -> bool {
         !matches!(self, Self::Rfc5681 | Self::PerAck)
     }
 }
