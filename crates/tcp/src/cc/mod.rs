@@ -7,21 +7,24 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
+mod backlog;
 mod reno;
 mod scalable;
 pub mod settings;
 mod slow_start;
 mod tahoe;
+mod vegas;
 mod window;
 
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
+pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
-use settings::{NoSettings, Setting, Settings, Value};
 use bentpipe_units::{Duration, Rate, Time};
+use settings::{NoSettings, Setting, Settings, Value};
 
 /// What one ACK of new data taught.
 #[derive(Clone, Copy, Debug)]
@@ -276,6 +279,11 @@ registry! {
     };
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
+    "vegas" => Vegas(Vegas, VegasSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
