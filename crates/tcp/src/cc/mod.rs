@@ -14,12 +14,14 @@ pub mod settings;
 mod slow_start;
 mod tahoe;
 mod vegas;
+mod veno;
 mod window;
 
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
+pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
@@ -284,6 +286,11 @@ registry! {
     };
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
     "vegas" => Vegas(Vegas, VegasSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
+    "veno" => Veno(Veno, VenoSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
