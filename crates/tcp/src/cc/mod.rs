@@ -16,6 +16,7 @@ mod tahoe;
 mod vegas;
 mod veno;
 mod window;
+mod yeah;
 
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
@@ -23,6 +24,7 @@ pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
 pub use window::{Cwnd, Window};
+pub use yeah::{Yeah, YeahSettings};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
 use bentpipe_units::{Duration, Rate, Time};
@@ -291,6 +293,11 @@ registry! {
     };
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
     "veno" => Veno(Veno, VenoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
+    "yeah" => Yeah(Yeah, YeahSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };

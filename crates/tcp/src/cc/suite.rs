@@ -165,6 +165,8 @@ fn shrinks_on_ack(kind: CcKind) -> bool {
     match kind {
         // Brakmo 1994 §3.2: linear decrease above beta.
         CcKind::Vegas => true,
+        // Baiocchi 2007: precautionary decongestion.
+        CcKind::Yeah => true,
         _ => false,
     }
 }
