@@ -11,12 +11,16 @@ mod bic;
 mod cubic;
 mod highspeed;
 mod hybla;
+mod backlog;
 mod reno;
 mod scalable;
 pub mod settings;
 mod slow_start;
 mod tahoe;
+mod vegas;
+mod veno;
 mod window;
+mod yeah;
 
 pub use bic::{Bic, BicForm, BicSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
@@ -25,7 +29,10 @@ pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
+pub use vegas::{Vegas, VegasDiff, VegasSettings};
+pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
 pub use window::{Cwnd, Window};
+pub use yeah::{Yeah, YeahSettings};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
 use bentpipe_units::{Duration, Rate, Time};
@@ -304,6 +311,21 @@ registry! {
     };
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
+    "vegas" => Vegas(Vegas, VegasSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
+    "veno" => Veno(Veno, VenoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
+    "yeah" => Yeah(Yeah, YeahSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };

@@ -1,0 +1,276 @@
+//! Round trips, and how much of the window waits in queues: what Vegas, Veno and YeAH measure.
+//!
+//! A round ends when an ACK passes what had been sent at its start. Its smallest round-trip time over the smallest one ever
+//! tells what is queued: `cwnd (rtt - base) / rtt`.
+
+use super::{AckSample, PathState};
+use bentpipe_units::{Duration, Time};
+
+/// The rounds of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Rounds {
+    base: Base,
+    /// SND.NXT when the round began.
+    mark: u64,
+    /// The smallest round-trip time of this round, and from how many.
+    min: Option<Duration>,
+    samples: u64,
+    /// A round begins when this byte is acknowledged, nothing is measured before.
+    resume_at: Option<u64>,
+}
+
+/// What an ACK means to the rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Progress {
+    /// Nothing is measured: what was sent before a reduction is still on its way.
+    Paused,
+    /// In a round.
+    Within,
+    /// The last of a round; none: it brought no sample.
+    End(Option<Delay>),
+}
+
+/// What a round measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Delay {
+    /// The smallest round-trip time of the round.
+    pub(super) rtt: Duration,
+    /// The smallest one of the connection, at most `rtt`.
+    pub(super) base: Duration,
+    /// How many round-trip times were measured.
+    pub(super) samples: u64,
+}
+
+impl Delay {
+    /// Bytes of a window of `cwnd` that are queued.
+    pub(super) fn queued(&self, cwnd: u64) -> f64 {
+        cwnd as f64 - self.target(cwnd)
+    }
+
+    /// Bytes of a window of `cwnd` that are not.
+    pub(super) fn target(&self, cwnd: u64) -> f64 {
+        // No time at all divides by nothing.
+        cwnd as f64 * (self.base.as_ps().max(1) as f64 / self.rtt.as_ps().max(1) as f64)
+    }
+}
+
+impl Rounds {
+    /// The first ACK begins the first round. `base_window`: how long the smallest round-trip time is remembered; zero: for
+    /// ever.
+    pub(super) fn new(base_window: Duration) -> Self {
+        Self { base: Base::new(base_window), mark: 0, min: None, samples: 0, resume_at: Some(0) }
+    }
+
+    /// New data were acknowledged.
+    pub(super) fn on_ack(&mut self, ack: &AckSample, path: &PathState) -> Progress {
+        if let Some(rtt) = ack.rtt {
+            self.base.sample(rtt, path.now);
+        }
+        if let Some(resume_at) = self.resume_at {
+            if path.snd_una < resume_at {
+                return Progress::Paused;
+            }
+            self.begin(path);
+            return Progress::Within;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+            self.samples += 1;
+        }
+        if path.snd_una <= self.mark {
+            return Progress::Within;
+        }
+        let delay = self.min.map(|rtt| Delay { samples: self.samples, ..self.delay(rtt) });
+        self.begin(path);
+        Progress::End(delay)
+    }
+
+    /// What a single round-trip time says.
+    pub(super) fn delay(&self, rtt: Duration) -> Delay {
+        Delay { rtt, base: self.base.min.map_or(rtt, |base| base.min(rtt)), samples: 1 }
+    }
+
+    /// The window was reduced: what is in flight now was sent with another one.
+    pub(super) fn pause(&mut self, path: &PathState) {
+        self.resume_at = Some(path.snd_nxt);
+    }
+
+    /// The window was set: the next ACK begins a round.
+    pub(super) fn restart(&mut self) {
+        self.resume_at.get_or_insert(0);
+    }
+
+    /// The path may be another one: the smallest round-trip time begins anew.
+    pub(super) fn forget_base(&mut self) {
+        self.base = Base::new(self.base.window);
+    }
+
+    fn begin(&mut self, path: &PathState) {
+        (self.mark, self.min, self.samples, self.resume_at) = (path.snd_nxt, None, 0, None);
+    }
+}
+
+/// The smallest round-trip time, of ever or of a while.
+#[derive(Clone, Debug)]
+struct Base {
+    window: Duration,
+    min: Option<Duration>,
+    recent: Option<Box<Recent>>,
+}
+
+/// The smallest of each part of the window, in a ring: what is forgotten is between 7/8 of the window and all of it old.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    parts: [Option<Duration>; Recent::PARTS],
+    /// The part that is filled, and when it began.
+    at: usize,
+    since: Time,
+}
+
+impl Recent {
+    const PARTS: usize = 8;
+
+    /// Returns the smallest of all parts.
+    fn sample(&mut self, rtt: Duration, now: Time, window: Duration) -> Option<Duration> {
+        let part = (window.as_ps() / Self::PARTS as u64).max(1);
+        let passed = now.saturating_since(self.since).as_ps() / part;
+        self.since += Duration::from_ps(passed * part);
+        for _ in 0..passed.min(Self::PARTS as u64) {
+            self.at = (self.at + 1) % Self::PARTS;
+            self.parts[self.at] = None;
+        }
+        let min = &mut self.parts[self.at];
+        *min = Some(min.map_or(rtt, |min| min.min(rtt)));
+        self.parts.iter().flatten().min().copied()
+    }
+}
+
+impl Base {
+    fn new(window: Duration) -> Self {
+        Self { window, min: None, recent: (window > Duration::ZERO).then(Box::default) }
+    }
+
+    fn sample(&mut self, rtt: Duration, now: Time) {
+        self.min = match &mut self.recent {
+            Some(recent) => recent.sample(rtt, now, self.window),
+            None => Some(self.min.map_or(rtt, |min| min.min(rtt))),
+        };
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::cc::suite::path;
+    use crate::cc::{Congestion, CongestionControl};
+
+    pub(in crate::cc) const SMSS: u64 = 1000;
+
+    /// A sender that always fills its window, one ACK for each segment.
+    pub(in crate::cc) struct Sender<C> {
+        pub(in crate::cc) cc: C,
+        pub(in crate::cc) path: PathState,
+        mark: u64,
+    }
+
+    impl<C: CongestionControl> Sender<C> {
+        /// The ACK that begins the first round has come, and has taught that the path takes `base_ms`.
+        pub(in crate::cc) fn new(cc: C, base_ms: f64) -> Self {
+            let path = PathState { smss: SMSS, snd_una: 0, snd_nxt: 0, ..path(cc.cwnd()) };
+            let mut sender = Self { cc, path, mark: 0 };
+            sender.ack(base_ms);
+            sender.mark = sender.path.snd_nxt;
+            sender
+        }
+
+        pub(in crate::cc) fn segments(&self) -> f64 {
+            self.cc.cwnd() as f64 / SMSS as f64
+        }
+
+        /// What the sender knows now.
+        pub(in crate::cc) fn view(&mut self) -> &PathState {
+            let cwnd = self.cc.cwnd();
+            (self.path.flight_size, self.path.ssthresh_base) = (cwnd, cwnd);
+            &self.path
+        }
+
+        pub(in crate::cc) fn ack(&mut self, rtt_ms: f64) {
+            let cwnd = self.cc.cwnd();
+            let rtt = Some(Duration::from_secs_f64(rtt_ms / 1000.0));
+            self.path.snd_una += SMSS;
+            self.path.snd_nxt = self.path.snd_una + cwnd - SMSS;
+            self.path.now += Duration::from_secs_f64(rtt_ms / 1000.0 * SMSS as f64 / cwnd as f64);
+            self.view();
+            self.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &self.path);
+        }
+
+        /// A round trip of this length.
+        pub(in crate::cc) fn round(&mut self, rtt_ms: f64) {
+            while self.path.snd_una <= self.mark {
+                self.ack(rtt_ms);
+            }
+            self.mark = self.path.snd_nxt;
+        }
+
+        /// A round trip over a path that takes `base_ms` and holds `bdp` segments: the rest of the window is queued.
+        pub(in crate::cc) fn round_over(&mut self, base_ms: f64, bdp: f64) {
+            self.round(base_ms * (self.segments() / bdp).max(1.0));
+        }
+
+        /// A loss that is repaired at once.
+        pub(in crate::cc) fn lose(&mut self) {
+            self.view();
+            self.cc.on_congestion(Congestion::FastRetransmit, &self.path);
+            self.path.snd_una = self.path.snd_nxt;
+            self.mark = self.path.snd_una + self.cc.cwnd();
+        }
+    }
+
+    fn sample(rtt_ms: u64) -> AckSample {
+        AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(rtt_ms)) }
+    }
+
+    fn at(snd_una: u64, snd_nxt: u64, now_ms: u64) -> PathState {
+        PathState { snd_una, snd_nxt, now: Time::ZERO + Duration::from_millis(now_ms), ..path(10_000) }
+    }
+
+    #[test]
+    fn a_round_ends_when_what_was_sent_at_its_start_is_passed() {
+        let mut rounds = Rounds::new(Duration::ZERO);
+        assert_eq!(rounds.on_ack(&sample(100), &at(1000, 5000, 0)), Progress::Within);
+        assert_eq!(rounds.on_ack(&sample(130), &at(2000, 6000, 1)), Progress::Within);
+        assert_eq!(rounds.on_ack(&sample(120), &at(5000, 9000, 2)), Progress::Within);
+        let (rtt, base) = (Duration::from_millis(120), Duration::from_millis(100));
+        let delay = Delay { rtt, base, samples: 3 };
+        assert_eq!(rounds.on_ack(&sample(140), &at(6000, 10_000, 3)), Progress::End(Some(delay)));
+        let none = AckSample { rtt: None, ..sample(0) };
+        assert_eq!(rounds.on_ack(&none, &at(11_000, 20_000, 4)), Progress::End(None));
+        rounds.pause(&at(11_000, 20_000, 5));
+        rounds.restart();
+        assert_eq!(rounds.on_ack(&sample(200), &at(19_000, 20_000, 6)), Progress::Paused);
+        assert_eq!(rounds.on_ack(&sample(200), &at(20_000, 30_000, 7)), Progress::Within);
+    }
+
+    #[test]
+    fn the_smallest_round_trip_time_is_forgotten_after_its_window() {
+        let mut rounds = Rounds::new(Duration::from_secs(8));
+        let mut base_at = |rtt, ms| {
+            rounds.on_ack(&sample(rtt), &at(0, 0, ms));
+            rounds.delay(Duration::from_secs(9)).base
+        };
+        assert_eq!(base_at(100, 0), Duration::from_millis(100));
+        assert_eq!(base_at(120, 7900), Duration::from_millis(100));
+        assert_eq!(base_at(140, 8000), Duration::from_millis(120));
+        assert_eq!(base_at(140, 14_900), Duration::from_millis(120));
+        assert_eq!(base_at(150, 15_000), Duration::from_millis(140));
+        assert_eq!(base_at(160, u64::MAX / 2_000_000_000), Duration::from_millis(160));
+        rounds.forget_base();
+        assert_eq!(rounds.delay(Duration::from_millis(170)).base, Duration::from_millis(170));
+    }
+
+    #[test]
+    fn no_time_at_all_is_no_queue() {
+        let zero = Delay { rtt: Duration::ZERO, base: Duration::ZERO, samples: 1 };
+        assert_eq!((zero.queued(1 << 40), zero.target(0)), (0.0, 0.0));
+    }
+}
