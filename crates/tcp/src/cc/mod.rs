@@ -7,6 +7,9 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
+mod delays;
+mod htcp;
+mod illinois;
 mod reno;
 mod scalable;
 pub mod settings;
@@ -14,14 +17,16 @@ mod slow_start;
 mod tahoe;
 mod window;
 
+pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
+pub use illinois::{Illinois, IllinoisSettings};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use window::{Cwnd, Window};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
-use settings::{NoSettings, Setting, Settings, Value};
 use bentpipe_units::{Duration, Rate, Time};
+use settings::{NoSettings, Setting, Settings, Value};
 
 /// What one ACK of new data taught.
 #[derive(Clone, Copy, Debug)]
@@ -271,6 +276,16 @@ registry! {
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
+    "htcp" => Htcp(Htcp, HtcpSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
+    "illinois" => Illinois(Illinois, IllinoisSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
