@@ -7,6 +7,7 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
+mod compound;
 mod delays;
 mod htcp;
 mod illinois;
@@ -17,6 +18,7 @@ mod slow_start;
 mod tahoe;
 mod window;
 
+pub use compound::{BelowLowWindow, Compound, CompoundSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use illinois::{Illinois, IllinoisSettings};
 pub use reno::Reno;
@@ -276,6 +278,11 @@ registry! {
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+    "compound" => Compound(Compound, CompoundSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };
