@@ -1,18 +1,20 @@
-//! Compound TCP: Reno's window and a second one beside it, which grows fast while there is no queue and makes way when there is
-//! one. Both together are the window; it is never smaller than Reno's alone.
+//! Compound TCP: Reno's window and a second one beside it, which grows fast while there is no queue and makes way
+//! when there is one. Both together are the window; it is never smaller than Reno's alone.
 //!
-//! K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP approach for high-speed and long distance networks", INFOCOM 2006;
-//! draft-sridharan-tcpm-ctcp: win = cwnd + dwnd, the increase α winᵏ - 1 of dwnd in a round trip, its decrease ζ diff, the cut by β
-//! for a loss, and γ, tuned by what Reno alone would have queued.
+//! K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP approach for high-speed and long distance networks",
+//! INFOCOM 2006; draft-sridharan-tcpm-ctcp: win = cwnd + dwnd, the increase α winᵏ - 1 of dwnd in a round trip, its
+//! decrease ζ diff, the cut by β for a loss, and γ, tuned by what Reno alone would have queued.
 //!
-//! What differs: the increase of dwnd for a round trip is spread over the ACKs of the next one, at most so much in all; a dwnd
-//! that shrinks takes ssthresh with it where win falls below, so that slow start does not fill the queue again; when the window is
-//! not in use dwnd neither grows nor shrinks; the share that a loss takes is one of what the connection's reaction to loss goes by, in
-//! thousandths; what else limits the window takes the same share of both parts; round-trip times are not seen while a loss is repaired.
+//! What differs: the increase of dwnd for a round trip is spread over the ACKs of the next one, at most so much in
+//! all; a dwnd that shrinks takes ssthresh with it where win falls below, so that slow start does not fill the queue
+//! again; when the window is not in use dwnd neither grows nor shrinks; the share that a loss takes is one of what
+//! the connection's reaction to loss goes by, in thousandths; what else limits the window takes the same share of
+//! both parts; round-trip times are not seen while a loss is repaired.
 //!
-//! It helps on long paths with little queueing: after random losses it is soon back, as its window goes with p^-0.8 where Reno's goes
-//! with p^-0.5. It neither helps nor harms below 38 segments, and where delay varies for other reasons, as after a handover of a
-//! low orbit to a longer path, dwnd is gone and Reno is left until the base is forgotten.
+//! It helps on long paths with little queueing: after random losses it is soon back, as its window goes with p^-0.8
+//! where Reno's goes with p^-0.5. It neither helps nor harms below 38 segments, and where delay varies for other
+//! reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is left until the base is
+//! forgotten.
 
 use super::delays::{Least, Rounds};
 use super::settings::settings;

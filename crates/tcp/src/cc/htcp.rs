@@ -1,18 +1,19 @@
-//! H-TCP: the longer since the last congestion, the faster it adds, so that what it takes to fill a path does not grow with the
-//! path; and it gives up for a loss what empties the queue, no more.
+//! H-TCP: the longer since the last congestion, the faster it adds, so that the time to fill a path hardly grows
+//! with the path; and it gives up for a loss what empties the queue, no more.
 //!
-//! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004: the increase as a function of the time
-//! since congestion, its scaling by the round-trip time, and the adaptive backoff. Where the paper leaves room the behaviour is
-//! that of Linux: how throughput is sampled, how the greatest round-trip time fades, when the time starts anew.
+//! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004: the increase as a
+//! function of the time since congestion, its scaling by the round-trip time, and the adaptive backoff. Where the
+//! paper leaves room the behaviour is that of Linux: how throughput is sampled, how the greatest round-trip time
+//! fades, when the time starts anew.
 //!
-//! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth; an ACK adds at
-//! most what it acknowledges, as an idle hour would else make the increase larger than slow start's; right after congestion the increase
-//! is that of Δ = 0 (Linux: that of before, until a segment is added); β is rounded to a thousandth; round-trip times are not seen
-//! while a loss is repaired.
+//! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth;
+//! an ACK adds at most what it acknowledges, as an idle hour would else make the increase larger than slow start's;
+//! right after congestion the increase is that of Δ = 0 (Linux: that of before, until a segment is added); β is
+//! rounded to a thousandth; round-trip times are not seen while a loss is repaired.
 //!
-//! It helps on long paths with large windows: 10 s after the last loss it adds 111 segments per round trip, or 223 on a
-//! geostationary path, for which the time is scaled. It harms small buffers and those that share them, as it meets the full queue at
-//! its fastest, and random losses every second or so keep it at the speed of Reno.
+//! It helps on long paths with large windows: 10 s after the last loss it adds 111 segments per round trip, or 223 on
+//! a geostationary path, for which the time is scaled. It harms small buffers and those that share them, as it meets
+//! the full queue at its fastest, and random losses every second or so keep it at the speed of Reno.
 
 use super::delays::Least;
 use super::settings::settings;
@@ -384,8 +385,8 @@ mod tests {
         assert_near(run.cc.alpha(ms(2000)), 11.25);
     }
 
-    /// Losses at the same throughput: after the first two, what empties the queue (`specs/htcp.md`, tests: RTTmin 100 ms,
-    /// RTTmax 150 ms, β 0.667). The first is a bandwidth switch, from nothing.
+    /// Losses at the same throughput: after the first two, what empties the queue (`specs/htcp.md`, tests: RTTmin
+    /// 100 ms, RTTmax 150 ms, β 0.667). The first is a bandwidth switch, from nothing.
     fn backoffs(rtts_ms: &[u64], settings: HtcpSettings) -> Vec<f64> {
         let mut run = Run::new(1000, settings);
         let lose = |rtt_ms: &u64| {

@@ -1,17 +1,18 @@
-//! TCP-Illinois: loss says when the window changes, the queueing delay by how much. While the queue is short it adds many
-//! segments per round trip and gives up little for a loss; when it is long it is slower than Reno and halves.
+//! TCP-Illinois: loss says when the window changes, the queueing delay by how much. While the queue is short it adds
+//! many segments per round trip and gives up little for a loss; when it is long it is slower than Reno and halves.
 //!
 //! S. Liu, T. Başar, R. Srikant, "TCP-Illinois: a loss- and delay-based congestion control algorithm for high-speed
-//! networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008: the curves α = f1(da) and β = f2(da). Constants, the end of
-//! a round trip by sequence number and the reset by a timeout are those that Linux settled on.
+//! networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008: the curves α = f1(da) and β = f2(da). Constants,
+//! the end of a round trip by sequence number and the reset by a timeout are those that Linux settled on.
 //!
-//! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth; the share that
-//! a loss takes is rounded to a thousandth; round-trip times are not seen while a loss is repaired. da is at most dm, which
-//! matters only when an extreme is forgotten.
+//! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth;
+//! the share that a loss takes is rounded to a thousandth; round-trip times are not seen while a loss is repaired. da
+//! is at most dm, which matters only when an extreme is forgotten.
 //!
-//! It helps on satellite paths with errors and little queueing: there it adds ten segments per round trip and gives up an eighth, √50
-//! times the window of Reno at the same loss. It harms where delay changes for other reasons: after a handover of a low orbit to a
-//! longer path all delay looks like queueing, and it adds 0.3 segments per round trip and halves until the base is forgotten.
+//! It helps on satellite paths with errors and little queueing: there it adds ten segments per round trip and gives
+//! up an eighth, √50 times the window of Reno at the same loss. It harms where delay changes for other reasons: after
+//! a handover of a low orbit to a longer path all delay looks like queueing, and it adds 0.3 segments per round trip
+//! and halves until the base is forgotten.
 
 use super::delays::{Greatest, Least, Rounds};
 use super::settings::settings;
