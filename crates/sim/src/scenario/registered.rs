@@ -1,7 +1,7 @@
 //! Names that other modules define: controllers, verdicts, words, time series. Nothing of them is repeated here.
 
-use crate::record::dictionary;
 use super::text::{Span, Text};
+use crate::record::dictionary;
 use bentpipe_tcp::cc::settings::{Kind, Value};
 use bentpipe_tcp::cc::{CcConfig, CcKind};
 use bentpipe_tcp::verdict::VerdictKind;
@@ -98,7 +98,8 @@ fn cc_table(kind: CcKind) -> Json {
             Kind::Flag => json!({ "type": "boolean" }),
             Kind::Span => json!({ "type": "string", "format": Span::FORMAT.name, "examples": [Span::FORMAT.example] }),
             Kind::Word(words) => {
-                let word = |(name, meaning): &(&str, &str)| json!({ "description": meaning, "type": "string", "const": name });
+                let word =
+                    |(name, meaning): &(&str, &str)| json!({ "description": meaning, "type": "string", "const": name });
                 json!({ "oneOf": words.iter().map(word).collect::<Vec<_>>() })
             }
         };

@@ -7,11 +7,15 @@
 //!
 //! A new controller is one file here and one line in [`registry!`] below.
 
-mod bic;
-mod cubic;
-mod highspeed;
-mod hybla;
 mod backlog;
+mod bic;
+mod compound;
+mod cubic;
+mod delays;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod illinois;
 mod reno;
 mod scalable;
 pub mod settings;
@@ -23,9 +27,12 @@ mod window;
 mod yeah;
 
 pub use bic::{Bic, BicForm, BicSettings};
+pub use compound::{BelowLowWindow, Compound, CompoundSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
 pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
+pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
+pub use illinois::{Illinois, IllinoisSettings};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
@@ -306,6 +313,21 @@ registry! {
     };
     /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
     "hybla" => Hybla(Hybla, HyblaSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+    "compound" => Compound(Compound, CompoundSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
+    "htcp" => Htcp(Htcp, HtcpSettings), Recovery::Sack {
+        on_rto: SackOnRto::Keep,
+        evidence: SackEvidence::Rfc6675,
+    };
+    /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
+    "illinois" => Illinois(Illinois, IllinoisSettings), Recovery::Sack {
         on_rto: SackOnRto::Keep,
         evidence: SackEvidence::Rfc6675,
     };

@@ -1,9 +1,9 @@
 //! The transport.
 
 use super::{ends, growth, text};
+use crate::scenario::registered::setting_json;
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
-use crate::scenario::registered::setting_json;
 use bentpipe_tcp::cc::CcConfig;
 use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
 use bentpipe_units::Word;
