@@ -111,7 +111,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     if reproduced.figures:
         yield "\n## Figures"
         for figure in reproduced.figures:
-            yield f"\n![{figure.title}]({paper.name}/{figure.name}.png)\n\n{figure.title}. "
+            yield f"\n![{figure.title}]({paper.name}/{figure.name}.png)\n\n{figure.title}."
             yield f"`{command}`, bentpipe {bentpipe.__version__}, scenarios in `papers/{paper.name}`."
     yield "\n## What we assumed\n"
     for assumption in paper.assumed:
