@@ -7,9 +7,9 @@
 //! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
 //!
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
-//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it (then also
-//! `needs_ssthresh`), and without either the first ACK of a geostationary path asks for 65,535 segments. ρ is not known
-//! before the first ACK, so that a scaled initial window or threshold takes effect there and not before; what it is
+//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Until there is one, slow
+//! start is the standard's (`needs_ssthresh`): the first ACK of a geostationary path would ask for 65,535 segments. ρ is not
+//! known before the first ACK, so that a scaled initial window or threshold takes effect there and not before; what it is
 //! otherwise is a fact of the path that should not be scaled, and that is the default. ACKs count, or bytes, as
 //! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
 //! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
@@ -60,7 +60,7 @@ settings! {
         /// The largest ρ in the exponent of slow start.
         exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
         /// Whether slow start is the standard's as long as there is no threshold.
-        needs_ssthresh: bool = false, "Linux; yes: reading, as the formula is meant with packet pairs";
+        needs_ssthresh: bool = true, "reading: the formula is meant with a threshold from packet pairs; Linux: no";
         /// The initial window.
         initial_window: enum HyblaWindow = HyblaWindow::Connection, "reading: the window is used before ρ is known";
         /// Whether the initial threshold is multiplied by ρ.
@@ -229,8 +229,13 @@ mod tests {
         Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: ssthresh.saturating_mul(SMSS), growth: Growth::default() }
     }
 
+    /// Without waiting for a threshold.
+    fn as_linux() -> HyblaSettings {
+        HyblaSettings { needs_ssthresh: false, ..HyblaSettings::default() }
+    }
+
     fn hybla(segments: u64, ssthresh: u64) -> Hybla {
-        Hybla::new(init(segments, ssthresh), HyblaSettings::default())
+        Hybla::new(init(segments, ssthresh), as_linux())
     }
 
     fn view(cc: &impl CongestionControl, rtt_ms: u64) -> PathState {
@@ -297,8 +302,7 @@ mod tests {
     #[test]
     fn the_rate_over_time_does_not_depend_on_the_round_trip() {
         const GAMMA: u64 = 64;
-        let settings =
-            HyblaSettings { initial_window: HyblaWindow::Scaled, scaled_ssthresh: true, ..HyblaSettings::default() };
+        let settings = HyblaSettings { initial_window: HyblaWindow::Scaled, scaled_ssthresh: true, ..as_linux() };
         for rtt_ms in [25, 50, 75, 150] {
             let rtt_s = rtt_ms as f64 / 1000.0;
             let mut cc = Hybla::new(init(1, GAMMA), settings);
@@ -352,7 +356,7 @@ mod tests {
     #[test]
     fn queues_do_not_lengthen_the_minimum() {
         let rho = |rtt| {
-            let mut cc = Hybla::new(init(100, 2), HyblaSettings { rtt, ..HyblaSettings::default() });
+            let mut cc = Hybla::new(init(100, 2), HyblaSettings { rtt, ..as_linux() });
             [100, 200, 50, 300].map(|rtt_ms| {
                 ack(&mut cc, rtt_ms);
                 cc.rho
@@ -360,7 +364,7 @@ mod tests {
         };
         assert_eq!(rho(HyblaRtt::Minimum), [4.0, 4.0, 2.0, 2.0]);
         assert_eq!(rho(HyblaRtt::Smoothed), [4.0, 8.0, 2.0, 12.0]);
-        let mut cc = Hybla::new(init(100, 2), HyblaSettings { eighths: true, ..HyblaSettings::default() });
+        let mut cc = Hybla::new(init(100, 2), HyblaSettings { eighths: true, ..as_linux() });
         ack(&mut cc, 540);
         assert_eq!(cc.rho, 21.5);
     }
@@ -368,7 +372,7 @@ mod tests {
     #[test]
     fn initial_windows_and_thresholds() {
         let begin = |initial_window, scaled_ssthresh, ssthresh| {
-            let settings = HyblaSettings { initial_window, scaled_ssthresh, ..HyblaSettings::default() };
+            let settings = HyblaSettings { initial_window, scaled_ssthresh, ..as_linux() };
             let mut cc = Hybla::new(init(2, ssthresh), settings);
             ack(&mut cc, 100);
             (cc.cwnd() / SMSS, cc.ssthresh() / SMSS)
@@ -379,7 +383,7 @@ mod tests {
         assert_eq!(begin(HyblaWindow::Scaled, true, 60), (23, 240));
         assert_eq!(begin(HyblaWindow::Connection, true, u64::MAX), (17, u64::MAX / SMSS));
         // Not after a timeout, nor if the connection asked for less.
-        let settings = HyblaSettings { initial_window: HyblaWindow::Scaled, ..HyblaSettings::default() };
+        let settings = HyblaSettings { initial_window: HyblaWindow::Scaled, ..as_linux() };
         let mut cc = Hybla::new(init(10, 60), settings);
         cc.limit_cwnd(SMSS);
         ack(&mut cc, 100);
@@ -401,15 +405,15 @@ mod tests {
             cc.on_ack(&sample, &PathState { snd_una: sent, ..view(&cc, 100) });
             [before, repairing, cc.cwnd() / SMSS]
         };
-        assert_eq!(after(HyblaSettings::default()), [1, 2, 17]);
-        assert_eq!(after(HyblaSettings { reno_after_timeout: false, ..HyblaSettings::default() }), [1, 16, 31]);
-        assert_eq!(after(HyblaSettings { rho_after_timeout: true, ..HyblaSettings::default() }), [4, 5, 20]);
+        assert_eq!(after(as_linux()), [1, 2, 17]);
+        assert_eq!(after(HyblaSettings { reno_after_timeout: false, ..as_linux() }), [1, 16, 31]);
+        assert_eq!(after(HyblaSettings { rho_after_timeout: true, ..as_linux() }), [4, 5, 20]);
     }
 
     /// Without a threshold the standard's pace, if so set; what packet pairs find ends that.
     #[test]
     fn packet_pairs_can_find_the_threshold() {
-        let settings = HyblaSettings { needs_ssthresh: true, ..HyblaSettings::default() };
+        let settings = HyblaSettings { needs_ssthresh: true, ..as_linux() };
         let growth = Growth { slow_start: SlowStart::Hoe(Hoe::default()), ..Growth::default() };
         let mut cc = Hybla::new(Init { growth, ..init(10, u64::MAX) }, settings);
         let mut snd_una = 0;
@@ -433,7 +437,7 @@ mod tests {
     fn acks_count_or_bytes() {
         let added = |byte_counting, ssthresh| {
             let growth = Growth { byte_counting, ..Growth::default() };
-            let cc = Hybla::new(Init { growth, ..init(1000, ssthresh) }, HyblaSettings::default());
+            let cc = Hybla::new(Init { growth, ..init(1000, ssthresh) }, as_linux());
             added(cc, |cc| (0..500).for_each(|_| ack_bytes(cc, 100, 2 * SMSS)))
         };
         is_close(added(ByteCounting::Rfc5681, 2), 8.0, 0.01);
@@ -444,7 +448,7 @@ mod tests {
 
     #[test]
     fn no_reference_is_no_harm() {
-        let settings = HyblaSettings { rtt0: Duration::ZERO, ..HyblaSettings::default() };
+        let settings = HyblaSettings { rtt0: Duration::ZERO, ..as_linux() };
         for ssthresh in [2, 1000, u64::MAX] {
             for rtt_ms in [0, 1, 1 << 20] {
                 let mut cc = Hybla::new(init(10, ssthresh), settings);

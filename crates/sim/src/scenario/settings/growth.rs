@@ -4,6 +4,7 @@ use super::tcp::WINDOW_MAX;
 use crate::scenario::file;
 use crate::scenario::resolve::Report;
 use crate::scenario::text::{Amount, WindowSize};
+use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{ByteCounting, CwndValidation, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use bentpipe_units::Duration;
 
@@ -100,6 +101,11 @@ pub(super) fn growth(
         }
         file::Increase::ByK { k, above_rtt } => Increase::ByK { k, above_rtt: above_rtt.0 },
     };
+    let cc = tcp.cc.0.kind();
+    if increase != Increase::Standard && matches!(cc, CcKind::Cubic | CcKind::Htcp | CcKind::Illinois) {
+        let message = format!("means nothing to {}, which has an increase of its own", cc.name());
+        report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
+    }
     Growth { byte_counting, slow_start, increase }
 }
 
