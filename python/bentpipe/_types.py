@@ -4,6 +4,529 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Tuple, TypedDict, Union
 
+_CcBicRequired = TypedDict(
+    "_CcBicRequired",
+    {
+        "kind": Literal["bic"],
+    },
+)
+
+
+class CcBic(_CcBicRequired, total=False):
+    """Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
+
+    form :
+        Which form of the search. Default: "linux".
+
+    low_window :
+        Up to so many segments it is Reno. Default: 14.
+
+    smax :
+        Segments added in a round trip at most. Default: 16.0.
+
+    smin :
+        Segments added in a round trip at least; in the paper's form. Default: 0.01.
+
+    divisor :
+        What part of the distance is covered in a round trip, as a divisor; in Linux's form. Default: 4.
+
+    smooth_part :
+        Round trips for that many segments near the maximum; in Linux's form. Default: 20.
+
+    whole_steps :
+        The step is a whole number of segments; in Linux's form. Default: true.
+
+    beta :
+        Share of the window that a loss leaves, in thousandths. Default: 0.8.
+
+    fast_convergence :
+        A loss below the last one's window takes more from the maximum, so that newcomers find room. Default: true.
+
+    first_growth :
+        Share of the window that a round trip adds at least before the first loss. Default: 0.05.
+
+    reset_on_rto :
+        A timeout makes it forget the maximum. Default: true.
+    """
+
+    form: Literal["linux", "paper"]
+    low_window: int
+    smax: float
+    smin: float
+    divisor: int
+    smooth_part: int
+    whole_steps: bool
+    beta: float
+    fast_convergence: bool
+    first_growth: float
+    reset_on_rto: bool
+
+_CcCubicRequired = TypedDict(
+    "_CcCubicRequired",
+    {
+        "kind": Literal["cubic"],
+    },
+)
+
+
+class CcCubic(_CcCubicRequired, total=False):
+    """A cubic function of the time since the last loss (RFC 9438).
+
+    c :
+        How steep the function is, segments/s³. Default: 0.4.
+
+    beta :
+        Share of the window that a loss leaves, in thousandths. Default: 0.7.
+
+    fast_convergence :
+        A loss below the last one's window takes more from the plateau, so that newcomers find room. Default: true.
+
+    reno_friendly :
+        Never grows slower than Reno would. Default: true.
+
+    growth :
+        What the window comes nearer to its target by. Default: "segment".
+
+    after_rto :
+        What the first congestion avoidance after a timeout starts from. Default: "rfc".
+    """
+
+    c: float
+    beta: float
+    fast_convergence: bool
+    reno_friendly: bool
+    growth: Literal["segment", "ack"]
+    after_rto: Literal["rfc", "reset"]
+
+_CcHighspeedRequired = TypedDict(
+    "_CcHighspeedRequired",
+    {
+        "kind": Literal["highspeed"],
+    },
+)
+
+
+class CcHighspeed(_CcHighspeedRequired, total=False):
+    """The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
+
+    low_window :
+        Up to so many segments it is Reno. Default: 38.
+
+    low_p :
+        Loss rate, per segment, at which the window is `low_window` on average. Default: 0.001.
+
+    high_window :
+        Segments at which a loss takes `high_decrease`. Default: 83000.
+
+    high_p :
+        Loss rate, per segment, at which the window is `high_window` on average. Default: 1e-7.
+
+    high_decrease :
+        Share of a window of `high_window` and more that a loss takes. Default: 0.1.
+
+    parameters :
+        Where increase and decrease are from; with the table the other numbers but `low_window` mean nothing. Default: "formula".
+
+    at_least_reno :
+        Whether it never adds less than Reno where the formula does, as just above `low_window`. Default: true.
+
+    timeout_halves :
+        Whether a timeout halves the threshold; otherwise it takes what a loss takes. Default: false.
+    """
+
+    low_window: int
+    low_p: float
+    high_window: int
+    high_p: float
+    high_decrease: float
+    parameters: Literal["formula", "row_below", "row_above"]
+    at_least_reno: bool
+    timeout_halves: bool
+
+_CcHyblaRequired = TypedDict(
+    "_CcHyblaRequired",
+    {
+        "kind": Literal["hybla"],
+    },
+)
+
+
+class CcHybla(_CcHyblaRequired, total=False):
+    """On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+
+    rtt0 :
+        Round-trip time of the path that it wants to be as fast as (RTT0). Default: "25 ms".
+
+    rtt :
+        The round-trip time that is compared with it. Default: "minimum".
+
+    eighths :
+        Whether ρ is a whole number of eighths. Default: false.
+
+    exponent_max :
+        The largest ρ in the exponent of slow start. Default: 16.0.
+
+    needs_ssthresh :
+        Whether slow start is the standard's as long as there is no threshold. Default: true.
+
+    initial_window :
+        The initial window. Default: "connection".
+
+    scaled_ssthresh :
+        Whether the initial threshold is multiplied by ρ. Default: false.
+
+    rho_after_timeout :
+        Whether a timeout leaves ρ segments; otherwise one. Default: false.
+
+    reno_after_timeout :
+        Whether it grows as Reno until what was sent before a timeout is acknowledged. Default: true.
+    """
+
+    rtt0: str
+    rtt: Literal["minimum", "smoothed"]
+    eighths: bool
+    exponent_max: float
+    needs_ssthresh: bool
+    initial_window: Literal["connection", "scaled", "rho"]
+    scaled_ssthresh: bool
+    rho_after_timeout: bool
+    reno_after_timeout: bool
+
+_CcCompoundRequired = TypedDict(
+    "_CcCompoundRequired",
+    {
+        "kind": Literal["compound"],
+    },
+)
+
+
+class CcCompound(_CcCompoundRequired, total=False):
+    """Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+
+    alpha :
+        α: what the power of the window is multiplied with, for segments per round trip. Default: 0.125.
+
+    beta :
+        Share of the window that a loss takes. Default: 0.5.
+
+    k :
+        k: the power of the window that it grows by. Default: 0.75.
+
+    zeta :
+        ζ: segments that go for each segment queued. Default: 1.0.
+
+    gamma :
+        γ: segments queued from which the delay-based window shrinks. Default: 30.0.
+
+    gamma_tuning :
+        Whether γ is tuned by what Reno's part queues before losses. Default: true.
+
+    gamma_min :
+        The least γ of the tuning, segments. Default: 5.0.
+
+    gamma_max :
+        The greatest γ of the tuning, segments. Default: 30.0.
+
+    lambda :
+        λ: share of its error by which γ moves. Default: 0.25.
+
+    low_window :
+        Below so many segments it is Reno. Default: 38.
+
+    below_low_window :
+        What becomes of the delay-based window below that. Default: "drop".
+
+    base_rtt_window :
+        How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+    """
+
+    alpha: float
+    beta: float
+    k: float
+    zeta: float
+    gamma: float
+    gamma_tuning: bool
+    gamma_min: float
+    gamma_max: float
+    lambda: float
+    low_window: int
+    below_low_window: Literal["drop", "keep"]
+    base_rtt_window: str
+
+_CcHtcpRequired = TypedDict(
+    "_CcHtcpRequired",
+    {
+        "kind": Literal["htcp"],
+    },
+)
+
+
+class CcHtcp(_CcHtcpRequired, total=False):
+    """Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
+
+    low_speed :
+        Δ_L: so long after congestion it grows like Reno. Default: "1 s".
+
+    rtt_scaling :
+        Whether the increase is scaled by the least round-trip time over 100 ms, within 0.1 and 2. Default: true.
+
+    adaptive_backoff :
+        Whether a loss takes what empties the queue; if not, always 1 - beta_min. Default: true.
+
+    bandwidth_switch :
+        Whether a changed throughput makes a loss take 1 - beta_min. Default: true.
+
+    bandwidth_change :
+        Share by which throughput must change for that. Default: 0.2.
+
+    beta_min :
+        The least share of the window that a loss leaves. Default: 0.5.
+
+    beta_max :
+        The greatest share of the window that a loss leaves. Default: 0.8.
+
+    adaptive_above :
+        Up to this least round-trip time the backoff is not adaptive. Default: "10 ms".
+
+    rtt_max_fade :
+        Share of the greatest queueing delay that congestion leaves in memory. Default: 0.95.
+
+    rtt_max_step :
+        By how much one sample may raise the greatest round-trip time. Default: "20 ms".
+
+    rtt_max_rise :
+        What a sample does that would raise it by more. Default: "clip".
+    """
+
+    low_speed: str
+    rtt_scaling: bool
+    adaptive_backoff: bool
+    bandwidth_switch: bool
+    bandwidth_change: float
+    beta_min: float
+    beta_max: float
+    adaptive_above: str
+    rtt_max_fade: float
+    rtt_max_step: str
+    rtt_max_rise: Literal["clip", "ignore"]
+
+_CcIllinoisRequired = TypedDict(
+    "_CcIllinoisRequired",
+    {
+        "kind": Literal["illinois"],
+    },
+)
+
+
+class CcIllinois(_CcIllinoisRequired, total=False):
+    """Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
+
+    alpha_max :
+        Segments per round trip while the queue is short. Default: 10.0.
+
+    alpha_min :
+        Segments per round trip when the delay is at its greatest. Default: 0.3.
+
+    beta_min :
+        Share of the window that a loss takes while the queue is short. Default: 0.125.
+
+    beta_max :
+        Share of the window that a loss takes when the delay is near its greatest. Default: 0.5.
+
+    alpha_delay :
+        d1: share of the greatest queueing delay up to which the increase is alpha_max. Default: 0.01.
+
+    beta_delay_low :
+        d2: share of the greatest queueing delay up to which a loss takes beta_min. Default: 0.1.
+
+    beta_delay_high :
+        d3: share of the greatest queueing delay from which a loss takes beta_max. Default: 0.8.
+
+    patience :
+        θ: round trips with a short queue before the increase is alpha_max again. Default: 5.
+
+    in_a_row :
+        Whether those round trips must follow one another; if not, a long queue in between does not clear the count. Default: true.
+
+    low_window :
+        Below so many segments it is Reno. Default: 15.
+
+    max_rtt_window :
+        How long the greatest round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+
+    base_rtt_window :
+        How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+    """
+
+    alpha_max: float
+    alpha_min: float
+    beta_min: float
+    beta_max: float
+    alpha_delay: float
+    beta_delay_low: float
+    beta_delay_high: float
+    patience: int
+    in_a_row: bool
+    low_window: int
+    max_rtt_window: str
+    base_rtt_window: str
+
+_CcScalableRequired = TypedDict(
+    "_CcScalableRequired",
+    {
+        "kind": Literal["scalable"],
+    },
+)
+
+
+class CcScalable(_CcScalableRequired, total=False):
+    """A fixed share of the window for each ACK and off for each loss (Kelly 2003).
+
+    increase :
+        Segments that each ACK of a segment adds to the window. Default: 0.01.
+
+    decrease :
+        Share of the window that a loss takes. Default: 0.125.
+
+    low_window :
+        Up to so many segments it is Reno. Default: 16.
+    """
+
+    increase: float
+    decrease: float
+    low_window: int
+
+_CcVegasRequired = TypedDict(
+    "_CcVegasRequired",
+    {
+        "kind": Literal["vegas"],
+    },
+)
+
+
+class CcVegas(_CcVegasRequired, total=False):
+    """Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
+
+    alpha :
+        The window grows while fewer segments than these are queued. Default: 2.0.
+
+    beta :
+        The window shrinks while more segments than these are queued. Default: 4.0.
+
+    gamma :
+        Slow start ends when more segments than these are queued. Default: 1.0.
+
+    diff :
+        What is compared with the three thresholds. Default: "paper".
+
+    double_every :
+        Slow start doubles the window once in so many round trips. Default: 2.
+
+    decrease :
+        Share of the window that a loss takes. Default: 0.5.
+
+    base_rtt_window :
+        How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+    diff: Literal["paper", "linux"]
+    double_every: int
+    decrease: float
+    base_rtt_window: str
+
+_CcVenoRequired = TypedDict(
+    "_CcVenoRequired",
+    {
+        "kind": Literal["veno"],
+    },
+)
+
+
+class CcVeno(_CcVenoRequired, total=False):
+    """Reno that cuts less for a loss where few segments are queued (Fu 2003).
+
+    beta :
+        With fewer segments queued than these a loss is random. Default: 3.0.
+
+    random_decrease :
+        Share of the window that a random loss takes. Default: 0.2.
+
+    rtt :
+        Which round-trip time counts. Default: "round".
+
+    rto :
+        What a timeout leaves in ssthresh. Default: "paper".
+
+    pace :
+        How the window grows at half the pace. Default: "ack".
+
+    forget_base_rtt :
+        Whether a loss makes the smallest round-trip time begin anew. Default: false.
+
+    base_rtt_window :
+        How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
+    """
+
+    beta: float
+    random_decrease: float
+    rtt: Literal["round", "ack"]
+    rto: Literal["paper", "linux"]
+    pace: Literal["ack", "window"]
+    forget_base_rtt: bool
+    base_rtt_window: str
+
+_CcYeahRequired = TypedDict(
+    "_CcYeahRequired",
+    {
+        "kind": Literal["yeah"],
+    },
+)
+
+
+class CcYeah(_CcYeahRequired, total=False):
+    """Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
+
+    alpha :
+        alpha: segments that may be queued. Default: 80.0.
+
+    gamma :
+        gamma: a queue above alpha is given back divided by this, each round trip. Default: 1.0.
+
+    delta :
+        delta: share of the window that a loss takes at least. Default: 0.125.
+
+    epsilon :
+        epsilon: share of the window that is given back at most. Default: 0.5.
+
+    phi :
+        phi: queueing delay may be the base round-trip time divided by this. Default: 8.
+
+    rho :
+        rho: slow rounds in a row after which a loss halves the window. Default: 16.
+
+    zeta :
+        zeta: fast rounds after which the estimate of Reno's window begins anew. Default: 50.
+
+    increase :
+        Segments that each ACK of a segment adds to the window in fast mode. Default: 0.01.
+
+    base_rtt_window :
+        How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
+    """
+
+    alpha: float
+    gamma: float
+    delta: float
+    epsilon: float
+    phi: int
+    rho: int
+    zeta: int
+    increase: float
+    base_rtt_window: str
+
 
 class CcKind(TypedDict):
     """A choice by its kind alone."""
@@ -667,7 +1190,7 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]]
+    cc: Union[CcBic, CcCubic, CcHighspeed, CcHybla, CcCompound, CcHtcp, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "cubic", "highspeed", "hybla", "compound", "htcp", "illinois", "scalable", "vegas", "veno", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]

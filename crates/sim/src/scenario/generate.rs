@@ -166,6 +166,10 @@ fn value(property: &'static Json) -> String {
                     (least, most) => format!("whole number, {least} to {most}"),
                 }
             }
+            (_, _, "number") => {
+                let bound = |key: &str| shape.get(key).map_or(String::new(), Json::to_string);
+                format!("number, {} to {}", bound("minimum"), bound("maximum"))
+            }
             (_, _, "array") if shape.get("items").is_some_and(|items| items.get("prefixItems").is_some()) => {
                 "list of pairs".into()
             }
