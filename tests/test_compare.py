@@ -240,3 +240,21 @@ def test_what_cannot_be_compared_is_said(small):
         bp.compare(bp.load(small), cases={"a": {"tcp.windows": "1"}})
     with pytest.raises(ScenarioError, match=r"case\.a = 3 is no table"):
         bp.loads(small.read_text() + "\n[case]\na = 3\n")
+
+
+def test_all_senders_are_compared_by_one_word(small):
+    names = [choice["name"] for choice in bp.choices()["cc"]]
+    comparison = bp.compare(bp.load(small, {"duration": "1 s"}), "reno,all", replications=1)
+    assert comparison.senders == ("reno", *(name for name in names if name != "reno"))
+
+
+def test_settings_of_a_sender_are_settings_of_a_scenario(small):
+    scenario = bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 0.8 }'})
+    assert scenario.to_dict()["tcp"]["cc"]["beta"] == 0.8
+    assert bp.loads(scenario.resolved()) == scenario
+    assert scenario.digest != bp.load(small, {"tcp.cc": "cubic"}).digest
+    assert "fast_convergence = true" in scenario.resolved()
+    with pytest.raises(ScenarioError, match=r"tcp\.cc\.beta = 1\.5 is out of range"):
+        bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 1.5 }'})
+    with pytest.raises(ScenarioError, match="means nothing to cubic"):
+        bp.load(small, {"tcp.cc": "cubic", "tcp.increase": "by-k"})

@@ -41,9 +41,9 @@ def checked(
 
 
 def congestion_controls(cc: Iterable[str]) -> list[str]:
-    """The congestion controls to compare, all of them known."""
-    names = list(cc)
+    """The congestion controls to compare, all of them known; `all` stands for every one."""
     known = [choice["name"] for choice in choices()["cc"]]
+    names = list(dict.fromkeys(name for asked in cc for name in (known if asked == "all" else [asked])))
     problems = [unknown(name, "a congestion control", known) for name in names if name not in known]
     if problems:
         raise ScenarioError("\n".join(f"error: {problem}" for problem in problems))

@@ -114,7 +114,7 @@ def run(
 @app.command()
 def compare(
     file: File,
-    cc: Annotated[str | None, typer.Option(metavar="A,B", help="Congestion controls; see: list cc.")] = None,
+    cc: Annotated[str | None, typer.Option(metavar="A,B", help="Congestion controls, or all; see: list cc.")] = None,
     case: Annotated[
         list[str] | None,
         typer.Option(
