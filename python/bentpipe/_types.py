@@ -199,8 +199,16 @@ _CcCompoundRequired = TypedDict(
     },
 )
 
+_CcCompoundOptional = TypedDict(
+    "_CcCompoundOptional",
+    {
+        "lambda": float,
+    },
+    total=False,
+)
 
-class CcCompound(_CcCompoundRequired, total=False):
+
+class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
     """Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
 
     alpha :
@@ -248,7 +256,6 @@ class CcCompound(_CcCompoundRequired, total=False):
     gamma_tuning: bool
     gamma_min: float
     gamma_max: float
-    lambda: float
     low_window: int
     below_low_window: Literal["drop", "keep"]
     base_rtt_window: str

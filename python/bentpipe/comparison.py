@@ -58,8 +58,8 @@ def compare(
     scenario : Scenario, dict, path or name
         As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
     cc : str or sequence of str, optional
-        Names of congestion controls, or `all`; see `bentpipe list cc`. Each takes the place of `[tcp] cc`; a flow that names its
-        own congestion control keeps it.
+        Names of congestion controls, or `all`; see `bentpipe list cc`. Each takes the place of `[tcp] cc`; a flow that
+        names its own congestion control keeps it.
     cases : mapping, optional
         By name, the values that a case puts over the scenario's, by dotted key:
         `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.

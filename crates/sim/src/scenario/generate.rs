@@ -338,4 +338,4 @@ fn camel(name: &str) -> String {
 }
 
 /// Keys of scenario files that Python keeps for itself.
-const PYTHON_WORDS: [&str; 3] = ["class", "from", "pass"];
+const PYTHON_WORDS: [&str; 4] = ["class", "from", "lambda", "pass"];
