@@ -823,12 +823,6 @@ class IncreaseByK(_IncreaseByKRequired, total=False):
     above_rtt: str
 
 
-class IncreaseKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["standard"]
-
-
 class Rto(TypedDict, total=False):
     """The retransmission timer.
 
@@ -1015,12 +1009,6 @@ class PacingRate(_PacingRateRequired, total=False):
 
     burst: str
 
-
-class PacingKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["off"]
-
 _FastOpenOnRequired = TypedDict(
     "_FastOpenOnRequired",
     {
@@ -1037,12 +1025,6 @@ class FastOpenOn(_FastOpenOnRequired, total=False):
     """
 
     cookie: Literal["none", "cached"]
-
-
-class FastOpenKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["off"]
 
 _SharingOnRequired = TypedDict(
     "_SharingOnRequired",
@@ -1072,12 +1054,6 @@ class SharingOn(_SharingOnRequired, total=False):
     rtt: bool
     cwnd: Literal["ignore", "cautious", "full"]
     age_max: str
-
-
-class SharingKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["off"]
 
 
 class AutoBuffer(TypedDict, total=False):
@@ -1211,7 +1187,7 @@ class Tcp(TypedDict, total=False):
     initial_ssthresh: str
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
     slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
-    increase: Union[IncreaseConstantRate, IncreaseByK, IncreaseKind, Literal["standard", "constant-rate", "by-k"]]
+    increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
     idle_restart: bool
     ssthresh_base: Literal["flight-size", "window"]
@@ -1225,9 +1201,9 @@ class Tcp(TypedDict, total=False):
     rto: Rto
     ack: Ack
     ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, EcnKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, PacingKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, FastOpenKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, SharingKind, Literal["off", "on"]]
+    pacing: Union[PacingWindow, PacingRate, EcnKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, EcnKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, EcnKind, Literal["off", "on"]]
     auto_buffer: AutoBuffer
     nagle: bool
 
@@ -2024,427 +2000,6 @@ class LinkOutageFile(_LinkOutageFileRequired, total=False):
     every: str
     queue: Literal["keep", "flush"]
 
-_DirectionRatePointsRequired = TypedDict(
-    "_DirectionRatePointsRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
-
-
-class DirectionRatePoints(_DirectionRatePointsRequired, total=False):
-    """A bit rate that changes in steps.
-
-    points :
-        Pairs of instant and rate, increasing in time, the first at 0 s. Each holds until the next.
-
-    every :
-        Start again after this long. Without it, the last point holds.
-    """
-
-    every: str
-
-_DirectionRateFileRequired = TypedDict(
-    "_DirectionRateFileRequired",
-    {
-        "file": str,
-    },
-)
-
-
-class DirectionRateFile(_DirectionRateFileRequired, total=False):
-    """A bit rate that was measured.
-
-    file :
-        A file beside the scenario or in a folder there. The resolved scenario has its content as points.
-
-    format :
-        What is in it. Default: "csv".
-
-    column :
-        Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
-
-    every :
-        Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
-    """
-
-    format: Literal["csv", "mahimahi"]
-    column: str
-    every: str
-
-_DirectionDelayPointsRequired = TypedDict(
-    "_DirectionDelayPointsRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
-
-
-class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
-    """A delay that changes over time.
-
-    points :
-        Pairs of instant and delay, increasing in time, the first at 0 s.
-
-    interpolate :
-        What happens between points. Default: "hold".
-
-    every :
-        Start again after this long. Without it, the last point holds.
-    """
-
-    interpolate: Literal["hold", "linear"]
-    every: str
-
-_DirectionDelayPassRequired = TypedDict(
-    "_DirectionDelayPassRequired",
-    {
-        "pass": Pass,
-    },
-)
-
-
-class DirectionDelayPass(_DirectionDelayPassRequired):
-    """The delay to a satellite that passes overhead.
-
-    pass :
-        The orbit; at the end of each period of visibility the next satellite takes over.
-    """
-
-_DirectionDelayFileRequired = TypedDict(
-    "_DirectionDelayFileRequired",
-    {
-        "file": str,
-    },
-)
-
-
-class DirectionDelayFile(_DirectionDelayFileRequired, total=False):
-    """A delay that was measured.
-
-    file :
-        A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
-
-    column :
-        Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
-
-    interpolate :
-        What happens between rows. Default: "hold".
-
-    every :
-        Start again after this long. Without it, the last value holds.
-    """
-
-    column: str
-    interpolate: Literal["hold", "linear"]
-    every: str
-
-_DirectionQueueDropTailRequired = TypedDict(
-    "_DirectionQueueDropTailRequired",
-    {
-        "kind": Literal["drop-tail"],
-    },
-)
-
-
-class DirectionQueueDropTail(_DirectionQueueDropTailRequired, total=False):
-    """First in, first out; what finds it full is dropped.
-
-    limit :
-        How much may wait. Default: "1 bdp".
-    """
-
-    limit: str
-
-_DirectionQueueRedRequired = TypedDict(
-    "_DirectionQueueRedRequired",
-    {
-        "kind": Literal["red"],
-    },
-)
-
-
-class DirectionQueueRed(_DirectionQueueRedRequired, total=False):
-    """Random early detection: the longer the queue is on average, the more of what arrives is dropped (Floyd and Jacobson 1993).
-
-    limit :
-        How much may wait; what exceeds it is dropped. Default: "1 bdp".
-
-    min_th :
-        Average length in packets from which on packets are dropped. Default: 5.
-
-    max_th :
-        Average length in packets at which the probability of a drop reaches `max_p`. Default: 15.
-
-    max_p :
-        Probability of a drop when the average reaches `max_th`. Default: 0.1.
-
-    weight :
-        Weight of a new length in the moving average (`w_q`). Default: 0.002.
-
-    gentle :
-        From `max_th` to twice that the probability rises to 1; otherwise it is 1 at once. Default: true.
-
-    adaptive :
-        `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker 2001). Default: false.
-
-    wait :
-        No drop until 1 / p packets have passed since the last one, as ns-2 has it; otherwise drops are spread over 1 to 1 / p packets. Default: false.
-
-    byte_mode :
-        The average counts bytes, thresholds are times `mean_packet`, and large packets are dropped more often. Default: false.
-
-    mean_packet :
-        Size of a packet on average, headers included: how much the average falls while the link is idle, and the unit of the thresholds in byte mode. Default: "500 B".
-
-    ecn :
-        Packets of senders that understand it are marked instead of dropped early (RFC 3168). Default: false.
-    """
-
-    limit: str
-    min_th: int
-    max_th: int
-    max_p: Union[str, float]
-    weight: Union[str, float]
-    gentle: bool
-    adaptive: bool
-    wait: bool
-    byte_mode: bool
-    mean_packet: str
-    ecn: bool
-
-_DirectionQueueCodelRequired = TypedDict(
-    "_DirectionQueueCodelRequired",
-    {
-        "kind": Literal["codel"],
-    },
-)
-
-
-class DirectionQueueCodel(_DirectionQueueCodelRequired, total=False):
-    """Controlled delay: drops from the head of the queue when packets have waited too long for an interval (RFC 8289).
-
-    limit :
-        How much may wait; what exceeds it is dropped. Default: "1 bdp".
-
-    target :
-        Waiting time that may stand. Default: "5 ms".
-
-    interval :
-        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
-
-    ecn :
-        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
-    """
-
-    limit: str
-    target: str
-    interval: str
-    ecn: bool
-
-_DirectionQueueFqCodelRequired = TypedDict(
-    "_DirectionQueueFqCodelRequired",
-    {
-        "kind": Literal["fq-codel"],
-    },
-)
-
-
-class DirectionQueueFqCodel(_DirectionQueueFqCodelRequired, total=False):
-    """Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
-
-    limit :
-        How much may wait in all queues together; what exceeds it is dropped from the longest. Default: "10240 packets".
-
-    queues :
-        Number of queues. Default: 1024.
-
-    quantum :
-        Bytes that a queue sends before it is the next one's turn. Default: "1514 B".
-
-    target :
-        Waiting time that may stand. Default: "5 ms".
-
-    interval :
-        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
-
-    ecn :
-        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: true.
-    """
-
-    limit: str
-    queues: int
-    quantum: str
-    target: str
-    interval: str
-    ecn: bool
-
-_DirectionQueuePieRequired = TypedDict(
-    "_DirectionQueuePieRequired",
-    {
-        "kind": Literal["pie"],
-    },
-)
-
-
-class DirectionQueuePie(_DirectionQueuePieRequired, total=False):
-    """Drops what arrives with a probability that a controller of the waiting time sets (RFC 8033).
-
-    limit :
-        How much may wait; what exceeds it is dropped. Default: "1 bdp".
-
-    target :
-        Waiting time to keep. Default: "15 ms".
-
-    update :
-        Time between updates of the probability. Default: "15 ms".
-
-    burst :
-        For how long packets are let through after a quiet time. Default: "150 ms".
-
-    derandomise :
-        Drops are neither too close nor too far apart (RFC 8033 §5.4). Default: true.
-
-    mean_packet :
-        Size of a packet on average, headers included: while no more than two of them wait, none is dropped. Default: "1000 B".
-
-    ecn :
-        While the probability is below 0.1, packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
-    """
-
-    limit: str
-    target: str
-    update: str
-    burst: str
-    derandomise: bool
-    mean_packet: str
-    ecn: bool
-
-_DirectionQueuePriorityRequired = TypedDict(
-    "_DirectionQueuePriorityRequired",
-    {
-        "kind": Literal["priority"],
-        "class": List[Class],
-    },
-)
-
-
-class DirectionQueuePriority(_DirectionQueuePriorityRequired):
-    """Strict priority: a class is served when nothing waits in those before it.
-
-    class :
-        The classes, the highest first: number 0, 1, ...
-    """
-
-_DirectionQueueWrrRequired = TypedDict(
-    "_DirectionQueueWrrRequired",
-    {
-        "kind": Literal["wrr"],
-        "class": List[WeightedClass],
-    },
-)
-
-
-class DirectionQueueWrr(_DirectionQueueWrrRequired):
-    """Weighted round robin: classes take turns, each with as many packets as its weight.
-
-    class :
-        The classes: number 0, 1, ...
-    """
-
-_DirectionQueueDrrRequired = TypedDict(
-    "_DirectionQueueDrrRequired",
-    {
-        "kind": Literal["drr"],
-        "class": List[WeightedClass],
-    },
-)
-
-
-class DirectionQueueDrr(_DirectionQueueDrrRequired, total=False):
-    """Deficit round robin: classes take turns, each with as many bytes as its weight times the quantum (Shreedhar and Varghese 1995).
-
-    quantum :
-        Bytes per turn and unit of weight; best not less than the largest packet. Default: "1500 B".
-
-    class :
-        The classes: number 0, 1, ...
-    """
-
-    quantum: str
-
-_DirectionOutageSpansRequired = TypedDict(
-    "_DirectionOutageSpansRequired",
-    {
-        "spans": List[Union[Tuple[str, str], List[str]]],
-    },
-)
-
-
-class DirectionOutageSpans(_DirectionOutageSpansRequired, total=False):
-    """A link is down at set times.
-
-    spans :
-        Pairs of start and end, increasing, not overlapping.
-
-    every :
-        Repeat after this long. Without it, the spans come once.
-
-    queue :
-        What happens to packets that wait when the link goes down. Default: "keep".
-    """
-
-    every: str
-    queue: Literal["keep", "flush"]
-
-_DirectionOutageMeanUpRequired = TypedDict(
-    "_DirectionOutageMeanUpRequired",
-    {
-        "mean_up": str,
-        "mean_down": str,
-    },
-)
-
-
-class DirectionOutageMeanUp(_DirectionOutageMeanUpRequired, total=False):
-    """A link is up and down for exponential times, from a random stream of its own.
-
-    mean_up :
-        Mean time up.
-
-    mean_down :
-        Mean time down.
-
-    queue :
-        What happens to packets that wait when the link goes down. Default: "keep".
-    """
-
-    queue: Literal["keep", "flush"]
-
-_DirectionOutageFileRequired = TypedDict(
-    "_DirectionOutageFileRequired",
-    {
-        "file": str,
-    },
-)
-
-
-class DirectionOutageFile(_DirectionOutageFileRequired, total=False):
-    """A link is down when it was in a record.
-
-    file :
-        A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
-
-    every :
-        Repeat after this long. Without it, the spans come once.
-
-    queue :
-        What happens to packets that wait when the link goes down. Default: "keep".
-    """
-
-    every: str
-    queue: Literal["keep", "flush"]
-
 
 class Direction(TypedDict, total=False):
     """One direction of a link: what stands here goes before the link's own keys.
@@ -2468,12 +2023,12 @@ class Direction(TypedDict, total=False):
         When this direction is down.
     """
 
-    rate: Union[str, DirectionRatePoints, DirectionRateFile]
-    delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
-    queue: Union[str, DirectionQueueDropTail, DirectionQueueRed, DirectionQueueCodel, DirectionQueueFqCodel, DirectionQueuePie, DirectionQueuePriority, DirectionQueueWrr, DirectionQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    rate: Union[str, LinkRatePoints, LinkRateFile]
+    delay: Union[str, LinkDelayPoints, LinkDelayPass, LinkDelayFile]
+    queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
-    outage: Union[DirectionOutageSpans, DirectionOutageMeanUp, DirectionOutageFile]
+    outage: Union[LinkOutageSpans, LinkOutageMeanUp, LinkOutageFile]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",
@@ -2657,71 +2212,11 @@ class AppBulk(_AppBulkRequired, total=False):
     count: int
     reconnect: bool
 
-
-class AppArrivalsSizeExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppArrivalsSizePareto(TypedDict):
-    """Pareto: a few are very large.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
-
-    min :
-        The least.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    min: str
-
-
-class AppArrivalsSizeBoundedPareto(TypedDict):
-    """Pareto between two bounds.
-
-    shape :
-        The smaller, the heavier the tail.
-
-    min :
-        The least.
-
-    max :
-        The most.
-    """
-
-    kind: Literal["bounded-pareto"]
-    shape: float
-    min: str
-    max: str
-
-
-class AppArrivalsSizeLognormal(TypedDict):
-    """Lognormal.
-
-    mean :
-        Mean.
-
-    sd :
-        Standard deviation.
-    """
-
-    kind: Literal["lognormal"]
-    mean: str
-    sd: str
-
 _AppArrivalsRequired = TypedDict(
     "_AppArrivalsRequired",
     {
         "kind": Literal["arrivals"],
-        "size": Union[str, AppArrivalsSizeExponential, AppArrivalsSizePareto, AppArrivalsSizeBoundedPareto, AppArrivalsSizeLognormal],
+        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
     },
 )
 
@@ -2758,183 +2253,11 @@ class AppArrivals(_AppArrivalsRequired, total=False):
     count: int
     overload: bool
 
-
-class AppRequestResponseRequestExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppRequestResponseRequestPareto(TypedDict):
-    """Pareto: a few are very large.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
-
-    min :
-        The least.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    min: str
-
-
-class AppRequestResponseRequestBoundedPareto(TypedDict):
-    """Pareto between two bounds.
-
-    shape :
-        The smaller, the heavier the tail.
-
-    min :
-        The least.
-
-    max :
-        The most.
-    """
-
-    kind: Literal["bounded-pareto"]
-    shape: float
-    min: str
-    max: str
-
-
-class AppRequestResponseRequestLognormal(TypedDict):
-    """Lognormal.
-
-    mean :
-        Mean.
-
-    sd :
-        Standard deviation.
-    """
-
-    kind: Literal["lognormal"]
-    mean: str
-    sd: str
-
-
-class AppRequestResponseResponseExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppRequestResponseResponsePareto(TypedDict):
-    """Pareto: a few are very large.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
-
-    min :
-        The least.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    min: str
-
-
-class AppRequestResponseResponseBoundedPareto(TypedDict):
-    """Pareto between two bounds.
-
-    shape :
-        The smaller, the heavier the tail.
-
-    min :
-        The least.
-
-    max :
-        The most.
-    """
-
-    kind: Literal["bounded-pareto"]
-    shape: float
-    min: str
-    max: str
-
-
-class AppRequestResponseResponseLognormal(TypedDict):
-    """Lognormal.
-
-    mean :
-        Mean.
-
-    sd :
-        Standard deviation.
-    """
-
-    kind: Literal["lognormal"]
-    mean: str
-    sd: str
-
-
-class AppRequestResponseWaitExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppRequestResponseWaitPareto(TypedDict):
-    """Pareto.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    mean: str
-
-
-class AppRequestResponseThinkExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppRequestResponseThinkPareto(TypedDict):
-    """Pareto.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    mean: str
-
 _AppRequestResponseRequired = TypedDict(
     "_AppRequestResponseRequired",
     {
         "kind": Literal["request-response"],
-        "response": Union[str, AppRequestResponseResponseExponential, AppRequestResponseResponsePareto, AppRequestResponseResponseBoundedPareto, AppRequestResponseResponseLognormal],
+        "response": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
     },
 )
 
@@ -2961,63 +2284,11 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
         Whether each exchange has a new connection, or all share one. Default: false.
     """
 
-    request: Union[str, AppRequestResponseRequestExponential, AppRequestResponseRequestPareto, AppRequestResponseRequestBoundedPareto, AppRequestResponseRequestLognormal]
-    wait: Union[str, AppRequestResponseWaitExponential, AppRequestResponseWaitPareto]
-    think: Union[str, AppRequestResponseThinkExponential, AppRequestResponseThinkPareto]
+    request: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
+    wait: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
+    think: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     count: int
     reconnect: bool
-
-
-class AppPageParseExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppPageParsePareto(TypedDict):
-    """Pareto.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    mean: str
-
-
-class AppPageReadingExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppPageReadingPareto(TypedDict):
-    """Pareto.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    mean: str
 
 _AppPageRequired = TypedDict(
     "_AppPageRequired",
@@ -3060,8 +2331,8 @@ class AppPage(_AppPageRequired, total=False):
     page_scale: float
     request: str
     tls_rtts: int
-    parse: Union[str, AppPageParseExponential, AppPageParsePareto]
-    reading: Union[str, AppPageReadingExponential, AppPageReadingPareto]
+    parse: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
+    reading: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     count: int
 
 _AppCbrRequired = TypedDict(
@@ -3110,65 +2381,13 @@ class AppPoisson(_AppPoissonRequired, total=False):
 
     size: str
 
-
-class AppOnOffOnExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppOnOffOnPareto(TypedDict):
-    """Pareto.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    mean: str
-
-
-class AppOnOffOffExponential(TypedDict):
-    """Exponential.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["exponential"]
-    mean: str
-
-
-class AppOnOffOffPareto(TypedDict):
-    """Pareto.
-
-    shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
-
-    mean :
-        Mean.
-    """
-
-    kind: Literal["pareto"]
-    shape: float
-    mean: str
-
 _AppOnOffRequired = TypedDict(
     "_AppOnOffRequired",
     {
         "kind": Literal["on-off"],
         "peak": str,
-        "on": Union[str, AppOnOffOnExponential, AppOnOffOnPareto],
-        "off": Union[str, AppOnOffOffExponential, AppOnOffOffPareto],
+        "on": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
+        "off": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
     },
 )
 

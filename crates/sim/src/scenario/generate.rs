@@ -199,23 +199,32 @@ pub fn python_types() -> String {
     let mut classes = Classes::default();
     classes.class("Scenario", schema().as_object().expect("the schema is a table"));
     // A class stands after those that it mentions: aliases are evaluated when the module is loaded.
-    for (_, text) in &classes.made {
-        out.push_str(text);
+    for class in &classes.made {
+        out.push_str(&class.text);
     }
     out
 }
 
 #[derive(Default)]
 struct Classes {
-    made: Vec<(String, String)>,
+    made: Vec<Class>,
+}
+
+struct Class {
+    name: String,
+    /// None for the kinds that share a class.
+    shape: Option<&'static Map<String, Json>>,
+    text: String,
 }
 
 impl Classes {
-    fn class(&mut self, name: &str, shape: &'static Map<String, Json>) {
-        if self.made.iter().any(|(made, _)| made == name) {
-            return;
+    /// The name of the class of a table. The same table in two places, such as the queue of a link and of a direction,
+    /// has the class of the first.
+    fn class(&mut self, name: &str, shape: &'static Map<String, Json>) -> String {
+        if let Some(made) = self.made.iter().find(|made| made.name == name || made.shape == Some(shape)) {
+            return made.name.clone();
         }
-        let Some(Json::Object(properties)) = shape.get("properties") else { return };
+        let Some(Json::Object(properties)) = shape.get("properties") else { return name.to_owned() };
         let required =
             |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
         let hints: Vec<_> = properties
@@ -252,7 +261,8 @@ impl Classes {
             }
         }
         let _ = write!(text, "    \"\"\"\n{}{fields}", if fields.is_empty() { "" } else { "\n" });
-        self.made.push((name.to_owned(), text));
+        self.made.push(Class { name: name.to_owned(), shape: Some(shape), text });
+        name.to_owned()
     }
 
     fn hint(&mut self, property: &'static Json, name: &str) -> String {
@@ -294,8 +304,7 @@ impl Classes {
                             None if reference.is_some() => base.to_owned(),
                             None => format!("{name}Table"),
                         };
-                        self.class(&class, shape);
-                        class
+                        self.class(&class, shape)
                     }
                 },
                 _ => match shape.get("const") {
@@ -313,12 +322,13 @@ impl Classes {
         // The kinds that need nothing else share a class.
         if !bare.is_empty() {
             let class = format!("{}Kind", reference.as_deref().unwrap_or(name));
-            let text = format!(
-                "\n\nclass {class}(TypedDict):\n    \"\"\"A choice by its kind alone.\"\"\"\n\n    kind: Literal[{}]\n",
-                bare.join(", ")
-            );
-            if !self.made.iter().any(|(made, _)| *made == class) {
-                self.made.push((class.clone(), text));
+            let body =
+                format!("    \"\"\"A choice by its kind alone.\"\"\"\n\n    kind: Literal[{}]\n", bare.join(", "));
+            let made = self.made.iter().find(|made| made.name == class || made.text.ends_with(&body));
+            let class = made.map_or(class, |made| made.name.clone());
+            if !self.made.iter().any(|made| made.name == class) {
+                let text = format!("\n\nclass {class}(TypedDict):\n{body}");
+                self.made.push(Class { name: class.clone(), shape: None, text });
             }
             hints.push(class);
         }
