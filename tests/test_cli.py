@@ -79,6 +79,19 @@ def test_compare(small, tmp_path):
     assert (tmp_path / "c.svg").read_text().startswith("<?xml")
 
 
+def test_what_cannot_be_drawn_is_printed(small, tmp_path):
+    place = tmp_path / "c.svg"
+    for command in (
+        ["compare", small, "--cc", "reno,tahoe"],
+        ["sweep", small, "--vary", "tcp.cc=reno,tahoe", "--store", tmp_path / "s"],
+    ):
+        done = cli(*command, "--replications", 2, "--metric", "fct", "--plot", place)
+        assert done.exit_code == 2
+        assert "there is no fct in any of the runs\n  nothing can be drawn" in done.stderr
+        assert "reno" in done.stdout
+        assert not place.exists()
+
+
 def test_compare_as_json(small):
     done = cli("compare", small, "--cc", "reno,sack", "--replications", 2, "--jobs", 2, "--metric", "rtt", "--json")
     assert (

@@ -216,6 +216,8 @@ def test_the_figure_has_units_and_intervals(comparison):
     assert "3 replications, 95 % intervals" in figure.get_suptitle()
     with pytest.raises(BentpipeError, match="not a metric"):
         comparison.plot("beauty")
+    with pytest.raises(BentpipeError, match="there is no fct in any of the runs"):
+        comparison.plot("fct")
 
 
 def test_cases_of_a_scenario_are_compared(small, tmp_path):

@@ -237,6 +237,61 @@ def test_a_sweep_is_read_while_it_is_under_way(small, tmp_path, monkeypatch):
     assert seen[-1] == 10
 
 
+def test_another_table_does_not_cost_those_that_are_kept(small, store, begun):
+    sweep(small, store, tables=["links"])
+    assert len(begun) == 10
+    both = files(store)
+    sweep(small, store, tables=["flows", "links"])
+    assert len(begun) == 10
+    assert files(store) == both
+    sweep(small, store.with_name("other"), tables=["flows", "links"])
+    assert files(store.with_name("other")) == both
+
+
+def test_a_table_that_is_deleted_is_known_to_be_gone_although_another_was_just_added(small, store, monkeypatch, begun):
+    # As if it were killed before the Parquet files are written.
+    monkeypatch.setattr(stores.Store, "write", lambda _: None)
+    sweep(small, store, tables=["links"])
+    monkeypatch.undo()
+    (store / "flows.parquet").unlink()
+    assert sweep(small, store).table("flows").height == 20
+    assert pl.read_parquet(store / "links.parquet")["run"].n_unique() == 10
+
+
+def test_what_another_process_adds_while_the_files_are_written_is_written_next_time(small, tmp_path, monkeypatch):
+    replace, other = stores.Store._replace, []
+
+    def meanwhile(self, name, data):
+        if not other:
+            other.append("at work")
+            monkeypatch.setattr(stores.Store, "write", lambda _: None)
+            sweep(small, tmp_path / "store", tables=["links"])
+            sweep(small, tmp_path / "store", replications=6)
+            bp.sweep(small, {"link.down.error.rate": [0.002], "tcp.cc": ["newreno"]}, store=tmp_path / "store")
+        replace(self, name, data)
+
+    with stores.Store(tmp_path / "store") as one:
+        monkeypatch.setattr(stores.Store, "write", lambda _: None)
+        sweep(small, tmp_path / "store")
+        monkeypatch.undo()
+        monkeypatch.setattr(stores.Store, "_replace", meanwhile)
+        one.write()
+        monkeypatch.undo()
+        one.write()
+    runs = pl.read_parquet(tmp_path / "store" / "runs.parquet")
+    assert runs.height == 17
+    assert "tcp.cc" in runs.columns
+    assert pl.read_parquet(tmp_path / "store" / "links.parquet")["run"].n_unique() == 10
+    assert pl.read_parquet(tmp_path / "store" / "flows.parquet")["run"].n_unique() == 12
+
+
+def test_a_thousand_workers_are_given_their_runs_at_once(tmp_path):
+    names = [f"r1-{k:016x}-1" for k in range(100_000)]
+    with stores.Store(tmp_path / "store") as one, stores.Store(tmp_path / "store") as other:
+        assert one.claim(names, len(names), []).mine == names
+        assert other.claim(names, len(names), []).mine == []
+
+
 def test_nothing_begun_in_a_store_is_said(tmp_path):
     with stores.Store(tmp_path / "store"):
         pass

@@ -1,4 +1,4 @@
-"""Makes the pages of the papers, `docs/papers`: verdicts and figures of `bentpipe reproduce --quick`; two minutes.
+"""Makes the pages of the papers, `docs/papers`: verdicts and figures of `bentpipe reproduce --quick`; a minute or two.
 
 .venv/bin/python validation/papers.py
 """

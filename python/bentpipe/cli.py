@@ -177,14 +177,15 @@ def compare(
         raise
     if save is not None:
         comparison.save(save)
-    if plot is not None:
-        from bentpipe.plot import save as save_figure
-
-        save_figure(comparison.plot(), plot)
     if json:
         _print_json(comparison.to_dict())
     else:
         _print(terminal.comparison(comparison))
+    # Last: there may be nothing to draw, and what was computed is worth having all the same.
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(comparison.plot(), plot)
 
 
 @app.command()
@@ -258,16 +259,17 @@ def sweep(
 
             _print(terminal.sweep(interrupt.result, place))
         raise
-    if plot is not None:
-        from bentpipe.plot import save as save_figure
-
-        save_figure(result.plot(), plot)
     if json:
         _print_json(result.to_dict())
     else:
         from bentpipe import terminal
 
         _print(terminal.sweep(result, place))
+    # Last, as above.
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(result.plot(), plot)
 
 
 @app.command()

@@ -264,6 +264,11 @@ class Comparison:
         ----------
         metric : str, optional
             As in `compare`; by default that of the statements.
+
+        Raises
+        ------
+        BentpipeError
+            No such metric, or no run has it.
         """
         from bentpipe.plot import comparison_figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,13 +19,15 @@ from bentpipe.sweeps.sweeping import Sweeping
 from bentpipe.sweeps.workers import Threads, cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import polars as pl
 
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
+
+T = TypeVar("T")
 
 CONFIDENCE = 0.95
 
@@ -189,6 +191,13 @@ class Lab:
                 raise BentpipeError(f"error: a run of {name} failed: {found.failures[0]['message']}")
             self._known[key] = Runs(found.runs.drop("point"), {table: found.table(table) for table in tables})
         return cast("Runs", self._known[key])
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What is worked out from runs, such as a table of several sweeps; `name` says what."""
+        key = json.dumps(["once", name])
+        if key not in self._known:
+            self._known[key] = make()
+        return cast("T", self._known[key])
 
     def _opened(self, name: str) -> Store:
         # One for all sweeps of a scenario: to open a store takes longer than many a sweep.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import bentpipe
 from bentpipe import human
-from bentpipe.papers import verdicts
+from bentpipe.papers import claims, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bentpipe.papers.lab import Finding
     from bentpipe.papers.reproducing import Reproduced, Reproduction
@@ -39,9 +39,10 @@ def page(reproduced: Reproduced, is_full: bool) -> str:
 def index(result: Reproduction) -> str:
     """The page that leads to the papers: verdicts of each."""
     kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
+    again = command([each.paper.name for each in result.papers], result.is_full)
     lines = [
-        "# Five papers, claim by claim\n",
-        f"Made by `bentpipe reproduce {scale(result.is_full)}`; do not edit. Each page says what a paper",
+        "# Papers, claim by claim\n",
+        f"Made by `{again}`; do not edit. Each page says what a paper",
         "proposed, what of it holds, what does not, and what we assumed where it is silent.\n",
         f"| paper | {' | '.join(kinds)} | all |",
         f"|---|{'---|' * (len(kinds) + 1)}",
@@ -52,9 +53,10 @@ def index(result: Reproduction) -> str:
     return "\n".join(lines) + "\n"
 
 
-def scale(is_full: bool) -> str:
-    """The option."""
-    return "--full" if is_full else "--quick"
+def command(papers: Sequence[str], is_full: bool) -> str:
+    """What makes the pages of these papers again."""
+    chosen = [] if list(papers) == claims.names() else papers
+    return " ".join(["bentpipe reproduce", *chosen, "--full" if is_full else "--quick"])
 
 
 def printed(verdict: Verdict) -> str:
@@ -92,10 +94,10 @@ def _number(number: float, unit: str) -> str:
 
 def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     paper = reproduced.paper
-    command = f"bentpipe reproduce {paper.name} {scale(is_full)}"
+    again = command([paper.name], is_full)
     yield f"# {paper.title}\n"
     yield f"{paper.authors}. {paper.published}\n"
-    yield f"Made by `{command}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
+    yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
     yield "95 % interval of our value lies in the band that was set for it.\n"
     yield f"## What it proposed\n\n{paper.proposed}\n"
     yield "## Verdicts\n\n| verdict | claims |\n|---|---|"
@@ -112,7 +114,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         yield "\n## Figures"
         for figure in reproduced.figures:
             yield f"\n![{figure.title}]({paper.name}/{figure.name}.png)\n\n{figure.title}."
-            yield f"`{command}`, bentpipe {bentpipe.__version__}, scenarios in `papers/{paper.name}`."
+            yield f"`{again}`, bentpipe {bentpipe.__version__}, scenarios in `bentpipe/papers/{paper.name}`."
     yield "\n## What we assumed\n"
     for assumption in paper.assumed:
         yield f"- {assumption}"

@@ -105,7 +105,7 @@ def reproduce(
     BentpipeError
         There is no such paper, or the folder cannot be written.
     """
-    chosen = [claims.paper(name) for name in papers or claims.names()]
+    chosen = [claims.paper(name) for name in dict.fromkeys(papers or claims.names())]
     place = None if folder is None else Path(folder)
     if place is not None:
         store.refuse_unless_writable_folder(place)
@@ -135,7 +135,7 @@ def reproduce(
 
 def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
     module = importlib.import_module(f"bentpipe.papers.{paper.name}.figures")
-    command = f"bentpipe reproduce {paper.name} {pages.scale(lab.is_full)}"
+    command = pages.command([paper.name], lab.is_full)
     note = f"{paper.title}: {figure.title}. bentpipe {bentpipe.__version__}. Made again by: {command}"
     drawn = Drawn.of(getattr(module, figure.draw)(lab), note)
     if place is not None:

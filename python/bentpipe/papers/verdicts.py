@@ -105,7 +105,9 @@ def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     if reproduced:
         return Verdict(claim, UNDER_READING, reproduced[0], claim.why, tuple(found))
     if contradictions[0]:
-        return Verdict(claim, IMPOSSIBLE, "", " ".join(filter(None, (contradictions[0], claim.why))), tuple(found))
+        # Bounds are not always whole sentences; what follows is one.
+        why = ". ".join(filter(None, (contradictions[0].removesuffix("."), claim.why)))
+        return Verdict(claim, IMPOSSIBLE, "", why, tuple(found))
     if any(each.passes is None for each in found):
         return Verdict(claim, UNDECIDED, "", claim.why, tuple(found))
     return Verdict(claim, NOT_REPRODUCED, "", claim.why, tuple(found))

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def page(result: Reproduction) -> str:
     """The whole file."""
     count = sum(len(each.verdicts) for each in result.papers)
-    lead = f"{count} claims; made by bentpipe reproduce {pages.scale(result.is_full)}, bentpipe {bentpipe.__version__}"
+    again = pages.command([each.paper.name for each in result.papers], result.is_full)
+    lead = f"{count} claims; made by {again}, bentpipe {bentpipe.__version__}"
     sections = [Section("Verdicts", [Tabled(_counts(result), "Claims by paper and verdict.")])]
     sections += [_section(each) for each in result.papers]
     return Page("Papers, claim by claim", lead, sections).html()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import human
 from bentpipe.metrics import Metric, named
-from bentpipe.plot.house import COLOURS, blank, label, plain, style
+from bentpipe.plot.house import COLOURS, blank, label, nothing_of, plain, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,9 +31,11 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
     Raises
     ------
     BentpipeError
-        No such metric.
+        No such metric, or no run has it.
     """
     what = named(metric)
+    if comparison.runs[what.column].is_null().all():
+        raise nothing_of(what.name)
     with style():
         return _comparison_figure(comparison, what)
 

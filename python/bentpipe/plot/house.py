@@ -58,15 +58,27 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "") -> None:
         raise BentpipeError(f"error: {path} cannot be written: {error.strerror}") from error
 
 
-def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+def sheet(width: float, height: float) -> Figure:
+    """An empty figure; its sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Figure objects, not pyplot: the caller's figures and backend are left alone.
-    made = Figure(figsize=(WIDTH, height), layout="constrained")
+    made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
+    return made
+
+
+def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of one column with empty panels below each other; its height in inches."""
+    made = sheet(WIDTH, height)
     grid = made.subplots(panels, 1, sharex=True, squeeze=False)
     return made, list(grid[:, 0])
+
+
+def nothing_of(metric: str) -> BentpipeError:
+    """What is wrong where no run has the metric: axes without anything would look like a result."""
+    return BentpipeError(f"error: there is no {metric} in any of the runs\n  nothing can be drawn")
 
 
 def style() -> AbstractContextManager[None]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bentpipe import human
-from bentpipe.errors import BentpipeError
 from bentpipe.metrics import Metric, named
 from bentpipe.plot.axis import Axis
-from bentpipe.plot.house import COLOURS, WIDE, WIDTH, label, plain, style
+from bentpipe.plot.house import COLOURS, WIDE, WIDTH, label, nothing_of, plain, sheet, style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +118,7 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
 def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Drawing:
     """The same with the estimates of all points, and with notes."""
     if all(each.mean is None for each in estimates):
-        raise BentpipeError(f"error: there is no {what.name} in any of the runs\n  nothing can be drawn")
+        raise nothing_of(what.name)
     from bentpipe.sweeps.result import SENDERS
 
     with style():
@@ -163,7 +162,7 @@ class _Drawer:
             self.notes.append(f"{len(shown)} of {len(panels)} panels are shown; the tables have all")
         columns = _columns(len(shown), len(layout.values[layout.panels[-1]]) if layout.panels else 1)
         rows = -(-len(shown) // columns)
-        figure = _sheet(WIDTH if columns < 3 else WIDE, 0.75 + (2.0 if rows == 1 else 1.3) * rows)
+        figure = sheet(WIDTH if columns < 3 else WIDE, 0.75 + (2.0 if rows == 1 else 1.3) * rows)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         found = self._found(x)
         for axes, panel in zip(grid.flat, shown, strict=False):
@@ -385,7 +384,7 @@ class _Drawer:
             self.notes.append(f"{len(shown)} of {len(rows)} rows are shown; the tables have all")
         senders = [None] if layout.colour is None else layout.values[layout.colour]
         step = max(0.2, 0.09 * len(senders) + 0.06)
-        figure = _sheet(WIDTH, 1.0 + step * len(shown) + (0.2 if layout.colour else 0))
+        figure = sheet(WIDTH, 1.0 + step * len(shown) + (0.2 if layout.colour else 0))
         axes = figure.subplots()
         for at, row in enumerate(shown):
             for colour, each in rows[row]:
@@ -451,15 +450,6 @@ class _Drawer:
                 ],
             )
         return figure
-
-
-def _sheet(width: float, height: float) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, Any]]) -> int:

@@ -58,8 +58,10 @@ def merged(
     place = runs.select("run").with_row_index("place")
     kept = {table for record in fresh.values() for table in record["tables"]}
     for table in sorted((kept | set(written)) - {RUNS}):
-        parts = [_without(read(table), fresh)] if table in written else []
-        parts += _stacked({id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]})
+        own = {id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]}
+        # What was written of a run stays unless the run gave this table again.
+        parts = [_without(read(table), own)] if table in written else []
+        parts += _stacked(own)
         whole = pl.concat(parts).join(place, on="run", how="inner", maintain_order="left")
         found[table] = whole.sort("place", maintain_order=True).drop("place")
     return found

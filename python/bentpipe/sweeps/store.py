@@ -179,7 +179,7 @@ class Store:
                 both = _text({**json.loads(text), **wanted[id_]})
                 if both != text:
                     self._index.execute("update runs set parameters = ? where id = ?", (both, id_))
-                    self._index.execute("insert or replace into facts values ('stale', 'true')")
+                    self._make_stale()
             missing = [id_ for id_ in wanted if id_ not in known or not known[id_][1]]
             self._index.executemany("delete from failures where id = ?", [(id_,) for id_ in missing])
         return missing
@@ -194,8 +194,9 @@ class Store:
             taken = {id_ for (id_,) in self._index.execute("select id from claims")}
             failed = {id_ for (id_,) in self._index.execute("select id from failures")}
             while some := list(islice(rest, count - len(claimed.mine))):
-                marks = ", ".join("?" * len(some))
-                known = dict(self._index.execute(f"select id, tables from runs where id in ({marks})", some))
+                # As JSON: the parameters of a statement are limited, and many workers are given many runs.
+                query = "select id, tables from runs where id in (select value from json_each(?))"
+                known = dict(self._index.execute(query, (json.dumps(some),)))
                 for id_ in some:
                     if id_ in known and need <= set(json.loads(known[id_])):
                         claimed.done.append(id_)
@@ -211,17 +212,25 @@ class Store:
         done: Sequence[tuple[str, Mapping[str, Any], Sequence[str], bytes]],
         failed: Sequence[tuple[str, Mapping[str, Any], str]] = (),
     ) -> None:
-        """Commit runs that are done (name, parameters, tables, record) or failed (name, parameters, message)."""
+        """Commit runs that are done (name, parameters, tables, record) or failed (name, parameters, message).
+
+        Other tables that are kept of a run stay: equal names are equal results.
+        """
         if not done and not failed:
             return
         with self._guarded(), self.together():
+            query = "select id, tables, record from runs where id in (select value from json_each(?))"
+            ids_done = json.dumps([id_ for id_, *_ in done])
+            older = {id_: (json.loads(kept), record) for id_, kept, record in self._index.execute(query, (ids_done,))}
+            rows = []
+            for id_, parameters, own, record in done:
+                others, before = older.get(id_, ((), None))
+                kept = json.dumps(sorted({*own, *others}))
+                rows.append((id_, _text(parameters), kept, tasks.united(before, record)))
             self._index.executemany(
                 "insert into runs values (?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
                 " record = excluded.record",
-                [
-                    (id_, _text(parameters), json.dumps(sorted(tables)), record)
-                    for id_, parameters, tables, record in done
-                ],
+                rows,
             )
             self._index.executemany(
                 "insert or replace into failures values (?, ?, ?)",
@@ -253,8 +262,11 @@ class Store:
         """Bring the Parquet files up to date. Each is complete at every moment, before and after."""
         with self._guarded(), self._alone():
             self._count()
-            if self._waiting == 0 and self.noted("stale") is None:
+            stale = self.noted("stale")
+            if self._waiting == 0 and stale is None:
                 return
+            # Other processes go on meanwhile: what they add after this is not taken for written.
+            waiting = self._index.execute("select id, tables from runs where record is not null").fetchall()
             frames = self._frames()
             content = {name: _parquet(frame) for name, frame in frames.items()}
             hashes = [(name, _hash(data)) for name, data in content.items()]
@@ -269,11 +281,14 @@ class Store:
                 self._replace(name, data)
             with self._transaction():
                 self._index.execute("update files set sha256 = next, next = null where next is not null")
-                ids = frames[RUNS]["run"].to_list()
-                self._index.executemany("update runs set record = null where id = ?", [(id_,) for id_ in ids])
-                self._index.execute("delete from facts where name = 'stale'")
+                self._index.executemany("update runs set record = null where id = ? and tables = ?", waiting)
+                self._index.execute("delete from facts where name = 'stale' and value = ?", (json.dumps(stale),))
             self._index.execute("pragma synchronous = normal")
             self._count()
+
+    def _make_stale(self) -> None:
+        """The Parquet files are to be written although no run is new. Each time is another, so that none is missed."""
+        self._index.execute("insert or replace into facts values ('stale', ?)", (json.dumps(uuid.uuid4().hex),))
 
     def _count(self) -> None:
         count = "select count(*), count(record) from runs"
@@ -419,13 +434,22 @@ class Store:
                 if sha256:
                     has_it = "" if name == RUNS else f"""and tables like '%"{name}"%'"""
                     self._index.execute(f"delete from runs where record is null {has_it}")
-                    self._index.execute("insert or replace into facts values ('stale', 'true')")
+                    self._forget_table(name)
+                    self._make_stale()
                 self._index.execute("delete from files where name = ?", (name,))
                 continue
             found = _hash(path.read_bytes())
             if found not in (sha256, following):
                 raise self._is_damaged(name, "it is not what was written")
             self._index.execute("update files set sha256 = ?, next = null where name = ?", (found, name))
+
+    def _forget_table(self, name: str) -> None:
+        """Of runs whose record is in the index, and was added to what had been written."""
+        query = """select id, tables, record from runs where record is not null and tables like '%"' || ? || '"%'"""
+        for id_, kept, record in self._index.execute(query, (name,)).fetchall():
+            if name not in json.loads(record)["tables"]:
+                rest = json.dumps([table for table in json.loads(kept) if table != name])
+                self._index.execute("update runs set tables = ? where id = ?", (rest, id_))
 
     def _begin_to_live(self) -> None:
         """Have a lock that ends with the process, whatever ends it, and clear away after those that died."""

@@ -92,6 +92,15 @@ def unpacked(record: bytes) -> dict[str, Any]:
     return content
 
 
+def united(older: bytes | None, newer: bytes) -> bytes:
+    """A record with the tables of an older one of the same run besides its own."""
+    if older is None:
+        return newer
+    content = json.loads(newer)
+    content["tables"] = {**json.loads(older)["tables"], **content["tables"]}
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
 def _packed(columns: Columns) -> dict[str, Any]:
     return {
         column: values

@@ -265,10 +265,10 @@ fn collect(table: &Tree, path: &str, key: &str, check: &mut Check, found: &mut V
 }
 
 fn refuse_twice(axes: &[Axis], check: &mut Check) {
-    let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for axis in axes {
         for (at, key) in axis.keys.iter().enumerate() {
-            if seen.insert(key, ()).is_some() {
+            if !seen.insert(key) {
                 let place = &axis.values[0][at].place;
                 let message = format!("the sweep has {key} twice");
                 check.add(place, key, message, "expected one list of values".into(), String::new());

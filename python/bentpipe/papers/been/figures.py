@@ -8,8 +8,9 @@ import numpy as np
 
 from bentpipe.papers.been.formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
 from bentpipe.papers.been.measures import ERROR, PATH, SMSS, column, transfers
+from bentpipe.papers.drawing import intervals, legend_above
 from bentpipe.papers.lab import Finding
-from bentpipe.plot import COLOURS, _figure, _label, _style
+from bentpipe.plot.house import COLOURS, blank, label, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +34,12 @@ def figure_2(lab: Lab) -> Figure:
         ("goodput_bps", 1, "Goodput", "bit/s"),
         ("delivered_bytes", 1e3, "Data delivered", "kB"),
     )
-    with _style():
-        figure, axes = _figure(len(panels), height=6.2)
+    with style():
+        figure, axes = blank(len(panels), height=6.2)
         for panel, (name, divisor, what, unit) in zip(axes, panels, strict=True):
             for colour, rate in zip(COLOURS, RATES, strict=False):
                 _measured(panel, lab, name, rate, colour, 1 / divisor)
-            panel.set_ylabel(_label(what, unit))
+            panel.set_ylabel(label(what, unit))
             panel.grid()
         for colour, rate in zip(COLOURS, RATES, strict=False):
             for length, percent in PRINTED_TCP_EFFICIENCY.get(rate, []):
@@ -50,15 +51,15 @@ def figure_2(lab: Lab) -> Figure:
             panel.set_yscale("symlog", linthresh=1 if panel is axes[3] else 10)
             panel.set_ylim(0, 1e4 if panel is axes[3] else 1e6)
         _sizes(axes[-1])
-        _legend(axes[0])
+        legend_above(axes[0], 4)
         figure.suptitle("NewReno by packet size and error rate per byte\n95 % intervals", x=0.02, ha="left")
         return figure
 
 
 def figure_information_efficiency(lab: Lab) -> Figure:
     """Information efficiency over packet size: NewReno's means and 95 % intervals, arithmetic, and what is printed."""
-    with _style():
-        figure, (axes,) = _figure(1, height=3.1)
+    with style():
+        figure, (axes,) = blank(1, height=3.1)
         lengths = np.geomspace(CEILING_FROM, 1700, 200)
         ceiling = 1 - HEADER_BYTES / lengths
         axes.plot(lengths, 100 * ceiling, color="0.5", linestyle=":", label="header alone")
@@ -73,10 +74,10 @@ def figure_information_efficiency(lab: Lab) -> Figure:
         axes.plot([], [], "D", color="0.4", markerfacecolor="none", markersize=6, label="printed, proposal")
         axes.plot([], [], color="0.4", linewidth=0.6, linestyle="--", label="arithmetic")
         axes.set_ylim(0, 105)
-        axes.set_ylabel(_label("Information efficiency", "%"))
+        axes.set_ylabel(label("Information efficiency", "%"))
         axes.grid()
         _sizes(axes)
-        _legend(axes)
+        legend_above(axes, 4)
         figure.suptitle("Payload that arrives, of all that is sent\n95 % intervals", x=0.02, ha="left")
         return figure
 
@@ -84,8 +85,8 @@ def figure_information_efficiency(lab: Lab) -> Figure:
 def figure_cwnd(lab: Lab) -> Figure:
     """Congestion window of NewReno with packets of 240 B at three error rates per byte, one run each."""
     payload = 200
-    with _style():
-        figure, axes = _figure(len(RATES), height=3.8)
+    with style():
+        figure, axes = blank(len(RATES), height=3.8)
         for panel, colour, rate in zip(axes, COLOURS, RATES, strict=False):
             result = lab.run(PATH, {SMSS: f"{payload} B", f"{ERROR}.rate": rate}, series=["cwnd_bytes"])
             rows = result.series("cwnd_bytes")
@@ -96,31 +97,23 @@ def figure_cwnd(lab: Lab) -> Figure:
             panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
             panel.set_ylim(0, 30)
             panel.grid()
-        axes[1].set_ylabel(_label("Congestion window", "packets"))
-        axes[-1].set_xlabel(_label("Time", "s"))
+        axes[1].set_ylabel(label("Congestion window", "packets"))
+        axes[-1].set_xlabel(label("Time", "s"))
         axes[-1].set_xlim(0, 200)
         figure.suptitle("NewReno, packets of 240 B, one run each", x=0.02, ha="left")
         return figure
 
 
 def _measured(axes: Axes, lab: Lab, name: str, rate: float, colour: str, factor: float, line: str = "-") -> None:
-    found = []
-    for payload in PAYLOADS_BYTES:
-        found.append(Finding.mean(factor * column(transfers(lab, payload=payload, rate=rate, unit="byte"), name)))
-    means = np.array([each.value for each in found], dtype=float)
-    margins = means - np.array([each.low for each in found], dtype=float)
-    axes.errorbar(
-        LENGTHS, means, yerr=margins, fmt="o", linestyle=line, color=colour, capsize=2, markersize=3, label=f"{rate:g}"
-    )
+    found = [
+        Finding.mean(factor * column(transfers(lab, payload=payload, rate=rate, unit="byte"), name))
+        for payload in PAYLOADS_BYTES
+    ]
+    intervals(axes, LENGTHS, found, marker="o", linestyle=line, color=colour, label=f"{rate:g}")
 
 
 def _sizes(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_xticks(LENGTHS, [str(length) for length in LENGTHS])
     axes.minorticks_off()
-    axes.set_xlabel(_label("Packet size", "B"))
-
-
-def _legend(axes: Axes) -> None:
-    # Above the panel, where it hides no data.
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
+    axes.set_xlabel(label("Packet size", "B"))

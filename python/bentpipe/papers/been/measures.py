@@ -391,9 +391,7 @@ def probabilistic_over_deterministic(lab: Lab, *, unit: str, sp_is: str) -> Find
 # What arithmetic allows
 
 
-def stalled_efficiency(
-    lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper"
-) -> Possible:
+def stalled_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, **_: object) -> Possible:
     """TCP efficiency in % over a link that nothing crosses: first transmissions of the initial window over all sent."""
     length = payload + HEADER_BYTES
     crosses = survival(length, rate, unit)

@@ -488,11 +488,11 @@ def error_runs(lab: Lab) -> pl.DataFrame:
     return runs.runs.select("run", "tcp.cc", "replication", "goodput_bps", rate=key).join(satellite, on="run")
 
 
-def snack_runs(lab: Lab, recovery: str = "snack") -> pl.DataFrame:
+def snack_runs(lab: Lab) -> pl.DataFrame:
     """The same for NewReno's window with SNACK."""
     runs = lab.sweep(
         "errors",
-        {"duration": lab.choose("30 s", "300 s"), "tcp.cc": "newreno", "tcp.recovery": recovery},
+        {"duration": lab.choose("30 s", "300 s"), "tcp.cc": "newreno", "tcp.recovery": "snack"},
         vary={"link.geo.forward.error.rate": RATES},
         replications=lab.choose(4, 20),
         tables=["links"],
@@ -507,13 +507,13 @@ def _of(runs: pl.DataFrame, column: str, rate: float, cc: str | None = None) -> 
     return (chosen if cc is None else chosen.filter(pl.col("tcp.cc") == cc))[column].to_numpy()
 
 
-def errors_and_snack(lab: Lab, *, recovery: str = "snack") -> Finding:
+def errors_and_snack(lab: Lab) -> Finding:
     """How many of three statements on goodput hold.
 
     Flavours differ by less than 5 % at 8e-8; the best of them loses half or more from there to 8e-6; SNACK delivers
     more than the best of them at 8e-6, the interval of the paired difference above 0.
     """
-    runs, snack = error_runs(lab), snack_runs(lab, recovery)
+    runs, snack = error_runs(lab), snack_runs(lab)
     small = [_of(runs, "goodput_bps", RATES[0], cc).mean() for cc in FLAVOURS]
     best = max(FLAVOURS, key=lambda cc: float(_of(runs, "goodput_bps", 8e-6, cc).mean()))
     there = _of(runs, "goodput_bps", 8e-6, best)
@@ -525,9 +525,9 @@ def errors_and_snack(lab: Lab, *, recovery: str = "snack") -> Finding:
     return Finding.exact(sum(holds), note + f"{(difference.value or 0.0) / 1e3:+.0f} kbit/s")
 
 
-def snack_utilisation(lab: Lab, *, recovery: str = "snack") -> Finding:
+def snack_utilisation(lab: Lab) -> Finding:
     """Utilisation of the satellite's link with SNACK over that of the best other flavour at 8e-6."""
-    runs, snack = error_runs(lab), snack_runs(lab, recovery)
+    runs, snack = error_runs(lab), snack_runs(lab)
     best = max(FLAVOURS, key=lambda cc: float(_of(runs, "utilisation", 8e-6, cc).mean()))
     return _found(_of(snack, "utilisation", 8e-6) / _of(runs, "utilisation", 8e-6, best), f"over {best}")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bentpipe.papers.drawing import intervals
 from bentpipe.papers.hswa.measures import (
     ENHANCED_BPS,
     FLAVOURS,
@@ -18,7 +19,7 @@ from bentpipe.papers.hswa.measures import (
     throughputs,
 )
 from bentpipe.papers.lab import Finding
-from bentpipe.plot import COLOURS, _figure, _label, _style
+from bentpipe.plot.house import COLOURS, blank, label, style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,19 +29,21 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-MARKERS = "osd"
+FIGURE_2 = (*FLAVOURS, "vegas", "highspeed", "scalable")
+"""Those of the paper's that there are: Westwood and SCPS-TP are not, and HSWA is drawn as printed."""
+MARKERS = "osdv<>"
 
 
 def figure_1(lab: Lab) -> Figure:
     """Increment of the window over TD, after eq. 3.1, at some error rates."""
-    with _style():
-        figure, (axes,) = _figure(1, height=2.2)
+    with style():
+        figure, (axes,) = blank(1, height=2.2)
         delays = np.linspace(1, 2.5, 151)
         for colour, rate in zip(COLOURS, (1e-8, 1e-5, 1e-2), strict=False):
             values = [increments(float(delay), step(rate))[0] for delay in delays]
             axes.plot(delays, values, color=colour, label=f"error rate {rate:.0e}".replace("e-0", "e-"))
         axes.set_xlabel("TD as a multiple of BaseTD")
-        axes.set_ylabel(_label("Increment", "segments"))
+        axes.set_ylabel(label("Increment", "segments"))
         axes.set_ylim(bottom=0)
         axes.grid()
         axes.legend(loc="upper right")
@@ -53,26 +56,15 @@ def figure_2(lab: Lab) -> Figure:
     # Runs that are almost without losses take the longest, and are almost equal.
     rare, frequent = lab.choose((1e-8, 1e-6), RATES[:3]), RATES[3:]
     rates = (*rare, *frequent)
-    with _style():
-        figure, (axes,) = _figure(1, height=2.6)
-        for place, cc in enumerate(FLAVOURS):
+    with style():
+        figure, (axes,) = blank(1, height=2.6)
+        for place, cc in enumerate(FIGURE_2):
             curve = throughputs(lab, cc=cc, rates=rare)
             curve |= throughputs(lab, cc=cc, rates=frequent, replications=lab.choose(8, 20))
             findings = [Finding.mean(curve[rate]) for rate in rates]
-            means = np.array([finding.value for finding in findings], dtype=float) / 1e6
-            lows = np.array([finding.low for finding in findings], dtype=float) / 1e6
             # A little apart, or the last would hide the others: without losses they are the same.
-            shift = 1.25 ** (place - 1)
-            axes.errorbar(
-                np.array(rates) * shift,
-                means,
-                yerr=means - lows,
-                color=COLOURS[place],
-                marker=MARKERS[place],
-                markersize=3,
-                capsize=2,
-                label=cc,
-            )
+            places = [rate * 1.12 ** (place - 2.5) for rate in rates]
+            intervals(axes, places, findings, factor=1e-6, color=COLOURS[place], marker=MARKERS[place], label=cc)
         _printed(axes, "HSWA, printed", HSWA_BPS, COLOURS[6], "^")
         _axes(axes)
         replications = lab.choose("8 (below 1e-5: 2)", "20 (below 1e-5: 10)")
@@ -83,8 +75,8 @@ def figure_2(lab: Lab) -> Figure:
 
 def figure_6(lab: Lab) -> Figure:
     """HSWA and Enhanced HSWA as printed, and the most that the channel passes with errors per packet, byte and bit."""
-    with _style():
-        figure, (axes,) = _figure(1, height=2.6)
+    with style():
+        figure, (axes,) = blank(1, height=2.6)
         fine = np.logspace(-8, -1, 141)
         for colour, error in zip(COLOURS, ("packet", "byte", "bit"), strict=False):
             highest = [RATE_BPS * passed_share(float(rate), error) / 1e6 for rate in fine]
@@ -96,7 +88,7 @@ def figure_6(lab: Lab) -> Figure:
     return figure
 
 
-def _printed(axes: Axes, label: str, values: Mapping[float, float], colour: str, marker: str) -> None:
+def _printed(axes: Axes, text: str, values: Mapping[float, float], colour: str, marker: str) -> None:
     axes.plot(
         list(values),
         [value / 1e6 for value in values.values()],
@@ -105,7 +97,7 @@ def _printed(axes: Axes, label: str, values: Mapping[float, float], colour: str,
         linestyle="none",
         markerfacecolor="none",
         markersize=5,
-        label=label,
+        label=text,
         clip_on=False,
     )
 
@@ -116,6 +108,6 @@ def _axes(axes: Axes) -> None:
     axes.minorticks_off()
     axes.set_ylim(0, 105)
     axes.set_xlabel("Error rate")
-    axes.set_ylabel(_label("Throughput", "Mbit/s"))
+    axes.set_ylabel(label("Throughput", "Mbit/s"))
     axes.grid()
     axes.legend(loc="lower left", bbox_to_anchor=(0, 0.02))

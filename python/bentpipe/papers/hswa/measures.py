@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "bent-pipe"
 FLAVOURS = ("reno", "newreno", "sack")
-"""Those of the paper's Figure 2 that there are."""
+"""Reno's window with each way to recover: whose losses are counted."""
 
 RATE_BPS = 100e6
 PAYLOAD_BYTES = 1000
@@ -168,9 +168,7 @@ def passed_share(rate: float, error: str) -> float:
     return float((1 - rate) ** (8 * PACKET_BYTES / UNITS_BITS[error]))
 
 
-def ceiling(
-    lab: Lab, *, cc: str, rates: Sequence[float], error: str = "packet", of: str = "least", **_: Any
-) -> Possible:
+def ceiling(lab: Lab, *, rates: Sequence[float], error: str = "packet", of: str = "least", **_: Any) -> Possible:
     """Throughput in bit/s that no sender can exceed: what the channel leaves whole of a full link."""
     shares = [passed_share(rate, error) for rate in rates]
     place = shares.index(min(shares) if of == "least" else max(shares))

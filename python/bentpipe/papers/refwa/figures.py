@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe import plot
+from bentpipe.papers.drawing import intervals
 from bentpipe.papers.lab import Finding
 from bentpipe.papers.refwa import measures
+from bentpipe.plot.house import COLOURS, blank, label, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,8 @@ MARKERS = ("o", "s")
 
 def figure_3a(lab: Lab) -> Figure:
     """Utilisation over the loss rate, below what survives, with what the paper's text says of a loss rate of 0.3."""
-    with plot._style():
-        figure, (axes,) = plot._figure(1, height=2.6)
+    with style():
+        figure, (axes,) = blank(1, height=2.6)
         rates = _curves(axes, lab, "utilisation_share")
         # The most that can be delivered; a packet that is lost has been carried in vain.
         fine = np.geomspace(min(rates), max(rates), 200)
@@ -32,19 +33,19 @@ def figure_3a(lab: Lab) -> Figure:
         axes.plot(0.3, 0.3, "^", color="black", fillstyle="none", markersize=5, label="printed: REFWA Plus, above")
         axes.plot(0.3, 0.0, "D", color="black", fillstyle="none", markersize=5, clip_on=False, label="printed: others")
         axes.set_ylim(0, 1.03)
-        axes.set_ylabel(plot._label("Utilisation", ""))
+        axes.set_ylabel(label("Utilisation", ""))
         axes.legend(loc="lower left")
     return figure
 
 
 def figure_3b(lab: Lab) -> Figure:
     """Fairness over the loss rate, above the least that there can be; the paper's text prints no value."""
-    with plot._style():
-        figure, (axes,) = plot._figure(1, height=2.6)
+    with style():
+        figure, (axes,) = blank(1, height=2.6)
         _curves(axes, lab, "jain")
         axes.axhline(1 / measures.FLOWS, linestyle=":", color="0.5", label="least, 1/N")
         axes.set_ylim(0, 1.03)
-        axes.set_ylabel(plot._label("Fairness index F", ""))
+        axes.set_ylabel(label("Fairness index F", ""))
         axes.legend(loc="lower left", bbox_to_anchor=(0, 0.12))
     return figure
 
@@ -55,19 +56,9 @@ def _curves(axes: Axes, lab: Lab, column: str) -> list[float]:
     rates = sorted(table["rate"].unique())
     for place, sender in enumerate(measures.SENDERS):
         found = [Finding.mean(measures.values(table, column, sender=sender, rate=rate)) for rate in rates]
-        means = [each.value if each.value is not None else np.nan for each in found]
-        halves = [each.high - each.value if each.high is not None and each.value is not None else 0 for each in found]
-        axes.errorbar(
-            # Beside each other where they would hide each other.
-            np.array(rates) * (1.0 if place == 0 else 1.08),
-            means,
-            yerr=halves,
-            fmt=MARKERS[place] + "-",
-            color=plot.COLOURS[place],
-            markersize=3,
-            capsize=2,
-            label=NAMES[sender],
-        )
+        # Beside each other where they would hide each other.
+        places = [rate * (1.0 if place == 0 else 1.08) for rate in rates]
+        intervals(axes, places, found, marker=MARKERS[place], color=COLOURS[place], label=NAMES[sender])
     axes.set_xscale("log")
     axes.set_xlabel("Loss rate p of packets")
     axes.grid()

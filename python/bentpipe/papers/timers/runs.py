@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,13 +164,16 @@ def setting_1_ms(lab: Lab, buffer: str) -> int:
     return found
 
 
-@lru_cache(maxsize=1)
 def grid(lab: Lab) -> pl.DataFrame:
     """The 216 combinations and the proposed granularity: a row per run.
 
     Columns `case`, `cc`, `buffer`, `error_rate`, `replication`, `completion_s`, `normalised` (completion time over that
     of the same run without errors), and of the sender and its link what claims need.
     """
+    return lab.once("grid", lambda: _grid(lab))
+
+
+def _grid(lab: Lab) -> pl.DataFrame:
     parts = []
     for buffer in BUFFERS:
         # What differs from buffer to buffer cannot be in one grid.
