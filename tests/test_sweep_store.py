@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import polars as pl
 import pytest
@@ -16,6 +17,8 @@ from bentpipe.cli import app
 from bentpipe.errors import BentpipeError
 from bentpipe.sweeps import store as stores
 from bentpipe.sweeps import tasks, workers
+from bentpipe.sweeps.grid import Grid, arguments
+from bentpipe.sweeps.sweeping import Sweeping
 
 VARY = {"link.down.error.rate": [0.002, 0.01]}
 
@@ -258,31 +261,36 @@ def test_a_table_that_is_deleted_is_known_to_be_gone_although_another_was_just_a
     assert pl.read_parquet(store / "links.parquet")["run"].n_unique() == 10
 
 
+def sweep_in(opened, small, vary=VARY, **asked):
+    """In a store that is open already, whose files are written by who opened it."""
+    grid = Grid(bp.load(small).with_sets(arguments(vary, **{"replications": 5, "tables": ["flows"], **asked})))
+    with closing(workers.workers(None, 1)) as place:
+        Sweeping(grid, None).run(opened, place)
+
+
 def test_what_another_process_adds_while_the_files_are_written_is_written_next_time(small, tmp_path, monkeypatch):
-    replace, other = stores.Store._replace, []
+    replace, place, seen = stores.Store._replace, tmp_path / "store", []
 
     def meanwhile(self, name, data):
-        if not other:
-            other.append("at work")
-            monkeypatch.setattr(stores.Store, "write", lambda _: None)
-            sweep(small, tmp_path / "store", tables=["links"])
-            sweep(small, tmp_path / "store", replications=6)
-            bp.sweep(small, {"link.down.error.rate": [0.002], "tcp.cc": ["newreno"]}, store=tmp_path / "store")
+        if not seen:
+            seen.append(name)
+            sweep_in(other, small, tables=["links"])
+            sweep_in(other, small, replications=6)
+            # Runs that are there, by another name.
+            sweep_in(other, small, {"link.down.error.rate": [0.002], "tcp.cc": ["newreno"]})
         replace(self, name, data)
 
-    with stores.Store(tmp_path / "store") as one:
-        monkeypatch.setattr(stores.Store, "write", lambda _: None)
-        sweep(small, tmp_path / "store")
-        monkeypatch.undo()
-        monkeypatch.setattr(stores.Store, "_replace", meanwhile)
+    monkeypatch.setattr(stores.Store, "_replace", meanwhile)
+    with stores.Store(place) as one, stores.Store(place) as other:
+        sweep_in(one, small)
         one.write()
-        monkeypatch.undo()
         one.write()
-    runs = pl.read_parquet(tmp_path / "store" / "runs.parquet")
-    assert runs.height == 17
-    assert "tcp.cc" in runs.columns
-    assert pl.read_parquet(tmp_path / "store" / "links.parquet")["run"].n_unique() == 10
-    assert pl.read_parquet(tmp_path / "store" / "flows.parquet")["run"].n_unique() == 12
+    assert seen
+    runs = pl.read_parquet(place / "runs.parquet")
+    assert runs.height == 12
+    assert runs["tcp.cc"].drop_nulls().to_list() == ["newreno"] * 5
+    assert pl.read_parquet(place / "links.parquet")["run"].n_unique() == 10
+    assert pl.read_parquet(place / "flows.parquet")["run"].n_unique() == 12
 
 
 def test_a_thousand_workers_are_given_their_runs_at_once(tmp_path):
