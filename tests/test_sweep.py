@@ -1,6 +1,7 @@
 """Sweeps: the same runs as alone, once each, on any number of workers, as many as are asked for."""
 
 import json
+import time
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,8 @@ from bentpipe.sweeps import tasks, workers
 from bentpipe.sweeps.grid import Until
 from bentpipe.sweeps.sweeping import Progress, enough
 
+PATIENCE_S = 120
+"""How long to wait for what must happen. No test depends on how long it takes."""
 RATES = {"link.down.error.rate": [0.002, 0.01]}
 
 
@@ -275,8 +278,10 @@ def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
     def stop(progress):
         # When many have ended that nobody has taken yet.
         if progress.running and not ended:
+            end_s = time.monotonic() + PATIENCE_S
             while len(begun) < 2:
-                pass
+                assert time.monotonic() < end_s, f"no second run was begun in {PATIENCE_S} s"
+                time.sleep(0.001)
             ended.append(len(begun))
             raise KeyboardInterrupt
 
@@ -285,6 +290,11 @@ def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
     # One thread: when a run is begun, all before it have ended.
     assert interrupted.value.result.runs.height >= ended[0] - 1
     assert bp.Sweep.load(tmp_path / "s").runs.height == interrupted.value.result.runs.height
+
+
+def test_a_sweep_without_metrics_has_nothing_to_report(small):
+    with pytest.raises(ScenarioError, match="no metrics"):
+        bp.sweep(small, RATES, metrics=[])
 
 
 def test_an_interval_without_width_is_no_goal(small):

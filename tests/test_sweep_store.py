@@ -74,6 +74,13 @@ def test_what_is_in_the_store_is_read_without_us(store):
         ("tcp.cc", ["error: --vary tcp.cc\n  expected each key once, with its values"]),
         ("tcp.cc=[]", ["error: sweep.vary.tcp.cc is empty: nothing would be run", "expected at least one value"]),
         ("", ["error: nothing to vary: the grid is empty"]),
+        (";", ["error: --vary ';' says nothing"]),
+        ("sweep.replications=1,2", ["error: sweep.replications cannot vary: it is no part of a run"]),
+        ("case.calm.tcp.cc=sack,reno", ["error: case.calm.tcp.cc cannot vary: it is no part of a run"]),
+        (
+            "link.down.error.rate=0,0.1; link.down.error={},{}",
+            ["error: link.down.error.rate is a part of link.down.error, and both vary"],
+        ),
     ],
 )
 def test_a_grid_that_makes_no_sense_is_said_before_there_is_a_store(small, tmp_path, vary, wrong):
@@ -293,8 +300,9 @@ def test_what_another_process_adds_while_the_files_are_written_is_written_next_t
     assert pl.read_parquet(place / "flows.parquet")["run"].n_unique() == 12
 
 
-def test_a_thousand_workers_are_given_their_runs_at_once(tmp_path):
-    names = [f"r1-{k:016x}-1" for k in range(100_000)]
+def test_many_workers_are_given_their_runs_at_once(tmp_path):
+    # More than a statement of any build of SQLite can have as parameters.
+    names = [f"r1-{k:016x}-1" for k in range(300_000)]
     with stores.Store(tmp_path / "store") as one, stores.Store(tmp_path / "store") as other:
         assert one.claim(names, len(names), []).mine == names
         assert other.claim(names, len(names), []).mine == []

@@ -72,7 +72,7 @@ class Grid:
     Raises
     ------
     ScenarioError
-        There is no such metric.
+        There is no such metric, or none; a key that varies has no influence on a run.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -95,6 +95,16 @@ class Grid:
             raise ScenarioError(
                 "error: a half width of 0: no interval becomes that narrow\n  expected a share above 0, such as 2 %"
             )
+        if not self.metrics:
+            raise ScenarioError(
+                "error: no metrics: nothing would be reported\n  expected at least one, such as goodput"
+            )
+        for key in self.keys:
+            if key == "sweep" or key.startswith(("sweep.", "case.")):
+                raise ScenarioError(
+                    f"error: {key} cannot vary: it is no part of a run\n"
+                    "  expected keys of the scenario, or case with the names of its cases"
+                )
         for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
             asking.checked(metric=metric)
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
@@ -156,7 +166,18 @@ def arguments(
     metrics: Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
 ) -> list[tuple[str, Any]]:
-    """What these say, as values over the table `[sweep]` of a scenario."""
+    """What these say, as values over the table `[sweep]` of a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        One key is a part of another: the values of one would undo those of the other.
+    """
+    keys = [key for group in (vary or {}, *(together or ())) for key in group]
+    for key in keys:
+        whole = next((other for other in keys if key.startswith(f"{other}.")), None)
+        if whole is not None:
+            raise ScenarioError(f"error: {key} is a part of {whole}, and both vary\n  expected one of them")
     sets: list[tuple[str, Any]] = [(f"sweep.vary.{key}", values) for key, values in (vary or {}).items()]
     plain = {
         "together": list(together) if together else None,
@@ -190,6 +211,10 @@ def parsed(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     " or link.up.error.rate=1e-5..1e-1:9:log"
                 )
             group[key.strip()] = _values(values.strip())
+        if not group:
+            raise ScenarioError(
+                f"error: --vary {text!r} says nothing\n  expected a key with values: tcp.cc=newreno,sack"
+            )
         if len(group) == 1:
             vary |= group
         else:

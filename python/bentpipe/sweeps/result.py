@@ -257,13 +257,7 @@ class Sweep:
         samples: dict[str, dict[str, Values]] = {}
         settings: dict[str, dict[str, Any]] = {}
         of_points = self.values(metric)
-        for row in self.points.iter_rows(named=True):
-            condition = ", ".join(
-                human.setting(row[key])
-                if len(others) == 1
-                else f"{human.short_key(key, others)} {human.setting(row[key])}"
-                for key in others
-            )
+        for row, condition in zip(self.points.iter_rows(named=True), _conditions(self.points, others), strict=True):
             settings[condition] = {key: row[key] for key in others}
             samples.setdefault(row[sender], {})[condition] = of_points[row["point"]]
         means = {
@@ -333,6 +327,24 @@ class Sweep:
 def is_known(found: Estimate, share: float) -> bool:
     """Whether the interval of a mean is within ± this share of it."""
     return found.mean is not None and found.half_width is not None and found.half_width <= share * abs(found.mean)
+
+
+def _conditions(points: pl.DataFrame, keys: list[str]) -> list[str]:
+    """Of each point the values of these keys as a name, which no other values have."""
+    rows = [tuple(row[key] for key in keys) for row in points.iter_rows(named=True)]
+    names: list[str] = []
+    # Numbers as people write them have six digits; where that makes two of them one, all.
+    for text in (human.setting, str):
+        names = [
+            ", ".join(
+                text(value) if len(keys) == 1 else f"{human.short_key(key, keys)} {text(value)}"
+                for key, value in zip(keys, row, strict=True)
+            )
+            for row in rows
+        ]
+        if len(set(names)) == len(set(rows)):
+            break
+    return names
 
 
 def _paired(one: Values, other: Values) -> tuple[Values, Values]:
