@@ -289,6 +289,14 @@ def test_senders_that_go_with_another_key_are_compared(tmp_path):
     assert "tcp.smss goes with tcp.cc" in report(tmp_path / "s").page.read_text().replace("Tcp", "tcp")
 
 
+def test_settings_that_differ_in_the_seventh_digit_are_two(tmp_path):
+    rates = {"link.a_b.error.rate": [0.001000001, 0.001000002], "link.a_b.delay": ["10 ms", "20 ms"]}
+    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], **rates}, metrics=["goodput"])
+    (contrast,) = sweep.contrasts("goodput")
+    assert list(contrast.differences)[::3] == ["rate 0.001000001, delay 10 ms", "rate 0.001000002, delay 20 ms"]
+    assert pl.read_csv(report(tmp_path / "s").folder / "tables" / "differences-goodput.csv").height == 4
+
+
 def test_missing_and_failed_runs_are_shown(tmp_path, monkeypatch):
     from bentpipe.sweeps import tasks, workers
 
