@@ -4,8 +4,23 @@ from pathlib import Path
 
 import pytest
 
+from bentpipe.sweeps import tasks, workers
+
 
 @pytest.fixture
 def small():
     """Path of a scenario with two flows that takes milliseconds to run."""
     return Path(__file__).parent / "small.toml"
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The seeds of runs that are begun from here on."""
+    seeds = []
+
+    def execute(scenario, seed, tables, is_stopped):
+        seeds.append(seed)
+        return tasks.execute(scenario, seed, tables, is_stopped)
+
+    monkeypatch.setattr(workers, "execute", execute)
+    return seeds

@@ -27,19 +27,6 @@ def files(store):
 
 
 @pytest.fixture
-def begun(monkeypatch):
-    """The seeds of runs that are begun."""
-    seeds = []
-
-    def execute(scenario, seed, tables, is_stopped):
-        seeds.append(seed)
-        return tasks.execute(scenario, seed, tables, is_stopped)
-
-    monkeypatch.setattr(workers, "execute", execute)
-    return seeds
-
-
-@pytest.fixture
 def unlucky(monkeypatch):
     """Seeds whose runs fail."""
     seeds = {4}

@@ -26,10 +26,14 @@ def files(store):
     return {path.name: path.read_bytes() for path in sorted(store.glob("*.parquet"))}
 
 
-def wait_until(is_so):
+def wait_until(is_so, what, process=None):
+    """Look again and again; a process that ends before cannot bring it about any more."""
     end_s = time.monotonic() + PATIENCE_S
     while not is_so():
-        assert time.monotonic() < end_s, "it never happened"
+        has_ended = process is not None and process.poll() is not None
+        # It may have ended because it is so.
+        assert not has_ended or is_so(), f"a process ended with {process.returncode} before {what}"
+        assert time.monotonic() < end_s, f"not in {PATIENCE_S} s: {what}"
         time.sleep(0.01)
 
 
@@ -61,8 +65,7 @@ def scheduler(started, tmp_path):
     """The address of a scheduler without workers."""
     port, at = free_port(), tmp_path / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard", "--scheduler-file", at]
-    started(*DASK, "scheduler", *options)
-    wait_until(at.exists)
+    wait_until(at.exists, "the scheduler listens", started(*DASK, "scheduler", *options))
     return f"127.0.0.1:{port}"
 
 
@@ -85,7 +88,7 @@ def test_a_cluster_gives_the_same_bytes_although_a_worker_is_killed(small, tmp_p
 
     wait_until_workers(scheduler, 2)
     result = bp.sweep(small, **asked, store=tmp_path / "cluster", on=f"dask://{scheduler}", progress=kill)
-    assert workers[0].wait() == -signal.SIGKILL
+    assert workers[0].wait(PATIENCE_S) == -signal.SIGKILL
     assert killed[0] > 0
     assert workers[1].poll() is None
     assert (result.missing, result.failures) == (0, [])
@@ -127,8 +130,11 @@ def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, t
         hosts.update(host for process in family for host in listening(process))
         return sweep.poll() is not None
 
-    wait_until(has_ended)
-    output, errors = sweep.communicate()
+    try:
+        wait_until(has_ended, "the sweep ends")
+        output, errors = sweep.communicate(timeout=PATIENCE_S)
+    finally:
+        sweep.kill()
     assert sweep.returncode == 0, errors
     assert len(family) >= 3
     assert hosts == {"127.0.0.1"}
@@ -136,7 +142,7 @@ def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, t
     assert [line for line in errors.splitlines() if line] == [errors.splitlines()[-1]]
     assert errors.splitlines()[-1].startswith("40 of 40 runs, ")
     assert "goodput is lowest at" in output
-    wait_until(lambda: not any(process.is_running() and process.status() != "zombie" for process in family))
+    wait_until(lambda: not any(map(is_at_work, family)), "all processes of the sweep have ended")
     bp.sweep(small, RATES, replications=20, tables=["flows", "drops"], store=tmp_path / "local")
     assert files(tmp_path / "cluster") == files(tmp_path / "local")
 
@@ -147,6 +153,14 @@ def of(pid):
         return [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+def is_at_work(process):
+    """Whether it has not ended; it may end while we ask."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def listening(process):
@@ -167,7 +181,11 @@ def test_ctrl_c_ends_local_workers_too(small, tmp_path):
         start_new_session=True,
     )
     try:
-        wait_until(lambda: (tmp_path / "store" / "index.sqlite").exists() and done(tmp_path / "store") > 10)
+        wait_until(
+            lambda: (tmp_path / "store" / "index.sqlite").exists() and done(tmp_path / "store") > 10,
+            "ten runs done",
+            sweep,
+        )
         family = of(sweep.pid)
         # As a terminal does: to all of them.
         for process in family:
@@ -178,7 +196,7 @@ def test_ctrl_c_ends_local_workers_too(small, tmp_path):
     assert sweep.returncode == 130, errors
     assert "Traceback" not in errors
     assert "interrupted after " in errors.splitlines()[-1]
-    wait_until(lambda: not any(process.is_running() and process.status() != "zombie" for process in family))
+    wait_until(lambda: not any(map(is_at_work, family)), "all processes of the sweep have ended")
     assert bp.Sweep.load(tmp_path / "store").runs.height > 10
 
 

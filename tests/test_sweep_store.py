@@ -38,19 +38,6 @@ def store(small, tmp_path):
     return tmp_path / "store"
 
 
-@pytest.fixture
-def begun(monkeypatch):
-    """The seeds of runs that are begun from here on."""
-    seeds = []
-
-    def execute(scenario, seed, tables, is_stopped):
-        seeds.append(seed)
-        return tasks.execute(scenario, seed, tables, is_stopped)
-
-    monkeypatch.setattr(workers, "execute", execute)
-    return seeds
-
-
 def said(call, *args, kind=BentpipeError, **named):
     with pytest.raises(kind) as error:
         call(*args, **named)

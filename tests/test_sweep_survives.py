@@ -48,20 +48,23 @@ class Watched:
         return [line.split()[1] for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
     def wait_for(self, runs):
-        """Until so many runs were begun, or the process has ended."""
-        wait_until(lambda: len(self.begun()) >= runs or self.process.poll() is not None)
+        """Until so many runs were begun."""
+        self.wait_until(lambda: len(self.begun()) >= runs, f"{runs} runs begun")
+
+    def wait_until(self, is_so, what):
+        """Look again and again, and say what the process said if it ends before."""
+        end_s = time.monotonic() + PATIENCE_S
+        while not is_so():
+            has_ended = self.process.poll() is not None
+            # It may have ended because it is so.
+            assert not has_ended or is_so(), f"ended before {what}: {self.end()}"
+            assert time.monotonic() < end_s, f"not in {PATIENCE_S} s: {what}"
+            time.sleep(0.001)
 
     def end(self):
         """What it said, when it ends."""
         output, errors = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, output, errors
-
-
-def wait_until(is_so):
-    end_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < end_s, "it never happened"
-        time.sleep(0.001)
 
 
 def grid(points, replications):
@@ -172,7 +175,7 @@ def test_what_a_process_that_died_was_doing_is_done_by_the_other(small, tmp_path
         held = index(dying.store)[1]
         with Watched(tmp_path, small, *options) as other:
             # It does all else, and waits for these.
-            wait_until(lambda: len(index(other.store)[0]) == 40 - len(held))
+            other.wait_until(lambda: len(index(other.store)[0]) == 40 - len(held), "all else done")
             assert set(other.begun()[2:]).isdisjoint(held)
             assert other.process.poll() is None
             dying.process.kill()
@@ -183,7 +186,7 @@ def test_what_a_process_that_died_was_doing_is_done_by_the_other(small, tmp_path
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(small, tmp_path):
     options = grid(4, 50)
     with Watched(tmp_path, small, *options, hold=60) as sweep:
-        wait_until(lambda: len(index(sweep.store)[0]) == 60)
+        sweep.wait_until(lambda: len(index(sweep.store)[0]) == 60, "60 runs kept")
         sweep.process.send_signal(signal.SIGINT)
         code, output, errors = sweep.end()
     assert code == 130

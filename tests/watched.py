@@ -4,9 +4,8 @@
 
 - `log`: a line `PROCESS RUN` for each run that is begun.
 - `waiting_max`: runs after which the Parquet files are written.
-- `hold`: after so many runs here, hold each one until told to stop, or until the file `release` exists.
+- `hold`: after so many runs here, hold each one until told to stop.
 - `meet`: hold every run until so many processes have begun one.
-- `fail`: runs with these seeds fail.
 - `die`: `[name, number, "before" or "after"]`: kill this process at that call of this method of the store.
 """
 
@@ -17,6 +16,9 @@ import signal
 import sys
 import time
 from pathlib import Path
+
+PATIENCE_S = 600
+"""How long to hold a run before that is an error: longer than any test waits, so that nothing is left behind by one."""
 
 
 def watch(asked):
@@ -31,17 +33,27 @@ def watch(asked):
     def watched(scenario, seed, tables, is_stopped=lambda: False):
         write_down(log, f"{os.getpid()} {tasks.name(scenario.digest, seed)}\n")
         is_held = next(count) > asked.get("hold", sys.maxsize)
-        while is_held and not is_stopped() and not Path(asked.get("release", "/nowhere")).exists():
-            time.sleep(0.001)
-        while len({line.split()[0] for line in log.read_text().splitlines()}) < asked.get("meet", 0):
-            time.sleep(0.001)
-        if seed in asked.get("fail", []):
-            return tasks.Failure(f"error: seed {seed} is unlucky")
+        wait_until(lambda: not is_held or is_stopped(), "told to stop")
+        wait_until(lambda: is_stopped() or processes(log) >= asked.get("meet", 0), "joined by the other processes")
         return execute(scenario, seed, tables, is_stopped)
 
     workers.execute = watched
     if "die" in asked:
         kill_at(store.Store, *asked["die"])
+
+
+def wait_until(is_so, what):
+    """Look again and again: what is waited for is done by other processes, or by whoever sends a signal."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        if time.monotonic() > end_s:
+            raise TimeoutError(f"not {what} in {PATIENCE_S} s")
+        time.sleep(0.001)
+
+
+def processes(log):
+    """How many have begun a run."""
+    return len({line.split()[0] for line in log.read_text().splitlines()})
 
 
 def kill_at(kind, name, number, when):

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import plot
 from bentpipe.metrics import METRICS
+from bentpipe.plot.house import style
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison
@@ -325,7 +325,7 @@ def measure(mitigation: Mitigation, path: str) -> Comparison:
 
 def draw(mitigation: Mitigation, comparisons: dict[str, Comparison]) -> None:
     """Both paths in one figure."""
-    with rc_context(plot._STYLE):
+    with style():
         figure = Figure(figsize=(7.0, 0.9 + 0.24 * len(mitigation.cases)), layout="constrained")
         FigureCanvasAgg(figure)
         for axes, (path, comparison) in zip(figure.subplots(1, 2), comparisons.items(), strict=True):

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison
 from bentpipe.plot.house import COLOURS, DASHES, ENDINGS, WIDTH, check_place, save
-
-# Figures that are drawn elsewhere have the same style.
-from bentpipe.plot.house import STYLE as _STYLE
-from bentpipe.plot.house import blank as _figure
-from bentpipe.plot.house import label as _label
-from bentpipe.plot.house import style as _style
 from bentpipe.plot.runs import PANELS, run_figure
 from bentpipe.plot.sweeps import sweep_figure
 
@@ -19,10 +13,6 @@ __all__ = [
     "ENDINGS",
     "PANELS",
     "WIDTH",
-    "_STYLE",
-    "_figure",
-    "_label",
-    "_style",
     "check_place",
     "comparison_figure",
     "draw_comparison",

@@ -70,7 +70,7 @@ def sheet(width: float, height: float) -> Figure:
 
 
 def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of one column with empty panels below each other; its height in inches."""
+    """A figure of one column's width, its height in inches, with panels below each other that share their x axis."""
     made = sheet(WIDTH, height)
     grid = made.subplots(panels, 1, sharex=True, squeeze=False)
     return made, list(grid[:, 0])
@@ -82,6 +82,7 @@ def nothing_of(metric: str) -> BentpipeError:
 
 
 def style() -> AbstractContextManager[None]:
+    """In here, all that is drawn is in the house style."""
     from matplotlib import rc_context
 
     return rc_context(STYLE)
@@ -93,6 +94,7 @@ def plain(text: str) -> str:
 
 
 def label(what: str, unit: str) -> str:
+    """Of an axis; without a unit, only what it is."""
     return f"{what} ({unit})" if unit else what
 
 

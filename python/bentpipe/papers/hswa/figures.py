@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.papers.drawing import intervals
+from bentpipe.papers.drawing import intervals, legend_above
 from bentpipe.papers.hswa.measures import (
     ENHANCED_BPS,
     FLAVOURS,
@@ -67,6 +67,7 @@ def figure_2(lab: Lab) -> Figure:
             intervals(axes, places, findings, factor=1e-6, color=COLOURS[place], marker=MARKERS[place], label=cc)
         _printed(axes, "HSWA, printed", HSWA_BPS, COLOURS[6], "^")
         _axes(axes)
+        legend_above(axes, 4)
         replications = lab.choose("8 (below 1e-5: 2)", "20 (below 1e-5: 10)")
         sample = f"{replications} replications, 95 % intervals"
         figure.suptitle(f"GEO, 100 Mbit/s, one connection, 50 s, errors per packet\n{sample}", x=0.02, ha="left")
@@ -84,6 +85,7 @@ def figure_6(lab: Lab) -> Figure:
         _printed(axes, "HSWA, printed", HSWA_BPS, COLOURS[6], "^")
         _printed(axes, "Enhanced HSWA, printed", ENHANCED_BPS, COLOURS[3], "v")
         _axes(axes)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 0.02))
         figure.suptitle("Printed, and what the channel lets through", x=0.02, ha="left")
     return figure
 
@@ -110,4 +112,3 @@ def _axes(axes: Axes) -> None:
     axes.set_xlabel("Error rate")
     axes.set_ylabel(label("Throughput", "Mbit/s"))
     axes.grid()
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 0.02))
