@@ -5,7 +5,8 @@
 //! randomness. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
 //! the connection. Slow start and additive increase are in [`Window`], for all that want them.
 //!
-//! A new controller is one file here and one line in [`registry!`] below.
+//! A new controller is one file here and one line in [`registry!`] below; what it leaves to its [`Window`] it names in
+//! `window_hooks!`.
 
 mod backlog;
 mod bic;

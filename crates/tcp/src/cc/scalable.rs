@@ -5,6 +5,7 @@
 //! 2003, §3. Below `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
 
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 settings! {
@@ -68,25 +69,7 @@ impl CongestionControl for Scalable {
         self.window.restart(first.then(|| path.as_ssthresh(path.share(self.left(path)))));
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.window.limit(max);
-    }
-
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
 
@@ -174,17 +175,7 @@ impl CongestionControl for Vegas {
         self.slow_rounds = 0;
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
 
@@ -178,17 +179,7 @@ impl CongestionControl for Yeah {
         self.rounds.restart();
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]
