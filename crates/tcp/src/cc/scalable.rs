@@ -2,7 +2,7 @@
 //! same number of round trips at any rate.
 //!
 //! T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer Communication Review 33(2),
-//! 2003, §3. Below `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
+//! 2003. Up to `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
 
 use super::settings::settings;
 use super::window::window_hooks;
@@ -12,11 +12,11 @@ settings! {
     /// Settings of Scalable TCP.
     pub struct ScalableSettings {
         /// Segments that each ACK of a segment adds to the window.
-        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003 §3";
+        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";
         /// Share of the window that a loss takes.
-        decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003 §3";
+        decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003";
         /// Up to so many segments it is Reno.
-        low_window: u64 = 16, [1, 1_000_000], "Kelly 2003 §3.1";
+        low_window: u64 = 16, [1, 1_000_000], "Kelly 2003";
     }
 }
 

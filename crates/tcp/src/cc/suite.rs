@@ -207,7 +207,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
 /// a queue.
 fn shrinks_on_ack(kind: CcKind) -> bool {
     match kind {
-        // Brakmo 1994 §3.2: linear decrease above beta.
+        // Brakmo 1995: linear decrease above beta.
         CcKind::Vegas => true,
         // Baiocchi 2007: precautionary decongestion.
         CcKind::Yeah => true,
