@@ -16,6 +16,7 @@ enum Operation {
     Mark { beta: Option<u32> },
     Rto { first: bool },
     Limit { segments: u64 },
+    Set { segments: u64, ssthresh: u64 },
     Smss { smss: u64 },
 }
 
@@ -142,6 +143,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
         1 => prop_oneof![Just(None), (1..1000u32).prop_map(Some)].prop_map(|beta| Operation::Mark { beta }),
         1 => any::<bool>().prop_map(|first| Operation::Rto { first }),
         1 => (0..50u64).prop_map(|segments| Operation::Limit { segments }),
+        1 => (1..200u64, 2..200u64).prop_map(|(segments, ssthresh)| Operation::Set { segments, ssthresh }),
         1 => (40..9000u64).prop_map(|smss| Operation::Smss { smss }),
     ];
     let mut runner = TestRunner::new_with_rng(
@@ -190,6 +192,11 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
                     Operation::Limit { segments } => {
                         cc.limit_cwnd(segments * smss);
                         prop_assert!(cc.cwnd() <= (segments * smss).max(smss).max(before.min(smss)));
+                    }
+                    Operation::Set { segments, ssthresh } => {
+                        let set = (segments * smss, ssthresh * smss);
+                        cc.set_window(set.0, set.1);
+                        prop_assert_eq!((cc.cwnd(), cc.ssthresh()), set);
                     }
                     Operation::Smss { smss: new } => {
                         smss = new;
