@@ -27,6 +27,7 @@
 //! round trips each, 10 to 20 s over GEO.
 
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 bentpipe_units::words! {
@@ -173,25 +174,7 @@ impl CongestionControl for Bic {
         self.window.restart(ssthresh);
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.window.limit(max);
-    }
-
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

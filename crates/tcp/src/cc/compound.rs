@@ -16,8 +16,9 @@
 //! reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is left until the base is
 //! forgotten.
 
-use super::delays::{Least, Rounds};
+use super::delays::{Least, Round};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
 
@@ -74,7 +75,7 @@ pub struct Compound {
     /// What this round trip may still add to it, bytes, and what it may add in all.
     pending: f64,
     increase: f64,
-    rounds: Rounds,
+    round: Round,
     base: Least,
     /// The least round-trip time of this round.
     least: Option<Duration>,
@@ -95,7 +96,7 @@ impl Compound {
             dwnd: 0.0,
             pending: 0.0,
             increase: 0.0,
-            rounds: Rounds::default(),
+            round: Round::default(),
             base: Least::new(settings.base_rtt_window),
             least: None,
             samples: 0,
@@ -193,7 +194,7 @@ impl CongestionControl for Compound {
         if in_slow_start {
             self.dwnd = 0.0;
         }
-        if self.rounds.is_over(path) {
+        if self.round.is_over(path) {
             let increase = if ack.is_cwnd_limited && !in_slow_start {
                 self.increase = 0.0;
                 self.update(path);
@@ -226,14 +227,14 @@ impl CongestionControl for Compound {
         self.dwnd = (self.win() - reno).max(0.0);
         self.tune();
         self.forget_round();
-        self.rounds.begin(path);
+        self.round.begin(path);
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
         self.window.restart(first.then(|| path.half_as_ssthresh()));
         self.dwnd = 0.0;
         self.forget_round();
-        self.rounds.begin(path);
+        self.round.begin(path);
     }
 
     fn limit_cwnd(&mut self, max: u64) {
@@ -248,17 +249,7 @@ impl CongestionControl for Compound {
         self.on_change(before);
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]
@@ -290,7 +281,7 @@ mod tests {
             cc.dwnd = (dwnd * 1000) as f64;
             cc.base.sample(Duration::from_millis(100), Time::ZERO);
             let mut run = Self { cc, now: Time::ZERO, snd_una: 0 };
-            run.cc.rounds.begin(&run.view());
+            run.cc.round.begin(&run.view());
             run.cc.forget_round();
             run
         }

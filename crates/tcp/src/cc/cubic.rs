@@ -22,6 +22,7 @@
 //! since each takes 30 % whatever its cause, and where buffers are deep, which its plateau keeps full.
 
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::{Duration, Time};
 
@@ -244,13 +245,7 @@ impl CongestionControl for Cubic {
         self.epoch = None;
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(cwnd, ssthresh);
 }
 
 #[cfg(test)]

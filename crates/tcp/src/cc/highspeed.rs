@@ -16,6 +16,7 @@
 //! and below 38 segments, which is where a satellite path with many losses is, nothing changes.
 
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 bentpipe_units::words! {
@@ -269,27 +270,7 @@ impl CongestionControl for HighSpeed {
         self.window.restart(first.then(|| path.as_ssthresh(left)));
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.window.limit(max);
-    }
-
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

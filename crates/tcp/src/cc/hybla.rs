@@ -23,6 +23,7 @@
 //! it too cautious.
 
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 use bentpipe_units::Duration;
 
@@ -200,19 +201,7 @@ impl CongestionControl for Hybla {
         self.window.set(cwnd, ssthresh);
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

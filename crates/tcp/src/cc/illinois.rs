@@ -14,8 +14,9 @@
 //! a handover of a low orbit to a longer path all delay looks like queueing, and it adds 0.3 segments per round trip
 //! and halves until the base is forgotten.
 
-use super::delays::{Greatest, Least, Rounds};
+use super::delays::{Greatest, Least, Round};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
 
@@ -60,7 +61,7 @@ pub struct Illinois {
     alpha: f64,
     /// Share of the window that a loss takes.
     beta: f64,
-    rounds: Rounds,
+    round: Round,
     base: Least,
     max: Greatest,
     /// Sum, ps, and number of the round-trip times of this round.
@@ -80,7 +81,7 @@ impl Illinois {
             window: Window::new(init),
             alpha: settings.alpha_max,
             beta: settings.beta_max,
-            rounds: Rounds::default(),
+            round: Round::default(),
             base: Least::new(settings.base_rtt_window),
             max: Greatest::new(settings.max_rtt_window),
             sum: 0,
@@ -164,7 +165,7 @@ impl CongestionControl for Illinois {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt, path);
         }
-        if self.rounds.is_over(path) {
+        if self.round.is_over(path) {
             self.update(path);
         }
         let left = self.window.slow_start(ack, path);
@@ -188,28 +189,10 @@ impl CongestionControl for Illinois {
         (self.alpha, self.beta) = BASE;
         (self.was_long, self.short) = (false, 0);
         (self.sum, self.count) = (0, 0);
-        self.rounds.begin(path);
+        self.round.begin(path);
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.window.limit(max);
-    }
-
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]
@@ -395,7 +378,7 @@ mod tests {
         let mut cc = illinois(100, DEFAULT());
         for rtt in [Duration::ZERO, Duration::MAX, Duration::ZERO] {
             cc.on_ack(&AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt) }, &path(1));
-            cc.rounds = Rounds::default();
+            cc.round = Round::default();
         }
     }
 }

@@ -5,7 +5,8 @@
 //! randomness. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
 //! the connection. Slow start and additive increase are in [`Window`], for all that want them.
 //!
-//! A new controller is one file here and one line in [`registry!`] below.
+//! A new controller is one file here and one line in [`registry!`] below; what it leaves to its [`Window`] it names in
+//! `window_hooks!`.
 
 mod backlog;
 mod bic;
@@ -277,6 +278,9 @@ macro_rules! registry {
     };
 }
 
+/// Recovery by selective acknowledgements, as RFC 6675 has it.
+const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
+
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
@@ -292,65 +296,29 @@ registry! {
         first_loss: true,
     });
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    "sack" => Sack(Reno, NoSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "sack" => Sack(Reno, NoSettings), SACK;
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
-    "bic" => Bic(Bic, BicSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "bic" => Bic(Bic, BicSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
-    "cubic" => Cubic(Cubic, CubicSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "cubic" => Cubic(Cubic, CubicSettings), SACK;
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
-    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK;
     /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
-    "hybla" => Hybla(Hybla, HyblaSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "hybla" => Hybla(Hybla, HyblaSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
-    "compound" => Compound(Compound, CompoundSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "compound" => Compound(Compound, CompoundSettings), SACK;
     /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
-    "htcp" => Htcp(Htcp, HtcpSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "htcp" => Htcp(Htcp, HtcpSettings), SACK;
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
-    "illinois" => Illinois(Illinois, IllinoisSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
-    "scalable" => Scalable(Scalable, ScalableSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "scalable" => Scalable(Scalable, ScalableSettings), SACK;
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
-    "vegas" => Vegas(Vegas, VegasSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
-    "veno" => Veno(Veno, VenoSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "veno" => Veno(Veno, VenoSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
-    "yeah" => Yeah(Yeah, YeahSettings), Recovery::Sack {
-        on_rto: SackOnRto::Keep,
-        evidence: SackEvidence::Rfc6675,
-    };
+    "yeah" => Yeah(Yeah, YeahSettings), SACK;
 }
 
 #[cfg(test)]

@@ -2,56 +2,39 @@
 //! (RFC 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery, not in this.
 
 use super::settings::NoSettings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Reno(Window);
+pub struct Reno {
+    window: Window,
+}
 
 impl Reno {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init, _: NoSettings) -> Self {
-        Self(Window::new(init))
+        Self { window: Window::new(init) }
     }
 }
 
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-        let left = self.0.slow_start(ack, path);
+        let left = self.window.slow_start(ack, path);
         if left > 0 {
-            self.0.increase(left, path);
+            self.window.increase(left, path);
         }
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
         let left = path.share(why.left(HALF));
-        self.0.reduce(path.as_ssthresh(left), left);
+        self.window.reduce(path.as_ssthresh(left), left);
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
-        self.0.restart(first.then(|| path.half_as_ssthresh()));
+        self.window.restart(first.then(|| path.half_as_ssthresh()));
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.0.limit(max);
-    }
-
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.0.set(cwnd, ssthresh);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.0.on_smss(smss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.0.cwnd()
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> u64 {
-        self.0.ssthresh()
-    }
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }

@@ -2,20 +2,21 @@
 //! same number of round trips at any rate.
 //!
 //! T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer Communication Review 33(2),
-//! 2003, §3. Below `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
+//! 2003. Up to `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
 
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 settings! {
     /// Settings of Scalable TCP.
     pub struct ScalableSettings {
         /// Segments that each ACK of a segment adds to the window.
-        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003 §3";
+        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";
         /// Share of the window that a loss takes.
-        decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003 §3";
+        decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003";
         /// Up to so many segments it is Reno.
-        low_window: u64 = 16, [1, 1_000_000], "Kelly 2003 §3.1";
+        low_window: u64 = 16, [1, 1_000_000], "Kelly 2003";
     }
 }
 
@@ -68,25 +69,7 @@ impl CongestionControl for Scalable {
         self.window.restart(first.then(|| path.as_ssthresh(path.share(self.left(path)))));
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.window.limit(max);
-    }
-
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The tests that every congestion control inherits from the registry.
 
-use super::{AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Init, PathState};
+use super::settings::{Kind, Value};
+use super::{AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, HyblaSettings, Init, PathState};
 use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;
@@ -15,6 +16,7 @@ enum Operation {
     Mark { beta: Option<u32> },
     Rto { first: bool },
     Limit { segments: u64 },
+    Set { segments: u64, ssthresh: u64 },
     Smss { smss: u64 },
 }
 
@@ -24,8 +26,37 @@ pub(super) fn all(kind: CcKind) {
     unused_windows_do_not_grow(kind);
     repeated_timeouts_keep_ssthresh(kind);
     for growth in growths() {
-        any_operations_keep_the_bounds(kind, growth);
+        any_operations_keep_the_bounds(CcConfig::from(kind), growth);
     }
+    for config in extremes(kind) {
+        any_operations_keep_the_bounds(config, Growth::default());
+    }
+}
+
+/// Each setting at its least, its greatest and each of its words, with the others at their defaults; then all at their
+/// first and all at their last.
+fn extremes(kind: CcKind) -> Vec<CcConfig> {
+    let values = |setting: &Kind| match *setting {
+        Kind::Real { min, max } => vec![Value::Real(min), Value::Real(max)],
+        Kind::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max)],
+        Kind::Flag => vec![Value::Flag(false), Value::Flag(true)],
+        Kind::Span => [Duration::ZERO, Duration::from_ps(1), Duration::MAX].map(Value::Span).to_vec(),
+        Kind::Word(words) => words.iter().map(|(word, _)| Value::Word(word)).collect(),
+    };
+    let default = CcConfig::from(kind);
+    let (mut first, mut last, mut all) = (default, default, Vec::new());
+    for (index, setting) in kind.settings().iter().enumerate() {
+        let values = values(&setting.kind);
+        for &value in &values {
+            let mut config = default;
+            assert!(config.set(index, value), "{} of {} is {value:?}", setting.name, kind.name());
+            assert_eq!(config.get(index), Some(value));
+            all.push(config);
+        }
+        assert!(first.set(index, values[0]) && last.set(index, values[values.len() - 1]));
+    }
+    all.extend([first, last]);
+    all
 }
 
 /// Each part of growth with each other.
@@ -102,7 +133,7 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
 
 /// The window only grows between congestion events, unless it [`shrinks_on_ack`], and stays between a segment and its
 /// maximum.
-fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
+fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
     let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
     let operation = prop_oneof![
         20 => acks.prop_map(|(segments, limited, after_us, rtt_us)| {
@@ -112,6 +143,7 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
         1 => prop_oneof![Just(None), (1..1000u32).prop_map(Some)].prop_map(|beta| Operation::Mark { beta }),
         1 => any::<bool>().prop_map(|first| Operation::Rto { first }),
         1 => (0..50u64).prop_map(|segments| Operation::Limit { segments }),
+        1 => (1..200u64, 2..200u64).prop_map(|(segments, ssthresh)| Operation::Set { segments, ssthresh }),
         1 => (40..9000u64).prop_map(|smss| Operation::Smss { smss }),
     ];
     let mut runner = TestRunner::new_with_rng(
@@ -120,7 +152,7 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
     );
     runner
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
-            let mut cc = CcConfig::from(kind).build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth });
+            let mut cc = config.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth });
             let mut smss = SMSS;
             let mut view = path(0);
             for operation in operations {
@@ -134,7 +166,7 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
                         view.srtt = Some(Duration::from_micros(rtt_us));
                         let sample = AckSample { rtt: view.srtt, ..ack(segments * smss, limited) };
                         cc.on_ack(&sample, &view);
-                        prop_assert!(cc.cwnd() >= before || shrinks_on_ack(kind));
+                        prop_assert!(cc.cwnd() >= before || shrinks_on_ack(config.kind()));
                         if !limited {
                             prop_assert_eq!(cc.cwnd(), before);
                         }
@@ -151,11 +183,20 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
                     }
                     Operation::Rto { first } => {
                         cc.on_rto(first, &view);
-                        prop_assert_eq!(cc.cwnd(), smss);
+                        if restarts_with_more(&config) {
+                            prop_assert!(cc.cwnd() <= cc.ssthresh().max(smss));
+                        } else {
+                            prop_assert_eq!(cc.cwnd(), smss);
+                        }
                     }
                     Operation::Limit { segments } => {
                         cc.limit_cwnd(segments * smss);
                         prop_assert!(cc.cwnd() <= (segments * smss).max(smss).max(before.min(smss)));
+                    }
+                    Operation::Set { segments, ssthresh } => {
+                        let set = (segments * smss, ssthresh * smss);
+                        cc.set_window(set.0, set.1);
+                        prop_assert_eq!((cc.cwnd(), cc.ssthresh()), set);
                     }
                     Operation::Smss { smss: new } => {
                         smss = new;
@@ -166,14 +207,14 @@ fn any_operations_keep_the_bounds(kind: CcKind, growth: Growth) {
             }
             Ok(())
         })
-        .unwrap();
+        .unwrap_or_else(|failure| panic!("{config:?}, {growth:?}: {failure}"));
 }
 
 /// Those that depart from "the window only grows between congestion events": they shrink it when the round-trip time tells of
 /// a queue.
 fn shrinks_on_ack(kind: CcKind) -> bool {
     match kind {
-        // Brakmo 1994 §3.2: linear decrease above beta.
+        // Brakmo 1995: linear decrease above beta.
         CcKind::Vegas => true,
         // Baiocchi 2007: precautionary decongestion.
         CcKind::Yeah => true,
@@ -181,6 +222,12 @@ fn shrinks_on_ack(kind: CcKind) -> bool {
         CcKind::Compound => true,
         _ => false,
     }
+}
+
+/// Those that depart from "a timeout leaves one segment", which are settings only.
+fn restarts_with_more(config: &CcConfig) -> bool {
+    // Caini and Firrincieli 2004: ρ segments, up to the threshold.
+    matches!(config, CcConfig::Hybla(HyblaSettings { rho_after_timeout: true, .. }))
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {

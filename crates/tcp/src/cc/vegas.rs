@@ -1,12 +1,12 @@
 //! Vegas: the round-trip time tells how many segments wait in the queue, and the window is kept where two to four do.
 //!
 //! L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995
-//! (first L. Brakmo, S. O'Malley and L. Peterson, SIGCOMM 1994, whose sections are cited: §3.2 congestion avoidance, §3.3
-//! slow start). What the paper leaves open, and the thresholds, are as in Linux: the smallest round-trip time of each round
-//! counts; a round with two samples or fewer grows as Reno does; the window is not cut below two segments; a loss halves it.
-//! From a reduction until all that was sent before it is acknowledged, it is Reno. The earlier retransmission of §3.1 (a
-//! fine-grained timer looked at on duplicate ACKs) belongs to the connection and is not part of this; the smaller cut that
-//! goes with it is a setting. A window that is not used is left alone, for then it says nothing of what is queued.
+//! (first, with S. O'Malley, SIGCOMM 1994). What the paper leaves open, and the thresholds, are as in Linux: the smallest
+//! round-trip time of each round counts; a round with two samples or fewer grows as Reno does; the window is not cut below two
+//! segments; a loss halves it. From a reduction until all that was sent before it is acknowledged, it is Reno. The paper's
+//! earlier retransmission (a fine-grained timer looked at on duplicate ACKs) belongs to the connection and is not part of
+//! this; the smaller cut that goes with it is a setting. A window that is not used is left alone, for then it says nothing of
+//! what is queued.
 //!
 //! Alone on a satellite path with a deep buffer it fills the path without a standing queue and without losses. It starves
 //! beside loss-based senders; a handover to a longer path looks like a queue and takes most of its window away,
@@ -14,6 +14,7 @@
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
 
@@ -37,13 +38,13 @@ settings! {
         /// Slow start ends when more segments than these are queued.
         gamma: f64 = 1.0, [0.0, 10_000.0], "Brakmo 1995, Linux";
         /// What is compared with the three thresholds.
-        diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1994 §3.2";
+        diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1995";
         /// Slow start doubles the window once in so many round trips.
-        double_every: u64 = 2, [1, 16], "Brakmo 1994 §3.3; Linux has 1";
+        double_every: u64 = 2, [1, 16], "Brakmo 1995; Linux has 1";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.5, [0.001, 0.9], "Linux; Brakmo 1995 has 0.25 after its earlier retransmission";
         /// How long the smallest round-trip time is remembered; 0: for ever.
-        base_rtt_window: Duration = Duration::ZERO, "Brakmo 1994 §3.2";
+        base_rtt_window: Duration = Duration::ZERO, "Brakmo 1995";
     }
 }
 
@@ -79,7 +80,7 @@ impl Vegas {
 
     /// Slow start, or nothing if it is not the turn of this round.
     fn slow_start(&mut self, ack: &AckSample, path: &PathState) {
-        // Brakmo 1994 §3.3: in between the window stays, so that the comparison is valid.
+        // Brakmo 1995: in between the window stays, so that the comparison is valid.
         let is_its_turn = self.slow_rounds % self.settings.double_every.max(1) == 0;
         let is_cwnd_limited = ack.is_cwnd_limited && is_its_turn;
         self.window.slow_start(&AckSample { is_cwnd_limited, ..*ack }, path);
@@ -174,17 +175,7 @@ impl CongestionControl for Vegas {
         self.slow_rounds = 0;
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]
@@ -239,7 +230,7 @@ mod tests {
         assert_eq!((sender.cc.cwnd(), sender.cc.ssthresh()), (19_000, 18_000));
     }
 
-    /// Brakmo 1994 §3.3: 19, 19, 38, ..; a path of 100 segments is left at 152, with 100 + 1.
+    /// Brakmo 1995: 19, 19, 38, ..; a path of 100 segments is left at 152, with 100 + 1.
     #[test]
     fn slow_start_doubles_every_other_round_trip() {
         let course = |settings| {

@@ -1,8 +1,8 @@
 //! Veno: Reno that asks, as Vegas does, how many segments are queued. Where few are, a loss is taken for a random one and costs
 //! a fifth of the window; where many are, the window grows at half the pace.
 //!
-//! C. P. Fu and S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2), 2003,
-//! section II: N = cwnd (rtt - base) / rtt against beta = 3 segments, in the additive increase and in the multiplicative decrease.
+//! C. P. Fu and S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2), 2003:
+//! N = cwnd (rtt - base) / rtt against beta = 3 segments, in the additive increase and in the multiplicative decrease.
 //! Slow start and timeouts are Reno's. As in Linux there is no N before the third sample of the connection, and none is
 //! measured from a reduction until all that was sent before it is acknowledged; a loss finds the last N, and halves if there
 //! is none. An ECN mark is no random loss and halves. N of a window that is not used is not taken.
@@ -13,6 +13,7 @@
 
 use super::backlog::{Progress, Rounds};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 use bentpipe_units::Duration;
 
@@ -50,15 +51,15 @@ settings! {
     /// Settings of Veno.
     pub struct VenoSettings {
         /// With fewer segments queued than these a loss is random.
-        beta: f64 = 3.0, [0.0, 10_000.0], "Fu 2003 section II";
+        beta: f64 = 3.0, [0.0, 10_000.0], "Fu 2003";
         /// Share of the window that a random loss takes.
-        random_decrease: f64 = 0.2, [0.001, 0.9], "Fu 2003 section II";
+        random_decrease: f64 = 0.2, [0.001, 0.9], "Fu 2003";
         /// Which round-trip time counts.
-        rtt: enum VenoRtt = VenoRtt::Round, "Fu 2003 section II";
+        rtt: enum VenoRtt = VenoRtt::Round, "Fu 2003";
         /// What a timeout leaves in ssthresh.
-        rto: enum VenoRto = VenoRto::Paper, "Fu 2003 section II";
+        rto: enum VenoRto = VenoRto::Paper, "Fu 2003";
         /// How the window grows at half the pace.
-        pace: enum VenoPace = VenoPace::Ack, "Fu 2003 section II";
+        pace: enum VenoPace = VenoPace::Ack, "Fu 2003";
         /// Whether a loss makes the smallest round-trip time begin anew.
         forget_base_rtt: bool = false, "Linux";
         /// How long the smallest round-trip time is remembered; 0: for ever.
@@ -205,17 +206,7 @@ impl CongestionControl for Veno {
         self.restart();
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]

@@ -269,6 +269,40 @@ impl Cwnd {
     }
 }
 
+/// In a `CongestionControl` with a field `window`: the hooks that are left to it, those that are named.
+macro_rules! window_hooks {
+    ($($hook:ident),+) => { $($crate::cc::window::window_hooks!(@$hook);)+ };
+    (@limit_cwnd) => {
+        fn limit_cwnd(&mut self, max: u64) {
+            self.window.limit(max);
+        }
+    };
+    (@set_window) => {
+        fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+            self.window.set(cwnd, ssthresh);
+        }
+    };
+    (@on_smss) => {
+        fn on_smss(&mut self, smss: u64) {
+            self.window.on_smss(smss);
+        }
+    };
+    (@cwnd) => {
+        #[inline]
+        fn cwnd(&self) -> u64 {
+            self.window.cwnd()
+        }
+    };
+    (@ssthresh) => {
+        #[inline]
+        fn ssthresh(&self) -> u64 {
+            self.window.ssthresh()
+        }
+    };
+}
+
+pub(super) use window_hooks;
+
 #[cfg(test)]
 mod tests {
     use super::*;

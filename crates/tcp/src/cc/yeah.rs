@@ -15,6 +15,7 @@
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;
+use super::window::window_hooks;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
 
@@ -36,7 +37,7 @@ settings! {
         /// zeta: fast rounds after which the estimate of Reno's window begins anew.
         zeta: u64 = 50, [1, 1_000_000], "Baiocchi 2007; Linux";
         /// Segments that each ACK of a segment adds to the window in fast mode.
-        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003 §3";
+        increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";
         /// How long the smallest round-trip time is remembered; 0: for ever.
         base_rtt_window: Duration = Duration::ZERO, "Linux";
     }
@@ -178,17 +179,7 @@ impl CongestionControl for Yeah {
         self.rounds.restart();
     }
 
-    fn on_smss(&mut self, smss: u64) {
-        self.window.on_smss(smss);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    window_hooks!(on_smss, cwnd, ssthresh);
 }
 
 #[cfg(test)]
