@@ -61,6 +61,74 @@ class CcBic(_CcBicRequired, total=False):
     first_growth: float
     reset_on_rto: bool
 
+_CcCompoundRequired = TypedDict(
+    "_CcCompoundRequired",
+    {
+        "kind": Literal["compound"],
+    },
+)
+
+_CcCompoundOptional = TypedDict(
+    "_CcCompoundOptional",
+    {
+        "lambda": float,
+    },
+    total=False,
+)
+
+
+class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
+    """Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+
+    alpha :
+        α: what the power of the window is multiplied with, for segments per round trip. Default: 0.125.
+
+    beta :
+        Share of the window that a loss takes. Default: 0.5.
+
+    k :
+        k: the power of the window that it grows by. Default: 0.75.
+
+    zeta :
+        ζ: segments that go for each segment queued. Default: 1.0.
+
+    gamma :
+        γ: segments queued from which the delay-based window shrinks. Default: 30.0.
+
+    gamma_tuning :
+        Whether γ is tuned by what Reno's part queues before losses. Default: true.
+
+    gamma_min :
+        The least γ of the tuning, segments. Default: 5.0.
+
+    gamma_max :
+        The greatest γ of the tuning, segments. Default: 30.0.
+
+    lambda :
+        λ: share of its error by which γ moves. Default: 0.25.
+
+    low_window :
+        Below so many segments it is Reno. Default: 38.
+
+    below_low_window :
+        What becomes of the delay-based window below that. Default: "drop".
+
+    base_rtt_window :
+        How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+    """
+
+    alpha: float
+    beta: float
+    k: float
+    zeta: float
+    gamma: float
+    gamma_tuning: bool
+    gamma_min: float
+    gamma_max: float
+    low_window: int
+    below_low_window: Literal["drop", "keep"]
+    base_rtt_window: str
+
 _CcCubicRequired = TypedDict(
     "_CcCubicRequired",
     {
@@ -143,123 +211,6 @@ class CcHighspeed(_CcHighspeedRequired, total=False):
     at_least_reno: bool
     timeout_halves: bool
 
-_CcHyblaRequired = TypedDict(
-    "_CcHyblaRequired",
-    {
-        "kind": Literal["hybla"],
-    },
-)
-
-
-class CcHybla(_CcHyblaRequired, total=False):
-    """On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
-
-    rtt0 :
-        Round-trip time of the path that it wants to be as fast as (RTT0). Default: "25 ms".
-
-    rtt :
-        The round-trip time that is compared with it. Default: "minimum".
-
-    eighths :
-        Whether ρ is a whole number of eighths. Default: false.
-
-    exponent_max :
-        The largest ρ in the exponent of slow start. Default: 16.0.
-
-    needs_ssthresh :
-        Whether slow start is the standard's as long as there is no threshold. Default: true.
-
-    initial_window :
-        The initial window. Default: "connection".
-
-    scaled_ssthresh :
-        Whether the initial threshold is multiplied by ρ. Default: false.
-
-    rho_after_timeout :
-        Whether a timeout leaves ρ segments; otherwise one. Default: false.
-
-    reno_after_timeout :
-        Whether it grows as Reno until what was sent before a timeout is acknowledged. Default: true.
-    """
-
-    rtt0: str
-    rtt: Literal["minimum", "smoothed"]
-    eighths: bool
-    exponent_max: float
-    needs_ssthresh: bool
-    initial_window: Literal["connection", "scaled", "rho"]
-    scaled_ssthresh: bool
-    rho_after_timeout: bool
-    reno_after_timeout: bool
-
-_CcCompoundRequired = TypedDict(
-    "_CcCompoundRequired",
-    {
-        "kind": Literal["compound"],
-    },
-)
-
-_CcCompoundOptional = TypedDict(
-    "_CcCompoundOptional",
-    {
-        "lambda": float,
-    },
-    total=False,
-)
-
-
-class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
-    """Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
-
-    alpha :
-        α: what the power of the window is multiplied with, for segments per round trip. Default: 0.125.
-
-    beta :
-        Share of the window that a loss takes. Default: 0.5.
-
-    k :
-        k: the power of the window that it grows by. Default: 0.75.
-
-    zeta :
-        ζ: segments that go for each segment queued. Default: 1.0.
-
-    gamma :
-        γ: segments queued from which the delay-based window shrinks. Default: 30.0.
-
-    gamma_tuning :
-        Whether γ is tuned by what Reno's part queues before losses. Default: true.
-
-    gamma_min :
-        The least γ of the tuning, segments. Default: 5.0.
-
-    gamma_max :
-        The greatest γ of the tuning, segments. Default: 30.0.
-
-    lambda :
-        λ: share of its error by which γ moves. Default: 0.25.
-
-    low_window :
-        Below so many segments it is Reno. Default: 38.
-
-    below_low_window :
-        What becomes of the delay-based window below that. Default: "drop".
-
-    base_rtt_window :
-        How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
-    """
-
-    alpha: float
-    beta: float
-    k: float
-    zeta: float
-    gamma: float
-    gamma_tuning: bool
-    gamma_min: float
-    gamma_max: float
-    low_window: int
-    below_low_window: Literal["drop", "keep"]
-    base_rtt_window: str
-
 _CcHtcpRequired = TypedDict(
     "_CcHtcpRequired",
     {
@@ -316,6 +267,55 @@ class CcHtcp(_CcHtcpRequired, total=False):
     rtt_max_fade: float
     rtt_max_step: str
     rtt_max_rise: Literal["clip", "ignore"]
+
+_CcHyblaRequired = TypedDict(
+    "_CcHyblaRequired",
+    {
+        "kind": Literal["hybla"],
+    },
+)
+
+
+class CcHybla(_CcHyblaRequired, total=False):
+    """On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+
+    rtt0 :
+        Round-trip time of the path that it wants to be as fast as (RTT0). Default: "25 ms".
+
+    rtt :
+        The round-trip time that is compared with it. Default: "minimum".
+
+    eighths :
+        Whether ρ is a whole number of eighths. Default: false.
+
+    exponent_max :
+        The largest ρ in the exponent of slow start. Default: 16.0.
+
+    needs_ssthresh :
+        Whether slow start is the standard's as long as there is no threshold. Default: true.
+
+    initial_window :
+        The initial window. Default: "connection".
+
+    scaled_ssthresh :
+        Whether the initial threshold is multiplied by ρ. Default: false.
+
+    rho_after_timeout :
+        Whether a timeout leaves ρ segments; otherwise one. Default: false.
+
+    reno_after_timeout :
+        Whether it grows as Reno until what was sent before a timeout is acknowledged. Default: true.
+    """
+
+    rtt0: str
+    rtt: Literal["minimum", "smoothed"]
+    eighths: bool
+    exponent_max: float
+    needs_ssthresh: bool
+    initial_window: Literal["connection", "scaled", "rho"]
+    scaled_ssthresh: bool
+    rho_after_timeout: bool
+    reno_after_timeout: bool
 
 _CcIllinoisRequired = TypedDict(
     "_CcIllinoisRequired",
@@ -1173,7 +1173,7 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBic, CcCubic, CcHighspeed, CcHybla, CcCompound, CcHtcp, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "cubic", "highspeed", "hybla", "compound", "htcp", "illinois", "scalable", "vegas", "veno", "yeah"]]
+    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]

@@ -299,16 +299,16 @@ registry! {
     "sack" => Sack(Reno, NoSettings), SACK;
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
     "bic" => Bic(Bic, BicSettings), SACK;
+    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+    "compound" => Compound(Compound, CompoundSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), SACK;
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
     "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK;
-    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
-    "hybla" => Hybla(Hybla, HyblaSettings), SACK;
-    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
-    "compound" => Compound(Compound, CompoundSettings), SACK;
     /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
     "htcp" => Htcp(Htcp, HtcpSettings), SACK;
+    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+    "hybla" => Hybla(Hybla, HyblaSettings), SACK;
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
