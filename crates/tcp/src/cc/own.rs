@@ -6,12 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 
 /// One of them at work on a connection. All that implement the contract and can be cloned are it.
-pub trait Own: CongestionControl + fmt::Debug + Send {
+pub trait Own: CongestionControl + fmt::Debug + Send + Sync {
     /// An independent copy, as of now.
     fn copy(&self) -> Box<dyn Own>;
 }
 
-impl<T: CongestionControl + fmt::Debug + Send + Clone + 'static> Own for T {
+impl<T: CongestionControl + fmt::Debug + Send + Sync + Clone + 'static> Own for T {
     fn copy(&self) -> Box<dyn Own> {
         Box::new(self.clone())
     }
