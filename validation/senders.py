@@ -1,7 +1,7 @@
 """Makes a page for each congestion control: docs/senders/NAME.md, its figure and its numbers, and the index.
 
 The text is the module doc of the Rust file, the settings are those of the schema, the rest is measured: the window
-over time on the paths `geo` and `leo`, and goodput over the loss rate in `s1` and `s2`. Some 15 s of a core each.
+over time on the paths `geo` and `leo`, and goodput over the loss rate in `s1` and `s2`. Ten seconds of a core each.
 
     .venv/bin/python validation/senders.py            # those that have no numbers yet, and the text of all
     .venv/bin/python validation/senders.py NAME ...   # these anew; `all` for every one
@@ -52,6 +52,14 @@ BESIDE = """As many flows of `sack` on the same path (`--mix`), with losses by f
 of {replications} replications.
 
 | path | share of the goodput (%) | left to `sack`, of what it gets among its own kind (%) |
+|---|---|---|
+"""
+
+ALIKE = """A second flow of the same kind begins 20 s after the first. How long until the two have shared evenly for
+{window} s (Jain's index of their goodput at least {even}), in the slowest of {replications} replications, and the index
+over the last third of the run.
+
+| path | even after | Jain's index at the end |
 |---|---|---|
 """
 
@@ -124,6 +132,13 @@ RESPONSES = (
 SHARED = (("geo", {"duration": "120 s"}), ("s1", {"duration": "60 s"}))
 """Where it meets `sack`."""
 SHARED_REPLICATIONS = 4
+TWINS = (("geo", 300), ("leo", 120))
+"""Where two flows of its own meet, and for how many seconds. The second begins in the twenty-first."""
+TWINS_FROM_S = 21
+TWINS_REPLICATIONS = 3
+TWINS_WINDOW_S = 30
+"""Over so long their goodput is compared."""
+EVEN = 0.95
 KEPT = ("goodput", "rtt", "resent", "timeouts")
 """Metrics of the two paths."""
 
@@ -256,7 +271,35 @@ def measure(names: Iterable[str]) -> dict[str, Numbers]:
                 "share": _rounded(share.mean, share.half_width),
                 "left": _rounded(own.value, None),
             }
+        for scenario, seconds in TWINS:
+            found[name][f"twins {scenario}"] = _twins(name, scenario, seconds)
     return found
+
+
+def _twins(name: str, scenario: str, seconds: int) -> dict[str, list[float | None]]:
+    """When two flows of one kind share evenly for the first time, and how evenly they share in the last third."""
+    after, last = [], []
+    second = {"from": "server", "to": "terminal", "start": '{ uniform = ["20 s", "21 s"] }'}
+    sets = {f"flow.second.{key}": value for key, value in second.items()} | {"tcp.cc": name, "duration": f"{seconds} s"}
+    for k in range(TWINS_REPLICATIONS):
+        result = bp.run(bp.load(scenario, {**sets, "record.interval": "1 s"}), seed=k + 1, series="goodput_bps")
+        rates = np.zeros((2, seconds + 1))
+        for flow, row in zip(("transfer", "second"), rates, strict=True):
+            table = result.series("goodput_bps", flow=flow)
+            row[np.round(table["time_s"].to_numpy()).astype(int)] = table["goodput_bps"].to_numpy()
+        starts = range(TWINS_FROM_S, seconds - TWINS_WINDOW_S + 1)
+        even = [start for start in starts if jain(rates[:, start + 1 : start + 1 + TWINS_WINDOW_S].sum(axis=1)) >= EVEN]
+        after.append(even[0] - TWINS_FROM_S if even else np.nan)
+        last.append(jain(rates[:, -seconds // 3 :].sum(axis=1)))
+    share = estimate(np.array(last), 0.95)
+    # With one that never gets there the mean would say too little.
+    reached = [float(max(after))] if not np.isnan(after).any() else [None]
+    return {"after": _rounded(*reached), "jain": _rounded(share.mean, share.half_width)}
+
+
+def jain(values: Any) -> float:
+    """Jain's index of fairness; 0 if there is nothing to share."""
+    return float(values.sum() ** 2 / (len(values) * (values**2).sum())) if values.any() else 0.0
 
 
 def swept(scenario: str, sets: dict[str, str], vary: dict[str, Any], replications: int) -> list[dict[str, Any]]:
@@ -375,6 +418,7 @@ def page(entry: Entry, numbers: dict[str, Numbers]) -> str:
     text += f"\n### Goodput over loss\n\n{_responses(entry.name, numbers)}"
     if entry.name != REFERENCES[0]:
         text += f"\n### Beside Reno's window\n\n{_shared(entry.name, numbers)}"
+    text += f"\n### Two of its own\n\n{_evenness(entry.name, numbers)}"
     text += f"\n### Commands\n\n```\n{commands(entry.name)}```\n"
     return text + f"\n## Settings\n\n{settings(entry.name)}"
 
@@ -436,6 +480,16 @@ def _shared(name: str, numbers: dict[str, Numbers]) -> str:
     for scenario, _ in SHARED:
         known = numbers[name][f"shared {scenario}"]
         text += f"| `{scenario}` | {_cell(known['share'], 0.01)} | {_cell(known['left'], 0.01)} |\n"
+    return text
+
+
+def _evenness(name: str, numbers: dict[str, Numbers]) -> str:
+    text = ALIKE.format(replications=TWINS_REPLICATIONS, window=TWINS_WINDOW_S, even=EVEN)
+    for scenario, seconds in TWINS:
+        known = numbers[name][f"twins {scenario}"]
+        after = known["after"][0]
+        reached = f"not in {seconds - TWINS_FROM_S} s" if after is None else f"{after:.0f} s"
+        text += f"| `{scenario}` | {reached} | {_cell(known['jain'])} |\n"
     return text
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from bentpipe.mixing import Mix
 
+LOOKS = (*DASHES, "-.", ":")
+"""Kinds of lines, so that four times as many senders as colours can be told apart."""
+LEGEND_COLUMNS = 4
 THIN = 8
 """With more flows than these, lines are thin."""
 
@@ -32,7 +35,10 @@ def mix_figure(mix: Mix, chart: str = "all") -> Figure:
         As in `Mix.plot`.
     """
     drawn = list(_CHARTS) if chart == "all" else [chart]
-    heights = [1.6 if name == "cwnd" else 0.55 + 0.24 * len(mix.senders) for name in drawn]
+    heights = [
+        1.5 + 0.13 * -(-len(mix.senders) // LEGEND_COLUMNS) if name == "cwnd" else 0.55 + 0.24 * len(mix.senders)
+        for name in drawn
+    ]
     with style():
         figure = sheet(WIDTH, 0.5 + sum(heights))
         grid = figure.subplots(len(drawn), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
@@ -101,7 +107,7 @@ def _cwnd(axes: Axes, mix: Mix) -> None:
             times,
             values / divisor,
             color=_colour(place),
-            linestyle=DASHES[place // len(COLOURS) % len(DASHES)],
+            linestyle=LOOKS[place // len(COLOURS) % len(LOOKS)],
             linewidth=0.9 if len(drawn) <= THIN else 0.4,
             drawstyle="steps-post",
             label=None if senders[flow] in explained else senders[flow],
@@ -113,7 +119,7 @@ def _cwnd(axes: Axes, mix: Mix) -> None:
     axes.set_xlabel("Time (s)")
     axes.set_ylabel(label("Congestion window", unit))
     axes.grid()
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=LEGEND_COLUMNS)
 
 
 def _rows(axes: Axes, mix: Mix) -> None:

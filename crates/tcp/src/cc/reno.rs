@@ -26,7 +26,8 @@
 //! Recovery repairs all losses of a window in one or two round trips, which matters most on the paths where one takes
 //! half a second: no timeout for a handover of `leo`. It does not help the window itself. In `geo` the overshoot of
 //! slow start halves it twice, and it then needs minutes to come back: 8.4 of 20 Mbit/s, where a sender that waited for
-//! the timer kept a larger threshold (`reno`, 13.6).
+//! the timer kept a larger threshold (`reno`, 13.6). Two such flows become even by a segment in a round trip, for which
+//! four minutes of `geo` are too short.
 
 use super::settings::NoSettings;
 use super::window::window_hooks;

@@ -10,8 +10,8 @@
 //! seven seconds: in `s2` it has more than four times the goodput of `sack` up to a loss rate of 1e-4. It harms as soon
 //! as the queue is the limit: it fills any buffer (a median round trip of 0.99 s in `geo`, which has 0.54 s) and,
 //! growing by a hundredth with each ACK, overflows it by as much; handovers then cost it timeouts, nine in a minute of
-//! `leo`, where 82 % of the link are left. By its form two such flows do not converge, since both grow and shrink by
-//! shares. Beside as many flows of `sack` it takes 81 % of `geo` and 65 % of `s1`.
+//! `leo`, where 82 % of the link are left. Two such flows do not converge, since both grow and shrink by shares: two
+//! minutes of `leo` do not make them even. Beside as many flows of `sack` it takes 81 % of `geo` and 65 % of `s1`.
 
 use super::settings::settings;
 use super::window::window_hooks;
