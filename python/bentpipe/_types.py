@@ -4,6 +4,137 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Tuple, TypedDict, Union
 
+_CcBbr1Required = TypedDict(
+    "_CcBbr1Required",
+    {
+        "kind": Literal["bbr1"],
+    },
+)
+
+
+class CcBbr1(_CcBbr1Required, total=False):
+    """A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+
+    quantum :
+        How much is handed down at once. Default: "segment".
+
+    policer :
+        Whether it looks for policers. Default: true.
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+
+    leo :
+        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: there are none. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    quantum: Literal["segment", "offload"]
+    policer: bool
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_CcBbr2Required = TypedDict(
+    "_CcBbr2Required",
+    {
+        "kind": Literal["bbr2"],
+    },
+)
+
+
+class CcBbr2(_CcBbr2Required, total=False):
+    """BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
+
+    loss_threshold :
+        Share of the data in flight whose loss bounds them. Default: 0.02.
+
+    beta :
+        Share that a bound keeps at least. Default: 0.7.
+
+    headroom :
+        Share of the long-term bound that is left free between probes. Default: 0.15.
+
+    quantum :
+        How much is handed down at once. Default: "segment".
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+
+    leo :
+        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: there are none. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    loss_threshold: float
+    beta: float
+    headroom: float
+    quantum: Literal["segment", "offload"]
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_CcBbr3Required = TypedDict(
+    "_CcBbr3Required",
+    {
+        "kind": Literal["bbr3"],
+    },
+)
+
+
+class CcBbr3(_CcBbr3Required, total=False):
+    """BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
+
+    profile :
+        Which one. Default: "draft".
+
+    loss_threshold :
+        Share of the data in flight whose loss bounds them. Default: 0.02.
+
+    beta :
+        Share that a bound keeps at least. Default: 0.7.
+
+    headroom :
+        Share of the long-term bound that is left free between probes. Default: 0.15.
+
+    quantum :
+        How much is handed down at once. Default: "segment".
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+
+    leo :
+        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: there are none. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    profile: Literal["draft", "code"]
+    loss_threshold: float
+    beta: float
+    headroom: float
+    quantum: Literal["segment", "offload"]
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
 _CcBicRequired = TypedDict(
     "_CcBicRequired",
     {
@@ -1173,7 +1304,7 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
@@ -2522,7 +2653,7 @@ class Record(TypedDict, total=False):
         Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
     interval: str
     rows_max: int
     transfers_max: int

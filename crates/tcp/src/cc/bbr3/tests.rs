@@ -184,7 +184,8 @@ fn a_constant_path_is_found() {
     }
 }
 
-/// Where it takes less than the 5 seconds after which ProbeRTT comes: log2(BDP / initial window) round trips, three that show no growth; Drain ends after three round trips at the latest.
+/// Where it takes less than the 5 seconds after which ProbeRTT comes: log2(BDP / initial window) round trips, three
+/// that show no growth; Drain ends after three round trips at the latest.
 #[test]
 fn startup_and_drain_take_the_rounds_of_the_model() {
     for (mbps, rtt_ms) in [(10.0, 100), (20.0, 250), (100.0, 100)] {
