@@ -85,7 +85,16 @@ fn growths() -> Vec<Growth> {
     let mut all = Vec::new();
     for byte_counting in countings {
         for slow_start in slow_starts {
-            all.extend(increases.map(|increase| Growth { byte_counting, slow_start, increase }));
+            for is_linux in [false, true] {
+                let (slow_start_at_ssthresh, whole_segments) = (is_linux, is_linux);
+                all.extend(increases.map(|increase| Growth {
+                    byte_counting,
+                    slow_start,
+                    increase,
+                    slow_start_at_ssthresh,
+                    whole_segments,
+                }));
+            }
         }
     }
     all

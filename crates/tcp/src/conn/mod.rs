@@ -505,7 +505,7 @@ impl Connection {
             ssthresh_base,
             ssthresh_unit: match self.config.ssthresh_rounding {
                 SsthreshRounding::Bytes => 1,
-                SsthreshRounding::Segments => u64::from(self.smss),
+                SsthreshRounding::Segments | SsthreshRounding::Window => u64::from(self.smss),
             },
             srtt: self.rtt.srtt(),
             rwnd: self.rwnd,
