@@ -12,7 +12,7 @@ pub use growth::{
     SlowStart,
 };
 
-use crate::cc::{CcConfig, CcKind};
+use crate::cc::{CcConfig, CcKind, OwnCc};
 use crate::verdict::VerdictKind;
 use bentpipe_units::Duration;
 
@@ -23,6 +23,8 @@ pub struct Config {
     pub smss: u32,
     /// Which congestion control moves the window.
     pub cc: CcConfig,
+    /// One that is not in the registry, in place of it.
+    pub own_cc: Option<OwnCc>,
     /// Which procedure decides what is lost and what is sent again.
     pub recovery: Recovery,
     /// What a loss is taken to mean.
@@ -408,6 +410,7 @@ impl Default for Config {
         Self {
             smss: 1460,
             cc: CcKind::NewReno.into(),
+            own_cc: None,
             recovery: Recovery::NewReno(NewReno::default()),
             verdict: VerdictKind::AlwaysCongestion,
             limited_transmit: true,

@@ -40,6 +40,8 @@ pub(crate) struct FlowState {
     completions: Option<Box<Completions>>,
     /// From which its ends draw their lots.
     lots: [Stream; 2],
+    /// What its congestion controls choose at random follows from these, one for each end of each session.
+    pub(super) seeds: Stream,
 }
 
 /// How far an application has come.
@@ -92,6 +94,7 @@ impl FlowState {
             has_failed: false,
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && !flow.app.is_datagrams()).then(Box::default),
+            seeds: Stream::new(seed, &component, "cc"),
             lots: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
         }
     }

@@ -324,9 +324,11 @@ impl Traffic {
         let state = &mut self.flows[flow];
         let session = Session { flow, ordinal: state.opened, ..Session::default() };
         let is_two_way = state.app.is_two_way();
+        let seeds = [0, 1].map(|side| state.seeds.at(2 * state.opened + side));
         let ends = state.ends;
         let end = |side: usize, role| {
             let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
+            conn.set_seed(seeds[side]);
             if self.measures_rates {
                 conn.measure_rates();
             }

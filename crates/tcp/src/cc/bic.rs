@@ -184,12 +184,11 @@ impl CongestionControl for Bic {
 mod tests {
     use super::*;
     use crate::cc::suite::path;
-    use crate::config::Growth;
 
     const SMSS: u64 = 1000;
 
     fn with(segments: u64, last_max: u64, settings: BicSettings) -> Bic {
-        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, growth: Growth::default() };
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
         Bic { last_max: (last_max * SMSS) as f64, ..Bic::new(init, settings) }
     }
 

@@ -258,7 +258,6 @@ mod tests {
     use crate::cc::settings::NoSettings;
     use crate::cc::suite::path;
     use crate::cc::Reno;
-    use crate::config::Growth;
     use bentpipe_units::Time;
 
     const DEFAULT: fn() -> CompoundSettings = CompoundSettings::default;
@@ -271,7 +270,7 @@ mod tests {
     }
 
     fn init(segments: u64) -> Init {
-        Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, growth: Growth::default() }
+        Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, ..Init::default() }
     }
 
     impl Run {

@@ -252,12 +252,11 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
     use crate::cc::suite::path;
-    use crate::config::Growth;
 
     const SMSS: u64 = 1000;
 
     fn with(segments: u64, settings: CubicSettings) -> Cubic {
-        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, growth: Growth::default() };
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
         Cubic::new(init, settings)
     }
 

@@ -284,7 +284,7 @@ mod tests {
     const SMSS: u64 = 1000;
 
     fn init(segments: u64) -> Init {
-        Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, growth: Growth::default() }
+        Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() }
     }
 
     fn highspeed(segments: u64) -> HighSpeed {

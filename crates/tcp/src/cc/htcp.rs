@@ -281,7 +281,6 @@ impl CongestionControl for Htcp {
 mod tests {
     use super::*;
     use crate::cc::suite::path;
-    use crate::config::Growth;
 
     const DEFAULT: fn() -> HtcpSettings = HtcpSettings::default;
 
@@ -298,7 +297,7 @@ mod tests {
 
     impl Run {
         fn new(segments: u64, settings: HtcpSettings) -> Self {
-            let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, growth: Growth::default() };
+            let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, ..Init::default() };
             Self { cc: Htcp::new(init, settings), now: Time::ZERO, snd_una: 0 }
         }
 

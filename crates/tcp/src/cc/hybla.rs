@@ -215,7 +215,7 @@ mod tests {
     const RTT0_S: f64 = 0.025;
 
     fn init(segments: u64, ssthresh: u64) -> Init {
-        Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: ssthresh.saturating_mul(SMSS), growth: Growth::default() }
+        Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: ssthresh.saturating_mul(SMSS), ..Init::default() }
     }
 
     /// Without waiting for a threshold.

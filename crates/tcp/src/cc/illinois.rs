@@ -199,11 +199,10 @@ impl CongestionControl for Illinois {
 mod tests {
     use super::*;
     use crate::cc::suite::path;
-    use crate::config::Growth;
     use bentpipe_units::Time;
 
     fn illinois(segments: u64, settings: IllinoisSettings) -> Illinois {
-        let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, growth: Growth::default() };
+        let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, ..Init::default() };
         Illinois::new(init, settings)
     }
 

@@ -17,6 +17,7 @@ mod highspeed;
 mod htcp;
 mod hybla;
 mod illinois;
+mod own;
 mod reno;
 mod scalable;
 pub mod settings;
@@ -34,6 +35,7 @@ pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
+pub use own::{Own, OwnCc};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
@@ -43,6 +45,7 @@ pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
 use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
+use crate::conn::RateSample;
 use bentpipe_units::{Duration, Rate, Time};
 use settings::{NoSettings, Setting, Settings, Value};
 
@@ -56,6 +59,32 @@ pub struct AckSample {
     pub is_cwnd_limited: bool,
     /// Time from the sending of the newest acknowledged segment to this ACK, if that segment was sent once.
     pub rtt: Option<Duration>,
+}
+
+/// What one ACK taught of delivery and loss, also during recovery; gathered only for controllers that
+/// [ask for it](CongestionControl::takes_deliveries).
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// Bytes that this ACK showed to have arrived: cumulatively, selectively, or one segment by a duplicate ACK where there is
+    /// no SACK. Each byte counts once.
+    pub newly_delivered: u64,
+    /// All of them so far.
+    pub delivered: u64,
+    /// Bytes that this ACK showed to be lost.
+    pub newly_lost: u64,
+    /// Bytes ever declared lost.
+    pub lost: u64,
+    /// Bytes in the network: sent, not delivered, not declared lost since (RFC 6675: pipe).
+    pub in_flight: u64,
+    /// As in [`AckSample`].
+    pub is_cwnd_limited: bool,
+    /// Losses are being repaired, by recovery or in the slow start after a timeout.
+    pub is_repairing: bool,
+    /// How fast; none if the ACK delivered nothing of which the sending is known.
+    pub rate: Option<RateSample>,
+    /// How long the newest segment took to the receiver by both ends' clocks, whose offset to each other is not known; only with
+    /// timestamps (RFC 7323), in their steps of a millisecond.
+    pub one_way_delay: Option<Duration>,
 }
 
 /// The sender's view of the path; owned by the connection, read-only here.
@@ -130,8 +159,10 @@ impl Congestion {
     }
 }
 
-/// The contract of a congestion control. All hooks but `on_ack` are told of congestion only: losses that the
-/// verdict blames on the link do not reach it.
+/// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
+/// blames on the link do not reach them.
+///
+/// On one ACK the order is: losses are found (`on_congestion`, `on_recovery_exit`), then `on_delivery`, then `on_ack`.
 pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
@@ -148,6 +179,30 @@ pub trait CongestionControl {
     /// The segment size changed.
     fn on_smss(&mut self, smss: u64);
 
+    /// Whether [`on_delivery`](Self::on_delivery) is wanted; it costs some time for each ACK and segment. Never changes.
+    fn takes_deliveries(&self) -> bool {
+        false
+    }
+    /// An ACK told of something delivered, in recovery or not.
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        let _ = (delivery, path);
+    }
+    /// All is repaired that was outstanding when the losses were found: recovery ends, or the slow start after a timeout.
+    fn on_recovery_exit(&mut self, path: &PathState) {
+        let _ = path;
+    }
+    /// Data are about to be sent while nothing is outstanding.
+    fn on_resume(&mut self, path: &PathState) {
+        let _ = path;
+    }
+    /// What looked like congestion was none: go on as `before` it.
+    fn undo(&mut self, before: Self)
+    where
+        Self: Sized,
+    {
+        *self = before;
+    }
+
     /// The congestion window, bytes; never below one segment.
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
@@ -161,6 +216,12 @@ pub trait CongestionControl {
 /// What a controller starts from.
 #[derive(Clone, Copy, Debug)]
 pub struct Init {
+    /// The present.
+    pub now: Time,
+    /// Round-trip time that the handshake or an earlier connection showed.
+    pub rtt: Option<Duration>,
+    /// For what a controller chooses at random; two connections have different ones.
+    pub seed: u64,
     /// Payload of a full segment, bytes.
     pub smss: u64,
     /// Initial window, bytes.
@@ -169,6 +230,21 @@ pub struct Init {
     pub ssthresh: u64,
     /// What the window grows by.
     pub growth: Growth,
+}
+
+impl Default for Init {
+    /// Ten segments of 1460 bytes at the beginning of time, nothing known.
+    fn default() -> Self {
+        Self {
+            now: Time::ZERO,
+            rtt: None,
+            seed: 0,
+            smss: 1460,
+            cwnd: 14_600,
+            ssthresh: u64::MAX,
+            growth: Growth::default(),
+        }
+    }
 }
 
 macro_rules! registry {
@@ -223,7 +299,7 @@ macro_rules! registry {
             }
 
             pub(crate) fn build(self, init: Init) -> Cc {
-                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings)),)+ }
+                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings).into()),)+ }
             }
         }
 
@@ -234,40 +310,73 @@ macro_rules! registry {
             }
         }
 
-        /// A congestion control of any kind, dispatched without a vtable.
+        /// A congestion control of any kind, dispatched without a vtable; boxed, so that a connection is not as large as the
+        /// largest of them.
         #[derive(Clone, Debug)]
-        pub(crate) enum Cc { $($kind($type),)+ }
+        pub(crate) enum Cc {
+            $($kind(Box<$type>),)+
+            Own(Box<dyn Own>),
+        }
+
+        macro_rules! each {
+            ($self:ident, $c:ident => $does:expr) => {
+                match $self {
+                    $(Self::$kind($c) => $does,)+
+                    Self::Own($c) => $does,
+                }
+            };
+        }
 
         impl CongestionControl for Cc {
             #[inline]
             fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-                match self { $(Self::$kind(c) => c.on_ack(ack, path),)+ }
+                each!(self, c => c.on_ack(ack, path))
             }
             fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-                match self { $(Self::$kind(c) => c.on_congestion(why, path),)+ }
+                each!(self, c => c.on_congestion(why, path))
             }
             fn on_rto(&mut self, first: bool, path: &PathState) {
-                match self { $(Self::$kind(c) => c.on_rto(first, path),)+ }
+                each!(self, c => c.on_rto(first, path))
             }
             fn limit_cwnd(&mut self, max: u64) {
-                match self { $(Self::$kind(c) => c.limit_cwnd(max),)+ }
+                each!(self, c => c.limit_cwnd(max))
             }
             fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-                match self { $(Self::$kind(c) => c.set_window(cwnd, ssthresh),)+ }
+                each!(self, c => c.set_window(cwnd, ssthresh))
+            }
+            fn takes_deliveries(&self) -> bool {
+                each!(self, c => c.takes_deliveries())
+            }
+            fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+                each!(self, c => c.on_delivery(delivery, path))
+            }
+            fn on_recovery_exit(&mut self, path: &PathState) {
+                each!(self, c => c.on_recovery_exit(path))
+            }
+            fn on_resume(&mut self, path: &PathState) {
+                each!(self, c => c.on_resume(path))
+            }
+            fn undo(&mut self, before: Self) {
+                match (self, before) {
+                    $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
+                    (Self::Own(c), Self::Own(before)) => *c = before,
+                    // A connection keeps its kind.
+                    _ => {}
+                }
             }
             fn on_smss(&mut self, smss: u64) {
-                match self { $(Self::$kind(c) => c.on_smss(smss),)+ }
+                each!(self, c => c.on_smss(smss))
             }
             #[inline]
             fn cwnd(&self) -> u64 {
-                match self { $(Self::$kind(c) => c.cwnd(),)+ }
+                each!(self, c => c.cwnd())
             }
             #[inline]
             fn ssthresh(&self) -> u64 {
-                match self { $(Self::$kind(c) => c.ssthresh(),)+ }
+                each!(self, c => c.ssthresh())
             }
             fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(Self::$kind(c) => c.pacing_rate(),)+ }
+                each!(self, c => c.pacing_rate())
             }
         }
 

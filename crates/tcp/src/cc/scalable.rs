@@ -80,11 +80,10 @@ impl CongestionControl for Scalable {
 mod tests {
     use super::*;
     use crate::cc::suite::path;
-    use crate::config::Growth;
     use bentpipe_units::Duration;
 
     fn scalable(segments: u64) -> Scalable {
-        let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, growth: Growth::default() };
+        let init = Init { smss: 1000, cwnd: segments * 1000, ssthresh: 2000, ..Init::default() };
         Scalable::new(init, ScalableSettings::default())
     }
 

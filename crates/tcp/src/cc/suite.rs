@@ -161,7 +161,8 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
     );
     runner
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
-            let mut cc = config.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth });
+            let mut cc =
+                config.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth, ..Init::default() });
             let mut smss = SMSS;
             let mut view = path(0);
             for operation in operations {
@@ -240,7 +241,7 @@ fn restarts_with_more(config: &CcConfig) -> bool {
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {
-    CcConfig::from(kind).build(Init { smss: SMSS, cwnd, ssthresh, growth: Growth::default() })
+    CcConfig::from(kind).build(Init { smss: SMSS, cwnd, ssthresh, ..Init::default() })
 }
 
 fn ack(newly_acked: u64, is_cwnd_limited: bool) -> AckSample {

@@ -197,10 +197,9 @@ impl CongestionControl for Vegas {
 mod tests {
     use super::*;
     use crate::cc::backlog::tests::{Sender, SMSS};
-    use crate::config::Growth;
 
     fn vegas(segments: u64, ssthresh: u64, settings: VegasSettings) -> Sender<Vegas> {
-        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh, growth: Growth::default() };
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh, ..Init::default() };
         Sender::new(Vegas::new(init, settings), 100.0)
     }
 

@@ -213,10 +213,9 @@ impl CongestionControl for Veno {
 mod tests {
     use super::*;
     use crate::cc::backlog::tests::{Sender, SMSS};
-    use crate::config::Growth;
 
     fn veno(segments: u64, settings: VenoSettings) -> Sender<Veno> {
-        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, growth: Growth::default() };
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
         Sender::new(Veno::new(init, settings), 100.0)
     }
 

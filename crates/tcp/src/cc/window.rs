@@ -331,7 +331,7 @@ mod tests {
     const SMSS: u64 = 1000;
 
     fn window(cwnd: u64, ssthresh: u64, growth: Growth) -> Window {
-        Window::new(Init { smss: SMSS, cwnd, ssthresh, growth })
+        Window::new(Init { smss: SMSS, cwnd, ssthresh, growth, ..Init::default() })
     }
 
     fn counting(byte_counting: ByteCounting) -> Growth {

@@ -186,10 +186,9 @@ impl CongestionControl for Yeah {
 mod tests {
     use super::*;
     use crate::cc::backlog::tests::{Sender, SMSS};
-    use crate::config::Growth;
 
     fn yeah(segments: u64) -> Sender<Yeah> {
-        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, growth: Growth::default() };
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
         Sender::new(Yeah::new(init, YeahSettings::default()), 100.0)
     }
 
@@ -308,7 +307,7 @@ mod tests {
     #[test]
     fn a_handover_to_a_longer_path_makes_it_reno() {
         for (base_rtt_window, is_slow) in [(Duration::ZERO, true), (Duration::from_secs(10), false)] {
-            let init = Init { smss: SMSS, cwnd: 100 * SMSS, ssthresh: 2 * SMSS, growth: Growth::default() };
+            let init = Init { smss: SMSS, cwnd: 100 * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
             let settings = YeahSettings { base_rtt_window, ..YeahSettings::default() };
             let mut sender = Sender::new(Yeah::new(init, settings), 100.0);
             (0..100).for_each(|_| sender.round(115.0));

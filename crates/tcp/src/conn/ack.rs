@@ -4,7 +4,7 @@
 use super::recovery::Advance;
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
-use crate::cc::{AckSample, CongestionControl};
+use crate::cc::{AckSample, CongestionControl, Delivery};
 use crate::config::{CwndValidation, RttSampling};
 use crate::segment::{Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
@@ -40,6 +40,7 @@ impl Connection {
             let found = self.on_sack(now, news, false);
             if self.is_detailed {
                 self.end_ack(now, segment, 0, found);
+                self.tell_delivery(now, segment);
             }
         } else if is_same_window && segment.sequence_len() == 0 && self.board.flight_size() > 0 {
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
@@ -50,7 +51,42 @@ impl Connection {
             }
             // RFC 5681 §2: a duplicate.
             self.on_duplicate(now);
+            if self.is_detailed {
+                self.tell_delivery(now, segment);
+            }
         }
+    }
+
+    /// The controller that asked for it learns what the ACK said of delivery.
+    #[inline(never)]
+    fn tell_delivery(&mut self, now: Time, segment: &Segment) {
+        if !self.cc.takes_deliveries() {
+            return;
+        }
+        let lost = self.board.lost_ever();
+        let Some(rates) = &mut self.rates else { return };
+        let (newly_delivered, newly_lost) = rates.take_news(lost);
+        if newly_delivered == 0 {
+            return;
+        }
+        let (delivered, rate) = (rates.delivered(), rates.last);
+        let is_timed = self.has_timestamps && newly_delivered > 0;
+        let delivery = Delivery {
+            newly_delivered,
+            delivered,
+            newly_lost,
+            lost,
+            in_flight: self.board.pipe(),
+            is_cwnd_limited: self.is_window_used(),
+            is_repairing: self.is_repairing(),
+            rate,
+            one_way_delay: segment.timestamps.filter(|_| is_timed).map(|timestamps| {
+                // Both clocks count the same milliseconds, but a sender must not rely on that.
+                Duration::from_millis(u64::from(timestamps.value.wrapping_sub(timestamps.echo)))
+            }),
+        };
+        let path = self.path(now);
+        self.cc.on_delivery(&delivery, &path);
     }
 
     /// An ACK is about to be entered into the scoreboard, in detail.
@@ -72,7 +108,7 @@ impl Connection {
     fn advance_in_detail(&mut self, now: Time, segment: &Segment, newly: u64, news: u64) -> Advance {
         let is_undone = self.detect_spurious(now, segment, newly);
         let was_calm = self.is_calm();
-        let mut advance = self.on_advance(newly);
+        let mut advance = self.on_advance(now, newly);
         let found = self.on_sack(now, news, !was_calm && self.is_calm());
         self.end_ack(now, segment, newly, found);
         advance.in_recovery |= is_undone;
@@ -197,12 +233,15 @@ impl Connection {
         let advance = if self.is_detailed {
             self.advance_in_detail(now, segment, newly, news)
         } else {
-            let advance = self.on_advance(newly);
+            let advance = self.on_advance(now, newly);
             if news > 0 {
                 self.on_sack(now, news, false);
             }
             advance
         };
+        if self.is_detailed {
+            self.tell_delivery(now, segment);
+        }
         let is_cwnd_limited = self.may_grow(now, newly) && !self.is_echoed();
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.

@@ -123,6 +123,8 @@ pub struct Connection {
     dsack: Option<(u64, u64)>,
     /// Someone needs to know what each ACK delivered.
     is_detailed: bool,
+    /// For what the congestion control chooses at random.
+    seed: u64,
     cc: Cc,
     verdict: Policy,
     usage: WindowUsage,
@@ -216,7 +218,11 @@ impl Connection {
             _ => None,
         };
         let spurious = (config.spurious_detection != SpuriousDetection::Off).then(|| Box::new(Spurious::new()));
-        let is_detailed = rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce;
+        let cc =
+            initial_cc(&config, &Learnt::default(), Init { smss: u64::from(config.smss), ..Init::default() }, u64::MAX);
+        let rates = cc.takes_deliveries().then(Box::default);
+        let is_detailed =
+            rates.is_some() || rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(rack.is_some());
@@ -240,10 +246,11 @@ impl Connection {
             episode: Episode::default(),
             rack,
             spurious,
-            rates: None,
+            rates,
             dsack: None,
             is_detailed,
-            cc: initial_cc(&config, &Learnt::default(), config.smss, u64::MAX),
+            seed: 0,
+            cc,
             verdict: config.verdict.build(),
             usage: WindowUsage::default(),
             in_slow_start: false,
@@ -374,6 +381,11 @@ impl Connection {
     /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
     pub fn read(&mut self, bytes: u64) -> u64 {
         self.receiver.read(bytes)
+    }
+
+    /// What the congestion control may choose at random follows from `seed`; give each connection its own.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 
     /// Whether data count as read the moment they are in order (the default).
@@ -542,18 +554,22 @@ impl Connection {
 }
 
 /// The congestion control at the start of data transfer.
-fn initial_cc(config: &Config, learnt: &Learnt, smss: u32, rwnd: u64) -> Cc {
+fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
     let ssthresh = learnt.ssthresh.map_or(config.initial_ssthresh, InitialSsthresh::Bytes);
-    config.cc.build(Init {
-        smss: u64::from(smss),
-        cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(smss)),
+    let init = Init {
+        cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(begin.smss as u32)),
         ssthresh: match ssthresh {
             InitialSsthresh::Unlimited => u64::MAX,
             InitialSsthresh::Bytes(bytes) => bytes,
-            InitialSsthresh::PeerWindow => rwnd.max(2 * u64::from(smss)),
+            InitialSsthresh::PeerWindow => rwnd.max(2 * begin.smss),
         },
         growth: config.growth,
-    })
+        ..begin
+    };
+    match &config.own_cc {
+        Some(own) => Cc::Own(own.build(init)),
+        None => config.cc.build(init),
+    }
 }
 
 #[cfg(test)]

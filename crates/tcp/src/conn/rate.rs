@@ -22,6 +22,8 @@ pub struct RateSample {
     pub flight_before: u64,
     /// Bytes declared lost since it left.
     pub lost: u64,
+    /// Bytes delivered when the transmission left.
+    pub prior_delivered: u64,
     is_too_short: bool,
 }
 
@@ -53,6 +55,8 @@ pub(super) struct Rates {
     base: u64,
     /// Counted for duplicate ACKs without SACK, and not yet acknowledged.
     ahead: u64,
+    /// Bytes delivered, and declared lost, when the controller was told last.
+    told: (u64, u64),
 }
 
 /// What a transmission notes as it leaves.
@@ -99,8 +103,20 @@ impl Rates {
         self.notes[position] = Some(note);
     }
 
+    /// Bytes delivered so far.
+    pub(super) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes delivered, and of the `lost` ones those declared so, since the last call.
+    pub(super) fn take_news(&mut self, lost: u64) -> (u64, u64) {
+        let before = std::mem::replace(&mut self.told, (self.delivered, lost));
+        (self.delivered - before.0, lost - before.1)
+    }
+
     /// A duplicate ACK without SACK: one segment, which one is not known, was delivered.
     pub(super) fn on_duplicate(&mut self, now: Time, smss: u64) {
+        self.last = None;
         self.delivered += smss;
         self.delivered_at = now;
         self.ahead += smss;
@@ -129,6 +145,7 @@ impl Rates {
                 is_app_limited: note.is_app_limited,
                 flight_before: note.flight,
                 lost: lost - note.lost,
+                prior_delivered: note.delivered,
                 is_too_short: self.min_rtt.is_some_and(|least| interval < least),
             })
         });

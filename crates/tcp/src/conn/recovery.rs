@@ -151,20 +151,20 @@ impl Connection {
     /// The cumulative ACK advanced by `newly` bytes. Returns whether this ACK was part of loss recovery (so that
     /// the window does not grow) and whether the retransmission timer restarts.
     #[inline]
-    pub(super) fn on_advance(&mut self, newly: u64) -> Advance {
+    pub(super) fn on_advance(&mut self, now: Time, newly: u64) -> Advance {
         let una = self.snd_una;
         let episode = &mut self.episode;
         episode.dupacks = 0;
         episode.limited_bytes = 0;
         if episode.after_rto {
-            self.leave_slow_start_after_rto();
+            self.leave_slow_start_after_rto(now);
         }
         let episode = &mut self.episode;
         let is_full = episode.recover.is_none_or(|recover| una >= recover);
         match episode.phase {
             Phase::Open => Advance { in_recovery: false, restart_timer: true },
             Phase::Sack if !is_full => Advance { in_recovery: true, restart_timer: true },
-            Phase::Sack => self.exit_recovery(),
+            Phase::Sack => self.exit_recovery(now),
             Phase::Fast => match newreno(self.config.recovery) {
                 Some(options) if !is_full => {
                     let smss = i64::from(self.smss);
@@ -186,19 +186,21 @@ impl Connection {
                         let flight = self.board.flight_size();
                         self.cc.limit_cwnd(flight.max(smss) + smss);
                     }
-                    self.exit_recovery()
+                    self.exit_recovery(now)
                 }
                 // RFC 5681 §3.2 step 6: any new ACK ends it.
-                None => self.exit_recovery(),
+                None => self.exit_recovery(now),
             },
         }
     }
 
     #[cold]
-    fn leave_slow_start_after_rto(&mut self) {
+    fn leave_slow_start_after_rto(&mut self, now: Time) {
         if self.episode.recover.is_none_or(|recover| self.snd_una >= recover) {
             self.episode.after_rto = false;
             self.note_exit();
+            let path = self.path(now);
+            self.cc.on_recovery_exit(&path);
         }
     }
 
@@ -317,11 +319,13 @@ impl Connection {
         };
     }
 
-    fn exit_recovery(&mut self) -> Advance {
+    fn exit_recovery(&mut self, now: Time) -> Advance {
         self.episode.phase = Phase::Open;
         self.episode.inflation = 0;
         self.episode.prr = None;
         self.note_exit();
+        let path = self.path(now);
+        self.cc.on_recovery_exit(&path);
         self.events.push_back(Event::RecoveryExit(self.snd_una));
         Advance { in_recovery: !self.config.grow_on_exit, restart_timer: true }
     }

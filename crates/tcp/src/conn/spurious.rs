@@ -229,7 +229,7 @@ impl Connection {
         };
         match response {
             SpuriousResponse::Restore => {
-                self.cc = saved.cc;
+                self.cc.undo(saved.cc);
                 let before = (self.cc.cwnd(), self.cc.ssthresh());
                 if cwnd > before.0 {
                     self.cc.set_window(cwnd, ssthresh.max(before.1));
@@ -238,7 +238,7 @@ impl Connection {
             SpuriousResponse::Rfc4015 => {
                 let flight = self.board.flight_size();
                 let room = newly.min(self.config.initial_window.bytes(self.smss));
-                self.cc = saved.cc;
+                self.cc.undo(saved.cc);
                 self.cc.set_window(flight + room, saved.flight);
             }
             SpuriousResponse::Conservative => self.cc.set_window(ssthresh.min(saved.cc.cwnd()), ssthresh),

@@ -2,7 +2,7 @@
 
 use super::rtt::Rtt;
 use super::{initial_cc, Connection, Event, Role};
-use crate::cc::CongestionControl;
+use crate::cc::{CongestionControl, Init};
 use crate::config::{GiveUp, Pacing, SlowStartAcks};
 use crate::segment::{Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Seq, Time};
@@ -299,7 +299,8 @@ impl Connection {
     /// The window with which data transfer begins.
     pub(super) fn begin_sending(&mut self, now: Time) {
         self.last_sent = now;
-        self.cc = initial_cc(&self.config, &self.learnt, self.smss, self.rwnd);
+        let begin = Init { now, rtt: self.rtt.srtt(), seed: self.seed, smss: u64::from(self.smss), ..Init::default() };
+        self.cc = initial_cc(&self.config, &self.learnt, begin, self.rwnd);
         self.is_plain = self.marks.is_none()
             && self.config.pacing == Pacing::Off
             && self.cc.pacing_rate().is_none()

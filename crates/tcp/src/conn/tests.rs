@@ -2,6 +2,7 @@
 
 mod ecn;
 mod growth;
+mod hooks;
 mod losses;
 mod opening;
 mod pacing;

@@ -148,6 +148,8 @@ impl Connection {
     /// New data follow when all is acknowledged, perhaps after an idle time.
     #[inline(never)]
     pub(super) fn resume(&mut self, now: Time) {
+        let path = self.path(now);
+        self.cc.on_resume(&path);
         let idle = now.saturating_since(self.last_sent);
         let rto = self.rtt.rto();
         let Some(mut validation) = self.validation.take() else {

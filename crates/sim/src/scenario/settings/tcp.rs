@@ -136,6 +136,7 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
     let config = Config {
         smss,
         cc: tcp.cc.0,
+        own_cc: None,
         recovery,
         verdict: tcp.verdict.0,
         limited_transmit: tcp.limited_transmit,

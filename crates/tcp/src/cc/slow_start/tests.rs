@@ -22,7 +22,8 @@ struct Sender {
 impl Sender {
     fn new(slow_start: SlowStart, segments: u64) -> Self {
         let growth = Growth { slow_start, ..Growth::default() };
-        let window = Window::new(Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: u64::MAX, growth });
+        let window =
+            Window::new(Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: u64::MAX, growth, ..Init::default() });
         Self { window, path: PathState { smss: SMSS, ..suite::path(segments * SMSS) }, end: 0 }
     }
 
