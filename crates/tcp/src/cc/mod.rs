@@ -9,11 +9,14 @@
 //! `window_hooks!`.
 
 mod backlog;
+mod bandwidth;
 mod bic;
 mod compound;
 mod cubic;
 mod delays;
+mod enhanced_hswa;
 mod highspeed;
+mod hswa;
 mod htcp;
 mod hybla;
 mod illinois;
@@ -25,13 +28,17 @@ mod slow_start;
 mod tahoe;
 mod vegas;
 mod veno;
+mod westwood;
 mod window;
 mod yeah;
 
+pub use bandwidth::WestwoodSmoothing;
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
+pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
 pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
+pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
@@ -41,6 +48,7 @@ pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
+pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, WestwoodSettings};
 pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
@@ -390,6 +398,14 @@ macro_rules! registry {
 /// Recovery by selective acknowledgements, as RFC 6675 has it.
 const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
 
+/// Recovery through partial ACKs, as RFC 6582 has it.
+const NEWRENO: Recovery = Recovery::NewReno(NewReno {
+    timer: crate::config::NewRenoTimer::Impatient,
+    exit: crate::config::NewRenoExit::FlightSize,
+    deflate: crate::config::NewRenoDeflate::Full,
+    first_loss: true,
+});
+
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
@@ -398,12 +414,7 @@ registry! {
     /// Additive increase, halving, fast recovery (RFC 5681).
     "reno" => Reno(Reno, NoSettings), Recovery::Reno;
     /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno, NoSettings), Recovery::NewReno(NewReno {
-        timer: crate::config::NewRenoTimer::Impatient,
-        exit: crate::config::NewRenoExit::FlightSize,
-        deflate: crate::config::NewRenoDeflate::Full,
-        first_loss: true,
-    });
+    "newreno" => NewReno(Reno, NoSettings), NEWRENO;
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), SACK;
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
@@ -412,8 +423,12 @@ registry! {
     "compound" => Compound(Compound, CompoundSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), SACK;
+    /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
+    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK;
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
     "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK;
+    /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
+    "hswa" => Hswa(Hswa, HswaSettings), SACK;
     /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
     "htcp" => Htcp(Htcp, HtcpSettings), SACK;
     /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
@@ -426,6 +441,12 @@ registry! {
     "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
     "veno" => Veno(Veno, VenoSettings), SACK;
+    /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
+    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
+    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
+    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+    "westwood+" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
 }

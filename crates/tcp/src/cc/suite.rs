@@ -238,6 +238,8 @@ fn shrinks_on_ack(kind: CcKind) -> bool {
 fn restarts_with_more(config: &CcConfig) -> bool {
     // Caini and Firrincieli 2004: ρ segments, up to the threshold.
     matches!(config, CcConfig::Hybla(HyblaSettings { rho_after_timeout: true, .. }))
+        // Pandya and Shaikh: what the path holds, if the timeout looks like an error.
+        || matches!(config, CcConfig::EnhancedHswa(_))
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {

@@ -96,6 +96,20 @@ fn duplicate_acks_without_sack_are_a_segment_each_and_are_not_counted_again() {
     assert_eq!(told(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
 }
 
+/// `specs/westwood.md`, test 4: ACKs of 1, 1, 1 and 4 segments.
+#[test]
+fn two_duplicates_and_a_jump_of_three_are_four_segments_in_all() {
+    let (mut s, mut told) = sender(CcKind::NewReno, true);
+    s.send(10);
+    s.ack(1, &[]);
+    s.ack(1, &[]);
+    s.ack(1, &[]);
+    s.ack(4, &[]);
+    let told = told();
+    let delivered: Vec<_> = told.iter().filter(|line| line.starts_with("delivered")).map(|line| &line[..15]).collect();
+    assert_eq!(delivered, ["delivered 1 of ", "delivered 1 of ", "delivered 1 of ", "delivered 1 of "]);
+}
+
 #[test]
 fn who_does_not_ask_is_told_of_new_acks_and_losses_only() {
     let (mut s, mut told) = sender(CcKind::Sack, false);
