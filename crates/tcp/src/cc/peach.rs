@@ -231,7 +231,7 @@ impl CongestionControl for Peach {
             let left = path.share(why.left(HALF));
             return self.window.reduce(path.as_ssthresh(left), left);
         }
-        self.sudden_start = None;
+        (self.sudden_start, self.resumed) = (None, None);
         let before = self.window.cwnd();
         let left = (before * u64::from(why.left(HALF)) / 1000).max(2 * path.smss);
         self.window.reduce(path.as_ssthresh(left).max(2 * path.smss), left);
@@ -326,6 +326,203 @@ impl Dummies for Peach {
         } else {
             let room = path.rwnd.saturating_sub(self.window.cwnd());
             self.window.add(path.smss.min(room) as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::suite::path as any_path;
+
+    const SMSS: u64 = 1000;
+
+    fn at(ms: f64) -> Time {
+        Time::ZERO + Duration::from_secs_f64(ms / 1000.0)
+    }
+
+    /// What a sender with a receiver's window of 64 segments knows after so many milliseconds.
+    fn path(ms: f64) -> PathState {
+        let srtt = Some(Duration::from_millis(550));
+        PathState { now: at(ms), smss: SMSS, rwnd: 64 * SMSS, srtt, ..any_path(0) }
+    }
+
+    fn peach(settings: PeachSettings) -> Peach {
+        let rtt = Some(Duration::from_millis(550));
+        Peach::new(Init { smss: SMSS, cwnd: 10 * SMSS, rtt, has_dummies: true, ..Init::default() }, settings)
+    }
+
+    fn started() -> Peach {
+        let mut peach = peach(PeachSettings::default());
+        peach.on_resume(&path(0.0));
+        peach
+    }
+
+    /// In congestion avoidance with this window.
+    fn steady(segments: u64) -> Peach {
+        let mut peach = started();
+        (peach.sudden_start, peach.resumed) = (None, None);
+        peach.set_window(segments * SMSS, SMSS);
+        peach
+    }
+
+    /// When the dummies of this time leave, ms.
+    fn dummies(peach: &mut Peach, rwnd: u64, until_ms: f64) -> Vec<f64> {
+        let mut sent = Vec::new();
+        while peach.due() <= at(until_ms) {
+            let now = peach.due();
+            sent.push(now.as_secs_f64() * 1000.0);
+            peach.on_sent(&PathState { now, rwnd, ..path(0.0) });
+        }
+        sent
+    }
+
+    fn ack(peach: &mut Peach, path: &PathState) {
+        peach.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: path.srtt }, path);
+    }
+
+    fn answers(peach: &mut Peach, n: u64) -> f64 {
+        (0..n).for_each(|_| peach.on_answer(&path(1000.0)));
+        peach.cwnd() as f64 / SMSS as f64
+    }
+
+    /// Test 1: 550 ms / 64 = 8.594 ms.
+    #[test]
+    fn sudden_start_opens_the_receivers_window_in_two_round_trips() {
+        let mut peach = started();
+        assert_eq!(peach.cwnd(), SMSS);
+        let sent = dummies(&mut peach, 64 * SMSS, 2000.0);
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 0.05, "{found} for {expected}");
+        assert_eq!(sent.len(), 63);
+        near(sent[0], 8.594);
+        near(sent[62], 541.4);
+        for &ms in &sent {
+            assert!(peach.sudden_start.is_some());
+            peach.on_answer(&path(ms + 550.0));
+        }
+        near(sent[62] + 550.0, 1091.4);
+        assert_eq!(peach.cwnd(), 64 * SMSS);
+        // The receiver's window is never exceeded.
+        peach.on_answer(&path(1100.0));
+        ack(&mut peach, &path(1100.0));
+        assert_eq!(peach.cwnd(), 64 * SMSS);
+        assert!(peach.sudden_start.is_none());
+    }
+
+    #[test]
+    fn data_add_what_they_add_in_congestion_avoidance() {
+        let mut peach = started();
+        ack(&mut peach, &path(550.0));
+        assert_eq!(peach.cwnd(), 2 * SMSS);
+        ack(&mut peach, &path(560.0));
+        assert_eq!(peach.cwnd(), 2500);
+    }
+
+    /// As the window of a SYN is not scaled.
+    #[test]
+    fn sudden_start_goes_on_if_the_window_proves_to_be_larger() {
+        let mut peach = started();
+        assert_eq!(dummies(&mut peach, 64 * SMSS, 549.0).len(), 63);
+        let larger = PathState { rwnd: 256 * SMSS, ..path(550.0) };
+        ack(&mut peach, &larger);
+        let sent = dummies(&mut peach, 256 * SMSS, 5000.0);
+        assert_eq!(sent.len(), 255 - 63);
+        assert!((sent[0] - 550.0 - 550.0 / 256.0).abs() < 0.01 && sent[191] < 550.0 + 550.0);
+        // But not beyond what it may probe for.
+        let mut peach = self::peach(PeachSettings { probe_max: 10, ..PeachSettings::default() });
+        peach.on_resume(&path(0.0));
+        assert_eq!(dummies(&mut peach, 64 * SMSS, 5000.0).len(), 9);
+    }
+
+    #[test]
+    fn without_a_handshake_it_waits_for_a_round_trip_time() {
+        let settings = PeachSettings::default();
+        let mut peach = Peach::new(Init { smss: SMSS, has_dummies: true, ..Init::default() }, settings);
+        peach.on_resume(&PathState { srtt: None, ..path(0.0) });
+        assert_eq!(peach.due(), Time::NEVER);
+        ack(&mut peach, &path(550.0));
+        assert_eq!(dummies(&mut peach, 64 * SMSS, 2000.0).len(), 63);
+    }
+
+    /// Test 2: of 19 duplicates the third begins recovery, and each of the next ten sends two dummies.
+    #[test]
+    fn rapid_recovery_brings_the_window_back_after_an_error() {
+        let mut peach = steady(20);
+        peach.on_congestion(Congestion::FastRetransmit, &path(0.0));
+        assert_eq!((peach.cwnd(), peach.due()), (10 * SMSS, Time::NEVER));
+        let sent: Vec<usize> = (0..16)
+            .map(|_| {
+                peach.on_recovery_ack(false, &path(1.0));
+                dummies(&mut peach, 64 * SMSS, 1.0).len()
+            })
+            .collect();
+        assert_eq!(sent, [[2; 10].as_slice(), &[0; 6]].concat());
+        peach.on_recovery_exit(&path(550.0));
+        assert_eq!((answers(&mut peach, 10), answers(&mut peach, 10)), (10.0, 20.0));
+    }
+
+    /// Test 3.
+    #[test]
+    fn fewer_answers_after_congestion_leave_half_of_the_window() {
+        for (returned, segments, ignored) in [(12, 12.0, 0), (8, 10.0, 2)] {
+            let mut peach = steady(20);
+            peach.on_congestion(Congestion::FastRetransmit, &path(0.0));
+            peach.on_recovery_exit(&path(550.0));
+            assert_eq!((answers(&mut peach, returned), peach.wdsn), (segments, ignored));
+        }
+        let mut peach = steady(20);
+        peach.on_congestion(Congestion::FastRetransmit, &path(0.0));
+        peach.on_congestion(Congestion::FastRetransmit, &path(2000.0));
+        assert_eq!((peach.adsn, peach.wdsn), (10, 5), "another recovery begins to count anew");
+    }
+
+    #[test]
+    fn a_timeout_or_an_idle_time_begins_sudden_start_anew() {
+        let mut peach = steady(20);
+        peach.on_congestion(Congestion::FastRetransmit, &path(0.0));
+        peach.on_recovery_ack(false, &path(0.0));
+        peach.on_rto(true, &path(1000.0));
+        assert_eq!((peach.cwnd(), peach.wdsn, peach.ready), (SMSS, 0, 0));
+        assert_eq!(dummies(&mut peach, 64 * SMSS, 5000.0).len(), 63);
+
+        let mut peach = steady(20);
+        peach.on_resume(&path(60_000.0));
+        peach.limit_cwnd(4 * SMSS);
+        assert_eq!((peach.cwnd(), dummies(&mut peach, 64 * SMSS, 70_000.0).len()), (4 * SMSS, 63));
+        // What recovery limits is no idle time.
+        let mut peach = steady(20);
+        peach.limit_cwnd(4 * SMSS);
+        assert_eq!(peach.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn marks_halve_and_probe_for_nothing() {
+        let mut peach = steady(20);
+        peach.on_congestion(Congestion::Ecn { beta: None }, &path(0.0));
+        peach.on_recovery_ack(false, &path(0.0));
+        assert_eq!((peach.cwnd(), peach.due(), answers(&mut peach, 1)), (10 * SMSS, Time::NEVER, 11.0));
+    }
+
+    /// Test 5.
+    #[test]
+    fn with_a_receiver_that_does_not_know_dummies_it_is_reno() {
+        let init = Init { smss: SMSS, cwnd: 4 * SMSS, ..Init::default() };
+        let mut peach = Peach::new(init, PeachPlusSettings::default());
+        let mut reno = crate::cc::Reno::new(init, crate::cc::settings::NoSettings);
+        for step in 0..200_u64 {
+            let view = PathState { ssthresh_base: peach.cwnd(), ..path(step as f64) };
+            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: step % 7 > 0, rtt: None };
+            for cc in [&mut peach as &mut dyn CongestionControl, &mut reno] {
+                match step {
+                    60 | 120 => cc.on_congestion(Congestion::FastRetransmit, &view),
+                    150 => cc.on_rto(true, &view),
+                    _ if step % 20 == 0 => cc.on_resume(&view),
+                    _ => cc.on_ack(&sample, &view),
+                }
+                cc.on_recovery_ack(false, &view);
+            }
+            assert_eq!((peach.cwnd(), peach.ssthresh()), (reno.cwnd(), reno.ssthresh()));
+            assert_eq!(peach.due(), Time::NEVER);
         }
     }
 }

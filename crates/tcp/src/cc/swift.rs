@@ -243,3 +243,143 @@ impl CongestionControl for Swift {
 
     window_hooks!(on_smss, ssthresh);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::suite::path as any_path;
+
+    const SMSS: u64 = 1000;
+
+    fn path(ms: u64, una: u64, nxt: u64) -> PathState {
+        PathState {
+            now: Time::ZERO + Duration::from_millis(ms),
+            smss: SMSS,
+            snd_una: una * SMSS,
+            snd_nxt: nxt * SMSS,
+            ssthresh_base: 1 << 40,
+            rwnd: 64 * SMSS,
+            ..any_path(0)
+        }
+    }
+
+    fn ack(swift: &mut Swift, rtt_ms: u64, path: &PathState) {
+        let rtt = Some(Duration::from_millis(rtt_ms));
+        swift.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, path);
+    }
+
+    fn swift(settings: SwiftSettings) -> Swift {
+        let rtt = Some(Duration::from_millis(550));
+        Swift::new(Init { smss: SMSS, rtt, ..Init::default() }, settings)
+    }
+
+    /// In congestion avoidance with 20 segments, after this round-trip time.
+    fn steady(settings: SwiftSettings, rtt_ms: u64) -> Swift {
+        let mut swift = swift(settings);
+        swift.set_window(20 * SMSS, 2 * SMSS);
+        ack(&mut swift, rtt_ms, &path(0, 0, 20));
+        swift.set_window(20 * SMSS, 2 * SMSS);
+        swift
+    }
+
+    #[test]
+    fn speedy_start_takes_two_round_trips() {
+        let mut swift = swift(SwiftSettings::default());
+        swift.limit_cwnd(65_535);
+        assert_eq!(swift.cwnd(), SMSS);
+        swift.on_resume(&path(0, 0, 0));
+        assert_eq!(swift.cwnd(), 64 * SMSS);
+        // 64 segments with their headers in a round trip.
+        let rate = swift.pacing_rate().unwrap().as_bps() as f64;
+        assert!((rate - 64.0 * 1040.0 * 8.0 / 0.55).abs() < 1.0, "{rate}");
+        for n in 0..60 {
+            ack(&mut swift, 550, &path(550 + 8 * n, n + 1, 64));
+        }
+        assert_eq!(swift.cwnd(), 64 * SMSS);
+        ack(&mut swift, 550, &path(1100, 61, 64));
+        assert_eq!((swift.cwnd(), swift.ssthresh(), swift.pacing_rate()), (62 * SMSS, 62 * SMSS, None));
+    }
+
+    #[test]
+    fn speedy_start_ends_with_what_acks_have_shown() {
+        type End = fn(&mut Swift);
+        let loss: End = |swift| swift.on_congestion(Congestion::FastRetransmit, &path(800, 20, 64));
+        let mark: End = |swift| swift.on_congestion(Congestion::Ecn { beta: None }, &path(800, 20, 64));
+        for end in [loss, mark] {
+            let mut swift = swift(SwiftSettings::default());
+            swift.on_resume(&path(0, 0, 0));
+            (1..=19).for_each(|n| ack(&mut swift, 550, &path(550 + 8 * n, n, 64)));
+            end(&mut swift);
+            assert_eq!((swift.cwnd(), swift.pacing_rate()), (10 * SMSS, None));
+        }
+    }
+
+    #[test]
+    fn a_window_that_proves_to_be_larger_begins_two_round_trips_anew() {
+        let mut swift = swift(SwiftSettings { probe_max: 200, ..SwiftSettings::default() });
+        swift.on_resume(&path(0, 0, 0));
+        let larger = |ms, una| PathState { rwnd: 1000 * SMSS, ..path(ms, una, 64) };
+        ack(&mut swift, 550, &larger(550, 1));
+        assert_eq!(swift.cwnd(), 200 * SMSS);
+        ack(&mut swift, 550, &larger(1649, 2));
+        assert_eq!(swift.cwnd(), 200 * SMSS);
+        ack(&mut swift, 550, &larger(1650, 3));
+        assert_eq!(swift.cwnd(), 4 * SMSS);
+    }
+
+    /// So many losses of 20 segments; the window after the round trip that follows recovery.
+    fn after(mut swift: Swift, losses: u64) -> u64 {
+        swift.on_congestion(Congestion::FastRetransmit, &path(0, 0, 20));
+        assert_eq!(swift.cwnd(), 10 * SMSS);
+        (0..20 - losses - 3).for_each(|_| swift.on_recovery_ack(false, &path(0, 0, 30)));
+        (1..losses).for_each(|n| swift.on_recovery_ack(true, &path(0, n, 30)));
+        swift.on_recovery_exit(&path(550, 20, 30));
+        (21..=30).for_each(|n| ack(&mut swift, 550, &path(1000, n, n + 10)));
+        swift.cwnd() / SMSS
+    }
+
+    /// `specs/tcp-swift.md`, tests: w0 20, one error: 19 ACKs of the 18 that must come; then six losses.
+    #[test]
+    fn the_expanding_period_restores_the_window_after_an_error_and_not_after_congestion() {
+        let default = SwiftSettings::default();
+        assert_eq!([1, 2, 3, 6].map(|losses| after(steady(default, 550), losses)), [20, 20, 10, 10]);
+        assert_eq!([687, 688].map(|rtt_ms| after(steady(default, rtt_ms), 1)), [20, 10], "RTT above 1.25 x 550 ms");
+        assert_eq!(after(steady(SwiftSettings { expand: false, ..default }, 550), 1), 10);
+    }
+
+    #[test]
+    fn acks_that_are_missing_tell_of_a_queue() {
+        let mut swift = steady(SwiftSettings::default(), 550);
+        swift.on_congestion(Congestion::FastRetransmit, &path(0, 0, 20));
+        (0..14).for_each(|_| swift.on_recovery_ack(false, &path(0, 0, 20)));
+        swift.on_recovery_exit(&path(550, 20, 30));
+        assert!(swift.expanding.is_none(), "17 of 18");
+    }
+
+    /// HSWA-05: to the ACK of the last segment sent in recovery.
+    #[test]
+    fn the_expanding_period_lasts_a_round_trip() {
+        let period = |last_sent| {
+            let mut swift = steady(SwiftSettings::default(), 550);
+            swift.on_congestion(Congestion::FastRetransmit, &path(0, 0, 20));
+            (0..16).for_each(|_| swift.on_recovery_ack(false, &path(0, 0, 20)));
+            swift.on_recovery_exit(&path(550, 20, last_sent));
+            (21..).find(|&n| {
+                ack(&mut swift, 550, &path(1000, n, n + 10));
+                swift.expanding.is_none()
+            })
+        };
+        // With nothing outstanding, the window that leaves at once.
+        assert_eq!([26, 20].map(period), [Some(26), Some(30)]);
+    }
+
+    #[test]
+    fn without_a_round_trip_time_and_after_a_timeout_there_is_slow_start() {
+        let mut swift = Swift::new(Init { smss: SMSS, cwnd: 4 * SMSS, ..Init::default() }, SwiftSettings::default());
+        swift.on_resume(&path(0, 0, 0));
+        (1..=4).for_each(|n| ack(&mut swift, 550, &path(550, n, 8)));
+        assert_eq!(swift.cwnd(), 8 * SMSS);
+        swift.on_rto(true, &PathState { ssthresh_base: 8 * SMSS, ..path(2000, 4, 8) });
+        assert_eq!((swift.cwnd(), swift.ssthresh()), (SMSS, 4 * SMSS));
+    }
+}

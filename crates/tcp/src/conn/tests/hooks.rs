@@ -38,6 +38,9 @@ impl CongestionControl for Notebook {
         let repairing = if d.is_repairing { ", repairing" } else { "" };
         self.note(format!("delivered {new} of {}, lost {lost}, in flight {flight}{repairing}", d.delivered / SMSS));
     }
+    fn on_recovery_ack(&mut self, is_partial: bool, _: &PathState) {
+        self.note(if is_partial { "partial" } else { "duplicate" }.into());
+    }
     fn on_recovery_exit(&mut self, _: &PathState) {
         self.note("exit".into());
     }
@@ -72,9 +75,9 @@ fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
     // The segments that left for the ACK above are in flight; three were reported, one is lost.
     assert_eq!(told(), ["congestion", "delivered 3 of 5, lost 1, in flight 6, repairing"]);
     s.ack(2, &[(3, 7)]);
-    assert_eq!(told(), ["delivered 1 of 6, lost 0, in flight 9, repairing"]);
+    assert_eq!(told(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
-    assert_eq!(told(), ["delivered 1 of 7, lost 0, in flight 9, repairing"]);
+    assert_eq!(told(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
     let next = s.conn.snd_nxt / SMSS;
     s.ack(next, &[]);
     let all = next - 7;
@@ -94,6 +97,25 @@ fn duplicate_acks_without_sack_are_a_segment_each_and_are_not_counted_again() {
     assert_eq!(told(), ["congestion", "delivered 1 of 3, lost 0, in flight 10, repairing"]);
     s.ack(10, &[]);
     assert_eq!(told(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
+}
+
+#[test]
+fn each_ack_within_recovery_is_told() {
+    let (mut s, mut told) = sender(CcKind::NewReno, false);
+    s.send(30);
+    (0..3).for_each(|_| drop(s.ack(0, &[])));
+    assert_eq!(told(), ["resume at 0", "congestion"]);
+    [0, 0, 4, 4].map(|ack| s.ack(ack, &[]));
+    assert_eq!(told(), ["duplicate", "duplicate", "partial", "duplicate"]);
+    s.ack(10, &[]);
+    assert_eq!(told(), ["exit"]);
+    let (mut s, mut told) = sender(CcKind::Sack, false);
+    s.send(30);
+    (2..5).for_each(|right| drop(s.ack(0, &[(1, right)])));
+    // The second brings no news.
+    [5, 5, 6].map(|right| s.ack(0, &[(1, right)]));
+    s.ack(2, &[(3, 7)]);
+    assert_eq!(told(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
 }
 
 #[test]
