@@ -265,5 +265,9 @@ pub const CAUSES: &[Column] = &[
     column("no-listener", "", "Reached a host whose connection was closed or not yet open."),
     column("policy", "", "Dropped on purpose by a middlebox."),
     column("link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them."),
-    column("push-out", "", "Made way in a full queue for packets of a higher class, those that waited or one that came."),
+    column(
+        "push-out",
+        "",
+        "Made way in a full queue for packets of a higher class, those that waited or one that came.",
+    ),
 ];

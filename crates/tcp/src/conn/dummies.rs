@@ -51,6 +51,13 @@ impl Connection {
         self.dummies.as_ref().is_none_or(|dummies| dummies.inflates)
     }
 
+    /// Losses were found: what is missing is copied first.
+    pub(super) fn copy_from_the_oldest(&mut self) {
+        if let Some(dummies) = &mut self.dummies {
+            dummies.copied = 0;
+        }
+    }
+
     /// Data leave.
     pub(super) fn note_for_dummies(&mut self, segment: &Segment) {
         if let (Some(dummies), true) = (&mut self.dummies, segment.len > 0) {

@@ -222,6 +222,7 @@ impl Connection {
             return self.abort();
         }
         self.save_before_episode(true);
+        self.copy_from_the_oldest();
         let path = self.path(now);
         let loss = Loss { offset: self.snd_una, by_timeout: true };
         if self.verdict.judge(&loss, &path) == Verdict::Congestion {
@@ -314,6 +315,7 @@ impl Connection {
 
     fn begin_episode(&mut self, now: Time) {
         self.save_before_episode(false);
+        self.copy_from_the_oldest();
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
         // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless told otherwise we restart it here

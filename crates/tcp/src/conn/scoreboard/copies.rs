@@ -11,3 +11,22 @@ impl Scoreboard {
         Some(Range { start: sent.start, len: sent.len, has_fin: sent.has_fin })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_units::Time;
+
+    #[test]
+    fn the_oldest_first_and_from_the_first_again_without_what_is_sacked() {
+        let mut board = Scoreboard::default();
+        assert_eq!(board.unsacked_from(0), None);
+        (0..5).for_each(|n| board.push(Range { start: n * 1000, len: 1000, has_fin: false }, Time::ZERO));
+        board.ack(1000);
+        board.sack(2000, 4000);
+        let from = |offset| board.unsacked_from(offset).map(|range| range.start / 1000);
+        assert_eq!([0, 1000, 1001, 2000, 4000, 5000].map(from), [1, 1, 4, 4, 4, 1].map(Some));
+        board.sack(1000, 5000);
+        assert_eq!(board.unsacked_from(0), None);
+    }
+}

@@ -161,7 +161,7 @@ fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
     (4..7).for_each(|right| drop(s.ack(1, &[(3, right)])));
     let first = s.conn.iss.at(1);
     let mut copied = Vec::new();
-    for right in 7..14 {
+    for right in 7..12 {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(3 * SMSS), first.at(right * SMSS));
         let ack = Segment { options: Options::Sack(blocks), ..ack_of(&s) };
@@ -172,9 +172,8 @@ fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
             }
         }
     }
-    assert!(copied.len() >= 10 && copied.contains(&1) && copied.contains(&2), "{copied:?}");
-    assert!(copied.iter().all(|&segment| !(3..7).contains(&segment)), "{copied:?}");
-    assert!(copied.windows(2).any(|pair| pair[1] < pair[0]), "from the first again: {copied:?}");
+    // Two for each ACK, the oldest first.
+    assert_eq!(copied, [1, 2, 8, 9, 10, 11, 12, 13, 14, 15]);
 }
 
 /// A receiver of data; segments of 1000 B arrive by number, with the flags given.
