@@ -105,7 +105,7 @@ mod tests {
         };
         assert_eq!(fate(2, 1), (2, Cause::PushOut));
         assert_eq!(fate(0, 1), (10, Cause::QueueOverflow));
-        assert_eq!(fate(0, 0), (10, Cause::QueueOverflow));
+        assert_eq!(fate(0, 0), (9, Cause::PushOut));
         assert_eq!(fate(2, 2), (10, Cause::PushOut));
     }
 
