@@ -382,6 +382,56 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     max_rtt_window: str
     base_rtt_window: str
 
+_CcPeachRequired = TypedDict(
+    "_CcPeachRequired",
+    {
+        "kind": Literal["peach"],
+    },
+)
+
+
+class CcPeach(_CcPeachRequired, total=False):
+    """Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
+
+    probe_max :
+        Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    inflate :
+        Whether duplicate ACKs inflate the window in recovery, as Reno's. Default: false.
+
+    receiver_knows :
+        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+    """
+
+    probe_max: int
+    inflate: bool
+    receiver_knows: bool
+
+_CcPeachPlusRequired = TypedDict(
+    "_CcPeachPlusRequired",
+    {
+        "kind": Literal["peach-plus"],
+    },
+)
+
+
+class CcPeachPlus(_CcPeachPlusRequired, total=False):
+    """Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
+
+    probe_max :
+        Largest window that Jump Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    repair :
+        Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's. Default: true.
+
+    receiver_knows :
+        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+    """
+
+    probe_max: int
+    repair: bool
+    receiver_knows: bool
+
 _CcScalableRequired = TypedDict(
     "_CcScalableRequired",
     {
@@ -410,6 +460,35 @@ class CcScalable(_CcScalableRequired, total=False):
     decrease: float
     low_window: int
     halve_low: bool
+
+_CcSwiftRequired = TypedDict(
+    "_CcSwiftRequired",
+    {
+        "kind": Literal["swift"],
+    },
+)
+
+
+class CcSwift(_CcSwiftRequired, total=False):
+    """Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+
+    probe_max :
+        Largest window that Speedy Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    many_losses :
+        So many losses in a window are congestion. Default: 3.
+
+    rtt_rise :
+        A round-trip time above so many times the smallest is congestion. Default: 1.25.
+
+    expand :
+        Whether there is a window expanding period; if not, recovery is Reno's. Default: true.
+    """
+
+    probe_max: int
+    many_losses: int
+    rtt_rise: float
+    expand: bool
 
 _CcVegasRequired = TypedDict(
     "_CcVegasRequired",
@@ -1188,7 +1267,7 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "yeah"]]
+    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcPeach, CcPeachPlus, CcScalable, CcSwift, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "peach", "peach-plus", "scalable", "swift", "vegas", "veno", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
@@ -1615,12 +1694,17 @@ _LinkQueuePriorityRequired = TypedDict(
 )
 
 
-class LinkQueuePriority(_LinkQueuePriorityRequired):
+class LinkQueuePriority(_LinkQueuePriorityRequired, total=False):
     """Strict priority: a class is served when nothing waits in those before it.
+
+    push_out :
+        The limit of the first class is that of all together, and what finds the queue full takes the place of the last packet of the lowest class below its own. Default: false.
 
     class :
         The classes, the highest first: number 0, 1, ...
     """
+
+    push_out: bool
 
 
 class WeightedClass(TypedDict, total=False):

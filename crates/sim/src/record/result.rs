@@ -80,6 +80,7 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         table.whole(sent.fast_retransmits);
         table.whole(received.marked_segments);
         table.whole(sent.mark_reductions);
+        table.whole(sent.dummy_segments);
         table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
         table.real(
             ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)

@@ -17,6 +17,7 @@ mod bic;
 mod compound;
 mod cubic;
 mod delays;
+mod dummies;
 mod enhanced_hswa;
 mod highspeed;
 mod hswa;
@@ -24,10 +25,12 @@ mod htcp;
 mod hybla;
 mod illinois;
 mod own;
+mod peach;
 mod reno;
 mod scalable;
 pub mod settings;
 mod slow_start;
+mod swift;
 mod tahoe;
 mod vegas;
 mod veno;
@@ -42,6 +45,7 @@ pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
+pub use dummies::Dummies;
 pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
 pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
 pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
@@ -49,8 +53,10 @@ pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
 pub use own::{Own, OwnCc};
+pub use peach::{Peach, PeachPlusSettings, PeachSettings};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
+pub use swift::{Swift, SwiftSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
@@ -200,8 +206,8 @@ impl Congestion {
 /// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
 /// blames on the link do not reach them.
 ///
-/// On one ACK the order is: losses are found (`on_recovery_exit`, `on_congestion`, then `on_lost` for each segment), then
-/// `on_delivery`, then `on_ack`.
+/// On one ACK the order is: losses are found (`on_recovery_ack` or `on_recovery_exit`, `on_congestion`, then `on_lost` for each
+/// segment), then `on_delivery`, then `on_ack`.
 pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
@@ -230,6 +236,11 @@ pub trait CongestionControl {
     /// segments that were sent before the segment size changed.
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
         let _ = (lost, path);
+    }
+    /// An ACK came in loss recovery, after the one that began it and before the one that ends it: a duplicate, or with `is_partial`
+    /// one that acknowledges a part of what was outstanding then.
+    fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
+        let _ = (is_partial, path);
     }
     /// All is repaired that was outstanding when the losses were found: recovery ends, or the slow start after a timeout.
     fn on_recovery_exit(&mut self, path: &PathState) {
@@ -269,6 +280,14 @@ pub trait CongestionControl {
     fn pacing_burst(&self) -> Option<u64> {
         None
     }
+    /// Whether it ever asks for a rate. Never changes.
+    fn paces(&self) -> bool {
+        self.pacing_rate().is_some()
+    }
+    /// Its dealings with dummy segments; none: it sends none. Never changes.
+    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
+        None
+    }
 }
 
 /// What a controller starts from.
@@ -288,6 +307,8 @@ pub struct Init {
     pub ssthresh: u64,
     /// What the window grows by.
     pub growth: Growth,
+    /// Both ends know dummy segments.
+    pub has_dummies: bool,
 }
 
 impl Default for Init {
@@ -301,6 +322,7 @@ impl Default for Init {
             cwnd: 14_600,
             ssthresh: u64::MAX,
             growth: Growth::default(),
+            has_dummies: false,
         }
     }
 }
@@ -411,6 +433,9 @@ macro_rules! registry {
             fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
                 each!(self, c => c.on_lost(lost, path))
             }
+            fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
+                each!(self, c => c.on_recovery_ack(is_partial, path))
+            }
             fn on_recovery_exit(&mut self, path: &PathState) {
                 each!(self, c => c.on_recovery_exit(path))
             }
@@ -448,6 +473,12 @@ macro_rules! registry {
             fn pacing_burst(&self) -> Option<u64> {
                 each!(self, c => c.pacing_burst())
             }
+            fn paces(&self) -> bool {
+                each!(self, c => c.paces())
+            }
+            fn dummies(&mut self) -> Option<&mut dyn Dummies> {
+                each!(self, c => c.dummies())
+            }
         }
 
         #[cfg(test)]
@@ -464,6 +495,14 @@ const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackE
 const NEWRENO: Recovery = Recovery::NewReno(NewReno {
     timer: crate::config::NewRenoTimer::Impatient,
     exit: crate::config::NewRenoExit::FlightSize,
+    deflate: crate::config::NewRenoDeflate::Full,
+    first_loss: true,
+});
+
+/// Recovery through partial ACKs that leaves the window to the controller.
+const PARTIAL_ACKS: Recovery = Recovery::NewReno(NewReno {
+    timer: crate::config::NewRenoTimer::Impatient,
+    exit: crate::config::NewRenoExit::Ssthresh,
     deflate: crate::config::NewRenoDeflate::Full,
     first_loss: true,
 });
@@ -510,8 +549,14 @@ registry! {
     "hybla" => Hybla(Hybla, HyblaSettings), SACK;
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
+    /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
+    "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
+    /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
+    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
+    /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+    "swift" => Swift(Swift, SwiftSettings), PARTIAL_ACKS;
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
     "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).

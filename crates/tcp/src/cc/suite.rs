@@ -23,9 +23,11 @@ enum Operation {
     Set { segments: u64, ssthresh: u64 },
     Smss { smss: u64 },
     Deliver(Told),
+    RecoveryAck { partial: bool },
     RecoveryExit,
     Resume,
     Undo,
+    Answer,
 }
 
 /// What [`Operation::Deliver`] tells.
@@ -47,10 +49,12 @@ pub(super) fn all(kind: CcKind) {
     unused_windows_do_not_grow(kind);
     repeated_timeouts_keep_ssthresh(kind);
     for growth in growths() {
-        any_operations_keep_the_bounds(CcConfig::from(kind), growth);
+        any_operations_keep_the_bounds(CcConfig::from(kind), growth, false);
     }
     for config in extremes(kind) {
-        any_operations_keep_the_bounds(config, Growth::default());
+        for knows in [false, true] {
+            any_operations_keep_the_bounds(config, Growth::default(), knows);
+        }
     }
 }
 
@@ -230,8 +234,8 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
 }
 
 /// The window only grows between congestion events, unless it [`shrinks_on_ack`], and stays between a segment and its
-/// maximum.
-fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
+/// maximum. `knows`: it begins with a round-trip time, and both ends know dummy segments.
+fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool) {
     let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
     let operation = prop_oneof![
         20 => acks.prop_map(|(segments, limited, after_us, rtt_us)| {
@@ -243,9 +247,11 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
         1 => (0..50u64).prop_map(|segments| Operation::Limit { segments }),
         1 => (1..200u64, 2..200u64).prop_map(|(segments, ssthresh)| Operation::Set { segments, ssthresh }),
         1 => (40..9000u64).prop_map(|smss| Operation::Smss { smss }),
+        2 => any::<bool>().prop_map(|partial| Operation::RecoveryAck { partial }),
         1 => Just(Operation::RecoveryExit),
         1 => Just(Operation::Resume),
         1 => Just(Operation::Undo),
+        2 => Just(Operation::Answer),
     ];
     let deliveries = (1..200u64, 0..4u64, 0..300u64, 1..300u64, 0..1_000_000u64, 0..1_000_000u64, any::<bool>());
     let deliveries =
@@ -262,8 +268,9 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
     );
     runner
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
-            let mut cc =
-                config.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth, ..Init::default() });
+            let rtt = knows.then_some(Duration::from_millis(500));
+            let init = Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth, rtt, ..Init::default() };
+            let mut cc = config.build(Init { has_dummies: knows, ..init });
             let mut smss = SMSS;
             let mut view = path(0);
             let mut totals = [0, 0];
@@ -280,9 +287,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
                         let sample = AckSample { rtt: view.srtt, ..ack(segments * smss, limited) };
                         cc.on_ack(&sample, &view);
                         prop_assert!(cc.cwnd() >= before || shrinks_on_ack(config.kind()));
-                        if !limited {
-                            prop_assert_eq!(cc.cwnd(), before);
-                        }
+                        prop_assert!(limited || cc.cwnd() == before || ends_a_probe(&config));
                     }
                     Operation::Congestion => {
                         cc.on_congestion(Congestion::FastRetransmit, &view);
@@ -330,6 +335,16 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
                         earlier = cc.clone();
                     }
                     Operation::Undo => cc.undo(earlier.clone()),
+                    Operation::RecoveryAck { partial } => cc.on_recovery_ack(partial, &view),
+                    Operation::Answer => {
+                        if let Some(dummies) = cc.dummies().filter(|_| knows) {
+                            if dummies.due() <= view.now {
+                                dummies.on_sent(&view);
+                            }
+                            dummies.on_answer(&view);
+                            prop_assert!(cc.cwnd() >= before);
+                        }
+                    }
                 }
                 prop_assert!(cc.cwnd() >= smss && cc.cwnd() <= Cwnd::MAX);
                 prop_assert!(cc.pacing_rate().is_none_or(|rate| rate.as_bps() > 0));
@@ -349,8 +364,14 @@ fn shrinks_on_ack(kind: CcKind) -> bool {
         CcKind::Yeah => true,
         // Tan 2006: dwnd shrinks by ζ diff, and is nothing below the low window.
         CcKind::Compound => true,
-        _ => false,
+        kind => ends_a_probe(&kind.into()),
     }
+}
+
+/// Those whose window is what they probe for, until an ACK comes after that time.
+fn ends_a_probe(config: &CcConfig) -> bool {
+    // Leung and Yeung 2004: two round trips at the start.
+    matches!(config, CcConfig::Swift(_))
 }
 
 /// Those that depart from "a timeout leaves one segment", which are settings only.

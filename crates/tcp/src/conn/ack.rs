@@ -1,7 +1,7 @@
 //! What arrives: acknowledgements, windows, timestamps, data. The order of work on an ACK is that of
 //! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
 
-use super::recovery::Advance;
+use super::recovery::{Advance, Phase};
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl, Delivery, LostSegment};
@@ -36,6 +36,9 @@ impl Connection {
             let news = self.read_sack(segment);
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
                 return;
+            }
+            if news > 0 && self.episode.phase == Phase::Sack {
+                self.tell_recovery_ack(now, false);
             }
             let found = self.on_sack(now, news, false);
             if self.is_detailed {

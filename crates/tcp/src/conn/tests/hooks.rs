@@ -49,6 +49,9 @@ impl CongestionControl for Notebook {
     fn is_model_based(&self) -> bool {
         self.is_model
     }
+    fn on_recovery_ack(&mut self, is_partial: bool, _: &PathState) {
+        self.note(if is_partial { "partial" } else { "duplicate" }.into());
+    }
     fn on_recovery_exit(&mut self, _: &PathState) {
         self.note("exit".into());
     }
@@ -94,9 +97,9 @@ fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
     let lost = "lost 2: of 3, 1 lost and 5 delivered since 0";
     assert_eq!(told(), ["congestion", lost, "delivered 3 of 5, lost 1, in flight 6, repairing"]);
     s.ack(2, &[(3, 7)]);
-    assert_eq!(told(), ["delivered 1 of 6, lost 0, in flight 9, repairing"]);
+    assert_eq!(told(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
-    assert_eq!(told(), ["delivered 1 of 7, lost 0, in flight 9, repairing"]);
+    assert_eq!(told(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
     let next = s.conn.snd_nxt / SMSS;
     s.ack(next, &[]);
     let all = next - 7;
@@ -132,6 +135,25 @@ fn two_duplicates_and_a_jump_of_three_are_four_segments_in_all() {
     let told = told();
     let delivered: Vec<_> = told.iter().filter(|line| line.starts_with("delivered")).map(|line| &line[..15]).collect();
     assert_eq!(delivered, ["delivered 1 of ", "delivered 1 of ", "delivered 1 of ", "delivered 1 of "]);
+}
+
+#[test]
+fn each_ack_within_recovery_is_told() {
+    let (mut s, mut told) = sender(CcKind::NewReno, false);
+    s.send(30);
+    (0..3).for_each(|_| drop(s.ack(0, &[])));
+    assert_eq!(told(), ["resume at 0", "congestion"]);
+    [0, 0, 4, 4].iter().for_each(|&ack| drop(s.ack(ack, &[])));
+    assert_eq!(told(), ["duplicate", "duplicate", "partial", "duplicate"]);
+    s.ack(10, &[]);
+    assert_eq!(told(), ["exit"]);
+    let (mut s, mut told) = sender(CcKind::Sack, false);
+    s.send(30);
+    (2..5).for_each(|right| drop(s.ack(0, &[(1, right)])));
+    // The second brings no news.
+    [5, 5, 6].iter().for_each(|&right| drop(s.ack(0, &[(1, right)])));
+    s.ack(2, &[(3, 7)]);
+    assert_eq!(told(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
 }
 
 #[test]
