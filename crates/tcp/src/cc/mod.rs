@@ -20,6 +20,7 @@ mod illinois;
 mod own;
 mod reno;
 mod scalable;
+mod scps;
 pub mod settings;
 mod slow_start;
 mod tahoe;
@@ -38,14 +39,16 @@ pub use illinois::{Illinois, IllinoisSettings};
 pub use own::{Own, OwnCc};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
+pub use scps::{Scps, ScpsCongestion, ScpsSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
 pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
-use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
+use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::conn::RateSample;
+use crate::verdict::VerdictKind;
 use bentpipe_units::{Duration, Rate, Time};
 use settings::{NoSettings, Setting, Settings, Value};
 
@@ -209,6 +212,11 @@ pub trait CongestionControl {
     fn ssthresh(&self) -> u64;
     /// The rate at which to send, headers included; none: as the pacing of the connection has it.
     fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
+    /// how much may go back to back is as the pacing of the connection has it, or two segments.
+    fn bucket(&self) -> Option<u64> {
         None
     }
 }
@@ -377,6 +385,9 @@ macro_rules! registry {
             fn pacing_rate(&self) -> Option<Rate> {
                 each!(self, c => c.pacing_rate())
             }
+            fn bucket(&self) -> Option<u64> {
+                each!(self, c => c.bucket())
+            }
         }
 
         #[cfg(test)]
@@ -421,12 +432,24 @@ registry! {
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
+    /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::DEFAULT);
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
     "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
     "veno" => Veno(Veno, VenoSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
+}
+
+impl CcKind {
+    /// What it takes a loss to mean; used unless the scenario says otherwise.
+    pub const fn verdict(self) -> VerdictKind {
+        match self {
+            Self::Scps => VerdictKind::AssumeCongestion,
+            _ => VerdictKind::AlwaysCongestion,
+        }
+    }
 }
 
 #[cfg(test)]

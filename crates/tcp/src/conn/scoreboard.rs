@@ -5,6 +5,7 @@
 //! nothing is allocated once the ring has reached the size of the window.
 
 mod delivery;
+mod holes;
 
 pub(crate) use delivery::{Delivery, Doubt, Newest};
 

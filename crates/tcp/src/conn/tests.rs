@@ -7,6 +7,7 @@ mod losses;
 mod opening;
 mod pacing;
 mod random;
+mod snack;
 mod strangers;
 mod windows;
 
