@@ -403,6 +403,35 @@ class CcScalable(_CcScalableRequired, total=False):
     decrease: float
     low_window: int
 
+_CcScpsRequired = TypedDict(
+    "_CcScpsRequired",
+    {
+        "kind": Literal["scps"],
+    },
+)
+
+
+class CcScps(_CcScpsRequired, total=False):
+    """SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+
+    congestion :
+        The congestion control of the route. Default: "vj".
+
+    rate :
+        The rate of the route, headers and ACKs included; 0 bit/s: no rate control. Default: "0 bit/s".
+
+    tick :
+        A tick of the clock by which the depth of the bucket is told. Default: "10 ms".
+
+    depth :
+        How many ticks' worth of packets may leave at once after a pause. Default: 5.
+    """
+
+    congestion: Literal["vj", "vegas", "none"]
+    rate: str
+    tick: str
+    depth: int
+
 _CcVegasRequired = TypedDict(
     "_CcVegasRequired",
     {
@@ -615,6 +644,35 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     max_ack_delay: str
     min_rtt_window: str
 
+_RecoverySnackRequired = TypedDict(
+    "_RecoverySnackRequired",
+    {
+        "kind": Literal["snack"],
+    },
+)
+
+
+class RecoverySnack(_RecoverySnackRequired, total=False):
+    """Selective negative acknowledgements: the receiver reports holes, and the sender fills them at once (SCPS-TP, CCSDS 714.0-B).
+
+    form :
+        What one report says. Default: "short".
+
+    resnacks :
+        How often the hole at the acknowledged byte is reported before the next ones are. Default: 3.
+
+    grows :
+        Let ACKs of new data grow the window also while holes are repaired. Default: true.
+
+    corruption_experienced :
+        Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen. Default: true.
+    """
+
+    form: Literal["short", "long"]
+    resnacks: int
+    grows: bool
+    corruption_experienced: bool
+
 
 class RecoveryKind(TypedDict):
     """A choice by its kind alone."""
@@ -625,7 +683,7 @@ class RecoveryKind(TypedDict):
 class VerdictKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["always-congestion", "always-link-error"]
+    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]
 
 _ByteCountingAbcRequired = TypedDict(
     "_ByteCountingAbcRequired",
@@ -1083,7 +1141,7 @@ class Tcp(TypedDict, total=False):
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
     verdict :
-        What a loss is taken to mean. Default: "always-congestion".
+        What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
 
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
@@ -1173,10 +1231,10 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "yeah"]]
+    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcScps, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "scps", "vegas", "veno", "yeah"]]
     smss: str
-    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
+    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
     limited_transmit: bool
     early_retransmit: bool
     reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
