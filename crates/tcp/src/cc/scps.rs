@@ -25,6 +25,10 @@
 //! congestion control takes what its rate says, and one that assumes corruption answers to queues only where these mark.
 //! Where routers drop damaged packets the receiver has nothing to tell, each loss is congestion again, and only the
 //! faster repair is left.
+//!
+//! Three greedy senders over a geostationary link of 10 Mbit/s that damages 6.4 % of the data packets delivered together
+//! 0.19 Mbit/s with SACK, 0.20 with Reno's window and SNACK, 1.45 with losses taken for corruption, and 7.7 without
+//! congestion control at 3 Mbit/s each (60 s, two seeds).
 
 use super::settings::{settings, NoSettings};
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Reno, Vegas, VegasSettings, Window};
