@@ -574,6 +574,8 @@ fn tcp() -> impl Strategy<Value = Json> {
                 "timeout-only",
                 r#"{"kind": "newreno", "timer": "slow-but-steady"}"#,
                 r#"{"kind": "sack", "on_rto": "discard"}"#,
+                "snack",
+                r#"{"kind": "snack", "form": "long", "resnacks": 2, "grows": false, "corruption_experienced": false}"#,
             ],
         ),
         one("initial_window", &["rfc3390", "4 segments", "4380 B", "rfc5681"]),

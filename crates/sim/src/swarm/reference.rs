@@ -167,6 +167,9 @@ impl<'a> Reference<'a> {
         } else if packet.is_lost() {
             self.lose(Place::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && must_be_whole {
+            if self.hop(&packet).is_none() {
+                self.traffic.on_corrupted(&packet);
+            }
             self.lose(Place::Node(node), &packet, Cause::BitError);
         } else {
             let last = self.nodes[node].len().wrapping_sub(1);

@@ -28,6 +28,7 @@ mod own;
 mod peach;
 mod reno;
 mod scalable;
+mod scps;
 pub mod settings;
 mod slow_start;
 mod swift;
@@ -56,6 +57,7 @@ pub use own::{Own, OwnCc};
 pub use peach::{Peach, PeachPlusSettings, PeachSettings};
 pub use reno::Reno;
 pub use scalable::{Scalable, ScalableSettings};
+pub use scps::{Scps, ScpsCongestion, ScpsSettings};
 pub use swift::{Swift, SwiftSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
@@ -64,8 +66,9 @@ pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, We
 pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
-use crate::config::{Growth, NewReno, Rack, Recovery, SackEvidence, SackOnRto};
+use crate::config::{Growth, NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::conn::RateSample;
+use crate::verdict::VerdictKind;
 use bentpipe_units::{Duration, Rate, Time};
 use settings::{NoSettings, Setting, Settings, Value};
 
@@ -288,6 +291,11 @@ pub trait CongestionControl {
     fn dummies(&mut self) -> Option<&mut dyn Dummies> {
         None
     }
+    /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
+    /// how much may go back to back is as the pacing of the connection has it, or two segments.
+    fn bucket(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a controller starts from.
@@ -479,6 +487,9 @@ macro_rules! registry {
             fn dummies(&mut self) -> Option<&mut dyn Dummies> {
                 each!(self, c => c.dummies())
             }
+            fn bucket(&self) -> Option<u64> {
+                each!(self, c => c.bucket())
+            }
         }
 
         #[cfg(test)]
@@ -555,6 +566,8 @@ registry! {
     "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
+    /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::DEFAULT);
     /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
     "swift" => Swift(Swift, SwiftSettings), PARTIAL_ACKS;
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
@@ -569,6 +582,16 @@ registry! {
     "westwood+" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
+}
+
+impl CcKind {
+    /// What it takes a loss to mean; used unless the scenario says otherwise.
+    pub const fn verdict(self) -> VerdictKind {
+        match self {
+            Self::Scps => VerdictKind::AssumeCongestion,
+            _ => VerdictKind::AlwaysCongestion,
+        }
+    }
 }
 
 #[cfg(test)]

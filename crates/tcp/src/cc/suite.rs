@@ -3,11 +3,11 @@
 use super::settings::{Kind, Value};
 use super::{
     AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Delivery, HyblaSettings, Init, LostSegment,
-    PathState,
+    PathState, ScpsCongestion, ScpsSettings,
 };
 use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use crate::conn::RateSample;
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
@@ -65,6 +65,7 @@ fn extremes(kind: CcKind) -> Vec<CcConfig> {
         Kind::Real { min, max } => vec![Value::Real(min), Value::Real(max)],
         Kind::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max)],
         Kind::Flag => vec![Value::Flag(false), Value::Flag(true)],
+        Kind::Rate => [0, 1, u64::MAX].map(Rate::from_bps).map(Value::Rate).to_vec(),
         Kind::Span => [Duration::ZERO, Duration::from_ps(1), Duration::MAX].map(Value::Span).to_vec(),
         Kind::Word(words) => words.iter().map(|(word, _)| Value::Word(word)).collect(),
     };
@@ -301,7 +302,9 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
                     }
                     Operation::Rto { first } => {
                         cc.on_rto(first, &view);
-                        if restarts_with_more(&config) {
+                        if ignores_timeouts(&config) {
+                            prop_assert_eq!(cc.cwnd(), before);
+                        } else if restarts_with_more(&config) {
                             prop_assert!(cc.cwnd() <= cc.ssthresh().max(smss));
                         } else {
                             prop_assert_eq!(cc.cwnd(), smss);
@@ -360,6 +363,8 @@ fn shrinks_on_ack(kind: CcKind) -> bool {
     match kind {
         // Brakmo 1995: linear decrease above beta.
         CcKind::Vegas => true,
+        // Vegas is one of its rules; another is the receiver's window.
+        CcKind::Scps => true,
         // Baiocchi 2007: precautionary decongestion.
         CcKind::Yeah => true,
         // Tan 2006: dwnd shrinks by ζ diff, and is nothing below the low window.
@@ -380,6 +385,12 @@ fn restarts_with_more(config: &CcConfig) -> bool {
     matches!(config, CcConfig::Hybla(HyblaSettings { rho_after_timeout: true, .. }))
         // Pandya and Shaikh: what the path holds, if the timeout looks like an error.
         || matches!(config, CcConfig::EnhancedHswa(_))
+}
+
+/// Those for which a timeout is none of their business.
+fn ignores_timeouts(config: &CcConfig) -> bool {
+    // CCSDS 714.0-B: rate control alone.
+    matches!(config, CcConfig::Scps(ScpsSettings { congestion: ScpsCongestion::None, .. }))
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {

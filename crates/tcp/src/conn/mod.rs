@@ -6,6 +6,7 @@
 //! | [`Scoreboard`] | what is outstanding, SACKed, lost, resent |
 //! | [`Recovery`](recovery) | when loss recovery begins and ends, what is resent |
 //! | [`RackTlp`] | what is lost by time, when to probe (RFC 8985) |
+//! | [`Holes`] | what is missing, told and repaired by SNACK (SCPS-TP) |
 //! | [`Prr`] | how the window falls in recovery (RFC 9937) |
 //! | [`Rates`] | how fast the path delivers |
 //! | [`Spurious`] | what was resent needlessly, and is undone |
@@ -31,6 +32,7 @@ mod recovery;
 mod report;
 mod rtt;
 mod scoreboard;
+mod snack;
 mod spurious;
 mod state;
 mod transmit;
@@ -56,6 +58,7 @@ use receive::Receiver;
 use recovery::{Episode, Phase};
 use rtt::Rtt;
 use scoreboard::Scoreboard;
+use snack::Holes;
 use spurious::Spurious;
 use std::collections::VecDeque;
 use validation::Validation;
@@ -119,6 +122,8 @@ pub struct Connection {
     board: Scoreboard,
     episode: Episode,
     rack: Option<Box<RackTlp>>,
+    /// Agreed on SNACK.
+    snack: Option<Box<Holes>>,
     spurious: Option<Box<Spurious>>,
     rates: Option<Box<Rates>>,
     /// The duplicate that the present ACK reports (RFC 2883).
@@ -228,8 +233,8 @@ impl Connection {
         let cc =
             initial_cc(&config, &Learnt::default(), Init { smss: u64::from(config.smss), ..Init::default() }, u64::MAX);
         let rates = cc.takes_deliveries().then(Box::default);
-        let is_detailed =
-            rates.is_some() || rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce;
+        let is_detailed = matches!(config.recovery, Recovery::Snack(_))
+            || (rates.is_some() || rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce);
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(rack.is_some());
@@ -255,6 +260,7 @@ impl Connection {
             board,
             episode: Episode::default(),
             rack,
+            snack: None,
             spurious,
             rates,
             dsack: None,
@@ -547,7 +553,7 @@ impl Connection {
     /// at most as the window that recovery allows in the network.
     fn flight_to_halve(&self, flight_size: u64) -> u64 {
         let flight_size = flight_size.saturating_sub(self.episode.limited_bytes);
-        if self.episode.phase == Phase::Open {
+        if self.episode.phase == Phase::Open && self.snack.is_none() {
             flight_size
         } else {
             flight_size.min(self.cc.cwnd())

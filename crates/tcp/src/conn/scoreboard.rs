@@ -6,6 +6,7 @@
 
 mod copies;
 mod delivery;
+mod holes;
 mod lost;
 mod resegment;
 

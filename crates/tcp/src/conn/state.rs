@@ -237,6 +237,7 @@ impl Connection {
                 .then(|| window_shift(self.config.receive_buffer)),
             sack_permitted: self.config.recovery.uses_sack() && (!answering || self.has_sack),
             fast_open: self.fast_open_option(answering),
+            scps: self.scps_capabilities(answering),
         }
     }
 
@@ -280,6 +281,7 @@ impl Connection {
         if !self.config.handshake {
             self.has_timestamps = self.config.timestamps;
         }
+        self.agree_on_snack(peer);
     }
 
     /// `syn_window`: the window of the peer's SYN, which is not scaled; no initial window is larger.

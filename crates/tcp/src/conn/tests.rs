@@ -8,6 +8,7 @@ mod losses;
 mod opening;
 mod pacing;
 mod random;
+mod snack;
 mod strangers;
 mod windows;
 

@@ -70,6 +70,9 @@ impl Connection {
             self.control.probe = false;
             return Some(self.bare_segment(now, self.iss.at(self.snd_una), self.ack_field(), Flags::ACK));
         }
+        if self.receiver.must_ack_now() && self.cc.bucket().is_some() && self.must_wait(now) {
+            return None;
+        }
         self.next_ack(now)
     }
 
@@ -140,6 +143,9 @@ impl Connection {
         if self.is_detailed {
             if let Some(probe) = self.next_probe(now) {
                 return Some(probe);
+            }
+            if self.snack.is_some() && !self.episode.after_rto {
+                return self.next_by_snack(now);
             }
         }
         if self.episode.phase == Phase::Sack {
@@ -244,7 +250,7 @@ impl Connection {
         }
         match episode.phase {
             // Checked by the caller.
-            Phase::Sack => true,
+            Phase::Sack | Phase::Snack => true,
             Phase::Fast => {
                 let window = cwnd.saturating_add_signed(episode.inflation).max(u64::from(self.smss));
                 self.board.flight_size() + len <= window
@@ -338,6 +344,9 @@ impl Connection {
         }
         segment.flags = self.stamp(&segment);
         if segment.sequence_len() == 0 {
+            if self.cc.bucket().is_some() {
+                self.pace(now, u64::from(segment.header_len()));
+            }
             return segment;
         }
         self.note_for_dummies(&segment);
@@ -394,9 +403,11 @@ impl Connection {
     }
 
     #[inline]
-    fn sack_options(&self) -> Options {
+    fn sack_options(&mut self) -> Options {
         if self.has_sack && (self.receiver.has_holes() || self.reports_duplicate()) {
             self.sack_blocks()
+        } else if self.snack.is_some() {
+            self.snack_options()
         } else {
             Options::None
         }

@@ -109,6 +109,12 @@ fn recovery(recovery: Recovery) -> Json {
             put("max_ack_delay", text(rack.max_ack_delay));
             put("min_rtt_window", text(rack.min_rtt_window));
         }
+        Recovery::Snack(snack) => {
+            put("form", snack.form.name().into());
+            put("resnacks", snack.resnacks.into());
+            put("grows", snack.grows.into());
+            put("corruption_experienced", snack.corruption_experienced.into());
+        }
         Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
     }
     table.into()
