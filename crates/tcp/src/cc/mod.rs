@@ -11,14 +11,18 @@
 mod backlog;
 mod bic;
 mod compound;
+mod copa;
 mod cubic;
 mod delays;
 mod highspeed;
 mod htcp;
 mod hybla;
 mod illinois;
+mod ledbat;
 mod own;
+mod reallocation;
 mod reno;
+mod satcp;
 mod scalable;
 pub mod settings;
 mod slow_start;
@@ -30,13 +34,17 @@ mod yeah;
 
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
+pub use copa::{Copa, CopaSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
 pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
+pub use ledbat::{Ledbat, LedbatDelay, LedbatSettings};
 pub use own::{Own, OwnCc};
+pub use reallocation::Reallocations;
 pub use reno::Reno;
+pub use satcp::{SaTcp, SaTcpSettings};
 pub use scalable::{Scalable, ScalableSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
@@ -409,6 +417,8 @@ registry! {
     "bic" => Bic(Bic, BicSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
     "compound" => Compound(Compound, CompoundSettings), SACK;
+    /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+    "copa" => Copa(Copa, CopaSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), SACK;
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
@@ -419,6 +429,10 @@ registry! {
     "hybla" => Hybla(Hybla, HyblaSettings), SACK;
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
+    /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK;
+    /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).

@@ -1,0 +1,242 @@
+//! When a constellation allots its satellites anew: at instants that are a period apart, at each of which the path may become
+//! another one. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
+//!
+//! A sender is told of the instants, or finds them: the period is known, and the round-trip time jumps at the same place of it
+//! again and again. For that the period is cut into [`Finder::BINS`] bins; a bin whose least round-trip time differs from the
+//! last one's by `jump` or more gets a vote. A sender's own losses move its queue as suddenly, but not always at the same place.
+//! Votes fade by a tenth in each period. The instant is that of the two neighbours with the most votes, if these are
+//! [`Finder::ENOUGH`] and half as many again as any others'.
+
+use bentpipe_units::{Duration, Time};
+
+bentpipe_units::words! {
+    /// How a sender knows when satellites are allotted anew.
+    pub enum Reallocations {
+        /// The instants are those of `period` and `offset`.
+        "told" => Told,
+        /// Jumps of the round-trip time tell at which place of `period` they are.
+        "found" => Found,
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Reallocation {
+    period: Duration,
+    /// The first instant; none: not found yet.
+    offset: Option<Duration>,
+    finder: Option<Box<Finder>>,
+}
+
+impl Reallocation {
+    /// `offset`: of the instants that are told. `jump`: by how much the round-trip time changes at those that are found.
+    pub(super) fn new(source: Reallocations, period: Duration, offset: Duration, jump: Duration) -> Self {
+        let period = period.max(Duration::from_ps(1));
+        let (offset, finder) = match source {
+            Reallocations::Told => (Some(Duration::from_ps(offset.as_ps() % period.as_ps())), None),
+            Reallocations::Found => (None, Some(Box::new(Finder::new(period, jump)))),
+        };
+        Self { period, offset, finder }
+    }
+
+    /// A round-trip time of the path as it is.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Duration, now: Time) {
+        if let Some(finder) = &mut self.finder {
+            if finder.sample(rtt, now) {
+                self.offset = finder.instant();
+            }
+        }
+    }
+
+    /// The round-trip times that follow are not to be compared with those before.
+    pub(super) fn pause(&mut self) {
+        if let Some(finder) = &mut self.finder {
+            (finder.least, finder.before) = (None, None);
+        }
+    }
+
+    /// The path was another one after the instant before `now`, as a sender found that looked there itself.
+    pub(super) fn confirm(&mut self, now: Time) {
+        let since = self.since(now);
+        if let (Some(finder), Some(since)) = (&mut self.finder, since) {
+            let instant = now.as_ps().saturating_sub(since.as_ps());
+            finder.vote(instant / finder.bin.as_ps());
+        }
+    }
+
+    /// How many instants there are until `at`; none if they are not known.
+    #[inline]
+    pub(super) fn count(&self, at: Time) -> Option<u64> {
+        let offset = self.offset?;
+        Some(at.as_ps().checked_sub(offset.as_ps()).map_or(0, |passed| (passed / self.period.as_ps()).saturating_add(1)))
+    }
+
+    /// The time since the last instant before `at`; none if there is none, or it is not known.
+    #[inline]
+    pub(super) fn since(&self, at: Time) -> Option<Duration> {
+        let passed = at.as_ps().checked_sub(self.offset?.as_ps())?;
+        Some(Duration::from_ps(passed % self.period.as_ps()))
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+struct Finder {
+    bin: Duration,
+    jump: Duration,
+    votes: [f32; Finder::BINS],
+    /// The bin that is filled, counted from the beginning of time, and the least round-trip time in it.
+    present: u64,
+    least: Option<Duration>,
+    /// The least one of the last bin that had any.
+    before: Option<Duration>,
+}
+
+impl Finder {
+    const BINS: usize = 150;
+    /// What a vote is worth a period later.
+    const FADE: f32 = 0.9;
+    /// Two votes, a few periods apart.
+    const ENOUGH: f32 = 1.6;
+    /// Votes of the instant over those of any other place.
+    const LEAD: f32 = 1.5;
+
+    fn new(period: Duration, jump: Duration) -> Self {
+        let bin = (period / Self::BINS as u64).max(Duration::from_ps(1));
+        Self { bin, jump, votes: [0.0; Self::BINS], present: 0, least: None, before: None }
+    }
+
+    /// Whether a bin was completed.
+    fn sample(&mut self, rtt: Duration, now: Time) -> bool {
+        let bin = now.as_ps() / self.bin.as_ps();
+        let is_complete = bin != self.present;
+        if is_complete {
+            if let (Some(before), Some(least)) = (self.before, self.least) {
+                if least.abs_diff(before) >= self.jump {
+                    self.vote(self.present);
+                }
+            }
+            self.before = self.least.or(self.before);
+            self.least = None;
+            let periods = (bin / Self::BINS as u64).saturating_sub(self.present / Self::BINS as u64);
+            if periods > 0 {
+                let fade = Self::FADE.powi(periods.min(1000) as i32);
+                self.votes.iter_mut().for_each(|votes| *votes *= fade);
+            }
+            self.present = bin;
+        }
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        is_complete
+    }
+
+    fn vote(&mut self, bin: u64) {
+        self.votes[(bin % Self::BINS as u64) as usize] += 1.0;
+    }
+
+    /// The instant within the period; none if none stands out.
+    fn instant(&self) -> Option<Duration> {
+        // What comes within the last half of a bin is seen in the next one.
+        let pair = |bin: usize| self.votes[bin] + self.votes[(bin + 1) % Self::BINS];
+        let best = (0..Self::BINS).fold(0, |best, bin| if pair(bin) > pair(best) { bin } else { best });
+        let is_apart = |bin: &usize| {
+            let distance = bin.abs_diff(best);
+            distance.min(Self::BINS - distance) > 2
+        };
+        let next = (0..Self::BINS).filter(is_apart).map(pair).fold(0.0, f32::max);
+        let stands_out = pair(best) >= Self::ENOUGH && pair(best) >= Self::LEAD * next;
+        // Of two bins without a lead the first has votes.
+        let first = if self.votes[best] > 0.0 { best } else { (best + 1) % Self::BINS };
+        stands_out.then(|| self.bin * first as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn told(period: Duration, offset: Duration) -> Reallocation {
+        Reallocation::new(Reallocations::Told, period, offset, ms(4))
+    }
+
+    /// `specs/starlink.md`, tests: 600 s contain 40 boundaries, the first at 12 s.
+    #[test]
+    fn told_instants_are_a_period_apart() {
+        let starlink = told(ms(15_000), ms(12_000));
+        let count = |at: u64| starlink.count(Time::ZERO + ms(at)).unwrap();
+        assert_eq!([0, 11_999, 12_000, 26_999, 27_000, 600_000].map(count), [0, 0, 1, 1, 2, 40]);
+        let since = |at: u64| starlink.since(Time::ZERO + ms(at));
+        assert_eq!([11_999, 12_000, 13_500, 27_100].map(since), [None, Some(ms(0)), Some(ms(1500)), Some(ms(100))]);
+        // An offset of more than a period names a later one of the same instants.
+        assert_eq!(told(ms(15_000), ms(42_000)).count(Time::ZERO + ms(12_000)), Some(1));
+    }
+
+    /// A path whose round-trip time steps at 4.2 s of each 15 s, by some milliseconds up or down, with noise and, every
+    /// 2.9 s, the sudden end of a queue.
+    fn walk(seconds: u64, step: bool) -> (Reallocation, Option<u64>) {
+        let mut realloc = Reallocation::new(Reallocations::Found, ms(15_000), Duration::ZERO, ms(4));
+        let mut found_at = None;
+        for at in (0..1000 * seconds).step_by(7) {
+            let periods = (at + 10_800) / 15_000;
+            let base = if step { 40_000 + (periods * 7919) % 23 * 1000 } else { 50_000 };
+            let queue = at % 2900 * 6;
+            let noise = at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+            realloc.sample(Duration::from_micros(base + queue + noise / 4), Time::ZERO + ms(at));
+            if realloc.count(Time::NEVER).is_some() {
+                found_at.get_or_insert(at);
+            }
+        }
+        (realloc, found_at)
+    }
+
+    #[test]
+    fn instants_are_found_from_jumps_of_the_round_trip_time() {
+        let (realloc, found_at) = walk(180, true);
+        let found_at = found_at.unwrap();
+        assert!((15_000..100_000).contains(&found_at), "{found_at}");
+        let since = realloc.since(Time::ZERO + ms(180_000)).unwrap();
+        // 169.2 s is the last one.
+        assert!(since.abs_diff(ms(10_800)) <= ms(200), "{since:?}");
+    }
+
+    #[test]
+    fn where_nothing_steps_none_is_found() {
+        let (_, found_at) = walk(600, false);
+        assert_eq!(found_at, None);
+    }
+
+    #[test]
+    fn what_was_found_fades_unless_it_is_confirmed() {
+        for confirms in [false, true] {
+            let (mut realloc, _) = walk(180, true);
+            realloc.pause();
+            for s in 180..900 {
+                realloc.sample(ms(50), Time::ZERO + ms(1000 * s));
+                if confirms && s % 15 == 5 {
+                    realloc.confirm(Time::ZERO + ms(1000 * s));
+                }
+            }
+            assert_eq!(realloc.since(Time::NEVER).is_some(), confirms);
+        }
+    }
+
+    #[test]
+    fn extremes_do_no_harm() {
+        for period in [Duration::ZERO, Duration::MAX, ms(15_000)] {
+            for source in [Reallocations::Told, Reallocations::Found] {
+                let mut realloc = Reallocation::new(source, period, Duration::MAX, Duration::ZERO);
+                for at in [Time::ZERO, Time::from_ps(1), Time::NEVER, Time::ZERO] {
+                    realloc.sample(Duration::MAX, at);
+                    realloc.confirm(at);
+                    realloc.pause();
+                    realloc.sample(Duration::ZERO, at);
+                    assert!(realloc.count(at).is_none_or(|count| count > 0 || realloc.since(at).is_none()));
+                }
+            }
+        }
+    }
+}
