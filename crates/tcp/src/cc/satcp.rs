@@ -41,7 +41,7 @@ settings! {
         /// The first of them that is told, from the start of the run.
         offset: Duration = Duration::from_secs(12), "Starlink: seconds 12, 27, 42 and 57 of each minute";
         /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found.
-        jump: Duration = Duration::from_millis(4), "a choice: above the jitter of Starlink";
+        jump: Duration = Duration::from_millis(6), "measured: finds the seconds of Starlink in pings of minutes";
         /// How long before each the bit is set.
         early: Duration = Duration::from_millis(500), "Cao 2023: the error of the predictor";
         /// How long it stays set.
