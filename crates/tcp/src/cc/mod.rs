@@ -307,7 +307,7 @@ macro_rules! registry {
             }
 
             pub(crate) fn build(self, init: Init) -> Cc {
-                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings)),)+ }
+                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings).into()),)+ }
             }
         }
 
@@ -318,10 +318,11 @@ macro_rules! registry {
             }
         }
 
-        /// A congestion control of any kind, dispatched without a vtable.
+        /// A congestion control of any kind, dispatched without a vtable; boxed, so that a connection is not as large as the
+        /// largest of them.
         #[derive(Clone, Debug)]
         pub(crate) enum Cc {
-            $($kind($type),)+
+            $($kind(Box<$type>),)+
             Own(Box<dyn Own>),
         }
 
@@ -365,7 +366,7 @@ macro_rules! registry {
             }
             fn undo(&mut self, before: Self) {
                 match (self, before) {
-                    $((Self::$kind(c), Self::$kind(before)) => c.undo(before),)+
+                    $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
                     (Self::Own(c), Self::Own(before)) => *c = before,
                     // A connection keeps its kind.
                     _ => {}

@@ -1,7 +1,7 @@
 //! Congestion controls that are not in the registry: a user's own, written elsewhere, perhaps in another language.
 //! They cost an indirect call for each hook.
 
-use super::{CongestionControl, Init};
+use super::{CcConfig, CongestionControl, Init};
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,6 +35,13 @@ impl OwnCc {
 
     pub(crate) fn build(&self, init: Init) -> Box<dyn Own> {
         (self.0)(init)
+    }
+}
+
+impl CcConfig {
+    /// One of the registry at work, to be wrapped by one's own.
+    pub fn own(self, init: Init) -> Box<dyn Own> {
+        Box::new(self.build(init))
     }
 }
 
