@@ -28,7 +28,7 @@
 //! empty. Its step of 1/δ segments in a round trip is slow over GEO until v has grown, which takes three round trips, and the
 //! pauses in which the queue empties are long there. A handover to a longer path looks like a queue for up to ten seconds,
 //! `rtt_min_window`: the window shrinks to what leaves little of the rate, or, as the queue seems never to empty, competitive mode
-//! sets in. Reallocations every 15 s, as in Starlink, cost it most of that time.
+//! sets in. With steps between 24 and 70 ms every 15 s it had 13 Mbit/s of 80 where CUBIC had 61 (120 ms of losses at each step).
 
 use super::delays::{Greatest, Least, Round};
 use super::settings::settings;
@@ -285,6 +285,8 @@ impl CongestionControl for Copa {
 mod tests {
     use super::super::backlog::tests::{Sender, SMSS};
     use super::*;
+    use crate::cc::bottleneck::{dice, Path};
+    use crate::cc::{CcConfig, CcKind};
 
     const AVOIDANCE: u64 = 2 * SMSS;
 
@@ -388,30 +390,13 @@ mod tests {
         assert!(sender.segments() < 60.0 && sender.cc.ssthresh() < 60 * SMSS, "{}", sender.segments());
     }
 
-    /// A path of 100 segments whose queue shows at once.
-    #[test]
-    fn about_two_segments_wait_in_the_queue() {
-        let mut sender = Sender::new(copa(50, AVOIDANCE, CopaSettings::default()), 100.0);
-        sender.path.srtt = Some(Duration::from_millis(100));
-        let ack = |sender: &mut Sender<Copa>| sender.ack(100.0 * (sender.segments() / 100.0).max(1.0));
-        (0..6000).for_each(|_| ack(&mut sender));
-        let (mut sum, mut most, mut least) = (0.0, 0.0f64, f64::MAX);
-        for _ in 0..6000 {
-            ack(&mut sender);
-            sum += sender.segments();
-            (most, least) = (most.max(sender.segments()), least.min(sender.segments()));
-        }
-        assert!((98.0..106.0).contains(&(sum / 6000.0)), "{} {least} {most}", sum / 6000.0);
-        assert!(most < 115.0 && least > 90.0, "{least} {most}");
-        assert_eq!(sender.cc.per_delta, None, "the mode is the default");
-    }
-
     /// Others keep 50 ms queued, with sawtooth of 30 ms.
     #[test]
     fn a_queue_that_never_empties_is_competed_with() {
         let mut sender = Sender::new(copa(50, AVOIDANCE, CopaSettings::default()), 100.0);
         sender.path.srtt = Some(Duration::from_millis(150));
-        let rounds = |sender: &mut Sender<Copa>, n: u32| (0..n).for_each(|i| sender.round(150.0 + f64::from(i % 4) * 10.0));
+        let rounds =
+            |sender: &mut Sender<Copa>, n: u32| (0..n).for_each(|i| sender.round(150.0 + f64::from(i % 4) * 10.0));
         rounds(&mut sender, 4);
         assert_eq!(sender.cc.per_delta, None);
         rounds(&mut sender, 8);
@@ -430,6 +415,20 @@ mod tests {
         sender.round(100.0);
         sender.round(100.0);
         assert_eq!(sender.cc.per_delta, None);
+    }
+
+    /// 20 Mbit/s and 100 ms, of which 171 segments are on the way, with a buffer of as many.
+    const PLAIN: Path = Path { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
+
+    /// 1.2 ms are two segments. A full buffer would be 100 ms.
+    #[test]
+    fn alone_it_fills_the_path_and_leaves_the_buffer_empty() {
+        let cc = CcConfig::from(CcKind::Copa);
+        let clean = PLAIN.run(cc, |_| (), 10.0, 40.0);
+        let noisy = Path { is_lost: |_, k| dice(k, 1000), ..PLAIN }.run(cc, |_| (), 10.0, 40.0);
+        for outcome in [clean, noisy] {
+            assert!(outcome.goodput > 19.2 && outcome.waiting < 3.0, "{outcome:?}");
+        }
     }
 
     #[test]

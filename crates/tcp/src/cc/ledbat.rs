@@ -23,7 +23,8 @@
 //! path to itself. The target is a length of queue, not a share of the round trip, so it is as good over GEO, where only the
 //! growth of one segment in a round trip of half a second is slow: `slow_start_until` helps there. A handover to a longer path
 //! is taken for a queue until the shorter one is forgotten, ten minutes by default: with 100 ms of target a path that is
-//! 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's.
+//! 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's: one packet in a thousand left it 4.4 Mbit/s of 20
+//! over 100 ms, where Copa had 19.4.
 
 use super::settings::settings;
 use super::window::window_hooks;
@@ -226,7 +227,9 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::bottleneck::Path;
     use crate::cc::suite::path;
+    use crate::cc::{CcConfig, CcKind};
 
     const SMSS: u64 = 1460;
 
@@ -353,6 +356,17 @@ mod tests {
         assert!(after(LedbatDelay::RoundTrip) < 10 * SMSS);
     }
 
+    /// 20 Mbit/s and 100 ms with a buffer of 400 ms: a segment more in each round trip until 100 ms are queued.
+    #[test]
+    fn the_target_is_what_waits() {
+        let path = Path { rate: |_| 20.0, delay: |_| 50.0, queue: 1_000_000, is_lost: |_, _| false };
+        for timestamps in [false, true] {
+            let outcome =
+                path.run(CcConfig::from(CcKind::Ledbat), |config| config.timestamps = timestamps, 80.0, 100.0);
+            assert!((90.0..105.0).contains(&outcome.waiting) && outcome.goodput > 19.0, "{outcome:?}");
+        }
+    }
+
     #[test]
     fn the_window_begins_with_two_segments() {
         let begin = |cwnd| Ledbat::new(Init { cwnd, ..Init::default() }, LedbatSettings::default()).cwnd();
@@ -361,7 +375,8 @@ mod tests {
 
     #[test]
     fn slow_start_ends_when_its_share_of_the_target_is_queued() {
-        let mut cc = ledbat(4, LedbatSettings { slow_start_until: 0.75, current_filter: 1, ..LedbatSettings::default() });
+        let mut cc =
+            ledbat(4, LedbatSettings { slow_start_until: 0.75, current_filter: 1, ..LedbatSettings::default() });
         assert_eq!(ack(&mut cc, 50, 0), SMSS as f64);
         assert_eq!(ack(&mut cc, 124, 0), SMSS as f64);
         assert!(ack(&mut cc, 125, 0) < SMSS as f64 / 6.0);

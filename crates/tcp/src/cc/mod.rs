@@ -10,6 +10,8 @@
 
 mod backlog;
 mod bic;
+#[cfg(test)]
+mod bottleneck;
 mod compound;
 mod copa;
 mod cubic;

@@ -20,7 +20,8 @@
 //! # On satellite paths
 //!
 //! It helps where losses come at handovers and the queue is short: CUBIC loses 30 % of its window at each, four times a minute
-//! on Starlink, and SaTCP none. It harms whoever shares the path while the bit is set, for then it does not give way: a queue
+//! on Starlink, and SaTCP none: 68 Mbit/s of 80 against 61, with 120 ms of losses at each. Where the queue is deep and the window
+//! back soon, there is little to gain. It harms whoever shares the path while the bit is set, for then it does not give way: a queue
 //! that overflows in these 2.3 of 15 s goes on to overflow. Losses of the link at other times it takes for congestion, as CUBIC
 //! does. It needs to know the time of the handovers to some hundred milliseconds.
 
@@ -152,7 +153,9 @@ impl CongestionControl for SaTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::bottleneck::REALLOCATED;
     use crate::cc::suite::path;
+    use crate::cc::{CcConfig, CcKind};
 
     const SMSS: u64 = 1000;
 
@@ -246,6 +249,18 @@ mod tests {
         assert_eq!(after(12.0, true), ((1000, 80_000), 409.0));
         assert_eq!(after(12.0, false), ((1000, 56_000), 0.0));
         assert_eq!(after(20.0, true), ((1000, 56_000), 0.0));
+    }
+
+    /// Measured: 68.0 Mbit/s beside CUBIC's 60.9.
+    #[test]
+    fn on_a_path_with_handovers_it_is_ahead_of_cubic() {
+        let goodput = |cc| REALLOCATED.run(cc, |_| (), 5.0, 90.0).goodput;
+        let [cubic, satcp] = [CcKind::Cubic, CcKind::SaTcp].map(|kind| goodput(CcConfig::from(kind)));
+        assert!(satcp > 1.08 * cubic, "{satcp} {cubic}");
+        // Told of other instants, it is CUBIC.
+        let offset = Duration::from_secs(5);
+        let misled = goodput(CcConfig::SaTcp(SaTcpSettings { offset, ..SaTcpSettings::default() }));
+        assert!(misled < 1.04 * cubic, "{misled} {cubic}");
     }
 
     #[test]
