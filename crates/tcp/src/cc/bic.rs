@@ -2,7 +2,7 @@
 //! on beyond it as carefully as it arrived. What Linux had before CUBIC.
 //!
 //! L. Xu, K. Harfoush and I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM
-//! 2004, its pseudo-code. The default is the form and the constants of Linux (module bic; as `specs/bic.md` has them):
+//! 2004, its pseudo-code. The default is the form and the constants of Linux (module bic):
 //!
 //! ```text
 //! d = (last_max - cwnd) / 4             segments added in a round trip:
@@ -21,10 +21,14 @@
 //! 30 times in a second; and what is acknowledged counts, where Linux divides by an estimate of how many segments an ACK is
 //! for.
 //!
-//! On satellite paths it helps where the window is large: 16 segments in each round trip are many times Reno's one. It
-//! harms where short paths share the bottleneck, as its steps are counted in round trips and leave a GEO flow next to
-//! nothing, and where the old maximum no longer holds: the last segments before it and the first beyond it take 20 to 40
-//! round trips each, 10 to 20 s over GEO.
+//! # On satellite paths
+//!
+//! It helps where the window is large: 16 segments in each round trip are many times Reno's one. In `s2` it has more
+//! than two and a half times the goodput of `sack` up to a loss rate of 1e-4, in `leo` 94 % of the link against 80 %.
+//! It harms where short paths share the bottleneck, as its steps are counted in round trips and leave a GEO flow next
+//! to nothing, and where the old maximum no longer holds: the last segments before it and the first beyond it take 20
+//! to 40 round trips each, 10 to 20 s over GEO. It keeps the buffer full (a median round trip of 0.98 s in `geo`, which
+//! has 0.54 s), and beside as many flows of `sack` it takes 83 % of `geo` and 61 % of `s1`.
 
 use super::settings::settings;
 use super::window::window_hooks;
