@@ -28,8 +28,8 @@ pub(super) struct Outcome {
     pub(super) waiting: f64,
 }
 
-/// 80 Mbit/s whose round trip steps between 24 and 70 ms at 12, 27, 42 .. s, with 150 kB of buffer; for 120 ms after each step
-/// one packet in four is lost.
+/// 80 Mbit/s whose round trip steps between 24 and 70 ms at 12, 27, 42 .. s, with 150 kB of buffer; for 120 ms after
+/// each step one packet in four is lost.
 pub(super) const REALLOCATED: Path = Path {
     rate: |_| 80.0,
     delay: |s| [15.0, 35.0, 12.0, 28.0][((s + 3.0) / 15.0) as usize % 4],

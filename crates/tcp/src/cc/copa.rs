@@ -1,8 +1,8 @@
-//! Copa: the rate at which it sends is in inverse proportion to the time that its packets wait, so that about 1/δ of them wait
-//! in the queue, which empties every few round trips. Beside senders that fill the queue it gives way less.
+//! Copa: the rate at which it sends is in inverse proportion to the time that its packets wait, so that about 1/δ of
+//! them wait in the queue, which empties every few round trips. Beside senders that fill the queue it gives way less.
 //!
-//! V. Arun and H. Balakrishnan, "Copa: practical delay-based congestion control for the Internet", NSDI 2018. With windows in
-//! segments, RTTstanding the least round-trip time of the last SRTT/2 and RTTmin that of ten seconds:
+//! V. Arun and H. Balakrishnan, "Copa: practical delay-based congestion control for the Internet", NSDI 2018. With
+//! windows in segments, RTTstanding the least round-trip time of the last SRTT/2 and RTTmin that of ten seconds:
 //!
 //! ```text
 //! dq = RTTstanding - RTTmin,  target = 1 / (δ dq),  rate = cwnd / RTTstanding
@@ -11,24 +11,25 @@
 //! pacing at 2 cwnd / RTTstanding;  slow start until rate > target
 //! ```
 //!
-//! The direction is that in which the window moved since a window ago, and v is 1 again at the first ACK that asks for the
-//! other (`reset_at_once`). v is at most what doubles the window in a round trip.
+//! The direction is that in which the window moved since a window ago, and v is 1 again at the first ACK that asks for
+//! the other (`reset_at_once`). v is at most what doubles the window in a round trip.
 //!
-//! Competitive mode: alone on a path, the queue is nearly empty (dq at most a tenth of RTTmax - RTTmin, RTTmax that of four
-//! round trips) at least once in five round trips. If it is not, others keep it full, and 1/δ, which is 2 by default, grows by
-//! 1 in each round trip without a loss and is halved by one with a loss, down to 2.
+//! Competitive mode: alone on a path, the queue is nearly empty (dq at most a tenth of RTTmax - RTTmin, RTTmax that of
+//! four round trips) at least once in five round trips. If it is not, others keep it full, and 1/δ, which is 2 by
+//! default, grows by 1 in each round trip without a loss and is halved by one with a loss, down to 2.
 //!
-//! Losses matter in competitive mode only, and at timeouts, which leave one segment and a slow start to half the window. A
-//! mark counts as a loss. In recovery the window moves by what is delivered. What the paper leaves open: a loss ends slow
-//! start, without a cut.
+//! Losses matter in competitive mode only, and at timeouts, which leave one segment and a slow start to half the
+//! window. A mark counts as a loss. In recovery the window moves by what is delivered. What the paper leaves open: a
+//! loss ends slow start, without a cut.
 //!
 //! # On satellite paths
 //!
-//! It helps where losses are errors of the link, which it does not mind, and where buffers are deep, which it leaves nearly
-//! empty. Its step of 1/δ segments in a round trip is slow over GEO until v has grown, which takes three round trips, and the
-//! pauses in which the queue empties are long there. A handover to a longer path looks like a queue for up to ten seconds,
-//! `rtt_min_window`: the window shrinks to what leaves little of the rate, or, as the queue seems never to empty, competitive mode
-//! sets in. With steps between 24 and 70 ms every 15 s it had 13 Mbit/s of 80 where CUBIC had 61 (120 ms of losses at each step).
+//! It helps where losses are errors of the link, which it does not mind, and where buffers are deep, which it leaves
+//! nearly empty. Its step of 1/δ segments in a round trip is slow over GEO until v has grown, which takes three round
+//! trips, and the pauses in which the queue empties are long there. A handover to a longer path looks like a queue for
+//! up to ten seconds, `rtt_min_window`: the window shrinks to what leaves little of the rate, or, as the queue seems
+//! never to empty, competitive mode sets in. With steps between 24 and 70 ms every 15 s it had 13 Mbit/s of 80 where
+//! CUBIC had 61 (120 ms of losses at each step).
 
 use super::delays::{Greatest, Least, Round};
 use super::settings::settings;

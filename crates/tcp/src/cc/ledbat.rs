@@ -1,8 +1,8 @@
 //! LEDBAT: keeps a fixed delay in the queue, 100 ms or less, and gives way to everything that fills it further. For
 //! background traffic.
 //!
-//! RFC 6817 §2.4.2. The least delay of the last ten minutes is that of the empty path, the least of the last four samples
-//! that of now:
+//! RFC 6817 §2.4.2. The least delay of the last ten minutes is that of the empty path, the least of the last four
+//! samples that of now:
 //!
 //! ```text
 //! queued = min(current) - min(base),  off = (TARGET - queued) / TARGET
@@ -10,21 +10,22 @@
 //! loss:  cwnd = min(cwnd, max(cwnd / 2, MIN_CWND MSS));  timeout: 1 MSS
 //! ```
 //!
-//! With timestamps (RFC 7323) the delay is that of one way, so that queues of ACKs do not count; the offset of the clocks
-//! cancels. Without, it is the round-trip time, which the standard does not provide for. A mark counts as a loss.
+//! With timestamps (RFC 7323) the delay is that of one way, so that queues of ACKs do not count; the offset of the
+//! clocks cancels. Without, it is the round-trip time, which the standard does not provide for. A mark counts as a
+//! loss.
 //!
-//! What the standard leaves open is a setting: it allows slow start only while no delay is measured, so there is none by
-//! default, and a window that restarts from one segment grows by one in a round trip. A minute in which nothing was measured
-//! counts as one of the ten. A window that is not used is left alone, as with all senders here.
+//! What the standard leaves open is a setting: it allows slow start only while no delay is measured, so there is none
+//! by default, and a window that restarts from one segment grows by one in a round trip. A minute in which nothing was
+//! measured counts as one of the ten. A window that is not used is left alone, as with all senders here.
 //!
 //! # On satellite paths
 //!
-//! It suits software updates and the like beside other traffic: a loss-based sender that fills more than the target gets the
-//! path to itself. The target is a length of queue, not a share of the round trip, so it is as good over GEO, where only the
-//! growth of one segment in a round trip of half a second is slow: `slow_start_until` helps there. A handover to a longer path
-//! is taken for a queue until the shorter one is forgotten, ten minutes by default: with 100 ms of target a path that is
-//! 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's: one packet in a thousand left it 4.4 Mbit/s of 20
-//! over 100 ms, where Copa had 19.4.
+//! It suits software updates and the like beside other traffic: a loss-based sender that fills more than the target
+//! gets the path to itself. The target is a length of queue, not a share of the round trip, so it is as good over GEO,
+//! where only the growth of one segment in a round trip of half a second is slow: `slow_start_until` helps there. A
+//! handover to a longer path is taken for a queue until the shorter one is forgotten, ten minutes by default: with 100
+//! ms of target a path that is 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's: one packet in
+//! a thousand left it 4.4 Mbit/s of 20 over 100 ms, where Copa had 19.4.
 
 use super::settings::settings;
 use super::window::window_hooks;

@@ -1,12 +1,12 @@
-//! When a constellation allots its satellites anew: at instants that are a period apart, at each of which the path may become
-//! another one. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
+//! When a constellation allots its satellites anew: at instants that are a period apart, at each of which the path may
+//! become another one. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
 //!
-//! A sender is told of the instants, or finds them: the period is known, and the round-trip time jumps at the same place of it
-//! again and again. For that the period is cut into [`Finder::BINS`] bins; a bin whose least round-trip time differs from the
-//! last one's by `jump` or more gets a vote. A sender's own losses move its queue as suddenly, but not always at the same place.
-//! Votes fade by a tenth in each period. The instant is where two neighbours have the most votes, if these are
-//! [`Finder::ENOUGH`] and half as many again as any others' that are not near. What follows an instant, as losses and an empty
-//! queue, has votes too: it is the first of those near with half as many.
+//! A sender is told of the instants, or finds them: the period is known, and the round-trip time jumps at the same
+//! place of it again and again. For that the period is cut into [`Finder::BINS`] bins; a bin whose least round-trip
+//! time differs from the last one's by `jump` or more gets a vote. A sender's own losses move its queue as suddenly,
+//! but not always at the same place. Votes fade by a tenth in each period. The instant is where two neighbours have the
+//! most votes, if these are [`Finder::ENOUGH`] and half as many again as any others' that are not near. What follows an
+//! instant, as losses and an empty queue, has votes too: it is the first of those near with half as many.
 
 use bentpipe_units::{Duration, Time};
 
@@ -30,7 +30,8 @@ pub(super) struct Reallocation {
 }
 
 impl Reallocation {
-    /// `offset`: of the instants that are told. `jump`: by how much the round-trip time changes at those that are found.
+    /// `offset`: of the instants that are told. `jump`: by how much the round-trip time changes at those that are
+    /// found.
     pub(super) fn new(source: Reallocations, period: Duration, offset: Duration, jump: Duration) -> Self {
         let period = period.max(Duration::from_ps(1));
         let (offset, finder) = match source {
@@ -183,8 +184,8 @@ mod tests {
         assert!(since.abs_diff(ms(10_800)) <= ms(200), "{since:?}");
     }
 
-    /// Pings each 10 ms of a quarter of an hour over Starlink, three times: `shared/data/starlink`, which does not come with
-    /// bentpipe. Where it is missing there is nothing to test.
+    /// Pings each 10 ms of a quarter of an hour over Starlink, three times: `shared/data/starlink`, which does not come
+    /// with bentpipe. Where it is missing there is nothing to test.
     #[test]
     fn the_seconds_of_starlink_are_found_in_pings() {
         for part in 1..=3 {

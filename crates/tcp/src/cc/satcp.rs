@@ -1,8 +1,8 @@
 //! SaTCP: CUBIC that is told of handovers. While one is due, losses are blamed on it and the window stays.
 //!
-//! X. Cao and X. Zhang, "SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks", INFOCOM 2023,
-//! and its patch to Linux. A predictor that knows the satellites sets a bit a little before each handover and clears it
-//! some time later. While it is set:
+//! X. Cao and X. Zhang, "SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks", INFOCOM
+//! 2023, and its patch to Linux. A predictor that knows the satellites sets a bit a little before each handover and
+//! clears it some time later. While it is set:
 //!
 //! ```text
 //! fast retransmit, mark:   resend, but keep cwnd
@@ -10,20 +10,22 @@
 //! congestion avoidance that begins:  K = K / 9
 //! ```
 //!
-//! The bit is that of the reallocation period: set from `early` before each instant for `lasting`. The instants are told
-//! (`period`, `offset`) or found from the round-trip times. Else it is CUBIC as it stands beside, with its settings.
+//! The bit is that of the reallocation period: set from `early` before each instant for `lasting`. The instants are
+//! told (`period`, `offset`) or found from the round-trip times. Else it is CUBIC as it stands beside, with its
+//! settings.
 //!
-//! The patch keeps the state and shortens K; that the window is not reduced is the paper's principle, and each of the three
-//! is a setting. What a timeout leaves in ssthresh is not said: here the whole window, as it is not reduced either. In slow
-//! start a loss under the bit does not end it.
+//! The patch keeps the state and shortens K; that the window is not reduced is the paper's principle, and each of the
+//! three is a setting. What a timeout leaves in ssthresh is not said: here the whole window, as it is not reduced
+//! either. In slow start a loss under the bit does not end it.
 //!
 //! # On satellite paths
 //!
-//! It helps where losses come at handovers and the queue is short: CUBIC loses 30 % of its window at each, four times a minute
-//! on Starlink, and SaTCP none: 68 Mbit/s of 80 against 61, with 120 ms of losses at each. Where the queue is deep and the window
-//! back soon, there is little to gain. It harms whoever shares the path while the bit is set, for then it does not give way: a queue
-//! that overflows in these 2.3 of 15 s goes on to overflow. Losses of the link at other times it takes for congestion, as CUBIC
-//! does. It needs to know the time of the handovers to some hundred milliseconds.
+//! It helps where losses come at handovers and the queue is short: CUBIC loses 30 % of its window at each, four times a
+//! minute on Starlink, and SaTCP none: 68 Mbit/s of 80 against 61, with 120 ms of losses at each. Where the queue is
+//! deep and the window back soon, there is little to gain. It harms whoever shares the path while the bit is set, for
+//! then it does not give way: a queue that overflows in these 2.3 of 15 s goes on to overflow. Losses of the link at
+//! other times it takes for congestion, as CUBIC does. It needs to know the time of the handovers to some hundred
+//! milliseconds.
 
 use super::reallocation::{Reallocation, Reallocations};
 use super::settings::settings;
@@ -41,7 +43,8 @@ settings! {
         period: Duration = Duration::from_secs(15), "Starlink; N. Mohan 2024";
         /// The first of them that is told, from the start of the run.
         offset: Duration = Duration::from_secs(12), "Starlink: seconds 12, 27, 42 and 57 of each minute";
-        /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found.
+        /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are
+        /// found.
         jump: Duration = Duration::from_millis(6), "measured: finds the seconds of Starlink in pings of minutes";
         /// How long before each the bit is set.
         early: Duration = Duration::from_millis(500), "Cao 2023: the error of the predictor";
