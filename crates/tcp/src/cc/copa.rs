@@ -67,8 +67,6 @@ settings! {
     }
 }
 
-/// Headers of TCP and IP. Those of options are little beside the gain.
-const HEADERS: u64 = 40;
 /// Without any round-trip time, a window is sent in this.
 const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 
@@ -78,6 +76,7 @@ pub struct Copa {
     window: Window,
     settings: CopaSettings,
     smss: u64,
+    header_len: u64,
     standing: Least,
     least: Least,
     greatest: Greatest,
@@ -107,6 +106,8 @@ impl Copa {
             window: Window::new(init),
             settings,
             smss: init.smss,
+            // Without options, until a path is seen.
+            header_len: 40,
             standing: Least::new(memory),
             least: Least::new(settings.rtt_min_window.max(Duration::from_ps(1))),
             greatest: Greatest::new(memory),
@@ -167,6 +168,7 @@ impl Copa {
 
     /// So many bytes were delivered.
     fn on_delivered(&mut self, bytes: u64, is_used: bool, rtt: Option<Duration>, path: &PathState) {
+        self.header_len = path.header_len;
         if let Some(rtt) = rtt {
             self.sample(rtt, path);
         }
@@ -274,7 +276,7 @@ impl CongestionControl for Copa {
     fn pacing_rate(&self) -> Option<Rate> {
         let (_, standing) = self.queueing();
         let packets = self.window.cwnd() as f64 / self.smss as f64;
-        let bits = 8.0 * packets * (self.smss + HEADERS) as f64;
+        let bits = 8.0 * packets * (self.smss + self.header_len) as f64;
         let seconds = standing.max(Duration::from_ps(1)).as_secs_f64();
         Some(Rate::from_bps(((self.settings.pacing_gain * bits / seconds) as u64).max(1)))
     }

@@ -115,10 +115,9 @@ impl CongestionControl for SaTcp {
             return self.cubic.on_congestion(why, path);
         }
         let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh());
-        if cwnd >= ssthresh {
-            // Recovery that falls to ssthresh stays at the window.
-            self.cubic.set_window(cwnd, path.as_ssthresh(cwnd.max(2 * path.smss)));
-        }
+        // Recovery that falls to ssthresh stays at the window.
+        let kept = if cwnd >= ssthresh { path.as_ssthresh(cwnd) } else { ssthresh };
+        self.cubic.set_window(cwnd, kept.max(2 * path.smss));
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
