@@ -14,7 +14,10 @@ mod bbr;
 mod bbr1;
 mod bbr3;
 mod bic;
+#[cfg(test)]
+mod bottleneck;
 mod compound;
+mod copa;
 mod cubic;
 mod delays;
 mod dummies;
@@ -24,9 +27,13 @@ mod hswa;
 mod htcp;
 mod hybla;
 mod illinois;
+mod ledbat;
+mod leocc;
 mod own;
 mod peach;
+mod reallocation;
 mod reno;
+mod satcp;
 mod scalable;
 mod scps;
 pub mod settings;
@@ -45,6 +52,7 @@ pub use bbr1::{Bbr1, Bbr1Settings};
 pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
+pub use copa::{Copa, CopaSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
 pub use dummies::Dummies;
 pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
@@ -53,9 +61,13 @@ pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
+pub use ledbat::{Ledbat, LedbatDelay, LedbatSettings};
+pub use leocc::{LeoCc, LeoCcBandwidth, LeoCcSettings};
 pub use own::{Own, OwnCc};
 pub use peach::{Peach, PeachPlusSettings, PeachSettings};
+pub use reallocation::Reallocations;
 pub use reno::Reno;
+pub use satcp::{SaTcp, SaTcpSettings};
 pub use scalable::{Scalable, ScalableSettings};
 pub use scps::{Scps, ScpsCongestion, ScpsSettings};
 pub use swift::{Swift, SwiftSettings};
@@ -546,6 +558,8 @@ registry! {
     "bic" => Bic(Bic, BicSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
     "compound" => Compound(Compound, CompoundSettings), SACK;
+    /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+    "copa" => Copa(Copa, CopaSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), SACK;
     /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
@@ -560,10 +574,16 @@ registry! {
     "hybla" => Hybla(Hybla, HyblaSettings), SACK;
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
+    /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK;
+    /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
+    "leocc" => LeoCc(LeoCc, LeoCcSettings), SACK;
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
     "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
     "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
+    /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
     /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
@@ -576,10 +596,10 @@ registry! {
     "veno" => Veno(Veno, VenoSettings), SACK;
     /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
     "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
-    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
     /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
     "westwood+" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
+    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
 }

@@ -86,6 +86,12 @@ impl Window {
         self.cwnd.add(bytes.min(self.cwnd.bytes() as f64));
     }
 
+    /// The opposite: so many bytes less, fractions included. A segment is left.
+    #[inline]
+    pub fn take(&mut self, bytes: f64) {
+        self.cwnd.take(bytes, self.smss);
+    }
+
     #[inline(never)]
     fn slow_start_by_parts(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         let Some(parts) = &mut self.parts else { return 0 };
@@ -154,6 +160,14 @@ impl Window {
         self.reduce(ssthresh.unwrap_or(self.ssthresh), self.smss);
         if let Some(parts) = &mut self.parts {
             parts.is_after_rto = true;
+        }
+    }
+
+    /// The same, but slow start goes on with what it has learnt of the path.
+    pub fn restart_unchanged(&mut self, ssthresh: Option<u64>) {
+        self.set(self.smss, ssthresh.unwrap_or(self.ssthresh));
+        if let Some(parts) = &mut self.parts {
+            (parts.acked, parts.is_after_rto) = (0, true);
         }
     }
 
@@ -272,6 +286,13 @@ impl Cwnd {
         // As a cast saturates, and makes nothing of what is no number.
         let increase = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
         self.0 = self.0.saturating_add(increase).min(Self::MAX << Self::POINT);
+    }
+
+    /// Take away bytes and fractions of a byte, but leave `least` bytes; nothing if there is no such number, or it is negative.
+    #[inline]
+    pub fn take(&mut self, bytes: f64, least: u64) {
+        let decrease = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
+        self.0 = self.0.saturating_sub(decrease).max(least.min(Self::MAX) << Self::POINT);
     }
 
     /// Add `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).

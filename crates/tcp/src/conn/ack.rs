@@ -394,7 +394,8 @@ impl Connection {
         let usage = &mut self.usage;
         if self.snd_una >= usage.round_end {
             *usage = WindowUsage {
-                round_end: self.snd_nxt,
+                // Asked twice of an ACK that leaves nothing outstanding, it is the same round.
+                round_end: self.snd_nxt.max(self.snd_una + 1),
                 limited: false,
                 limited_before: usage.limited,
                 flight_max: self.board.flight_size(),

@@ -180,6 +180,16 @@ fn a_timeout_is_over_when_all_before_it_is_repaired() {
     assert_eq!(told(), ["exit", "delivered 2 of 3, lost 0, in flight 0", "ack 2"]);
 }
 
+/// LEDBAT begins with two segments and hears of deliveries first; the one ACK for both adds a segment.
+#[test]
+fn whether_the_window_is_used_does_not_depend_on_how_often_it_is_asked() {
+    let mut s = Sender::new(CcKind::Ledbat, 2, |_| ());
+    assert_eq!(s.send(100), [0, 1]);
+    assert_eq!(s.ack(2, &[]), [2, 3, 4]);
+    s.ack(5, &[]);
+    assert_eq!(s.cwnd(), 4);
+}
+
 /// The first of two that are lost again: it left with the other in flight, and one loss ago.
 #[test]
 fn what_is_lost_again_is_told_again() {
