@@ -92,8 +92,7 @@ fn after_congestion_the_window_is_not_brought_back() {
     let lost_at = times(&result, "fast_retransmit");
     let kept: Vec<f64> = lost_at.iter().map(|at| window(&result, at + 2.4) / window(&result, at - 0.01)).collect();
     let mean = kept.iter().sum::<f64>() / kept.len() as f64;
-    println!("{mean} {kept:?} push-out {} overflow {}", lost(&result, "push-out"), lost(&result, "queue-overflow"));
-    assert!(kept.len() > 5 && mean < 0.75, "{mean}: {kept:?}");
+    assert!(kept.len() > 5 && mean < 0.7, "{mean}: {kept:?}");
     assert!(lost(&result, "push-out") > 10 * lost(&result, "queue-overflow"));
 }
 
@@ -116,11 +115,7 @@ fn it_needs_priority_at_every_hop() {
     let priority = run(&busy);
     let plain = run(&[busy.as_slice(), &[("link.sat.forward.queue", "50 packets")]].concat());
     let resent = |result: &RunResult| result.flows.whole("retransmissions").iter().sum::<i64>();
-    println!(
-        "HSWA-04 {:?} {:?}",
-        [&priority, &plain].map(resent),
-        [&priority, &plain].map(|r| r.summary.real("goodput_bps")[0])
-    );
-    println!("drops {:?} {:?}", lost(&priority, "queue-overflow"), lost(&plain, "queue-overflow"));
-    println!("timeouts {:?} {:?}", priority.flows.whole("timeouts"), plain.flows.whole("timeouts"));
+    let of = |result: &RunResult| (result.summary.real("goodput_bps")[0], resent(result));
+    let (priority, plain) = (of(&priority), of(&plain));
+    assert!(plain.0 < 0.6 * priority.0 && plain.1 > 10 * priority.1, "{priority:?} {plain:?}");
 }
