@@ -172,7 +172,7 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         let left = self.window.slow_start(ack, path);
         if left == 0 {
-            if self.window.cwnd() < self.window.ssthresh() {
+            if self.window.is_in_slow_start() {
                 self.epoch = None;
             } else if let Some(epoch) = &mut self.epoch {
                 epoch.pass(ack.is_cwnd_limited, path);
