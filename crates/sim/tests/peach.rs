@@ -74,13 +74,13 @@ fn sudden_start_opens_the_window_in_two_round_trips() {
 #[test]
 fn the_window_is_back_two_round_trips_after_an_error() {
     let errors = r#"{ kind = "arrivals", list = [3000] }"#;
-    for (cc, expected) in [("peach", 64.0), ("peach-plus", 64.0), ("swift", 64.0), ("newreno", 34.0)] {
+    for (cc, is_back) in [("peach", true), ("peach-plus", true), ("swift", true), ("newreno", false)] {
         let result = run(&[ALONE, [("tcp.cc", cc), ("duration", "60 s"), EVENTS, (ERRORS, errors)]].concat());
         let lost = times(&result, "fast_retransmit")[0];
         assert_eq!(result.flows.whole("timeouts"), [0], "{cc}");
         let [before, low, after] = [-0.1, 0.2, 1.3].map(|later| window(&result, lost + later));
         assert!(before >= 64.0 && (31.0..38.0).contains(&low), "{cc}: {before} {low}");
-        assert!((after - expected).abs() < 3.0, "{cc}: {after}");
+        assert_eq!((after - 64.0).abs() < 3.0, is_back, "{cc}: {after}");
     }
 }
 
@@ -92,8 +92,7 @@ fn after_congestion_the_window_is_not_brought_back() {
     let lost_at = times(&result, "fast_retransmit");
     let kept: Vec<f64> = lost_at.iter().map(|at| window(&result, at + 2.4) / window(&result, at - 0.01)).collect();
     let mean = kept.iter().sum::<f64>() / kept.len() as f64;
-    println!("{mean} {kept:?} push-out {} overflow {}", lost(&result, "push-out"), lost(&result, "queue-overflow"));
-    assert!(kept.len() > 5 && mean < 0.75, "{mean}: {kept:?}");
+    assert!(kept.len() > 5 && mean < 0.7, "{mean}: {kept:?}");
     assert!(lost(&result, "push-out") > 10 * lost(&result, "queue-overflow"));
 }
 
@@ -116,11 +115,7 @@ fn it_needs_priority_at_every_hop() {
     let priority = run(&busy);
     let plain = run(&[busy.as_slice(), &[("link.sat.forward.queue", "50 packets")]].concat());
     let resent = |result: &RunResult| result.flows.whole("retransmissions").iter().sum::<i64>();
-    println!(
-        "HSWA-04 {:?} {:?}",
-        [&priority, &plain].map(resent),
-        [&priority, &plain].map(|r| r.summary.real("goodput_bps")[0])
-    );
-    println!("drops {:?} {:?}", lost(&priority, "queue-overflow"), lost(&plain, "queue-overflow"));
-    println!("timeouts {:?} {:?}", priority.flows.whole("timeouts"), plain.flows.whole("timeouts"));
+    let of = |result: &RunResult| (result.summary.real("goodput_bps")[0], resent(result));
+    let (priority, plain) = (of(&priority), of(&plain));
+    assert!(plain.0 < 0.6 * priority.0 && plain.1 > 10 * priority.1, "{priority:?} {plain:?}");
 }

@@ -1,10 +1,11 @@
-//! What a controller that probes with dummy segments tells its connection, and hears from it (Akyildiz, Morabito and Palazzo 2001).
+//! What a controller that probes with dummy segments tells its connection, and hears from it (Akyildiz, Morabito and
+//! Palazzo 2001).
 
 use super::PathState;
 use bentpipe_units::Time;
 
-/// A dummy segment is a copy of data that was sent, flagged, of the lowest priority. The receiver answers each with a flagged
-/// ACK; neither is taken for news of the data. Answered by [`CongestionControl::dummies`](super::CongestionControl::dummies).
+/// A dummy segment is a copy of data that was sent, flagged, of the lowest priority. The receiver answers each with a
+/// flagged ACK; neither is taken for news of the data. See [`dummies`](super::CongestionControl::dummies).
 pub trait Dummies {
     /// Whether this end, as a receiver, says that it knows them. Asked before the first segment.
     fn answers(&self) -> bool;

@@ -1,9 +1,10 @@
-//! TCP-Swift: opens the window in two round trips, and opens it again after a loss that the ACKs do not blame on a queue. Only the
-//! sender differs.
+//! TCP-Swift: opens the window in two round trips, and opens it again after a loss that the ACKs do not blame on a
+//! queue. Only the sender differs.
 //!
-//! K. F. Leung and K. L. Yeung, "TCP-Swift: an end-host enhancement scheme for TCP over satellite IP networks", ISCC 2004, of
-//! which only the abstract and others' remarks were at hand: two round trips at the start, a cause of loss told from the ACKs at the sender, and
-//! a window expanding period of one round trip after recovery are sure. The rest is the reading of `specs/tcp-swift.md`:
+//! K. F. Leung and K. L. Yeung, "TCP-Swift: an end-host enhancement scheme for TCP over satellite IP networks", ISCC
+//! 2004, of which only the abstract and others' remarks were at hand: two round trips at the start, a cause of loss
+//! told from the ACKs at the sender, and a window expanding period of one round trip after recovery are sure. The rest
+//! is the reading of `specs/tcp-swift.md`:
 //!
 //! ```text
 //! Speedy Start       first round trip: data, one segment every RTT / rwnd; second: cwnd += 1 for each ACK;
@@ -15,20 +16,22 @@
 //!
 //! # Readings
 //!
-//! - Data of Speedy Start have the priority of all data, and leave by pacing. Until its two round trips are over, or a loss or mark ends
-//!   it, the window is what it probes for; from then on it is what ACKs have shown, one segment for each.
-//! - It probes for the receiver's window, but for no more than `probe_max` segments. The window of a SYN is not scaled; when the first
-//!   ACK tells of a larger one, the two round trips begin anew.
+//! - Data of Speedy Start have the priority of all data, and leave by pacing. Until its two round trips are over, or a
+//!   loss or mark ends it, the window is what it probes for; from then on it is what ACKs have shown, one segment for
+//!   each.
+//! - It probes for the receiver's window, but for no more than `probe_max` segments. The window of a SYN is not scaled;
+//!   when the first ACK tells of a larger one, the two round trips begin anew.
 //! - Without a round-trip time from a handshake, and after a timeout, there is slow start.
-//! - A round-trip time is that of the last ACK before the loss. A window that recovery leaves without data outstanding ends its
-//!   expanding period with the ACK of the window that follows at once.
+//! - A round-trip time is that of the last ACK before the loss. A window that recovery leaves without data outstanding
+//!   ends its expanding period with the ACK of the window that follows at once.
 //!
 //! # On satellite paths
 //!
-//! On a geostationary path it saves the ten round trips of slow start, and gets its window back one round trip after an error of the link.
-//! The start is blind: a receiver's window above what the path holds overruns the queue for everyone, as nothing but a loss ends it.
-//! After a single loss it takes its window back whatever the cause, so where queues overflow by one or two segments at
-//! a time it does not yield. On shared paths that is unfair; it stands here to be measured.
+//! On a geostationary path it saves the ten round trips of slow start, and gets its window back one round trip after an
+//! error of the link. The start is blind: a receiver's window above what the path holds overruns the queue for
+//! everyone, as nothing but a loss ends it. After a single loss it takes its window back whatever the cause, so where
+//! queues overflow by one or two segments at a time it does not yield. On shared paths that is unfair; it stands here
+//! to be measured.
 
 use super::settings::settings;
 use super::window::window_hooks;
@@ -102,7 +105,7 @@ struct Expanding {
 }
 
 impl Swift {
-    /// One segment if the round-trip time is known, and Speedy Start follows; else a window of `init.cwnd` bytes in slow start.
+    /// One segment if the round-trip time is known, and Speedy Start follows; else `init.cwnd` bytes in slow start.
     pub fn new(init: Init, settings: SwiftSettings) -> Self {
         let mut window = Window::new(init);
         if init.rtt.is_some() {

@@ -1,10 +1,10 @@
-//! Dummy segments: flagged copies of data, of the lowest priority, that find out how much room a path has (Akyildiz, Morabito
-//! and Palazzo 2001). When they leave and what their answers mean the controller says.
+//! Dummy segments: flagged copies of data, of the lowest priority, that find out how much room a path has (Akyildiz,
+//! Morabito and Palazzo 2001). When they leave and what their answers mean the controller says.
 //!
-//! A SYN with the flag says that its sender knows them; without it in the answer none are sent. The receiver answers each at
-//! once with a flagged ACK. What it copies counts if it is missing, and is then acknowledged as other data are. Neither a dummy
-//! nor its answer acknowledges anything, is a duplicate, or gives a round-trip time, so both leave the receiver's duty to
-//! acknowledge as it is. Dummies are in no flight and wait for no pacing.
+//! A SYN with the flag says that its sender knows them; without it in the answer none are sent. The receiver answers
+//! each at once with a flagged ACK. What it copies counts if it is missing, and is then acknowledged as other data are.
+//! Neither a dummy nor its answer acknowledges anything, is a duplicate, or gives a round-trip time, so both leave the
+//! receiver's duty to acknowledge as it is. Dummies are in no flight and wait for no pacing.
 
 use super::Connection;
 use crate::cc::CongestionControl;

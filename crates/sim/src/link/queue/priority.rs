@@ -1,7 +1,8 @@
 //! Strict priority: a class is served when all above it are empty. What is being sent is not interrupted.
 //!
-//! With push-out the limit of the first class is that of all together. A packet that finds the queue full takes the place of the last
-//! one of the lowest class, if there is a class below its own, as TCP-Peach wants it for dummy segments.
+//! With push-out the limit of the first class is that of all together. A packet that finds the queue full takes the
+//! place of the last one of the lowest class, if there is a class below its own, as TCP-Peach wants it for dummy
+//! segments.
 
 use super::drop_tail::DropTail;
 use super::{Discipline, Limit};
