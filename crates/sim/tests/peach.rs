@@ -44,7 +44,7 @@ fn window(result: &RunResult, time_s: f64) -> f64 {
     let rows = table.real("time_s").iter().zip(table.text("flow")).zip(table.real("cwnd_bytes"));
     let first = &result.flows.text("flow")[0];
     let before = rows.filter(|((&time, flow), _)| time <= time_s && *flow == first);
-    before.map(|(_, &bytes)| bytes / 1000.0).last().unwrap()
+    before.map(|(_, &bytes)| bytes / 1000.0).next_back().unwrap()
 }
 
 /// S001: goodput above Reno at high loss.

@@ -577,7 +577,7 @@ registry! {
     /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
     "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK;
     /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
-    "leocc" => LeoCc(LeoCc, LeoCcSettings), SACK;
+    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK;
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
     "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).

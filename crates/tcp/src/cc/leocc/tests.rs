@@ -168,7 +168,7 @@ fn a_timeout_leaves_a_segment_until_it_is_repaired() {
 #[test]
 fn a_path_that_does_not_change_is_filled_without_a_standing_queue() {
     let path = Path { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
-    let outcome = path.run(CcConfig::from(CcKind::LeoCc), |_| (), 10.0, 40.0);
+    let outcome = path.run(CcConfig::from(CcKind::Leocc), |_| (), 10.0, 40.0);
     assert!(outcome.goodput > 18.5 && outcome.waiting < 12.0, "{outcome:?}");
 }
 
@@ -176,6 +176,6 @@ fn a_path_that_does_not_change_is_filled_without_a_standing_queue() {
 #[test]
 fn on_a_path_with_reconfigurations_it_is_ahead_of_bbr_and_cubic() {
     let goodput = |kind| REALLOCATED.run(CcConfig::from(kind), |_| (), 5.0, 90.0).goodput;
-    let [leocc, bbr, cubic] = [CcKind::LeoCc, CcKind::Bbr1, CcKind::Cubic].map(goodput);
+    let [leocc, bbr, cubic] = [CcKind::Leocc, CcKind::Bbr1, CcKind::Cubic].map(goodput);
     assert!(leocc > 1.08 * bbr && leocc > 1.15 * cubic, "{leocc} {bbr} {cubic}");
 }
