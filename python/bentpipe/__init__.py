@@ -16,6 +16,7 @@ from bentpipe._core import build_info as _build_info
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
+    from bentpipe.own import CongestionControl
     from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
     from bentpipe.reporting.reporting import report
@@ -29,6 +30,7 @@ __version__ = _build_info()["version"]
 
 __all__ = [
     "Comparison",
+    "CongestionControl",
     "Reproduction",
     "RunResult",
     "Scenario",
@@ -51,6 +53,7 @@ __all__ = [
 # No module may bear the name of a function in here, or importing it would hide the function.
 _HOMES = {
     "Comparison": "comparison",
+    "CongestionControl": "own",
     "Reproduction": "papers.reproducing",
     "RunResult": "result",
     "Scenario": "scenario",
