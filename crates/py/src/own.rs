@@ -229,7 +229,7 @@ impl Class {
     /// For scenarios.
     pub(crate) fn sender(self: &Arc<Self>) -> bentpipe_sim::scenario::Sender {
         let place = Arc::new(Place { class: Arc::clone(self), flow: String::new(), trouble: Arc::default() });
-        let cc = OwnCc::new(&self.name, &self.code, move |init| place.make(init));
+        let cc = OwnCc::named(&self.name, &self.code, move |init| place.make(init));
         bentpipe_sim::scenario::Sender { cc, like: self.like }
     }
 

@@ -79,7 +79,7 @@ tcp.cc = [\"mine\", \"reno\"]
 
     fn given(code: &str) -> Given {
         let make = |init| Box::new(Reno::new(init, Default::default())) as Box<_>;
-        Given(vec![Sender { cc: OwnCc::new("mine", code, make), like: CcKind::Sack }])
+        Given(vec![Sender { cc: OwnCc::named("mine", code, make), like: CcKind::Sack }])
     }
 
     fn set(value: &str) -> [(String, String); 1] {

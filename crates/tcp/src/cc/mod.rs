@@ -299,7 +299,7 @@ macro_rules! registry {
             }
 
             pub(crate) fn build(self, init: Init) -> Cc {
-                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings)),)+ }
+                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings).into()),)+ }
             }
         }
 
@@ -310,10 +310,11 @@ macro_rules! registry {
             }
         }
 
-        /// A congestion control of any kind, dispatched without a vtable.
+        /// A congestion control of any kind, dispatched without a vtable; boxed, so that a connection is not as large as the
+        /// largest of them.
         #[derive(Clone, Debug)]
         pub(crate) enum Cc {
-            $($kind($type),)+
+            $($kind(Box<$type>),)+
             Own(Box<dyn Own>),
         }
 
@@ -357,7 +358,7 @@ macro_rules! registry {
             }
             fn undo(&mut self, before: Self) {
                 match (self, before) {
-                    $((Self::$kind(c), Self::$kind(before)) => c.undo(before),)+
+                    $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
                     (Self::Own(c), Self::Own(before)) => c.undo_own(before),
                     // A connection keeps its kind.
                     _ => {}

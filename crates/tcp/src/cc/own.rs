@@ -1,7 +1,7 @@
 //! Congestion controls that are not in the registry: a user's own, written elsewhere, perhaps in another language.
 //! They cost an indirect call for each hook.
 
-use super::{CongestionControl, Init};
+use super::{CcConfig, CongestionControl, Init};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -48,9 +48,13 @@ pub struct OwnCc {
 }
 
 impl OwnCc {
-    /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source. `make` is
-    /// called when a connection is made, and again when its data transfer begins.
-    pub fn new(name: &str, code: &str, make: impl Fn(Init) -> Box<dyn Own> + Send + Sync + 'static) -> Self {
+    /// `make` is called when a connection is made, and again when its data transfer begins.
+    pub fn new(make: impl Fn(Init) -> Box<dyn Own> + Send + Sync + 'static) -> Self {
+        Self::named("own", "", make)
+    }
+
+    /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source.
+    pub fn named(name: &str, code: &str, make: impl Fn(Init) -> Box<dyn Own> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), code: code.into(), make: Arc::new(make) }
     }
 
@@ -75,6 +79,13 @@ impl OwnCc {
     }
 }
 
+impl CcConfig {
+    /// One of the registry at work, to be wrapped by one's own.
+    pub fn own(self, init: Init) -> Box<dyn Own> {
+        Box::new(self.build(init))
+    }
+}
+
 impl fmt::Debug for OwnCc {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "OwnCc({} {})", self.name, self.code)
@@ -85,5 +96,49 @@ impl PartialEq for OwnCc {
     /// Whether both are the same one, not two that do the same.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::window::window_hooks;
+    use crate::cc::{AckSample, Cc, Congestion, PathState, Window};
+
+    /// Keeps what was learnt when it goes back.
+    #[derive(Clone, Debug)]
+    struct Learns {
+        window: Window,
+        acks: u64,
+    }
+
+    impl CongestionControl for Learns {
+        fn on_ack(&mut self, _: &AckSample, _: &PathState) {
+            self.acks += 1;
+            self.window.add(self.acks as f64);
+        }
+        fn on_congestion(&mut self, _: Congestion, path: &PathState) {
+            self.window.reduce(path.half(), path.half());
+        }
+        fn on_rto(&mut self, _: bool, _: &PathState) {}
+        fn undo(&mut self, before: Self) {
+            self.window = before.window;
+        }
+        window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    }
+
+    #[test]
+    fn it_goes_back_in_its_own_way() {
+        let ack = AckSample { newly_acked: 1460, is_cwnd_limited: true, rtt: None };
+        let path = crate::cc::suite::path(14_600);
+        let mut cc = Cc::Own(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }));
+        let before = cc.clone();
+        cc.on_ack(&ack, &path);
+        cc.on_congestion(Congestion::FastRetransmit, &path);
+        assert_eq!(cc.cwnd(), 7300);
+        cc.undo(before);
+        assert_eq!(cc.cwnd(), 14_600);
+        cc.on_ack(&ack, &path);
+        assert_eq!(cc.cwnd(), 14_602, "the second ACK that it learnt of");
     }
 }

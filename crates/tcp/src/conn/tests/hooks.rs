@@ -56,7 +56,7 @@ fn sender(cc: CcKind, wants: bool) -> (Sender, impl FnMut() -> Vec<String>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let book = Notebook { wants, told: Arc::clone(&told) };
     let sender = Sender::new(cc, 10, |config| {
-        config.own_cc = Some(OwnCc::new("notebook", "", move |_: Init| Box::new(book.clone())));
+        config.own_cc = Some(OwnCc::new(move |_: Init| Box::new(book.clone())));
     });
     (sender, move || std::mem::take(&mut told.lock().unwrap()))
 }

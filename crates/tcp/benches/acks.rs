@@ -1,0 +1,217 @@
+//! `cargo bench -p bentpipe-tcp --bench acks`: what an ACK costs each sender, in instructions, counted by valgrind.
+//!
+//! A transfer with losses by a full queue: 100 packets of queue at 12 Mbit/s behind 100 ms; the average over 40,000 ACKs, most
+//! of them for two segments. The first count is all that a sender does from the arrival of an ACK to the last segment that it lets
+//! go, the second what of that its congestion control does. The receiver and the path are not counted.
+#![allow(clippy::print_stdout)]
+
+use bentpipe_tcp::cc::{
+    AckSample, CcConfig, CcKind, Congestion, CongestionControl, Delivery, Init, Own, OwnCc, PathState,
+};
+use bentpipe_tcp::{Config, Connection, Role, Segment};
+use bentpipe_units::{Duration, Rate, Seq, Time};
+use std::collections::VecDeque;
+use std::process::{Command, ExitCode};
+
+/// Instructions for each ACK that no sender may exceed, in those of `sack`, which is Reno with the recovery of most.
+const ALLOWED: f64 = 3.0;
+/// What models the path may cost more.
+const EXEMPT: &str = "bbr";
+const ACKS: [u64; 2] = [20_000, 60_000];
+const SEGMENT_TIME: Duration = Duration::from_millis(1);
+const DELAY: Duration = Duration::from_millis(50);
+const QUEUE: usize = 100;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, name, acks, what] = &args[..] {
+        let kind = CcKind::ALL.iter().find(|kind| kind.name() == name).copied();
+        let (Some(kind), Ok(acks)) = (kind, acks.parse()) else { return ExitCode::FAILURE };
+        transfer(kind, acks, what == HOOK);
+        return ExitCode::SUCCESS;
+    }
+    match table() {
+        Ok(is_within) => ExitCode::from(u8::from(!is_within)),
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all stay within what is allowed.
+fn table() -> Result<bool, String> {
+    println!("| sender | loss recovery | instructions per ACK | of `sack` | in the controller | of `sack` |");
+    println!("|---|---|---|---|---|---|");
+    let reno = [per_ack("sack", STEP)?, per_ack("sack", HOOK)?];
+    let mut is_within = true;
+    for kind in CcKind::ALL {
+        let (name, recovery) = (kind.name(), kind.recovery().name());
+        let [all, own] = [per_ack(name, STEP)?, per_ack(name, HOOK)?];
+        let ratios = [all / reno[0], own / reno[1]];
+        is_within &= ratios[0] <= ALLOWED || name.starts_with(EXEMPT);
+        println!("| `{name}` | {recovery} | {all:.0} | {:.2} | {own:.0} | {:.2} |", ratios[0], ratios[1]);
+    }
+    Ok(is_within)
+}
+
+/// The difference between a long and a short transfer, for each ACK.
+fn per_ack(name: &str, what: &str) -> Result<f64, String> {
+    let [few, many] = ACKS.map(|acks| count(name, acks, what));
+    Ok((many? - few?) / (ACKS[1] - ACKS[0]) as f64)
+}
+
+/// Instructions within the function `what` and all that it calls.
+fn count(name: &str, acks: u64, what: &str) -> Result<f64, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no"])
+        .arg(format!("--toggle-collect=*{what}*"))
+        .arg(own)
+        .args([name, &acks.to_string(), what])
+        .output()
+        .map_err(|error| format!("this needs valgrind, which is not here: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let collected = said.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
+    collected.ok_or(said)
+}
+
+/// The functions that are counted.
+const STEP: &str = "counted_step";
+const HOOK: &str = "counted_hook";
+
+/// A sender, its receiver and the path between them, until so many ACKs came back.
+fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
+    let recovery = kind.recovery();
+    let mut config =
+        Config { cc: kind.into(), recovery, handshake: false, receive_buffer: 1 << 24, ..Config::default() };
+    if is_wrapped {
+        let wrap = move |init: Init| -> Box<dyn Own> { Box::new(Wrapped(CcConfig::from(kind).own(init))) };
+        config.own_cc = Some(OwnCc::new(wrap));
+    }
+    let mut sender = Connection::new(config.clone(), Role::Active, Seq::new(0));
+    let mut receiver = Connection::new(config, Role::Passive, Seq::new(0));
+    receiver.open(Time::ZERO);
+    sender.open(Time::ZERO);
+    sender.offer(u64::MAX >> 8);
+    let mut path = Path::default();
+    let mut counted = 0;
+    let mut leaving = Vec::with_capacity(4096);
+    counted_step(&mut sender, Time::ZERO, None, &mut leaving);
+    path.take(Time::ZERO, &mut leaving);
+    while counted < acks {
+        let wakeup = sender.next_wakeup().min(receiver.next_wakeup());
+        let (data, ack) = (path.next_data(), path.next_ack());
+        let now = wakeup.min(data).min(ack);
+        assert!(now != Time::NEVER, "a transfer goes on");
+        if now == ack {
+            let segment = path.acks.pop_front().map(|(_, segment)| segment);
+            counted += 1;
+            counted_step(&mut sender, now, segment.as_ref(), &mut leaving);
+        } else if now == data {
+            if let Some((_, segment)) = path.data.pop_front() {
+                receiver.handle_segment(now, &segment);
+            }
+        } else {
+            receiver.handle_wakeup(now);
+            counted_step(&mut sender, now, None, &mut leaving);
+        }
+        path.take(now, &mut leaving);
+        while let Some(segment) = receiver.poll_transmit(now) {
+            path.acks.push_back((now + DELAY, segment));
+        }
+        while receiver.poll_event().is_some() {}
+    }
+}
+
+/// What is counted: an ACK arrives, or time has passed, and what may leave then does.
+#[inline(never)]
+fn counted_step(sender: &mut Connection, now: Time, ack: Option<&Segment>, leaving: &mut Vec<Segment>) {
+    match ack {
+        Some(segment) => sender.handle_segment(now, segment),
+        None => sender.handle_wakeup(now),
+    }
+    while let Some(segment) = sender.poll_transmit(now) {
+        leaving.push(segment);
+    }
+    while sender.poll_event().is_some() {}
+}
+
+/// A queue, a link of one segment per millisecond, and the way back.
+#[derive(Default)]
+struct Path {
+    data: VecDeque<(Time, Segment)>,
+    acks: VecDeque<(Time, Segment)>,
+    free_at: Time,
+}
+
+impl Path {
+    fn take(&mut self, now: Time, segments: &mut Vec<Segment>) {
+        for segment in segments.drain(..) {
+            let begins = self.free_at.max(now);
+            if begins.saturating_since(now) < SEGMENT_TIME * QUEUE as u64 {
+                self.free_at = begins + SEGMENT_TIME;
+                self.data.push_back((self.free_at + DELAY, segment));
+            }
+        }
+    }
+
+    fn next_data(&self) -> Time {
+        self.data.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    fn next_ack(&self) -> Time {
+        self.acks.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+}
+
+/// A controller whose work is counted.
+#[derive(Clone, Debug)]
+struct Wrapped(Box<dyn Own>);
+
+#[inline(never)]
+fn counted_hook<T>(hook: impl FnOnce() -> T) -> T {
+    hook()
+}
+
+impl CongestionControl for Wrapped {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        counted_hook(|| self.0.on_ack(ack, path));
+    }
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        counted_hook(|| self.0.on_congestion(why, path));
+    }
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        counted_hook(|| self.0.on_rto(first, path));
+    }
+    fn limit_cwnd(&mut self, max: u64) {
+        counted_hook(|| self.0.limit_cwnd(max));
+    }
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        counted_hook(|| self.0.set_window(cwnd, ssthresh));
+    }
+    fn on_smss(&mut self, smss: u64) {
+        counted_hook(|| self.0.on_smss(smss));
+    }
+    fn takes_deliveries(&self) -> bool {
+        self.0.takes_deliveries()
+    }
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        counted_hook(|| self.0.on_delivery(delivery, path));
+    }
+    fn on_recovery_exit(&mut self, path: &PathState) {
+        counted_hook(|| self.0.on_recovery_exit(path));
+    }
+    fn on_resume(&mut self, path: &PathState) {
+        counted_hook(|| self.0.on_resume(path));
+    }
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.0.pacing_rate()
+    }
+}
