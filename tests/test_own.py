@@ -371,6 +371,17 @@ def test_a_class_stands_wherever_a_name_does(scenario, idea):
         bp.run(scenario.replace("flow.one.tcp.cc", "reno"), cc=idea)
 
 
+def test_a_saved_result_is_read_without_the_class(scenario, idea, tmp_path):
+    result = bp.run(scenario, cc=idea)
+    result.save(tmp_path / "saved")
+    again = bp.RunResult.load(tmp_path / "saved")
+    assert again.scenario == result.scenario
+    assert again.flows.equals(result.flows)
+    with pytest.raises(SenderError, match="MyIdea is not a part of the result"):
+        bp.run(again.scenario)
+    assert flows(bp.run(again.scenario, cc=idea)) == flows(result)
+
+
 def test_results_depend_on_the_seed_and_not_on_what_is_recorded_or_beside_it(scenario):
     class Dice(bp.CongestionControl):
         def __init__(self, init):

@@ -2,7 +2,7 @@
 
 from typing import final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from bentpipe._tables import Tables
 
@@ -193,6 +193,7 @@ class Delivery:
     def prior_delivered(self) -> int | None:
         """Bytes delivered when that transmission left."""
 
+@disjoint_base
 class CongestionControl:
     """Reno's window, and the hooks with what they do if they are not overridden."""
 

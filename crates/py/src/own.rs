@@ -123,11 +123,17 @@ impl Controller {
         self.time_out(first, &path.0);
     }
 
-    fn on_delivery(&self, _delivery: &Delivery, _path: &Path) {}
+    fn on_delivery(&self, delivery: &Delivery, path: &Path) {
+        let _ = (delivery, path);
+    }
 
-    fn on_recovery_exit(&self, _path: &Path) {}
+    fn on_recovery_exit(&self, path: &Path) {
+        let _ = path;
+    }
 
-    fn on_resume(&self, _path: &Path) {}
+    fn on_resume(&self, path: &Path) {
+        let _ = path;
+    }
 
     fn on_smss(&mut self, smss: u64) {
         self.window.on_smss(smss);

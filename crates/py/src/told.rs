@@ -3,7 +3,7 @@
 //! Bytes and times as in the core, as numbers of Python: bytes, seconds, bits per second.
 
 use crate::own::bytes;
-use bentpipe_tcp::cc::{AckSample, Congestion, Delivery as Delivered, Init as Begin, PathState, HALF};
+use bentpipe_tcp::cc::{AckSample, Congestion, Delivery as Delivered, Init as Begin, PathState};
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -179,7 +179,7 @@ impl Why {
             Congestion::FastRetransmit => None,
         }
     }
-    #[pyo3(signature = (after_loss=f64::from(HALF) / 1000.0))]
+    #[pyo3(signature = (after_loss=0.5))]
     fn left(&self, after_loss: f64) -> f64 {
         self.beta().unwrap_or(after_loss)
     }
