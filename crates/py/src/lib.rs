@@ -1,6 +1,7 @@
 //! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is said in
 //! `python/bentpipe`; the stubs are `python/bentpipe/_core.pyi`.
 
+mod controller;
 mod own;
 mod tables;
 mod told;
@@ -23,7 +24,7 @@ pyo3::import_exception!(bentpipe.errors, SenderError);
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::own::Controller;
+    use super::controller::Controller;
     #[pymodule_export]
     use super::told::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]

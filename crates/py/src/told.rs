@@ -2,7 +2,7 @@
 //!
 //! Bytes and times as in the core, as numbers of Python: bytes, seconds, bits per second.
 
-use crate::own::bytes;
+use crate::controller::bytes;
 use bentpipe_tcp::cc::{AckSample, Congestion, Delivery as Delivered, Init as Begin, PathState};
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;

@@ -4,8 +4,8 @@ use super::tree::{Tree, Value};
 use super::Sender;
 use std::collections::BTreeMap;
 
-/// Puts in the place of each of `senders` that is named the one that it is like, and notes which it was. Written as in a
-/// resolved scenario it may be a table, whose `code` says what it was when that was written.
+/// Puts in the place of each of `senders` that is named the one that it is like, and notes which it was. As in a resolved
+/// scenario it may be a table, whose `code` says what it was when that was written.
 pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
     if senders.is_empty() {
         return;
