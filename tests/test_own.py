@@ -365,6 +365,8 @@ def test_a_class_stands_wherever_a_name_does(scenario, idea):
     assert text.senders == ("cubic", "MyIdea")
     together = [{"tcp.cc": ["cubic", cls], "link.hop.rate": ["4 Mbit/s", "2 Mbit/s"]}]
     assert bp.sweep(scenario, together=together, replications=1).points["tcp.cc"].to_list() == ["cubic", "MyIdea"]
+    mixed = bp.mix(scenario, ["cubic", cls], replications=1)
+    assert mixed.senders == ("cubic", "MyIdea")
     with pytest.raises(ScenarioError, match="2 congestion controls for one run"):
         bp.run(scenario, cc=f"cubic,{idea}")
     with pytest.raises(ScenarioError, match="every flow names its own"):

@@ -16,6 +16,7 @@ from bentpipe._core import build_info as _build_info
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
+    from bentpipe.mixing import Mix, mix
     from bentpipe.own import CongestionControl
     from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
@@ -31,6 +32,7 @@ __version__ = _build_info()["version"]
 __all__ = [
     "Comparison",
     "CongestionControl",
+    "Mix",
     "Reproduction",
     "RunResult",
     "Scenario",
@@ -42,6 +44,7 @@ __all__ = [
     "errors",
     "load",
     "loads",
+    "mix",
     "report",
     "reproduce",
     "run",
@@ -54,6 +57,7 @@ __all__ = [
 _HOMES = {
     "Comparison": "comparison",
     "CongestionControl": "own",
+    "Mix": "mixing",
     "Reproduction": "papers.reproducing",
     "RunResult": "result",
     "Scenario": "scenario",
@@ -63,6 +67,7 @@ _HOMES = {
     "compare": "comparison",
     "load": "scenario",
     "loads": "scenario",
+    "mix": "mixing",
     "reproduce": "papers.reproducing",
     "report": "reporting.reporting",
     "run": "running",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bentpipe import metrics
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.reference import unknown
 
 STATISTICS = ("mean", "median")
 CORRECTIONS = ("holm", "bh", "none")
+CHARTS = ("intervals", "cwnd")
+"""Of a comparison."""
+MIX_CHARTS = ("all", "share", "goodput", "cwnd")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
 
@@ -33,3 +36,23 @@ def checked(
         raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
     if not 0 < confidence < 1:
         raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+
+
+def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
+    """Whether there is such a chart, and a place for it."""
+    known = MIX_CHARTS if is_mix else CHARTS
+    if chart is not None and chart not in known:
+        what = "a chart of a mix" if is_mix else "a chart of a comparison"
+        raise BentpipeError("error: " + unknown(chart, what, known))
+    if chart is not None and not is_drawn:
+        raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+
+
+def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str) -> None:
+    """Refuse with a mix what is for senders that run apart."""
+    if cc is not None:
+        raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
+    if (metric, statistic, correction) != ("goodput", "mean", "holm"):
+        raise BentpipeError(
+            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction"
+        )

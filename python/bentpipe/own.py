@@ -225,6 +225,14 @@ def united(*senders: Mapping[str, type[CongestionControl]]) -> dict[str, type[Co
     return found
 
 
+def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
+    """Each by itself; a text may have several, with commas between them."""
+    asked: list[Sender] = []
+    for each in [cc] if isinstance(cc, (str, type)) else cc:
+        asked += [part.strip() for part in each.split(",") if part.strip()] if isinstance(each, str) else [each]
+    return list(dict.fromkeys(asked))
+
+
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     """Congestion controls by name, in the order asked for; a text may have several, with commas between them.
 
@@ -235,9 +243,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     ScenarioError
         One of them is not known, two have one name, or there are none.
     """
-    asked: list[Sender] = []
-    for each in [cc] if isinstance(cc, (str, type)) else cc:
-        asked += [part.strip() for part in each.split(",") if part.strip()] if isinstance(each, str) else [each]
+    asked = parts(cc)
     known = [choice["name"] for choice in choices()["cc"]]
     problems: list[str] = []
     found: dict[str, Sender] = {}
