@@ -465,7 +465,7 @@ macro_rules! registry {
             fn undo(&mut self, before: Self) {
                 match (self, before) {
                     $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
-                    (Self::Own(c), Self::Own(before)) => *c = before,
+                    (Self::Own(c), Self::Own(before)) => c.undo_own(before),
                     // A connection keeps its kind.
                     _ => {}
                 }

@@ -188,6 +188,22 @@ impl Window {
         self.ssthresh = ssthresh;
     }
 
+    /// Another window, bytes, fractions included; at least a segment.
+    pub fn set_cwnd(&mut self, bytes: f64) {
+        self.cwnd = Cwnd::new(self.smss);
+        self.cwnd.add(bytes - self.smss as f64);
+    }
+
+    /// Another threshold, bytes; `u64::MAX`: none.
+    pub fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh;
+    }
+
+    /// The congestion window, bytes, fractions included.
+    pub fn exact(&self) -> f64 {
+        self.cwnd.exact()
+    }
+
     /// Another segment size.
     pub fn on_smss(&mut self, smss: u64) {
         self.smss = smss;
@@ -272,6 +288,11 @@ impl Cwnd {
     #[inline]
     pub fn bytes(self) -> u64 {
         self.0 >> Self::POINT
+    }
+
+    /// Bytes, fractions included.
+    pub fn exact(self) -> f64 {
+        self.0 as f64 / f64::from(1_u32 << Self::POINT)
     }
 
     /// Add whole bytes.
