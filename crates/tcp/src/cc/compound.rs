@@ -194,7 +194,7 @@ impl CongestionControl for Compound {
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
-        let in_slow_start = self.window.cwnd() < self.window.ssthresh();
+        let in_slow_start = self.window.is_in_slow_start();
         if in_slow_start {
             self.dwnd = 0.0;
         }

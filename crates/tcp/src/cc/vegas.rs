@@ -46,6 +46,8 @@ settings! {
         diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1995";
         /// Slow start doubles the window once in so many round trips.
         double_every: u64 = 2, [1, 16], "Brakmo 1995; Linux has 1";
+        /// In congestion avoidance the window changes once in so many round trips.
+        adjust_every: u64 = 1, [1, 16], "Brakmo 1995; 2 is how the Linux module of ns-2 behaves";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.5, [0.001, 0.9], "Linux; Brakmo 1995 has 0.25 after its earlier retransmission";
         /// How long the smallest round-trip time is remembered; 0: for ever.
@@ -64,12 +66,20 @@ pub struct Vegas {
     settings: VegasSettings,
     /// Rounds of this slow start that are over.
     slow_rounds: u64,
+    /// Rounds of this congestion avoidance that are over.
+    steady_rounds: u64,
 }
 
 impl Vegas {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init, settings: VegasSettings) -> Self {
-        Self { window: Window::new(init), rounds: Rounds::new(settings.base_rtt_window), settings, slow_rounds: 0 }
+        Self {
+            window: Window::new(init),
+            rounds: Rounds::new(settings.base_rtt_window),
+            settings,
+            slow_rounds: 0,
+            steady_rounds: 0,
+        }
     }
 
     fn reno(&mut self, ack: &AckSample, path: &PathState) {
@@ -80,7 +90,7 @@ impl Vegas {
     }
 
     fn is_in_slow_start(&self) -> bool {
-        self.window.cwnd() < self.window.ssthresh()
+        self.window.is_in_slow_start()
     }
 
     /// Slow start, or nothing if it is not the turn of this round.
@@ -121,6 +131,11 @@ impl Vegas {
 
     fn round_ends(&mut self, delay: Option<Delay>, path: &PathState) {
         let smss = path.smss;
+        let is_its_turn = self.steady_rounds % self.settings.adjust_every.max(1) == 0;
+        self.steady_rounds += 1;
+        if !is_its_turn {
+            return;
+        }
         let Some(delay) = delay.filter(|delay| delay.samples > FEW) else {
             // Reno's growth in a round trip.
             return self.window.add(smss as f64);
@@ -140,7 +155,7 @@ impl Vegas {
 
     fn pause(&mut self, path: &PathState) {
         self.rounds.pause(path);
-        self.slow_rounds = 0;
+        (self.slow_rounds, self.steady_rounds) = (0, 0);
     }
 }
 
@@ -260,6 +275,16 @@ mod tests {
             (0..50).for_each(|_| sender.round_over(100.0, 100.0));
             assert_eq!(sender.segments(), end, "from {from}");
         }
+    }
+
+    #[test]
+    fn the_window_may_change_every_other_round_trip_only() {
+        let mut sender = vegas(20, AVOIDANCE, VegasSettings { adjust_every: 2, ..VegasSettings::default() });
+        let course = [(); 6].map(|()| {
+            sender.round_over(100.0, 100.0);
+            sender.segments()
+        });
+        assert_eq!(course, [21.0, 21.0, 22.0, 22.0, 23.0, 23.0]);
     }
 
     /// From 100 to 130 ms without a queue: cwnd 0.3 / 1.3 > 4 down to 17 segments, on a path that would hold 130.
