@@ -204,7 +204,7 @@ tcp.verdict = "alwayscongestion"
         "error: link.feeder.error.rate = \"112 %\" is not a probability              geo.toml:7:35\n  \
            expected a number from 0 to 1, or 0 % to 100 %, like \"0.1 %\"\n\
          error: flow.web.tcp.cc.kind = \"cubix\" is not a congestion control         geo.toml:11:19\n  \
-           known: bic, compound, cubic, highspeed, htcp, hybla, illinois, newreno, reno, sack, scalable, tahoe, tcpmin, \
+           known: bic, compound, cubic, enhanced-hswa, highspeed, hswa, htcp, hybla, illinois, newreno, reno, sack, scalable, tahoe, tcpmin, \
            vegas, veno, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
            known: always-congestion, always-link-error; did you mean \"always-congestion\"?\n\

@@ -9,11 +9,17 @@
 //! `window_hooks!`.
 
 mod backlog;
+mod bandwidth;
+mod bbr;
+mod bbr1;
+mod bbr3;
 mod bic;
 mod compound;
 mod cubic;
 mod delays;
+mod enhanced_hswa;
 mod highspeed;
+mod hswa;
 mod htcp;
 mod hybla;
 mod illinois;
@@ -26,13 +32,20 @@ mod slow_start;
 mod tahoe;
 mod vegas;
 mod veno;
+mod westwood;
 mod window;
 mod yeah;
 
+pub use bandwidth::WestwoodSmoothing;
+pub use bbr::BbrQuantum;
+pub use bbr1::{Bbr1, Bbr1Settings};
+pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
+pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
 pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
+pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
@@ -43,10 +56,11 @@ pub use scps::{Scps, ScpsCongestion, ScpsSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
+pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, WestwoodSettings};
 pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
-use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto, Snack};
+use crate::config::{Growth, NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::conn::RateSample;
 use crate::verdict::VerdictKind;
 use bentpipe_units::{Duration, Rate, Time};
@@ -90,6 +104,28 @@ pub struct Delivery {
     pub one_way_delay: Option<Duration>,
 }
 
+/// A segment that was declared lost, with what was noted when it left; told only to controllers that
+/// [ask for deliveries](CongestionControl::takes_deliveries).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Its bytes.
+    pub len: u64,
+    /// Bytes in flight when it left, itself included.
+    pub flight_before: u64,
+    /// Bytes declared lost since it left, itself included, but not what the same ACK tells of later segments.
+    pub lost: u64,
+    /// The application, not the path, limited what was sent when it left.
+    pub is_app_limited: bool,
+    /// Bytes delivered when it left.
+    pub prior_delivered: u64,
+    /// Bytes delivered so far.
+    pub delivered: u64,
+    /// Selective ACKs tell of each lost segment; without them only the first of several is told of.
+    pub has_sack: bool,
+}
+
 /// The sender's view of the path; owned by the connection, read-only here.
 // In this order: were SND.UNA beside SND.NXT, one load would take both, and wait for the store of the one that changed.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +135,8 @@ pub struct PathState {
     pub now: Time,
     /// Payload of a full segment, bytes.
     pub smss: u64,
+    /// Headers of a full segment, IP's included, bytes.
+    pub header_len: u64,
     /// Offset of the first byte not acknowledged (RFC 9293: SND.UNA), from the first byte of data.
     pub snd_una: u64,
     /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
@@ -165,7 +203,8 @@ impl Congestion {
 /// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
 /// blames on the link do not reach them.
 ///
-/// On one ACK the order is: losses are found (`on_congestion`, `on_recovery_exit`), then `on_delivery`, then `on_ack`.
+/// On one ACK the order is: losses are found (`on_recovery_exit`, `on_congestion`, then `on_lost` for each segment), then
+/// `on_delivery`, then `on_ack`.
 pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
@@ -190,6 +229,11 @@ pub trait CongestionControl {
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let _ = (delivery, path);
     }
+    /// A segment was declared lost, whatever the verdict: by the ACK that `on_delivery` tells of next, or by a timer. Not told of
+    /// segments that were sent before the segment size changed.
+    fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+        let _ = (lost, path);
+    }
     /// All is repaired that was outstanding when the losses were found: recovery ends, or the slow start after a timeout.
     fn on_recovery_exit(&mut self, path: &PathState) {
         let _ = path;
@@ -206,6 +250,16 @@ pub trait CongestionControl {
         *self = before;
     }
 
+    /// Whether the window follows from a model of the path in recovery and after an idle time too. Then nothing else moves it
+    /// there: no proportional reduction, no restart window, no window validation, no deflation. Never changes.
+    fn is_model_based(&self) -> bool {
+        false
+    }
+    /// Whether it sends less than the path takes on purpose, so that what is sent now shows less than the path's rate.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// The congestion window, bytes; never below one segment.
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
@@ -214,8 +268,12 @@ pub trait CongestionControl {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// Payload that may leave back to back after a pause, bytes, where the connection's pacing does not say; none: two segments.
+    fn pacing_burst(&self) -> Option<u64> {
+        None
+    }
     /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
-    /// how much may go back to back is as the pacing of the connection has it, or two segments.
+    /// how much may go back to back is as the connection's pacing or [`pacing_burst`](Self::pacing_burst) has it.
     fn bucket(&self) -> Option<u64> {
         None
     }
@@ -358,6 +416,9 @@ macro_rules! registry {
             fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
                 each!(self, c => c.on_delivery(delivery, path))
             }
+            fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+                each!(self, c => c.on_lost(lost, path))
+            }
             fn on_recovery_exit(&mut self, path: &PathState) {
                 each!(self, c => c.on_recovery_exit(path))
             }
@@ -375,6 +436,12 @@ macro_rules! registry {
             fn on_smss(&mut self, smss: u64) {
                 each!(self, c => c.on_smss(smss))
             }
+            fn is_model_based(&self) -> bool {
+                each!(self, c => c.is_model_based())
+            }
+            fn holds_back(&self) -> bool {
+                each!(self, c => c.holds_back())
+            }
             #[inline]
             fn cwnd(&self) -> u64 {
                 each!(self, c => c.cwnd())
@@ -389,6 +456,9 @@ macro_rules! registry {
             fn bucket(&self) -> Option<u64> {
                 each!(self, c => c.bucket())
             }
+            fn pacing_burst(&self) -> Option<u64> {
+                each!(self, c => c.pacing_burst())
+            }
         }
 
         #[cfg(test)]
@@ -401,6 +471,21 @@ macro_rules! registry {
 /// Recovery by selective acknowledgements, as RFC 6675 has it.
 const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
 
+/// Recovery through partial ACKs, as RFC 6582 has it.
+const NEWRENO: Recovery = Recovery::NewReno(NewReno {
+    timer: crate::config::NewRenoTimer::Impatient,
+    exit: crate::config::NewRenoExit::FlightSize,
+    deflate: crate::config::NewRenoDeflate::Full,
+    first_loss: true,
+});
+
+/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
+const RACK: Recovery = Recovery::Rack(Rack {
+    tlp: true,
+    max_ack_delay: Duration::from_millis(200),
+    min_rtt_window: Duration::from_secs(300),
+});
+
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
@@ -409,22 +494,27 @@ registry! {
     /// Additive increase, halving, fast recovery (RFC 5681).
     "reno" => Reno(Reno, NoSettings), Recovery::Reno;
     /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno, NoSettings), Recovery::NewReno(NewReno {
-        timer: crate::config::NewRenoTimer::Impatient,
-        exit: crate::config::NewRenoExit::FlightSize,
-        deflate: crate::config::NewRenoDeflate::Full,
-        first_loss: true,
-    });
+    "newreno" => NewReno(Reno, NoSettings), NEWRENO;
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), SACK;
+    /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+    "bbr1" => Bbr1(Bbr1, Bbr1Settings), RACK;
+    /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
+    "bbr2" => Bbr2(Bbr3, Bbr2Settings), RACK;
+    /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
+    "bbr3" => Bbr3(Bbr3, Bbr3Settings), RACK;
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
     "bic" => Bic(Bic, BicSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
     "compound" => Compound(Compound, CompoundSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), SACK;
+    /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
+    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK;
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
     "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK;
+    /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
+    "hswa" => Hswa(Hswa, HswaSettings), SACK;
     /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
     "htcp" => Htcp(Htcp, HtcpSettings), SACK;
     /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
@@ -439,6 +529,12 @@ registry! {
     "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
     "veno" => Veno(Veno, VenoSettings), SACK;
+    /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
+    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
+    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
+    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+    "westwood+" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
 }

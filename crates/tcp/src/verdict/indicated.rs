@@ -75,6 +75,7 @@ mod tests {
         PathState {
             now: Time::ZERO + Duration::from_millis(ms),
             smss: 1000,
+            header_len: 40,
             snd_una: 0,
             flight_size: 10_000,
             ssthresh_base: 10_000,
