@@ -94,7 +94,8 @@ fn goodput_bps(tcp: &str) -> f64 {
 /// One packet in twenty is lost, and no window is cut: what counts is how many holes a round trip repairs.
 #[test]
 fn snack_repairs_more_holes_in_a_round_trip_than_sack_and_newreno() {
-    let with = |recovery: &str| goodput_bps(&format!("cc = \"reno\"\nverdict = \"always-link-error\"\nrecovery = {recovery}"));
+    let with =
+        |recovery: &str| goodput_bps(&format!("cc = \"reno\"\nverdict = \"always-link-error\"\nrecovery = {recovery}"));
     let (short, long) = (with("\"snack\""), with("{ kind = \"snack\", form = \"long\" }"));
     let (sack, newreno) = (with("\"sack\""), with("\"newreno\""));
     assert!(short > 1.5 * sack && long > 1.5 * sack && sack > newreno, "{short} {long} {sack} {newreno}");

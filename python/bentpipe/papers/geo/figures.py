@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-MARKERS = "osD^v"
+MARKERS = "osD^vP"
 FROM_SYN = measures.Network()
 FROM_DATA = measures.Network(handshake=False)
 THREE = measures.Network(senders=3, handshake=False)
