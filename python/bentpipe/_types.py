@@ -382,6 +382,56 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     max_rtt_window: str
     base_rtt_window: str
 
+_CcPeachRequired = TypedDict(
+    "_CcPeachRequired",
+    {
+        "kind": Literal["peach"],
+    },
+)
+
+
+class CcPeach(_CcPeachRequired, total=False):
+    """Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
+
+    probe_max :
+        Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    inflate :
+        Whether duplicate ACKs inflate the window in recovery, as Reno's. Default: false.
+
+    receiver_knows :
+        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+    """
+
+    probe_max: int
+    inflate: bool
+    receiver_knows: bool
+
+_CcPeachPlusRequired = TypedDict(
+    "_CcPeachPlusRequired",
+    {
+        "kind": Literal["peach-plus"],
+    },
+)
+
+
+class CcPeachPlus(_CcPeachPlusRequired, total=False):
+    """Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
+
+    probe_max :
+        Largest window that Jump Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    repair :
+        Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's. Default: true.
+
+    receiver_knows :
+        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+    """
+
+    probe_max: int
+    repair: bool
+    receiver_knows: bool
+
 _CcScalableRequired = TypedDict(
     "_CcScalableRequired",
     {
@@ -411,34 +461,34 @@ class CcScalable(_CcScalableRequired, total=False):
     low_window: int
     halve_low: bool
 
-_CcScpsRequired = TypedDict(
-    "_CcScpsRequired",
+_CcSwiftRequired = TypedDict(
+    "_CcSwiftRequired",
     {
-        "kind": Literal["scps"],
+        "kind": Literal["swift"],
     },
 )
 
 
-class CcScps(_CcScpsRequired, total=False):
-    """SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+class CcSwift(_CcSwiftRequired, total=False):
+    """Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
 
-    congestion :
-        The congestion control of the route. Default: "vj".
+    probe_max :
+        Largest window that Speedy Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
 
-    rate :
-        The rate of the route, headers and ACKs included; 0 bit/s: no rate control. Default: "0 bit/s".
+    many_losses :
+        So many losses in a window are congestion. Default: 3.
 
-    tick :
-        A tick of the clock by which the depth of the bucket is told. Default: "10 ms".
+    rtt_rise :
+        A round-trip time above so many times the smallest is congestion. Default: 1.25.
 
-    depth :
-        How many ticks' worth of packets may leave at once after a pause. Default: 5.
+    expand :
+        Whether there is a window expanding period; if not, recovery is Reno's. Default: true.
     """
 
-    congestion: Literal["vj", "vegas", "none"]
-    rate: str
-    tick: str
-    depth: int
+    probe_max: int
+    many_losses: int
+    rtt_rise: float
+    expand: bool
 
 _CcVegasRequired = TypedDict(
     "_CcVegasRequired",
@@ -656,35 +706,6 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     max_ack_delay: str
     min_rtt_window: str
 
-_RecoverySnackRequired = TypedDict(
-    "_RecoverySnackRequired",
-    {
-        "kind": Literal["snack"],
-    },
-)
-
-
-class RecoverySnack(_RecoverySnackRequired, total=False):
-    """Selective negative acknowledgements: the receiver reports holes, and the sender fills them at once (SCPS-TP, CCSDS 714.0-B).
-
-    form :
-        What one report says. Default: "short".
-
-    resnacks :
-        How often the hole at the acknowledged byte is reported before the next ones are. Default: 3.
-
-    grows :
-        Let ACKs of new data grow the window also while holes are repaired. Default: true.
-
-    corruption_experienced :
-        Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen. Default: true.
-    """
-
-    form: Literal["short", "long"]
-    resnacks: int
-    grows: bool
-    corruption_experienced: bool
-
 
 class RecoveryKind(TypedDict):
     """A choice by its kind alone."""
@@ -695,7 +716,7 @@ class RecoveryKind(TypedDict):
 class VerdictKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]
+    kind: Literal["always-congestion", "always-link-error"]
 
 _ByteCountingAbcRequired = TypedDict(
     "_ByteCountingAbcRequired",
@@ -1153,7 +1174,7 @@ class Tcp(TypedDict, total=False):
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
     verdict :
-        What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+        What a loss is taken to mean. Default: "always-congestion".
 
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
@@ -1246,10 +1267,10 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcScps, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "scps", "vegas", "veno", "yeah"]]
+    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcPeach, CcPeachPlus, CcScalable, CcSwift, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "peach", "peach-plus", "scalable", "swift", "vegas", "veno", "yeah"]]
     smss: str
-    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
+    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
     limited_transmit: bool
     early_retransmit: bool
     reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
@@ -1673,12 +1694,17 @@ _LinkQueuePriorityRequired = TypedDict(
 )
 
 
-class LinkQueuePriority(_LinkQueuePriorityRequired):
+class LinkQueuePriority(_LinkQueuePriorityRequired, total=False):
     """Strict priority: a class is served when nothing waits in those before it.
+
+    push_out :
+        The limit of the first class is that of all together, and what finds the queue full takes the place of the last packet of the lowest class below its own. Default: false.
 
     class :
         The classes, the highest first: number 0, 1, ...
     """
+
+    push_out: bool
 
 
 class WeightedClass(TypedDict, total=False):

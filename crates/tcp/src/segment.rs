@@ -25,6 +25,9 @@ impl Flags {
     /// The sender is in slow start: the signal that delayed acknowledgements after slow start need (RFC 2760 §3.2.3.3).
     /// No standard assigns it; it is the next reserved bit.
     pub const SLOW_START: Self = Self(0x200);
+    /// A dummy segment, or the answer to one (Akyildiz, Morabito and Palazzo 2001); on a SYN: this end knows them. No standard
+    /// assigns it; it is the next reserved bit.
+    pub const DUMMY: Self = Self(0x400);
 
     /// The low twelve bits of the fourth word's first half: what stands in a TCP header beside its length.
     pub const fn bits(self) -> u16 {
@@ -51,6 +54,12 @@ impl Flags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// The flags without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether all bits of `other` are set.
@@ -221,6 +230,12 @@ impl Segment {
     /// Sequence number of the first byte of payload: a SYN goes before it.
     pub fn data_seq(&self) -> Seq {
         self.seq.at(u64::from(self.flags.has(Flags::SYN)))
+    }
+
+    /// Whether it is a dummy segment or the answer to one.
+    #[inline]
+    pub fn is_dummy(&self) -> bool {
+        self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
     }
 
     /// Sequence numbers that the segment occupies.

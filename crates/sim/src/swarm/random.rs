@@ -277,7 +277,7 @@ impl Dice {
                 mean_packet: 500,
                 ecn,
             }),
-            4 => Queue::Priority(vec![self.room(), self.room()]),
+            4 => Queue::Priority { limits: vec![self.room(), self.room()], push_out: self.coin() },
             5 => Queue::Wrr(vec![self.share(), self.share(), self.share()]),
             6 => Queue::Drr { quantum: *self.pick(&[100, 1500]), classes: vec![self.share(), self.share()] },
             _ => Queue::DropTail(match self.below(8) {

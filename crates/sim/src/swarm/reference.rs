@@ -230,7 +230,8 @@ impl<'a> Reference<'a> {
             host.sent_wire_bytes += packet.size();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                self.note(flow, if segment.is_retransmission { "retransmission" } else { "sent" }, offset);
+                let kind = if segment.is_dummy() { "dummy" } else { "sent" };
+                self.note(flow, if segment.is_retransmission { "retransmission" } else { kind }, offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];

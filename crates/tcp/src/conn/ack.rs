@@ -1,7 +1,7 @@
 //! What arrives: acknowledgements, windows, timestamps, data. The order of work on an ACK is that of
 //! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
 
-use super::recovery::Advance;
+use super::recovery::{Advance, Phase};
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl, Delivery, LostSegment};
@@ -36,6 +36,9 @@ impl Connection {
             let news = self.read_sack(segment);
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
                 return;
+            }
+            if news > 0 && self.episode.phase == Phase::Sack {
+                self.tell_recovery_ack(now, false);
             }
             let found = self.on_sack(now, news, false);
             if self.is_detailed {
@@ -391,7 +394,8 @@ impl Connection {
         let usage = &mut self.usage;
         if self.snd_una >= usage.round_end {
             *usage = WindowUsage {
-                round_end: self.snd_nxt,
+                // Asked twice of an ACK that leaves nothing outstanding, it is the same round.
+                round_end: self.snd_nxt.max(self.snd_una + 1),
                 limited: false,
                 limited_before: usage.limited,
                 flight_max: self.board.flight_size(),

@@ -16,10 +16,11 @@
 //!
 //! The parts do not know one another; control flow is here and in the three files that extend this type:
 //! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next). What only some connections
-//! have stands in files of its own: `ecn` (marks), `fast_open` (data in the SYN), `pacing`, `auto_buffer`.
+//! have stands in files of its own: `ecn` (marks), `fast_open` (data in the SYN), `pacing`, `auto_buffer`, `dummies`.
 
 mod ack;
 mod auto_buffer;
+mod dummies;
 mod ecn;
 mod fast_open;
 mod pacing;
@@ -47,6 +48,7 @@ use crate::config::{Config, InitialSsthresh, Recovery, Reduction, SpuriousDetect
 use crate::segment::{Flags, Segment};
 use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
+use dummies::Dummies;
 use ecn::Marks;
 use fast_open::Opening;
 use prr::Prr;
@@ -149,7 +151,7 @@ pub struct Connection {
     last_sent: Time,
     first_resend: Time,
     linger: Time,
-    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning, no Nagle, no early data.
+    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning, no Nagle, no early data, no dummies.
     is_plain: bool,
     /// No data leave before.
     send_at: Time,
@@ -159,6 +161,8 @@ pub struct Connection {
     receiver: Receiver,
     /// Agreed on marks.
     marks: Option<Box<Marks>>,
+    /// Agreed on dummy segments.
+    dummies: Option<Box<Dummies>>,
     opening: Box<Opening>,
     /// What earlier connections to the same place taught.
     learnt: Box<Learnt>,
@@ -214,6 +218,9 @@ struct WindowUsage {
     flight_max: u64,
     flight_max_before: u64,
 }
+
+/// Flags of segments that are not for an open connection, or do not speak of its data.
+const UNUSUAL: Flags = Flags::SYN.with(Flags::RST).with(Flags::DUMMY);
 
 impl Connection {
     /// A connection that has neither sent nor received anything. `iss` is the initial sequence number.
@@ -279,6 +286,7 @@ impl Connection {
             send_wakeup: Time::NEVER,
             receiver: Receiver::new(config.ack, config.smss, buffer, start),
             marks: None,
+            dummies: None,
             opening: Box::new(Opening::new(config.fast_open)),
             learnt: Box::default(),
             snd_shift: 0,
@@ -302,7 +310,7 @@ impl Connection {
     /// A segment arrived from the peer.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.counters.arrived_segments += 1;
-        if !self.state.is_synchronised() || segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
+        if !self.state.is_synchronised() || segment.flags.has_any(UNUSUAL) {
             return self.handle_control(now, segment);
         }
         if !segment.flags.has(Flags::ACK) || !self.accept_timestamps(now, segment) {

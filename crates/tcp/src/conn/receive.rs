@@ -179,6 +179,12 @@ impl Receiver {
         start < self.edge && start + len > self.nxt
     }
 
+    /// Whether any of [start, start + len) lies in the window and has not arrived.
+    pub(crate) fn lacks(&self, start: u64, len: u64) -> bool {
+        let (start, end) = (start.max(self.nxt), (start + len).min(self.edge));
+        start < end && self.held(start, end) != Some((start, end))
+    }
+
     /// Whether data arrived in order that no ACK has acknowledged.
     pub(crate) fn has_unacknowledged(&self) -> bool {
         self.pending > 0

@@ -65,7 +65,10 @@ impl Connection {
         let episode = &mut self.episode;
         episode.dupacks = episode.dupacks.saturating_add(1);
         if episode.phase == Phase::Fast {
-            episode.inflation += i64::from(self.smss);
+            if self.inflates() {
+                self.episode.inflation += i64::from(self.smss);
+            }
+            self.tell_recovery_ack(now, false);
         } else if episode.dupacks == threshold && self.may_recover() {
             match self.config.recovery {
                 Recovery::TimeoutOnly => {}
@@ -165,13 +168,20 @@ impl Connection {
         let is_full = episode.recover.is_none_or(|recover| una >= recover);
         match episode.phase {
             Phase::Open => Advance::USUAL,
-            Phase::Sack | Phase::Snack if !is_full => Advance { in_recovery: true, ..Advance::USUAL },
+            Phase::Sack | Phase::Snack if !is_full => {
+                self.tell_recovery_ack(now, true);
+                Advance { in_recovery: true, ..Advance::USUAL }
+            }
             Phase::Sack | Phase::Snack => self.exit_recovery(now),
             Phase::Fast => match newreno(self.config.recovery) {
                 Some(options) if !is_full => {
-                    let smss = i64::from(self.smss);
-                    episode.inflation -= newly as i64;
-                    if newly as i64 >= smss {
+                    self.tell_recovery_ack(now, true);
+                    let (smss, inflates) = (i64::from(self.smss), self.inflates());
+                    let episode = &mut self.episode;
+                    if inflates {
+                        episode.inflation -= newly as i64;
+                    }
+                    if inflates && newly as i64 >= smss {
                         episode.inflation += smss;
                     }
                     if options.deflate == NewRenoDeflate::ToSsthresh {
@@ -215,6 +225,7 @@ impl Connection {
             return self.abort();
         }
         self.save_before_episode(true);
+        self.copy_from_the_oldest();
         let path = self.path(now);
         let loss = Loss { offset: self.snd_una, by_timeout: true };
         let verdict = self.verdict.judge(&loss, &path);
@@ -284,7 +295,9 @@ impl Connection {
         }
         self.episode.phase = phase;
         self.episode.resend_first = true;
-        if phase == Phase::Fast {
+        if phase == Phase::Fast && !self.inflates() {
+            self.episode.inflation = 0;
+        } else if phase == Phase::Fast {
             self.episode.inflation = i64::from(DUP_THRESH) * i64::from(self.smss);
             self.board.note_first_lost();
         } else {
@@ -292,6 +305,12 @@ impl Connection {
             let first = self.board.first().map_or(0, |first| self.board.len_of(first));
             self.episode.rescued = Some(self.snd_una + first);
         }
+    }
+
+    /// The controller hears of each ACK that comes in recovery.
+    pub(super) fn tell_recovery_ack(&mut self, now: Time, is_partial: bool) {
+        let path = self.path(now);
+        self.cc.on_recovery_ack(is_partial, &path);
     }
 
     /// Tahoe: slow start from the hole.
@@ -307,6 +326,7 @@ impl Connection {
 
     pub(super) fn begin_episode(&mut self, now: Time) {
         self.save_before_episode(false);
+        self.copy_from_the_oldest();
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
         // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless told otherwise we restart it here

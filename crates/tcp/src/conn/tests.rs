@@ -1,5 +1,6 @@
 //! The specs' worked cases, in whole segments.
 
+mod dummies;
 mod ecn;
 mod growth;
 mod hooks;

@@ -3,7 +3,7 @@
 use super::rate::InFlight;
 use super::recovery::Phase;
 use super::scoreboard::Range;
-use super::{Connection, State};
+use super::{Connection, State, UNUSUAL};
 use crate::cc::CongestionControl;
 use crate::config::{RttSampling, SlowStartAcks};
 use crate::segment::{Ecn, Flags, Options, Segment};
@@ -58,6 +58,11 @@ impl Connection {
                 return Some(segment);
             }
         }
+        if self.dummies.is_some() {
+            if let Some(segment) = self.next_dummy(now) {
+                return Some(segment);
+            }
+        }
         if self.control.probe {
             // An old sequence number: the peer must answer with its window.
             // DEVIATION: RFC 9293 §3.8.6.1 probes with a byte of new data, which would have to be kept apart from its
@@ -72,7 +77,7 @@ impl Connection {
     }
 
     #[inline]
-    fn sends_data(&self) -> bool {
+    pub(super) fn sends_data(&self) -> bool {
         if !self.state.is_synchronised() {
             // RFC 7413 §4.2.1: a server that took the SYN's data may answer at once.
             return self.has_early_data();
@@ -334,7 +339,7 @@ impl Connection {
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
     /// the leave to mark it.
     fn adorned(&mut self, now: Time, mut segment: Segment) -> Segment {
-        if segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
+        if segment.flags.has_any(UNUSUAL) {
             return segment;
         }
         segment.flags = self.stamp(&segment);
@@ -344,6 +349,7 @@ impl Connection {
             }
             return segment;
         }
+        self.note_for_dummies(&segment);
         if !segment.is_retransmission && self.is_early(segment.seq) {
             // The SYN carried it in vain.
             segment.is_retransmission = true;

@@ -73,6 +73,7 @@ mod tests {
     fn at(ms: u64) -> PathState {
         let srtt = Some(Duration::from_millis(500));
         PathState {
+            header_len: 40,
             now: Time::ZERO + Duration::from_millis(ms),
             smss: 1000,
             header_len: 40,

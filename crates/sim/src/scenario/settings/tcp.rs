@@ -136,7 +136,7 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
     let config = Config {
         smss,
         cc: tcp.cc.0,
-        own_cc: None,
+        own_cc: report.tree.at(path(&["cc"]).iter().map(String::as_str)).own.clone(),
         recovery,
         verdict: tcp.verdict.map_or(tcp.cc.0.kind().verdict(), |verdict| verdict.0),
         limited_transmit: tcp.limited_transmit,

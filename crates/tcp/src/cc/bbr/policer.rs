@@ -94,7 +94,7 @@ impl Policer {
         if self.rate > 0.0 {
             let difference = (rate - self.rate).abs();
             if difference <= SAME * self.rate || difference <= SAME_BYTES {
-                self.rate = f64::midpoint(rate, self.rate);
+                self.rate = (rate + self.rate) / 2.0;
                 self.in_use = true;
                 self.rounds = 0;
                 return;
