@@ -304,7 +304,7 @@ pub trait CongestionControl {
         None
     }
     /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
-    /// how much may go back to back is as the pacing of the connection has it, or two segments.
+    /// how much may go back to back is as the connection's pacing or [`pacing_burst`](Self::pacing_burst) has it.
     fn bucket(&self) -> Option<u64> {
         None
     }

@@ -114,7 +114,8 @@ impl CongestionControl for Scps {
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-        each!(mut self, c => c.on_congestion(why, path), _window => ());
+        // A threshold that was handed over means nothing here.
+        each!(mut self, c => c.on_congestion(why, path), window => window.set(window.cwnd(), u64::MAX));
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-MARKERS = "osD^v"
+MARKERS = "osD^vP"
 FROM_SYN = measures.Network()
 FROM_DATA = measures.Network(handshake=False)
 THREE = measures.Network(senders=3, handshake=False)
@@ -85,7 +85,7 @@ def _over_errors(lab: Lab, column: str, divisor: float, text: str) -> Figure:
     flavours = measures.error_runs(lab)
     drawn = {cc: flavours.filter(pl.col("tcp.cc") == cc) for cc in measures.FLAVOURS}
     drawn["newreno, SNACK"] = measures.snack_runs(lab)
-    drawn["SNACK, losses taken for corruption"] = measures.snack_runs(lab, cc="scps", verdict="assume-corruption")
+    drawn["SNACK, corruption"] = measures.snack_runs(lab, cc="scps", verdict="assume-corruption")
     figure, (axes,) = blank(1, height=2.6)
     for place, (name, runs) in enumerate(drawn.items()):
         found = [Finding.mean(runs.filter(pl.col("rate") == rate)[column] / divisor) for rate in measures.RATES]
