@@ -89,6 +89,7 @@ impl Default for Path {
         Self(PathState {
             now: Time::ZERO,
             smss: 1,
+            header_len: 0,
             snd_una: 0,
             flight_size: 0,
             ssthresh_base: 0,

@@ -1,5 +1,5 @@
-//! A token bucket on the path lets bursts pass and then drops all above its rate. Two intervals of heavy loss with the same
-//! rate of delivery betray it (BBR v1 in Linux: long-term bandwidth sampling).
+//! A token bucket on the path lets bursts pass and then drops all above its rate. Two intervals of heavy loss with the
+//! same rate of delivery betray it (BBR v1 in Linux: long-term bandwidth sampling).
 
 use bentpipe_units::Time;
 
