@@ -16,6 +16,7 @@ from bentpipe._core import build_info as _build_info
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
+    from bentpipe.mixing import Mix, mix
     from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
     from bentpipe.reporting.reporting import report
@@ -29,6 +30,7 @@ __version__ = _build_info()["version"]
 
 __all__ = [
     "Comparison",
+    "Mix",
     "Reproduction",
     "RunResult",
     "Scenario",
@@ -40,6 +42,7 @@ __all__ = [
     "errors",
     "load",
     "loads",
+    "mix",
     "report",
     "reproduce",
     "run",
@@ -51,6 +54,7 @@ __all__ = [
 # No module may bear the name of a function in here, or importing it would hide the function.
 _HOMES = {
     "Comparison": "comparison",
+    "Mix": "mixing",
     "Reproduction": "papers.reproducing",
     "RunResult": "result",
     "Scenario": "scenario",
@@ -60,6 +64,7 @@ _HOMES = {
     "compare": "comparison",
     "load": "scenario",
     "loads": "scenario",
+    "mix": "mixing",
     "reproduce": "papers.reproducing",
     "report": "reporting.reporting",
     "run": "running",

@@ -36,6 +36,9 @@ class CcBic(_CcBicRequired, total=False):
     whole_steps :
         The step is a whole number of segments; in Linux's form. Default: true.
 
+    step_factor :
+        What all steps above the low window are multiplied with. 1.9375 is how Linux 2.6 behaves with an ACK for each segment: its estimate of segments per ACK begins with two and, in whole numbers, does not fall below 31/16. Default: 1.0.
+
     beta :
         Share of the window that a loss leaves, in thousandths. Default: 0.8.
 
@@ -56,6 +59,7 @@ class CcBic(_CcBicRequired, total=False):
     divisor: int
     smooth_part: int
     whole_steps: bool
+    step_factor: float
     beta: float
     fast_convergence: bool
     first_growth: float
@@ -397,11 +401,15 @@ class CcScalable(_CcScalableRequired, total=False):
 
     low_window :
         Up to so many segments it is Reno. Default: 16.
+
+    halve_low :
+        Whether it halves such a window for a loss, as Reno does; otherwise it takes `decrease` as above. Default: true.
     """
 
     increase: float
     decrease: float
     low_window: int
+    halve_low: bool
 
 _CcVegasRequired = TypedDict(
     "_CcVegasRequired",
@@ -429,6 +437,9 @@ class CcVegas(_CcVegasRequired, total=False):
     double_every :
         Slow start doubles the window once in so many round trips. Default: 2.
 
+    adjust_every :
+        In congestion avoidance the window changes once in so many round trips. Default: 1.
+
     decrease :
         Share of the window that a loss takes. Default: 0.5.
 
@@ -441,6 +452,7 @@ class CcVegas(_CcVegasRequired, total=False):
     gamma: float
     diff: Literal["paper", "linux"]
     double_every: int
+    adjust_every: int
     decrease: float
     base_rtt_window: str
 
@@ -1118,6 +1130,9 @@ class Tcp(TypedDict, total=False):
     increase :
         How much congestion avoidance adds to the window in a round trip. Default: "standard".
 
+    slow_start_at_ssthresh :
+        Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment at once. Default: false.
+
     cwnd_validation :
         What becomes of a window that is not used. Default: "if-used".
 
@@ -1128,7 +1143,7 @@ class Tcp(TypedDict, total=False):
         What is halved when the slow start threshold is set. Default: "flight-size".
 
     ssthresh_rounding :
-        Keep the slow start threshold to the byte, or round it down to whole segments. Default: "bytes".
+        Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves. Default: "bytes".
 
     grow_on_exit :
         Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
@@ -1188,10 +1203,11 @@ class Tcp(TypedDict, total=False):
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
     slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
+    slow_start_at_ssthresh: bool
     cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
     idle_restart: bool
     ssthresh_base: Literal["flight-size", "window"]
-    ssthresh_rounding: Literal["bytes", "segments"]
+    ssthresh_rounding: Literal["bytes", "segments", "window"]
     grow_on_exit: bool
     give_up: str
     timestamps: bool

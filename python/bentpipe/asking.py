@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 STATISTICS = ("mean", "median")
 CORRECTIONS = ("holm", "bh", "none")
+CHARTS = ("intervals", "cwnd")
+"""Of a comparison."""
+MIX_CHARTS = ("all", "share", "goodput", "cwnd")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
 
@@ -50,3 +53,23 @@ def congestion_controls(cc: Iterable[str]) -> list[str]:
     if not names:
         raise ScenarioError("error: no congestion control to compare\n  known: " + ", ".join(known))
     return names
+
+
+def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
+    """Whether there is such a chart, and a place for it."""
+    known = MIX_CHARTS if is_mix else CHARTS
+    if chart is not None and chart not in known:
+        what = "a chart of a mix" if is_mix else "a chart of a comparison"
+        raise BentpipeError("error: " + unknown(chart, what, known))
+    if chart is not None and not is_drawn:
+        raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+
+
+def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str) -> None:
+    """Refuse with a mix what is for senders that run apart."""
+    if cc is not None:
+        raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
+    if (metric, statistic, correction) != ("goodput", "mean", "holm"):
+        raise BentpipeError(
+            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction"
+        )

@@ -122,6 +122,10 @@ def compare(
             help="A case with other settings; repeat for each. Without --cc and --case: the cases in the file.",
         ),
     ] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Congestion controls or cases that share the same runs: who starves whom?"),
+    ] = None,
     replications: Annotated[int, typer.Option(min=1, help="Runs of each sender, each with its own seed.")] = 10,
     metric: Annotated[str, typer.Option(help="What the statements and the figure are about.")] = "goodput",
     statistic: Annotated[
@@ -135,13 +139,20 @@ def compare(
     json: Json = False,
     save: Save = None,
     plot: Plot = None,
+    chart: Annotated[
+        str | None,
+        typer.Option(help="What --plot draws: intervals or cwnd; with --mix: all, share, goodput or cwnd."),
+    ] = None,
 ) -> None:
     """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
     _check_places(save, plot)
-    from bentpipe.asking import checked, congestion_controls
+    from bentpipe.asking import charted, checked, congestion_controls, unmixed
     from bentpipe.scenario import load, names_of
 
     checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
+    charted(chart, is_mix=mix is not None, is_drawn=plot is not None)
+    if mix is not None:
+        unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction)
     if cc is not None:
         congestion_controls(names_of(cc))
     cases = _cases(case)
@@ -151,41 +162,59 @@ def compare(
 
         _print([terminal.facts(scenario), ""])
 
-    from bentpipe.comparison import compare
+    def shown(result: Any) -> None:
+        if not json:
+            _print(terminal.comparison(result) if mix is None else terminal.mix(result))
 
+    done: Any
     try:
         with _progress("comparing") as progress:
-            comparison = compare(
-                scenario,
-                cc,
-                cases=cases,
-                replications=replications,
-                metric=metric,
-                confidence=confidence,
-                statistic=statistic,
-                correction=correction,
-                jobs=jobs,
-                progress=progress,
-            )
+            if mix is not None:
+                from bentpipe.mixing import mix as share
+
+                done = share(
+                    scenario,
+                    mix,
+                    cases=cases,
+                    replications=replications,
+                    confidence=confidence,
+                    jobs=jobs,
+                    progress=progress,
+                )
+            else:
+                from bentpipe.comparison import compare
+
+                done = compare(
+                    scenario,
+                    cc,
+                    cases=cases,
+                    replications=replications,
+                    metric=metric,
+                    confidence=confidence,
+                    statistic=statistic,
+                    correction=correction,
+                    jobs=jobs,
+                    progress=progress,
+                )
     except Interrupted as interrupt:
         # What is finished is valid for the replications that it names, so it is worth having.
         if interrupt.result is not None:
             if save is not None:
                 interrupt.result.save(save)
-            if not json:
-                _print(terminal.comparison(interrupt.result))
+            shown(interrupt.result)
         raise
     if save is not None:
-        comparison.save(save)
+        done.save(save)
     if json:
-        _print_json(comparison.to_dict())
-    else:
-        _print(terminal.comparison(comparison))
+        _print_json(done.to_dict())
+    shown(done)
     # Last: there may be nothing to draw, and what was computed is worth having all the same.
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(comparison.plot(), plot)
+        save_figure(
+            done.plot(None if chart == "intervals" else chart) if mix is None else done.plot(chart or "all"), plot
+        )
 
 
 @app.command()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from bentpipe import _core, asking, metrics, outcomes, store
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.metrics import METRICS
 from bentpipe.reference import choices
-from bentpipe.running import advance
+from bentpipe.running import advance, run
 from bentpipe.scenario import names_of, scenario_of
 from bentpipe.statistics.comparing import ESTIMATORS, differences, statement
 from bentpipe.statistics.estimates import least
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bentpipe._tables import Tables
     from bentpipe.outcomes import Outcome
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
 
 FORM = "bentpipe compare"
+T = TypeVar("T")
 
 
 def compare(
@@ -117,11 +119,12 @@ def compare(
         if not complete:
             return None
         runs = _runs(names, {k: seeds[k] for k in complete}, list(complete.values()))
-        return Comparison(scenario, names, runs, metric, confidence, bentpipe.__version__, statistic, correction)
+        version = bentpipe.__version__
+        return Comparison(scenario, names, runs, metric, confidence, version, statistic, correction, senders)
 
     found: list[Outcome | None] = [None] * len(tasks)
     try:
-        _run_all(tasks, found, jobs or _cores(), progress)
+        run_all(tasks, found, jobs or cores(), progress, outcomes.outcome)
     except KeyboardInterrupt:
         comparison = finished(found)
         count = len(comparison.seeds) if comparison else 0
@@ -149,6 +152,8 @@ class Comparison:
         Of bentpipe.
     statistic, correction : str
         As in `compare`.
+    scenarios : mapping
+        By sender, the scenario that was run.
     """
 
     scenario: Scenario
@@ -159,6 +164,7 @@ class Comparison:
     version: str
     statistic: str = "mean"
     correction: str = "holm"
+    scenarios: Mapping[str, Scenario] = field(default_factory=dict)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -258,21 +264,27 @@ class Comparison:
         return np.array(rows[metrics.named(metric).column].to_list(), dtype=np.float64)
 
     def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure: mean or median and interval of each sender, and the single runs.
+        """A matplotlib figure: mean or median and interval of each sender, and the single runs; or windows over time.
 
         Parameters
         ----------
         metric : str, optional
-            As in `compare`; by default that of the statements.
+            As in `compare`; by default that of the statements. `cwnd` draws the congestion window of each sender over
+            the first replication, which is run once more for it.
 
         Raises
         ------
         BentpipeError
             No such metric, or no run has it.
         """
-        from bentpipe.plot import comparison_figure
+        from bentpipe.plot import comparison_figure, windows_figure
 
-        return comparison_figure(self, metric or self.metric)
+        if metric != "cwnd":
+            return comparison_figure(self, metric or self.metric)
+        seed = self.seeds[0]
+        return windows_figure(
+            self, {name: run(each, seed=seed, series="cwnd_bytes") for name, each in self.scenarios.items()}
+        )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `runs`, `table` and `differences` as Parquet, with the scenario; otherwise like `RunResult.save`."""
@@ -398,13 +410,14 @@ def _check_takers(scenario: Scenario) -> None:
         )
 
 
-def _run_all(
+def run_all(
     tasks: Sequence[tuple[_core.Scenario, int]],
-    found: list[Outcome | None],
+    found: list[T | None],
     jobs: int,
     progress: Callable[[float], object] | None,
+    kept: Callable[[Tables], T],
 ) -> None:
-    """Run the tasks in threads (the core releases the GIL), filling `found` in their places."""
+    """Run the tasks in threads (the core releases the GIL), filling `found` with what is kept of each, in its place."""
     stop = Event()
     shares = [0.0] * len(tasks)
 
@@ -415,7 +428,7 @@ def _run_all(
         try:
             simulation = _core.Run(sender, seed)
             if advance(simulation, lambda share: shares.__setitem__(index, share), stop.is_set):
-                found[index] = outcomes.outcome(simulation.finish())
+                found[index] = kept(simulation.finish())
                 shares[index] = 1.0
         except BaseException:
             # The others' work would be thrown away.
@@ -435,7 +448,8 @@ def _run_all(
             stop.set()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many runs can go on at the same time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

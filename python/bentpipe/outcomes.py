@@ -26,27 +26,27 @@ class Outcome:
 def outcome(tables: Tables) -> Outcome:
     """The metrics of one run. Where senders are compared, `completion` says which transfers count."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
-    sent = _numbers(flows, "sent_bytes").sum()
-    rtt = _numbers(flows, "rtt_p50_s")
+    sent = numbers(flows, "sent_bytes").sum()
+    rtt = numbers(flows, "rtt_p50_s")
     rtt = rtt[~np.isnan(rtt)]
-    utilisation = _numbers(links, "utilisation")
-    unfinished = float(_numbers(summary, "transfers_unfinished")[0] + _numbers(summary, "transfers_failed")[0])
+    utilisation = numbers(links, "utilisation")
+    unfinished = float(numbers(summary, "transfers_unfinished")[0] + numbers(summary, "transfers_failed")[0])
     return Outcome(
         values={
-            "goodput": float(_numbers(summary, "goodput_bps")[0]),
+            "goodput": float(numbers(summary, "goodput_bps")[0]),
             "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
-            "jain": float(_numbers(summary, "jain")[0]),
-            "completion": float(_numbers(summary, "completion_mean_s")[0]),
-            "resent": float(100 * _numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
-            "timeouts": float(_numbers(flows, "timeouts").sum()),
-            "lost": float(_numbers(summary, "lost_packets")[0]),
+            "jain": float(numbers(summary, "jain")[0]),
+            "completion": float(numbers(summary, "completion_mean_s")[0]),
+            "resent": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
+            "timeouts": float(numbers(flows, "timeouts").sum()),
+            "lost": float(numbers(summary, "lost_packets")[0]),
             "rtt": float(rtt.mean()) if len(rtt) else np.nan,
-            "fct": float(_numbers(summary, "transfer_mean_s")[0]),
-            "fct_p95": float(_numbers(summary, "transfer_p95_s")[0]),
-            "slowdown": float(_numbers(summary, "slowdown_mean")[0]),
-            "unfinished": unfinished if len(_numbers(tables["completions"], "transfers")) else np.nan,
+            "fct": float(numbers(summary, "transfer_mean_s")[0]),
+            "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
+            "slowdown": float(numbers(summary, "slowdown_mean")[0]),
+            "unfinished": unfinished if len(numbers(tables["completions"], "transfers")) else np.nan,
         },
-        completion_s=_numbers(flows, "completion_s"),
+        completion_s=numbers(flows, "completion_s"),
     )
 
 
@@ -64,7 +64,8 @@ def completion(outcomes: list[Outcome]) -> list[float]:
     return [float(times.mean()) if len(times) else np.nan for times in own]
 
 
-def _numbers(columns: Columns, name: str) -> NDArray[np.float64]:
+def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
+    """A column; NaN where missing."""
     values = columns[name]
     if isinstance(values, list):
         raise TypeError(f"{name} is text")

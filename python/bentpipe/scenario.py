@@ -178,6 +178,11 @@ class Scenario:
         return self._text, self._form
 
     @property
+    def folder(self) -> str | None:
+        """Where the files are that it names."""
+        return self._folder
+
+    @property
     def sets(self) -> list[tuple[str, str]]:
         """The values that were put over what was read, by dotted key, in order."""
         return [*self._sets, *self._over]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.comparison import Comparison
+    from bentpipe.mixing import Mix
     from bentpipe.papers.reproducing import Reproduction
     from bentpipe.reporting.reporting import Report
     from bentpipe.result import RunResult
@@ -86,6 +87,34 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
         level = f"{100 * comparison.confidence:g} %"
         yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval\n", style="dim")
     for statement in comparison.statements:
+        yield Text(statement)
+
+
+def mix(mix: Mix) -> Iterator[RenderableType]:
+    """Senders in one run: a row per sender, means over half widths, then what can be said."""
+    from bentpipe.mixing import QUANTITIES
+
+    titles = ("goodput", "share", "own", "resent", "timeouts", "rtt")
+    shown = {name: [mix.estimate(sender, name) for sender in mix.senders] for name in titles}
+    table = _table("", "sender", [])
+    columns = []
+    for name, found in shown.items():
+        is_share = name == "share"
+        divisor, unit = (0.01, "%") if is_share else human.scale([each.value for each in found], QUANTITIES[name].unit)
+        table.add_column("among\nits own" if name == "own" else _title(name, unit), justify="right")
+        columns.append([_cell(each, divisor) for each in found])
+    for place, sender in enumerate(mix.senders):
+        table.add_row(Text(sender), *(column[place] for column in columns))
+    yield table
+    jain = mix.total("jain_senders")
+    value = _cell(jain, 1).replace("\n", " ")
+    yield Text(f"\nJain's index {value}, goodput {human.quantity(mix.total('goodput_bps').mean, 'bit/s')} in all")
+    yield Text(f"{_count(mix.runs['flows'][0], 'flow')} of each sender", style="dim")
+    replications = len(mix.seeds)
+    if replications > 1:
+        yield Text(f"mean of {replications} replications, ± {100 * mix.confidence:g} % interval", style="dim")
+    yield Text("")
+    for statement in mix.statements:
         yield Text(statement)
 
 

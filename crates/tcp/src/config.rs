@@ -309,6 +309,8 @@ bentpipe_units::words! {
         "bytes" => Bytes,
         /// Down to whole segments.
         "segments" => Segments,
+        /// Down to whole segments, and so the window that a loss leaves (Linux).
+        "window" => Window,
     }
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bentpipe.plot.comparisons import comparison_figure, draw_comparison
+from bentpipe.plot.comparisons import comparison_figure, draw_comparison, windows_figure
 from bentpipe.plot.house import COLOURS, DASHES, ENDINGS, WIDTH, check_place, save
+from bentpipe.plot.mixes import mix_figure
 from bentpipe.plot.runs import PANELS, run_figure
 from bentpipe.plot.sweeps import sweep_figure
 
@@ -16,7 +17,9 @@ __all__ = [
     "check_place",
     "comparison_figure",
     "draw_comparison",
+    "mix_figure",
     "run_figure",
     "save",
     "sweep_figure",
+    "windows_figure",
 ]

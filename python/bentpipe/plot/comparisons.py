@@ -1,4 +1,4 @@
-"""Figures of comparisons: a row per sender."""
+"""Figures of comparisons: a row per sender, or their windows over time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING
 from bentpipe import human
 from bentpipe.metrics import Metric, named
 from bentpipe.plot.house import COLOURS, blank, label, nothing_of, plain, style
+from bentpipe.plot.runs import windows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bentpipe.comparison import Comparison
+    from bentpipe.result import RunResult
+
+LINES_MAX = 4
+"""Windows in a panel: more saw teeth cannot be told apart."""
 
 
 def comparison_figure(comparison: Comparison, metric: str) -> Figure:
@@ -47,6 +54,36 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     of = "" if comparison.statistic == "mean" else f"{comparison.statistic}s of "
     sample = f"{of}{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
     figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
+    return figure
+
+
+def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> Figure:
+    """Congestion window over time, a line per sender: of its flow, or the mean of its flows that are active.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    results : mapping
+        A run of each sender with the series `cwnd_bytes`.
+    """
+    names = list(results)
+    parts = [names[first : first + LINES_MAX] for first in range(0, len(names), LINES_MAX)]
+    with style():
+        figure, panels = blank(len(parts), height=0.6 + 1.45 * len(parts))
+        for axes, part in zip(panels, parts, strict=True):
+            lines = [windows(results[name]) for name in part]
+            divisor, unit = human.scale([float(values.max()) for _, values in lines if len(values)], "B")
+            for place, (name, (times, values)) in enumerate(zip(part, lines, strict=True)):
+                axes.plot(times, values / divisor, color=COLOURS[place], drawstyle="steps-post", label=name)
+            axes.set_ylim(bottom=0)
+            axes.set_ylabel(label("Congestion window", unit))
+            axes.grid()
+            axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=LINES_MAX)
+        panels[-1].set_xlabel("Time (s)")
+        panels[-1].set_xlim(0, max(result.simulated_s for result in results.values()) or None)
+        many = any(len(result.scenario.flow_names) > 1 for result in results.values())
+        of = "mean over the flows that are active, first replication" if many else "first replication"
+        figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{of}", x=0.02, ha="left")
     return figure
 
 

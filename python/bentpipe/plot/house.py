@@ -40,10 +40,10 @@ def _check_ending(path: str | os.PathLike[str]) -> None:
         raise BentpipeError(f"error: {path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
 
 
-def save(figure: Figure, path: str | os.PathLike[str], note: str = "") -> None:
+def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int = 300) -> None:
     """Write a figure; the ending of the name decides the kind. Equal figures are equal files.
 
-    The note goes into the file's own description, where it stays with the figure.
+    The note goes into the file's own description, where it stays with the figure. Pixels of an inch matter to PNG only.
     """
     _check_ending(path)
     # Without these the file would contain the time of its making.
@@ -53,7 +53,7 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "") -> None:
         about["Subject" if ending == ".pdf" else "Description"] = note
     try:
         with style():
-            figure.savefig(path, dpi=300, metadata=about)
+            figure.savefig(path, dpi=dpi, metadata=about)
     except OSError as error:
         raise BentpipeError(f"error: {path} cannot be written: {error.strerror}") from error
 

@@ -104,6 +104,18 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
 
 
+def windows(result: RunResult) -> Line:
+    """Congestion window over time: of the only flow, or the mean of those that are active."""
+    from bentpipe import lines
+
+    table = result.series("cwnd_bytes")
+    flows = table["flow"].unique(maintain_order=True).to_list()
+    found = [lines.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in flows]
+    if len(found) == 1:
+        return found[0]
+    return lines.mean(found, _spans(result, flows), result.simulated_s, holds=True)
+
+
 def _line(rows: pl.DataFrame, name: str, end_s: float) -> Line:
     from bentpipe import lines
 

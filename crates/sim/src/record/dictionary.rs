@@ -219,6 +219,13 @@ pub const SERIES: &[Series] = &[
         Entity::Flow,
         false,
     ),
+    series(
+        "pacing_rate_bps",
+        "bit/s",
+        "Rate at which the sender spaces its packets, headers included; no row without pacing.",
+        Entity::Flow,
+        false,
+    ),
     series("goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.", Entity::Flow, true),
     series("queue_bytes", "B", "Bytes waiting, the packet being sent not included.", Entity::Link, true),
     series("queue_packets", "1", "Packets waiting, the one being sent not included.", Entity::Link, true),

@@ -93,6 +93,7 @@ impl Recorder {
                     let sample = conn.rate_sample().and_then(|sample| sample.rate());
                     sample.map(|rate| rate.as_bps() as f64)
                 }
+                "pacing_rate_bps" => conn.pacing_rate().map(|rate| rate.as_bps() as f64),
                 _ => None,
             };
             if let Some(value) = value.filter(|&value| value != self.last[index][flow]) {

@@ -542,6 +542,8 @@ impl Dice {
                 Increase::ConstantRate { reference_rtt: Duration::from_millis(100) },
                 Increase::ByK { k: 4, above_rtt: Duration::from_millis(300) },
             ]),
+            slow_start_at_ssthresh: self.coin(),
+            whole_segments: self.coin(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! on beyond it as carefully as it arrived. What Linux had before CUBIC.
 //!
 //! L. Xu, K. Harfoush and I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM
-//! 2004, its pseudo-code. The default is the form and the constants of Linux (module bic; as `specs/bic.md` has them):
+//! 2004, its pseudo-code. The default is the form and the constants of Linux (module bic):
 //!
 //! ```text
 //! d = (last_max - cwnd) / 4             segments added in a round trip:
@@ -19,12 +19,16 @@
 //!
 //! Fractions of a segment are kept, where Linux counts the ACKs to each whole one, in whole numbers that it computes some
 //! 30 times in a second; and what is acknowledged counts, where Linux divides by an estimate of how many segments an ACK is
-//! for.
+//! for. In old modules that estimate makes the steps nearly double: `step_factor`.
 //!
-//! On satellite paths it helps where the window is large: 16 segments in each round trip are many times Reno's one. It
-//! harms where short paths share the bottleneck, as its steps are counted in round trips and leave a GEO flow next to
-//! nothing, and where the old maximum no longer holds: the last segments before it and the first beyond it take 20 to 40
-//! round trips each, 10 to 20 s over GEO.
+//! # On satellite paths
+//!
+//! It helps where the window is large: 16 segments in each round trip are many times Reno's one. In `s2` it has more
+//! than two and a half times the goodput of `sack` up to a loss rate of 1e-4, in `leo` 94 % of the link against 80 %.
+//! It harms where short paths share the bottleneck, as its steps are counted in round trips and leave a GEO flow next
+//! to nothing, and where the old maximum no longer holds: the last segments before it and the first beyond it take 20
+//! to 40 round trips each, 10 to 20 s over GEO. It keeps the buffer full (a median round trip of 0.98 s in `geo`, which
+//! has 0.54 s), and beside as many flows of `sack` it takes 83 % of `geo` and 61 % of `s1`.
 
 use super::settings::settings;
 use super::window::window_hooks;
@@ -57,6 +61,9 @@ settings! {
         smooth_part: u64 = 20, [1, 1000], "Linux";
         /// The step is a whole number of segments; in Linux's form.
         whole_steps: bool = true, "Linux";
+        /// What all steps above the low window are multiplied with. 1.9375 is how Linux 2.6 behaves with an ACK for each
+        /// segment: its estimate of segments per ACK begins with two and, in whole numbers, does not fall below 31/16.
+        step_factor: f64 = 1.0, [0.01, 100.0], "Xu 2004";
         /// Share of the window that a loss leaves, in thousandths.
         beta: f64 = 0.8, [0.001, 0.999], "Linux: 819/1024; Xu 2004: 0.875";
         /// A loss below the last one's window takes more from the maximum, so that newcomers find room.
@@ -156,7 +163,7 @@ impl CongestionControl for Bic {
         }
         let smss = path.smss as f64;
         let cwnd = self.window.cwnd() as f64 / smss;
-        let step = self.step(cwnd, self.last_max / smss);
+        let step = self.step(cwnd, self.last_max / smss) * self.settings.step_factor;
         // Never faster than slow start.
         self.window.add(left as f64 * (step / cwnd).min(1.0));
     }
@@ -238,6 +245,18 @@ mod tests {
         let mut cc = bic(800, 1000);
         (0..800).for_each(|_| ack(&mut cc));
         near(cc.cwnd() as f64, 816_000.0, 200.0);
+    }
+
+    /// 31/16 of the sixteen segments in a round trip; Reno's part stays as it is.
+    #[test]
+    fn steps_may_be_multiplied() {
+        let settings = BicSettings { step_factor: 31.0 / 16.0, ..BicSettings::default() };
+        let mut cc = with(800, 1000, settings);
+        (0..800).for_each(|_| ack(&mut cc));
+        near(cc.cwnd() as f64, 831_000.0, 1000.0);
+        let mut cc = with(14, 1000, settings);
+        ack(&mut cc);
+        assert_eq!(cc.cwnd(), 14_071);
     }
 
     #[test]

@@ -11,10 +11,14 @@
 //! the connection's reaction to loss goes by, in thousandths; what else limits the window takes the same share of
 //! both parts; round-trip times are not seen while a loss is repaired.
 //!
+//! # On satellite paths
+//!
 //! It helps on long paths with little queueing: after random losses it is soon back, as its window goes with p^-0.8
-//! where Reno's goes with p^-0.5. It neither helps nor harms below 38 segments, and where delay varies for other
-//! reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is left until the base is
-//! forgotten.
+//! where Reno's goes with p^-0.5. In `geo` it has twice the goodput of `sack` with a round trip that is 20 ms above the
+//! path's, and twice in `s2` up to a loss rate of 1e-4. It harms nobody: beside `sack` both have half, in `geo` and in
+//! `s1`. It neither helps nor harms below 38 segments, which is all of `s1` and `s2` from a loss rate of 1e-3 on, and
+//! where delay varies for other reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is
+//! left until the base is forgotten: in `leo` it has what `sack` has.
 
 use super::delays::{Least, Round};
 use super::settings::settings;
@@ -190,7 +194,7 @@ impl CongestionControl for Compound {
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
-        let in_slow_start = self.window.cwnd() < self.window.ssthresh();
+        let in_slow_start = self.window.is_in_slow_start();
         if in_slow_start {
             self.dwnd = 0.0;
         }

@@ -17,9 +17,14 @@
 //! flat part still grows by a hundredth of a segment for each one, the window grows by at least 5 % in a round trip
 //! before the first loss, and a timeout resets all (`after_rto`).
 //!
-//! On satellite paths it helps where the path is long and losses are rare: growth depends on time, not on round trips, so
-//! that a window over GEO recovers in as many seconds as one over fibre. It harms where losses are errors of the link,
-//! since each takes 30 % whatever its cause, and where buffers are deep, which its plateau keeps full.
+//! # On satellite paths
+//!
+//! It helps where the path is long and losses are rare: growth depends on time, not on round trips, so that a window
+//! over GEO recovers in as many seconds as one over fibre. It has twice the goodput of `sack` in `geo`, three times in
+//! `s2` at loss rates of 1e-5 to 1e-3, and fills 96 % of `leo` over all handovers. It harms where losses are errors of
+//! the link, since each takes 30 % whatever its cause: in `s2` one packet lost in a thousand leaves 2 of 100 Mbit/s.
+//! Its plateau keeps deep buffers full (a median round trip of 0.94 s in `geo`, which has 0.54 s), and beside as many
+//! flows of `sack` it takes 85 % of `geo` and 64 % of `s1`.
 
 use super::settings::settings;
 use super::window::window_hooks;
@@ -167,7 +172,7 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         let left = self.window.slow_start(ack, path);
         if left == 0 {
-            if self.window.cwnd() < self.window.ssthresh() {
+            if self.window.is_in_slow_start() {
                 self.epoch = None;
             } else if let Some(epoch) = &mut self.epoch {
                 epoch.pass(ack.is_cwnd_limited, path);

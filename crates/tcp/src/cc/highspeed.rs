@@ -11,9 +11,13 @@
 //! per byte acknowledged, as `byte_counting` has it for Reno. Linux looks a and b up in the table, in the row that the
 //! window has not passed yet, and so adds up to a segment more in a round trip: `parameters = "row_above"`.
 //!
-//! On a long path with few losses it helps: at 6375 segments (100 Mb/s, geostationary) it recovers from a loss in 69
-//! round trips and Reno in 3200. It harms others: where Reno's flows or longer paths share the link they are starved,
-//! and below 38 segments, which is where a satellite path with many losses is, nothing changes.
+//! # On satellite paths
+//!
+//! On a long path with few losses it helps: at 6375 segments (100 Mbit/s, geostationary) it recovers from a loss in 69
+//! round trips and Reno in 3200. In `geo` it has almost twice the goodput of `sack`, in `s2` 2.2 times at a loss rate
+//! of 1e-5 and 1.9 times at 1e-4. It harms others where windows are large: beside `sack` it takes 65 % of `geo`. Below
+//! 38 segments, which is where a satellite path with many losses is, nothing changes: in `s1` and in `s2` at 1e-2 it is
+//! `sack`.
 
 use super::settings::settings;
 use super::window::window_hooks;

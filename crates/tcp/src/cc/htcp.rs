@@ -11,9 +11,14 @@
 //! right after congestion the increase is that of Δ = 0 (Linux: that of before, until a segment is added); β is
 //! rounded to a thousandth; round-trip times are not seen while a loss is repaired.
 //!
-//! It helps on long paths with large windows: 10 s after the last loss it adds 111 segments per round trip, or 223 on
-//! a geostationary path, for which the time is scaled. It harms small buffers and those that share them, as it meets
-//! the full queue at its fastest, and random losses every second or so keep it at the speed of Reno.
+//! # On satellite paths
+//!
+//! It helps on long paths with large windows: 10 s after the last loss it adds 111 segments per round trip, or 223 on a
+//! geostationary path, for which the time is scaled. In `geo` it has twice the goodput of `sack` with a median queue of
+//! 0.15 s, where CUBIC has 0.4 s. Where losses come every second or so it does not grow faster than Reno, but it gives
+//! up less for each: 1.5 times the goodput of `sack` in `s1` at a loss rate of 1e-2, four times in `s2` from 1e-4 to
+//! 1e-3. It harms small buffers and those that share them, as it meets the full queue at its fastest: beside as many
+//! flows of `sack` it takes 83 % of `geo` and 71 % of `s1`.
 
 use super::delays::Least;
 use super::settings::settings;

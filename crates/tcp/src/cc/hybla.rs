@@ -16,11 +16,15 @@
 //! fixed point is `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements
 //! and pacing, which the paper asks for, are the connection's; pacing is not on by default.
 //!
+//! # On satellite paths
+//!
 //! It helps where one flow, or a proxy at the satellite link, has a long path with a known bottleneck: it reaches the
-//! rate of that link in seconds and recovers from random losses as fast as a terrestrial flow. It harms without pacing
-//! or without a threshold, where its bursts overflow the queue, and it adds 467 segments in a geostationary round trip
-//! whether or not others share the link; where the path changes, a minimum round-trip time that is out of date makes
-//! it too cautious.
+//! rate of that link in seconds and recovers from random losses as fast as a terrestrial flow. In `s2` it has ten times
+//! the goodput of `sack` and more from a loss rate of 1e-4 on. It harms without pacing or without a threshold, where
+//! its bursts overflow the queue, and it adds 467 segments in a geostationary round trip whether or not others share
+//! the link: beside as many flows of `sack` it takes 93 % of `geo` and 92 % of `s1`, and leaves them a seventh of what
+//! they have among themselves. Where the path changes, a minimum round-trip time that is out of date makes it too
+//! cautious.
 
 use super::settings::settings;
 use super::window::window_hooks;

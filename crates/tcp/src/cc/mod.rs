@@ -10,6 +10,9 @@
 
 mod backlog;
 mod bandwidth;
+mod bbr;
+mod bbr1;
+mod bbr3;
 mod bic;
 mod compound;
 mod cubic;
@@ -33,6 +36,9 @@ mod window;
 mod yeah;
 
 pub use bandwidth::WestwoodSmoothing;
+pub use bbr::BbrQuantum;
+pub use bbr1::{Bbr1, Bbr1Settings};
+pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
@@ -52,7 +58,7 @@ pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, We
 pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
-use crate::config::{Growth, NewReno, Recovery, SackEvidence, SackOnRto};
+use crate::config::{Growth, NewReno, Rack, Recovery, SackEvidence, SackOnRto};
 use crate::conn::RateSample;
 use bentpipe_units::{Duration, Rate, Time};
 use settings::{NoSettings, Setting, Settings, Value};
@@ -95,6 +101,28 @@ pub struct Delivery {
     pub one_way_delay: Option<Duration>,
 }
 
+/// A segment that was declared lost, with what was noted when it left; told only to controllers that
+/// [ask for deliveries](CongestionControl::takes_deliveries).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Its bytes.
+    pub len: u64,
+    /// Bytes in flight when it left, itself included.
+    pub flight_before: u64,
+    /// Bytes declared lost since it left, itself included, but not what the same ACK tells of later segments.
+    pub lost: u64,
+    /// The application, not the path, limited what was sent when it left.
+    pub is_app_limited: bool,
+    /// Bytes delivered when it left.
+    pub prior_delivered: u64,
+    /// Bytes delivered so far.
+    pub delivered: u64,
+    /// Selective ACKs tell of each lost segment; without them only the first of several is told of.
+    pub has_sack: bool,
+}
+
 /// The sender's view of the path; owned by the connection, read-only here.
 // In this order: were SND.UNA beside SND.NXT, one load would take both, and wait for the store of the one that changed.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +132,8 @@ pub struct PathState {
     pub now: Time,
     /// Payload of a full segment, bytes.
     pub smss: u64,
+    /// Headers of a full segment, IP's included, bytes.
+    pub header_len: u64,
     /// Offset of the first byte not acknowledged (RFC 9293: SND.UNA), from the first byte of data.
     pub snd_una: u64,
     /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
@@ -170,7 +200,8 @@ impl Congestion {
 /// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
 /// blames on the link do not reach them.
 ///
-/// On one ACK the order is: losses are found (`on_congestion`, `on_recovery_exit`), then `on_delivery`, then `on_ack`.
+/// On one ACK the order is: losses are found (`on_recovery_exit`, `on_congestion`, then `on_lost` for each segment), then
+/// `on_delivery`, then `on_ack`.
 pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
@@ -195,6 +226,11 @@ pub trait CongestionControl {
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let _ = (delivery, path);
     }
+    /// A segment was declared lost, whatever the verdict: by the ACK that `on_delivery` tells of next, or by a timer. Not told of
+    /// segments that were sent before the segment size changed.
+    fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+        let _ = (lost, path);
+    }
     /// All is repaired that was outstanding when the losses were found: recovery ends, or the slow start after a timeout.
     fn on_recovery_exit(&mut self, path: &PathState) {
         let _ = path;
@@ -211,12 +247,26 @@ pub trait CongestionControl {
         *self = before;
     }
 
+    /// Whether the window follows from a model of the path in recovery and after an idle time too. Then nothing else moves it
+    /// there: no proportional reduction, no restart window, no window validation, no deflation. Never changes.
+    fn is_model_based(&self) -> bool {
+        false
+    }
+    /// Whether it sends less than the path takes on purpose, so that what is sent now shows less than the path's rate.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// The congestion window, bytes; never below one segment.
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
     fn ssthresh(&self) -> u64;
     /// The rate at which to send, headers included; none: as the pacing of the connection has it.
     fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// Payload that may leave back to back after a pause, bytes, where the connection's pacing does not say; none: two segments.
+    fn pacing_burst(&self) -> Option<u64> {
         None
     }
 }
@@ -358,6 +408,9 @@ macro_rules! registry {
             fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
                 each!(self, c => c.on_delivery(delivery, path))
             }
+            fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+                each!(self, c => c.on_lost(lost, path))
+            }
             fn on_recovery_exit(&mut self, path: &PathState) {
                 each!(self, c => c.on_recovery_exit(path))
             }
@@ -375,6 +428,12 @@ macro_rules! registry {
             fn on_smss(&mut self, smss: u64) {
                 each!(self, c => c.on_smss(smss))
             }
+            fn is_model_based(&self) -> bool {
+                each!(self, c => c.is_model_based())
+            }
+            fn holds_back(&self) -> bool {
+                each!(self, c => c.holds_back())
+            }
             #[inline]
             fn cwnd(&self) -> u64 {
                 each!(self, c => c.cwnd())
@@ -385,6 +444,9 @@ macro_rules! registry {
             }
             fn pacing_rate(&self) -> Option<Rate> {
                 each!(self, c => c.pacing_rate())
+            }
+            fn pacing_burst(&self) -> Option<u64> {
+                each!(self, c => c.pacing_burst())
             }
         }
 
@@ -406,6 +468,13 @@ const NEWRENO: Recovery = Recovery::NewReno(NewReno {
     first_loss: true,
 });
 
+/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
+const RACK: Recovery = Recovery::Rack(Rack {
+    tlp: true,
+    max_ack_delay: Duration::from_millis(200),
+    min_rtt_window: Duration::from_secs(300),
+});
+
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
@@ -417,6 +486,12 @@ registry! {
     "newreno" => NewReno(Reno, NoSettings), NEWRENO;
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), SACK;
+    /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+    "bbr1" => Bbr1(Bbr1, Bbr1Settings), RACK;
+    /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
+    "bbr2" => Bbr2(Bbr3, Bbr2Settings), RACK;
+    /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
+    "bbr3" => Bbr3(Bbr3, Bbr3Settings), RACK;
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
     "bic" => Bic(Bic, BicSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).

@@ -1,5 +1,33 @@
 //! Reno's window: slow start by one segment per ACK, additive increase of one segment per window, halving
 //! (RFC 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery, not in this.
+//!
+//! # On satellite paths
+//!
+//! This window is the measure of the others. It adds one segment in a round trip, so its rate over GEO grows 25 times
+//! as slowly as on a path a fifth as long, and one loss in the 6375 segments of a 100 Mbit/s path costs half an hour of
+//! growth. Its goodput falls with the root of the loss rate: in `s2` 15 of 100 Mbit/s are left at one packet in
+//! 100,000, and 0.7 at one in a thousand. It harms nobody of its kind, and most newer senders take more than half
+//! beside it.
+//!
+//! # reno
+//!
+//! Recovery repairs one loss. After a handover that loses several packets it waits for the timer (four timeouts in a
+//! minute of `leo`), which costs little where the round trip is short: 82 of 100 Mbit/s. Over GEO, or where a queue
+//! overflows, each such timeout is a slow start.
+//!
+//! # newreno
+//!
+//! Recovery repairs one loss in a round trip. The forty packets that a handover of `leo` takes would need two seconds,
+//! and the timer, which an impatient sender restarts only once, comes first: 47 of 100 Mbit/s, where Reno has 82 and
+//! SACK 80. On long paths losses in bursts are what it should not meet; single ones it repairs as well as SACK does.
+//!
+//! # sack
+//!
+//! Recovery repairs all losses of a window in one or two round trips, which matters most on the paths where one takes
+//! half a second: no timeout for a handover of `leo`. It does not help the window itself. In `geo` the overshoot of
+//! slow start halves it twice, and it then needs minutes to come back: 8.4 of 20 Mbit/s, where a sender that waited for
+//! the timer kept a larger threshold (`reno`, 13.6). Two such flows become even by a segment in a round trip, for which
+//! four minutes of `geo` are too short.
 
 use super::settings::NoSettings;
 use super::window::window_hooks;

@@ -2,7 +2,18 @@
 //! same number of round trips at any rate.
 //!
 //! T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer Communication Review 33(2),
-//! 2003. Up to `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths.
+//! 2003. Up to `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths. Linux has
+//! no such window: it adds a segment for min(cwnd, 50 or 100) ACKs and takes an eighth for each loss, whatever the window;
+//! that is `increase` = 0.02 or 0.01, `low_window` = 50 or 100 and `halve_low = false`.
+//!
+//! # On satellite paths
+//!
+//! It helps on long paths with few losses, since a window of any size is back 14 round trips after a loss, over GEO in
+//! seven seconds: in `s2` it has more than four times the goodput of `sack` up to a loss rate of 1e-4. It harms as soon
+//! as the queue is the limit: it fills any buffer (a median round trip of 0.99 s in `geo`, which has 0.54 s) and,
+//! growing by a hundredth with each ACK, overflows it by as much; handovers then cost it timeouts, nine in a minute of
+//! `leo`, where 82 % of the link are left. Two such flows do not converge, since both grow and shrink by shares: two
+//! minutes of `leo` do not make them even. Beside as many flows of `sack` it takes 81 % of `geo` and 65 % of `s1`.
 
 use super::settings::settings;
 use super::window::window_hooks;
@@ -17,6 +28,8 @@ settings! {
         decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003";
         /// Up to so many segments it is Reno.
         low_window: u64 = 16, [1, 1_000_000], "Kelly 2003";
+        /// Whether it halves such a window for a loss, as Reno does; otherwise it takes `decrease` as above.
+        halve_low: bool = true, "Kelly 2003; Linux: not";
     }
 }
 
@@ -39,7 +52,7 @@ impl Scalable {
 
     /// Thousandths of the window that a loss leaves.
     fn left(&self, path: &PathState) -> u32 {
-        if self.is_low(path.ssthresh_base, path) {
+        if self.settings.halve_low && self.is_low(path.ssthresh_base, path) {
             HALF
         } else {
             (1000.0 * (1.0 - self.settings.decrease)).round() as u32
@@ -117,6 +130,24 @@ mod tests {
                 rounds += 1;
             }
             assert_eq!(rounds, 14, "{segments}");
+        }
+    }
+
+    /// A segment for min(cwnd, 50) ACKs, an eighth for a loss.
+    #[test]
+    fn linux_takes_an_eighth_of_small_windows_too() {
+        let settings = ScalableSettings { increase: 0.02, low_window: 50, halve_low: false, ..Default::default() };
+        let after = |segments: u64| {
+            let mut cc = Scalable { settings, ..scalable(segments) };
+            round(&mut cc);
+            let grown = cc.cwnd();
+            cc.on_congestion(Congestion::FastRetransmit, &PathState { ssthresh_base: grown, ..view(&cc) });
+            (grown as f64 / 1000.0, cc.cwnd() as f64 / grown as f64)
+        };
+        for (segments, grown) in [(10, 11.0), (40, 41.0), (100, 102.0)] {
+            let (after_round, left) = after(segments);
+            assert!((after_round - grown).abs() < 0.06, "{after_round}");
+            assert!((left - 0.875).abs() < 1e-3, "{left}");
         }
     }
 

@@ -8,9 +8,14 @@
 //! this; the smaller cut that goes with it is a setting. A window that is not used is left alone, for then it says nothing of
 //! what is queued.
 //!
-//! Alone on a satellite path with a deep buffer it fills the path without a standing queue and without losses. It starves
-//! beside loss-based senders; a handover to a longer path looks like a queue and takes most of its window away,
-//! unless `base_rtt_window` lets it forget the shorter path.
+//! # On satellite paths
+//!
+//! Alone on a long path with a deep buffer it fills the path without any loss: 17.8 of 20 Mbit/s in `geo`, where those
+//! that find the limit by losses overflow the queue in their first slow start. What slow start left in the queue goes
+//! by one segment in a round trip, so that the median round trip of two minutes is 0.77 s. It starves beside loss-based
+//! senders (19 % of `geo` and 21 % of `s1` beside as many flows of `sack`). A handover to a longer path looks like a
+//! queue and takes most of its window away (43 of 100 Mbit/s in `leo`), unless `base_rtt_window` lets it forget the
+//! shorter path. Random losses halve it like Reno, and it does not grow beyond what fills the path between them.
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;
@@ -41,6 +46,8 @@ settings! {
         diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1995";
         /// Slow start doubles the window once in so many round trips.
         double_every: u64 = 2, [1, 16], "Brakmo 1995; Linux has 1";
+        /// In congestion avoidance the window changes once in so many round trips.
+        adjust_every: u64 = 1, [1, 16], "Brakmo 1995; 2 is how the Linux module of ns-2 behaves";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.5, [0.001, 0.9], "Linux; Brakmo 1995 has 0.25 after its earlier retransmission";
         /// How long the smallest round-trip time is remembered; 0: for ever.
@@ -59,12 +66,20 @@ pub struct Vegas {
     settings: VegasSettings,
     /// Rounds of this slow start that are over.
     slow_rounds: u64,
+    /// Rounds of this congestion avoidance that are over.
+    steady_rounds: u64,
 }
 
 impl Vegas {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init, settings: VegasSettings) -> Self {
-        Self { window: Window::new(init), rounds: Rounds::new(settings.base_rtt_window), settings, slow_rounds: 0 }
+        Self {
+            window: Window::new(init),
+            rounds: Rounds::new(settings.base_rtt_window),
+            settings,
+            slow_rounds: 0,
+            steady_rounds: 0,
+        }
     }
 
     fn reno(&mut self, ack: &AckSample, path: &PathState) {
@@ -75,7 +90,7 @@ impl Vegas {
     }
 
     fn is_in_slow_start(&self) -> bool {
-        self.window.cwnd() < self.window.ssthresh()
+        self.window.is_in_slow_start()
     }
 
     /// Slow start, or nothing if it is not the turn of this round.
@@ -116,6 +131,11 @@ impl Vegas {
 
     fn round_ends(&mut self, delay: Option<Delay>, path: &PathState) {
         let smss = path.smss;
+        let is_its_turn = self.steady_rounds % self.settings.adjust_every.max(1) == 0;
+        self.steady_rounds += 1;
+        if !is_its_turn {
+            return;
+        }
         let Some(delay) = delay.filter(|delay| delay.samples > FEW) else {
             // Reno's growth in a round trip.
             return self.window.add(smss as f64);
@@ -135,7 +155,7 @@ impl Vegas {
 
     fn pause(&mut self, path: &PathState) {
         self.rounds.pause(path);
-        self.slow_rounds = 0;
+        (self.slow_rounds, self.steady_rounds) = (0, 0);
     }
 }
 
@@ -255,6 +275,16 @@ mod tests {
             (0..50).for_each(|_| sender.round_over(100.0, 100.0));
             assert_eq!(sender.segments(), end, "from {from}");
         }
+    }
+
+    #[test]
+    fn the_window_may_change_every_other_round_trip_only() {
+        let mut sender = vegas(20, AVOIDANCE, VegasSettings { adjust_every: 2, ..VegasSettings::default() });
+        let course = [(); 6].map(|()| {
+            sender.round_over(100.0, 100.0);
+            sender.segments()
+        });
+        assert_eq!(course, [21.0, 21.0, 22.0, 22.0, 23.0, 23.0]);
     }
 
     /// From 100 to 130 ms without a queue: cwnd 0.3 / 1.3 > 4 down to 17 segments, on a path that would hold 130.

@@ -7,9 +7,14 @@
 //! measured from a reduction until all that was sent before it is acknowledged; a loss finds the last N, and halves if there
 //! is none. An ECN mark is no random loss and halves. N of a window that is not used is not taken.
 //!
-//! It helps where the link itself loses some packets and queues are short, as on a faded or mobile satellite link: up to 1.7
-//! times Reno's window, by the response function. It does not help at loss rates where timeouts rule, and a handover to a longer
-//! path looks like a queue, so that from then on it is Reno at half the pace, unless `base_rtt_window` lets it forget the shorter.
+//! # On satellite paths
+//!
+//! It helps where the link itself loses some packets and queues are short, as on a faded or mobile satellite link: up
+//! to 1.7 times Reno's window, by the response function. Measured are 1.5 times the goodput of `sack` in `s1` at a loss
+//! rate of 1e-2 and about twice in `s2` from 1e-4 on. It harms nobody (49 % of `geo` and 46 % of `s1` beside as many
+//! flows of `sack`). It does not help at loss rates where timeouts rule, nor after an overflow in slow start, and a
+//! handover to a longer path looks like a queue, so that from then on it is Reno at half the pace (73 Mbit/s in `leo`,
+//! where `sack` has 80), unless `base_rtt_window` lets it forget the shorter.
 
 use super::backlog::{Progress, Rounds};
 use super::settings::settings;

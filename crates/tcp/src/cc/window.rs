@@ -22,6 +22,8 @@ struct Parts {
     counting: ByteCounting,
     course: Course,
     increase: Increase,
+    slow_start_at_ssthresh: bool,
+    whole_segments: bool,
     /// Bytes that ACKs brought in congestion avoidance and that added nothing yet (RFC 3465 §2.1: bytes_acked).
     acked: u64,
     /// In the slow start that follows a timeout.
@@ -31,9 +33,16 @@ struct Parts {
 impl Window {
     /// A window of `init.cwnd` bytes.
     pub fn new(init: Init) -> Self {
-        let Growth { byte_counting, slow_start, increase } = init.growth;
-        let parts =
-            Parts { counting: byte_counting, course: Course::new(slow_start), increase, acked: 0, is_after_rto: false };
+        let Growth { byte_counting, slow_start, increase, slow_start_at_ssthresh, whole_segments } = init.growth;
+        let parts = Parts {
+            counting: byte_counting,
+            course: Course::new(slow_start),
+            increase,
+            slow_start_at_ssthresh,
+            whole_segments,
+            acked: 0,
+            is_after_rto: false,
+        };
         Self {
             cwnd: Cwnd::new(init.cwnd.max(init.smss)),
             ssthresh: init.ssthresh,
@@ -89,7 +98,7 @@ impl Window {
         if !ack.is_cwnd_limited {
             return 0;
         }
-        if cwnd >= self.ssthresh {
+        if !(cwnd < self.ssthresh || (parts.slow_start_at_ssthresh && cwnd == self.ssthresh)) {
             parts.is_after_rto = false;
             return ack.newly_acked;
         }
@@ -132,6 +141,9 @@ impl Window {
         self.ssthresh = ssthresh;
         self.cwnd = Cwnd::new(cwnd.max(self.smss));
         if let Some(parts) = &mut self.parts {
+            if parts.whole_segments {
+                self.cwnd = Cwnd::new((cwnd - cwnd % self.smss).max(self.smss));
+            }
             parts.acked = 0;
             parts.course.on_congestion();
         }
@@ -166,6 +178,14 @@ impl Window {
     pub fn on_smss(&mut self, smss: u64) {
         self.smss = smss;
         self.cwnd = Cwnd::new(self.cwnd.bytes().max(smss));
+    }
+
+    /// Whether the next ACK grows the window by slow start.
+    #[inline]
+    pub fn is_in_slow_start(&self) -> bool {
+        let cwnd = self.cwnd.bytes();
+        let goes_on = self.parts.as_ref().is_some_and(|parts| parts.slow_start_at_ssthresh);
+        cwnd < self.ssthresh || (goes_on && cwnd == self.ssthresh)
     }
 
     /// The congestion window, bytes.
@@ -361,6 +381,34 @@ mod tests {
         w.limit(1000);
         ack(&mut w, 2000, 500);
         assert_eq!(w.cwnd(), 3000);
+    }
+
+    #[test]
+    fn a_loss_leaves_whole_segments_if_so_set() {
+        let left = |whole_segments| {
+            let mut w = window(20_000, u64::MAX, Growth { whole_segments, ..Growth::default() });
+            [9_999, 400].map(|cwnd| {
+                w.reduce(9_000, cwnd);
+                w.cwnd()
+            })
+        };
+        assert_eq!([left(true), left(false)], [[9_000, 1000], [9_999, 1000]]);
+    }
+
+    /// RFC 5681 §3.1: when both are equal, the sender may use either.
+    #[test]
+    fn rfc5681_3_1_slow_start_at_the_threshold_adds_one_segment_more() {
+        let after = |slow_start_at_ssthresh| {
+            let mut w = window(20_000, u64::MAX, Growth { slow_start_at_ssthresh, ..Growth::default() });
+            w.reduce(10_000, 10_000);
+            assert_eq!(w.is_in_slow_start(), slow_start_at_ssthresh);
+            [(); 2].map(|()| {
+                ack(&mut w, 1000, 500);
+                w.cwnd()
+            })
+        };
+        assert_eq!(after(true), [11_000, 11_090]);
+        assert_eq!(after(false), [10_100, 10_199]);
     }
 
     /// Five ACKs of 2000 B make a window of 10,000 B.

@@ -9,9 +9,14 @@
 //! for then others fill the queue. Of Scalable's growth only what exceeds Reno's is taken: with fewer than 100 segments it grows
 //! as Reno (as in Linux), so that the fast mode is never the slower one. An ECN mark is treated as a loss.
 //!
-//! On GEO paths it fills the pipe in a time that does not grow with the rate, keeps the standing queue near 80 segments and pays
-//! little for a random loss. A handover to a path longer by more than an eighth makes it Reno for good, and large windows are cut
-//! for a queue that is not there, unless `base_rtt_window` lets it forget the shorter path.
+//! # On satellite paths
+//!
+//! On GEO paths it fills the pipe in a time that does not grow with the rate, keeps the standing queue near 80 segments
+//! and pays little for a random loss: 17.3 of 20 Mbit/s in `geo` with a median queue of 34 ms, and more than four times
+//! the goodput of `sack` in `s2` up to a loss rate of 1e-4. It gives way to others: 35 % of `geo` and half of `s1`
+//! beside as many flows of `sack`. A handover to a path longer by more than an eighth makes it Reno for good, and large
+//! windows are cut for a queue that is not there (73 Mbit/s in `leo`, where `sack` has 80), unless `base_rtt_window`
+//! lets it forget the shorter path.
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;

@@ -11,6 +11,10 @@ pub struct Growth {
     pub slow_start: SlowStart,
     /// How much congestion avoidance adds in a round trip.
     pub increase: Increase,
+    /// Whether a window that equals ssthresh is in slow start; RFC 5681 §3.1 allows both.
+    pub slow_start_at_ssthresh: bool,
+    /// Whether a loss leaves a whole number of segments.
+    pub whole_segments: bool,
 }
 
 /// What an ACK counts for (RFC 3465, RFC 2760 §3.2.2 and §3.2.3).

@@ -4,7 +4,7 @@
 use super::recovery::Advance;
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
-use crate::cc::{AckSample, CongestionControl, Delivery};
+use crate::cc::{AckSample, CongestionControl, Delivery, LostSegment};
 use crate::config::{CwndValidation, RttSampling};
 use crate::segment::{Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
@@ -63,6 +63,7 @@ impl Connection {
         if !self.cc.takes_deliveries() {
             return;
         }
+        self.tell_lost(now);
         let lost = self.board.lost_ever();
         let Some(rates) = &mut self.rates else { return };
         let (newly_delivered, newly_lost) = rates.take_news(lost);
@@ -87,6 +88,26 @@ impl Connection {
         };
         let path = self.path(now);
         self.cc.on_delivery(&delivery, &path);
+        if let (Some(rates), true) = (&mut self.rates, self.cc.holds_back()) {
+            rates.on_app_limited(delivery.in_flight);
+        }
+    }
+
+    /// The controller that asked for deliveries learns which segments were declared lost.
+    pub(super) fn tell_lost(&mut self, now: Time) {
+        let list = self.board.take_lost();
+        if let (Some(rates), false) = (&self.rates, list.is_empty()) {
+            let path = self.path(now);
+            for lost in &list {
+                let range = self.board.range_of(lost.index);
+                if let Some(noted) = rates.lost(lost.index, lost.lost_ever) {
+                    let (start, len) = (range.start, u64::from(range.len));
+                    let told = LostSegment { start, len, has_sack: self.has_sack, ..noted };
+                    self.cc.on_lost(&told, &path);
+                }
+            }
+        }
+        self.board.give_back(list);
     }
 
     /// An ACK is about to be entered into the scoreboard, in detail.

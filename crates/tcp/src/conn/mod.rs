@@ -227,6 +227,9 @@ impl Connection {
         if is_detailed {
             board.set_detail(rack.is_some());
         }
+        if cc.takes_deliveries() {
+            board.keep_lost();
+        }
         let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
         // A window below one unit of its scale could not be told.
         let start = config.auto_buffer.map(|start| start.max(1 << state::window_shift(buffer)));
@@ -340,6 +343,9 @@ impl Connection {
         }
         if self.persist <= now {
             self.on_persist(now);
+        }
+        if self.is_detailed {
+            self.tell_lost(now);
         }
         if self.linger <= now {
             self.linger = Time::NEVER;
@@ -511,13 +517,14 @@ impl Connection {
         PathState {
             now,
             smss: u64::from(self.smss),
+            header_len: self.packet_len() - u64::from(self.smss),
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             flight_size,
             ssthresh_base,
             ssthresh_unit: match self.config.ssthresh_rounding {
                 SsthreshRounding::Bytes => 1,
-                SsthreshRounding::Segments => u64::from(self.smss),
+                SsthreshRounding::Segments | SsthreshRounding::Window => u64::from(self.smss),
             },
             srtt: self.rtt.srtt(),
             rwnd: self.rwnd,

@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// Bytes of a packet with a full segment.
-    fn packet_len(&self) -> u64 {
+    pub(super) fn packet_len(&self) -> u64 {
         u64::from(self.smss) + if self.has_timestamps { 52 } else { 40 }
     }
 
@@ -59,8 +59,10 @@ impl Connection {
                 Burst::Segments(n) => u64::from(n) * self.packet_len(),
                 Burst::Bytes(bytes) => bytes,
             },
-            // The controller's wish: one quantum.
-            Pacing::Off => 2 * self.packet_len(),
+            Pacing::Off => {
+                let payload = self.cc.pacing_burst().unwrap_or(2 * u64::from(self.smss));
+                payload.div_ceil(u64::from(self.smss)) * self.packet_len()
+            }
         };
         let saved = rate.time_to_send(burst.saturating_sub(size)).as_ps();
         let earliest = Time::from_ps(now.as_ps().saturating_sub(saved));

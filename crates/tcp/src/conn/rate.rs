@@ -4,6 +4,7 @@
 //! delivered since, over the longer of the times that sending and acknowledging took.
 
 use super::scoreboard::Delivery;
+use crate::cc::LostSegment;
 use bentpipe_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -24,7 +25,7 @@ pub struct RateSample {
     pub lost: u64,
     /// Bytes delivered when the transmission left.
     pub prior_delivered: u64,
-    is_too_short: bool,
+    pub(crate) is_too_short: bool,
 }
 
 impl RateSample {
@@ -101,6 +102,21 @@ impl Rates {
             self.notes.resize(position + 1, None);
         }
         self.notes[position] = Some(note);
+    }
+
+    /// What is known of the last sending of segment `index` if it is lost now, `lost_ever` bytes after the first.
+    pub(super) fn lost(&self, index: u64, lost_ever: u64) -> Option<LostSegment> {
+        let note = (*self.notes.get(index.checked_sub(self.base)? as usize)?)?;
+        Some(LostSegment {
+            start: 0,
+            len: 0,
+            flight_before: note.flight,
+            lost: lost_ever.saturating_sub(note.lost),
+            is_app_limited: note.is_app_limited,
+            prior_delivered: note.delivered,
+            delivered: self.delivered,
+            has_sack: true,
+        })
     }
 
     /// Bytes delivered so far.

@@ -181,7 +181,8 @@ impl Connection {
                     Advance { in_recovery: true, restart_timer }
                 }
                 Some(options) => {
-                    if options.exit == NewRenoExit::FlightSize && episode.is_reduced {
+                    let deflates = episode.is_reduced && !self.cc.is_model_based();
+                    if options.exit == NewRenoExit::FlightSize && deflates {
                         let smss = u64::from(self.smss);
                         let flight = self.board.flight_size();
                         self.cc.limit_cwnd(flight.max(smss) + smss);
@@ -262,7 +263,8 @@ impl Connection {
     pub(super) fn enter_recovery(&mut self, now: Time, phase: Phase) {
         self.begin_episode(now);
         let smss = u64::from(self.smss);
-        if self.config.reduction != Reduction::AtOnce && phase == Phase::Sack && self.episode.is_reduced {
+        let falls = phase == Phase::Sack && self.episode.is_reduced && !self.cc.is_model_based();
+        if self.config.reduction != Reduction::AtOnce && falls {
             let arrived = [self.board.sacked_bytes(), self.board.delivery().bytes];
             let flight = self.board.flight_size();
             let mut prr = Prr::new(self.config.reduction, self.cc.ssthresh(), flight, arrived, smss);
@@ -276,6 +278,7 @@ impl Connection {
         self.episode.resend_first = true;
         if phase == Phase::Fast {
             self.episode.inflation = i64::from(DUP_THRESH) * i64::from(self.smss);
+            self.board.note_first_lost();
         } else {
             // RFC 6675 §5 step 4.3: RescueRxt starts at the segment that is resent now.
             let first = self.board.first().map_or(0, |first| self.board.len_of(first));

@@ -5,8 +5,11 @@
 //! nothing is allocated once the ring has reached the size of the window.
 
 mod delivery;
+mod lost;
+mod resegment;
 
 pub(crate) use delivery::{Delivery, Doubt, Newest};
+pub(crate) use lost::Lost;
 
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -91,6 +94,8 @@ struct Detail {
     delivery: Delivery,
     /// Transmissions in the order of time, stale ones among them; kept for RACK only.
     order: Option<VecDeque<Transmission>>,
+    /// Segments declared lost that nobody has taken yet; kept only for those who take them.
+    lost: Option<Vec<Lost>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -245,8 +250,14 @@ impl Scoreboard {
     /// The timer expired: everything that is not SACKed is lost, resent or not. With `forget_sacks` the SACK
     /// information goes too.
     pub(crate) fn mark_all_lost(&mut self, forget_sacks: bool) {
-        for sent in &mut self.ring {
+        let mut noted = self.detail.as_mut().and_then(|detail| detail.lost.as_mut());
+        let mut lost_ever = self.lost_ever;
+        for (index, sent) in (self.base..).zip(&mut self.ring) {
             if forget_sacks || !sent.is(SACKED) {
+                if let (Some(noted), false) = (&mut noted, is_waiting(sent.marks)) {
+                    lost_ever += u64::from(sent.len);
+                    noted.push(Lost { index, lost_ever });
+                }
                 sent.marks = LOST;
             }
         }
@@ -394,50 +405,6 @@ impl Scoreboard {
         Range { start: sent.start, len: sent.len, has_fin: sent.has_fin }
     }
 
-    /// Split outstanding segments that are longer than `smss`, so that they can be resent at the new size.
-    pub(crate) fn resegment(&mut self, smss: u32) {
-        if self.ring.iter().all(|sent| sent.len <= smss) {
-            return;
-        }
-        let old = std::mem::take(self);
-        let (mut frontier, mut cursor) = (None, None);
-        self.base = old.base;
-        for (index, sent) in (old.base..).zip(old.ring) {
-            let here = self.end();
-            frontier = frontier.or((index == old.frontier).then_some(here));
-            cursor = cursor.or((index == old.cursor).then_some(here));
-            let mut start = sent.start;
-            while start < sent.end() {
-                let len = ((sent.end() - start) as u32).min(smss);
-                let is_last = start + u64::from(len) == sent.end();
-                let skip = self.end() + 1;
-                self.ring.push_back(Sent { start, len, skip, has_fin: sent.has_fin && is_last, ..sent });
-                start += u64::from(len);
-            }
-            if sent.is(SACKED) {
-                self.sacked_end = self.end();
-            }
-        }
-        self.sacked_segments = self.ring.iter().filter(|sent| sent.is(SACKED)).count() as u64;
-        self.waiting_bytes = old.waiting_bytes;
-        self.lost_ever = old.lost_ever;
-        self.is_detailed = old.is_detailed;
-        self.detail = old.detail;
-        if let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) {
-            let all = (self.base..).zip(&self.ring);
-            *order = all.map(|(index, sent)| Transmission { index, sent_at: sent.sent_at }).collect();
-            order.make_contiguous().sort_by_key(|next| next.sent_at);
-        }
-        self.total_bytes = old.total_bytes;
-        self.sacked_bytes = old.sacked_bytes;
-        self.lost_bytes = old.lost_bytes;
-        self.resent_bytes = old.resent_bytes;
-        self.frontier = frontier.unwrap_or(self.end());
-        self.cursor = cursor.unwrap_or(self.end());
-        self.bytes_above = old.bytes_above;
-        self.runs_above = old.runs_above;
-    }
-
     /// Sequence space sent and not acknowledged (RFC 5681: FlightSize).
     pub(crate) fn flight_size(&self) -> u64 {
         self.total_bytes
@@ -529,6 +496,9 @@ impl Scoreboard {
         self.lost_ever += if is_news { len } else { 0 };
         sent.marks = LOST;
         self.cursor = self.cursor.min(index);
+        if is_news {
+            self.note_lost(index, self.lost_ever);
+        }
     }
 
     fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
@@ -584,6 +554,7 @@ impl Scoreboard {
             sent.marks |= LOST;
             self.lost_bytes += len;
             self.lost_ever += len;
+            self.note_lost(index, self.lost_ever);
         }
     }
 }

@@ -241,6 +241,8 @@ impl Connection {
                 self.cc.undo(saved.cc);
                 self.cc.set_window(flight + room, saved.flight);
             }
+            // Its window is not a share of a threshold.
+            SpuriousResponse::Conservative if self.cc.is_model_based() => {}
             SpuriousResponse::Conservative => self.cc.set_window(ssthresh.min(saved.cc.cwnd()), ssthresh),
         }
         if saved.by_timeout && response == SpuriousResponse::Rfc4015 {

@@ -133,6 +133,9 @@ impl Connection {
     #[inline(never)]
     pub(super) fn validate(&mut self, now: Time, newly: u64) -> bool {
         let is_used = self.is_window_used();
+        if self.cc.is_model_based() {
+            return is_used;
+        }
         let Some(mut validation) = self.validation.take() else { return is_used };
         let may_grow = match &mut *validation {
             Validation::Decay(decay) => {
@@ -150,6 +153,9 @@ impl Connection {
     pub(super) fn resume(&mut self, now: Time) {
         let path = self.path(now);
         self.cc.on_resume(&path);
+        if self.cc.is_model_based() {
+            return;
+        }
         let idle = now.saturating_since(self.last_sent);
         let rto = self.rtt.rto();
         let Some(mut validation) = self.validation.take() else {
@@ -181,11 +187,11 @@ impl Connection {
     /// The window is about to be reduced, or restarted by a timeout.
     pub(super) fn before_reduction(&mut self, by_timeout: bool) {
         let cwnd = self.cc.cwnd();
-        if cwnd < self.cc.ssthresh() {
+        if cwnd < self.cc.ssthresh() && !self.cc.is_model_based() {
             self.events.push_back(Event::SlowStartExit(cwnd));
         }
-        // After a timeout the window is one segment.
-        self.in_slow_start = by_timeout;
+        // After a timeout the window is one segment. A model ends its start when it knows the path.
+        self.in_slow_start = by_timeout || (self.in_slow_start && self.cc.is_model_based());
         let flight_size = self.board.flight_size();
         if let Some(Validation::PipeAck(pipe)) = self.validation.as_deref_mut() {
             if by_timeout {

@@ -58,6 +58,9 @@ pub(in crate::scenario) struct Tcp {
     /// How much congestion avoidance adds to the window in a round trip.
     #[schemars(extend("default" = "standard", "x-origin" = "RFC 5681 §3.1"))]
     pub(in crate::scenario) increase: Increase,
+    /// Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment at once.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 5681 §3.1 allows both; Linux had true for long"))]
+    pub(in crate::scenario) slow_start_at_ssthresh: bool,
     /// What becomes of a window that is not used.
     #[schemars(extend("default" = "if-used", "x-origin" = "Linux; RFC 7661 in spirit"))]
     pub(in crate::scenario) cwnd_validation: Named<CwndValidation>,
@@ -66,7 +69,7 @@ pub(in crate::scenario) struct Tcp {
     /// What is halved when the slow start threshold is set.
     #[schemars(extend("default" = "flight-size", "x-origin" = "RFC 5681 §3.1 eq. 4"))]
     pub(in crate::scenario) ssthresh_base: Named<SsthreshBase>,
-    /// Keep the slow start threshold to the byte, or round it down to whole segments.
+    /// Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves.
     #[schemars(extend("default" = "bytes", "x-origin" = "RFC 5681 §3.1; ns-2 counts segments"))]
     pub(in crate::scenario) ssthresh_rounding: Named<SsthreshRounding>,
     /// Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it.

@@ -5,7 +5,9 @@ use crate::scenario::file;
 use crate::scenario::resolve::Report;
 use crate::scenario::text::{Amount, WindowSize};
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::{ByteCounting, CwndValidation, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
+use bentpipe_tcp::{
+    ByteCounting, CwndValidation, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, SsthreshRounding,
+};
 use bentpipe_units::Duration;
 
 /// `path` gives the path of keys below the transport's table.
@@ -106,7 +108,13 @@ pub(super) fn growth(
         let message = format!("means nothing to {}, which has an increase of its own", cc.name());
         report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
     }
-    Growth { byte_counting, slow_start, increase }
+    Growth {
+        byte_counting,
+        slow_start,
+        increase,
+        slow_start_at_ssthresh: tcp.slow_start_at_ssthresh,
+        whole_segments: tcp.ssthresh_rounding.0 == SsthreshRounding::Window,
+    }
 }
 
 /// Whether an idle time ends with the restart window: RFC 2861 and RFC 7661 replace it.

@@ -37,6 +37,7 @@ pub(super) fn transport(flow: &Flow) -> Json {
         "byte_counting": growth::byte_counting(tcp.growth.byte_counting),
         "slow_start": growth::slow_start(tcp.growth.slow_start),
         "increase": growth::increase(tcp.growth.increase),
+        "slow_start_at_ssthresh": tcp.growth.slow_start_at_ssthresh,
         "cwnd_validation": tcp.cwnd_validation.name(),
         "idle_restart": tcp.idle_restart,
         "ssthresh_rounding": tcp.ssthresh_rounding.name(),

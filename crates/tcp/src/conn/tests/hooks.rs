@@ -1,13 +1,14 @@
 //! What a congestion control is told, and when.
 
 use super::*;
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, OwnCc, PathState};
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, LostSegment, OwnCc, PathState};
 use std::sync::{Arc, Mutex};
 
 /// Writes down what it is told, and keeps a window of ten segments.
 #[derive(Clone, Debug)]
 struct Notebook {
     wants: bool,
+    is_model: bool,
     told: Arc<Mutex<Vec<String>>>,
 }
 
@@ -38,6 +39,16 @@ impl CongestionControl for Notebook {
         let repairing = if d.is_repairing { ", repairing" } else { "" };
         self.note(format!("delivered {new} of {}, lost {lost}, in flight {flight}{repairing}", d.delivered / SMSS));
     }
+    fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+        let LostSegment { start, len, flight_before, lost, prior_delivered, delivered, .. } = *lost;
+        let [at, flight, lost] = [start, flight_before, lost].map(|bytes| bytes / SMSS);
+        assert_eq!((len, path.header_len), (SMSS, 40));
+        let (before, since) = (prior_delivered / SMSS, (delivered - prior_delivered) / SMSS);
+        self.note(format!("lost {at}: of {flight}, {lost} lost and {since} delivered since {before}"));
+    }
+    fn is_model_based(&self) -> bool {
+        self.is_model
+    }
     fn on_recovery_exit(&mut self, _: &PathState) {
         self.note("exit".into());
     }
@@ -53,9 +64,19 @@ impl CongestionControl for Notebook {
 }
 
 fn sender(cc: CcKind, wants: bool) -> (Sender, impl FnMut() -> Vec<String>) {
+    sender_with(cc, wants, false, |_| ())
+}
+
+fn sender_with(
+    cc: CcKind,
+    wants: bool,
+    is_model: bool,
+    change: impl FnOnce(&mut Config),
+) -> (Sender, impl FnMut() -> Vec<String>) {
     let told = Arc::new(Mutex::new(Vec::new()));
-    let book = Notebook { wants, told: Arc::clone(&told) };
+    let book = Notebook { wants, is_model, told: Arc::clone(&told) };
     let sender = Sender::new(cc, 10, |config| {
+        change(config);
         config.own_cc = Some(OwnCc::new(move |_: Init| Box::new(book.clone())));
     });
     (sender, move || std::mem::take(&mut told.lock().unwrap()))
@@ -70,7 +91,8 @@ fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
     assert_eq!(told(), ["delivered 2 of 2, lost 0, in flight 8", "ack 2"]);
     s.ack(2, &[(3, 6)]);
     // The segments that left for the ACK above are in flight; three were reported, one is lost.
-    assert_eq!(told(), ["congestion", "delivered 3 of 5, lost 1, in flight 6, repairing"]);
+    let lost = "lost 2: of 3, 1 lost and 5 delivered since 0";
+    assert_eq!(told(), ["congestion", lost, "delivered 3 of 5, lost 1, in flight 6, repairing"]);
     s.ack(2, &[(3, 7)]);
     assert_eq!(told(), ["delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
@@ -91,7 +113,9 @@ fn duplicate_acks_without_sack_are_a_segment_each_and_are_not_counted_again() {
         assert_eq!(told(), [format!("delivered 1 of {total}, lost 0, in flight 10")]);
     }
     s.ack(0, &[]);
-    assert_eq!(told(), ["congestion", "delivered 1 of 3, lost 0, in flight 10, repairing"]);
+    // Of the others it is not known.
+    let lost = "lost 0: of 1, 1 lost and 3 delivered since 0";
+    assert_eq!(told(), ["congestion", lost, "delivered 1 of 3, lost 0, in flight 10, repairing"]);
     s.ack(10, &[]);
     assert_eq!(told(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
 }
@@ -126,9 +150,42 @@ fn a_timeout_is_over_when_all_before_it_is_repaired() {
     s.send(3);
     told();
     s.time_out();
-    assert_eq!(told(), ["rto"]);
+    let lost = [0, 1, 2].map(|k| format!("lost {k}: of {n}, {n} lost and 0 delivered since 0", n = k + 1));
+    assert_eq!(told(), [&["rto".into()], &lost[..]].concat());
     s.ack(1, &[]);
     assert_eq!(told(), ["delivered 1 of 1, lost 3, in flight 2, repairing", "ack 1"]);
     s.ack(3, &[]);
     assert_eq!(told(), ["exit", "delivered 2 of 3, lost 0, in flight 0", "ack 2"]);
+}
+
+/// The first of two that are lost again: it left with the other in flight, and one loss ago.
+#[test]
+fn what_is_lost_again_is_told_again() {
+    let rack = CcKind::Bbr1.recovery();
+    let (mut s, mut told) = sender_with(CcKind::Sack, true, false, |config| config.recovery = rack);
+    s.send(100);
+    s.now += Duration::from_millis(100);
+    s.ack(2, &[]);
+    s.ack(2, &[(3, 6)]);
+    let first = told();
+    assert!(first.contains(&"lost 2: of 3, 1 lost and 5 delivered since 0".into()), "{first:?}");
+    s.now += Duration::from_millis(100);
+    // What left after it arrives.
+    s.ack(2, &[(3, 12)]);
+    s.now += Duration::from_millis(400);
+    s.conn.handle_wakeup(s.now);
+    let again = told();
+    assert!(again.iter().any(|line| line.starts_with("lost 2: of ") && line.contains(", 1 lost and ")), "{again:?}");
+}
+
+/// Nothing but the model moves the window of those that have one.
+#[test]
+fn models_are_left_alone() {
+    for is_model in [true, false] {
+        let (mut s, _) = sender_with(CcKind::Sack, true, is_model, |config| config.reduction = Reduction::Prr);
+        s.send(100);
+        s.ack(2, &[]);
+        s.ack(2, &[(3, 6)]);
+        assert_eq!(s.conn.episode.prr.is_none(), is_model);
+    }
 }

@@ -1,0 +1,136 @@
+"""Figures of senders that share a run: shares, goodput, and the windows of all flows."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bentpipe import human, lines
+from bentpipe.plot.house import COLOURS, DASHES, WIDTH, label, plain, sheet, style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.mixing import Mix
+
+LOOKS = (*DASHES, "-.", ":")
+"""Kinds of lines, so that four times as many senders as colours can be told apart."""
+LEGEND_COLUMNS = 4
+THIN = 8
+"""With more flows than these, lines are thin."""
+
+
+def mix_figure(mix: Mix, chart: str = "all") -> Figure:
+    """Shares, goodput and windows below each other, or one of them.
+
+    Parameters
+    ----------
+    mix : Mix
+    chart : str
+        As in `Mix.plot`.
+    """
+    drawn = list(_CHARTS) if chart == "all" else [chart]
+    heights = [
+        1.5 + 0.13 * -(-len(mix.senders) // LEGEND_COLUMNS) if name == "cwnd" else 0.55 + 0.24 * len(mix.senders)
+        for name in drawn
+    ]
+    with style():
+        figure = sheet(WIDTH, 0.5 + sum(heights))
+        grid = figure.subplots(len(drawn), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+        for axes, name in zip(grid[:, 0], drawn, strict=True):
+            _CHARTS[name](axes, mix)
+        count = len(mix.seeds)
+        sample = f"{count} replications, {100 * mix.confidence:g} % intervals" if count > 1 else "one run"
+        sample = "first replication" if chart == "cwnd" else sample
+        figure.suptitle(f"{plain(textwrap.fill(mix.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
+    return figure
+
+
+def _share(axes: Axes, mix: Mix) -> None:
+    for place, name in enumerate(mix.senders):
+        found = mix.estimate(name, "share")
+        if found.mean is None:
+            continue
+        margin = None if found.half_width is None else 100 * found.half_width
+        axes.barh(
+            place, 100 * found.mean, 0.6, xerr=margin, capsize=3, color=_colour(place), error_kw={"linewidth": 0.9}
+        )
+    axes.axvline(100 * mix.fair, color="0.4", linestyle=":", linewidth=0.9)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("Share of the goodput (%); dotted: fair")
+    _rows(axes, mix)
+
+
+def _goodput(axes: Axes, mix: Mix) -> None:
+    runs = mix.runs
+    divisor, unit = human.scale([*runs["goodput_bps"].to_list(), *runs["own_bps"].to_list()], "bit/s")
+    for place, name in enumerate(mix.senders):
+        colour = _colour(place)
+        values = mix.values(name, "goodput") / divisor
+        axes.plot(
+            values, np.full(len(values), place + 0.28), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0
+        )
+        for quantity, fill in (("goodput", colour), ("own", "none")):
+            found = mix.estimate(name, quantity)
+            if found.mean is None:
+                continue
+            margin = None if found.half_width is None else found.half_width / divisor
+            axes.errorbar(
+                found.mean / divisor,
+                place,
+                xerr=margin,
+                fmt="o",
+                color=colour,
+                markerfacecolor=fill,
+                capsize=3,
+                markersize=4,
+            )
+    axes.set_xlim(left=0)
+    axes.set_xlabel(label("Goodput", f"{unit}; ring: among its own kind"))
+    _rows(axes, mix)
+
+
+def _cwnd(axes: Axes, mix: Mix) -> None:
+    result = mix.run(series="cwnd_bytes")
+    table, senders = result.series("cwnd_bytes"), mix.senders_of()
+    drawn = {flow: lines.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in senders}
+    divisor, unit = human.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
+    explained: set[str] = set()
+    for flow, (times, values) in drawn.items():
+        place = mix.senders.index(senders[flow])
+        axes.plot(
+            times,
+            values / divisor,
+            color=_colour(place),
+            linestyle=LOOKS[place // len(COLOURS) % len(LOOKS)],
+            linewidth=0.9 if len(drawn) <= THIN else 0.4,
+            drawstyle="steps-post",
+            label=None if senders[flow] in explained else senders[flow],
+            rasterized=len(times) > 20_000,
+        )
+        explained.add(senders[flow])
+    axes.set_xlim(0, result.simulated_s or None)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel(label("Congestion window", unit))
+    axes.grid()
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=LEGEND_COLUMNS)
+
+
+def _rows(axes: Axes, mix: Mix) -> None:
+    axes.set_yticks(range(len(mix.senders)), mix.senders)
+    axes.set_ylim(len(mix.senders) - 0.4, -0.6)
+    axes.set_axisbelow(True)
+    axes.grid(axis="x")
+
+
+def _colour(place: int) -> str:
+    return COLOURS[place % len(COLOURS)]
+
+
+_CHARTS: dict[str, Callable[[Axes, Mix], None]] = {"share": _share, "goodput": _goodput, "cwnd": _cwnd}

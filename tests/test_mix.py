@@ -1,0 +1,258 @@
+"""Senders in one run: who takes part, that nobody has an advantage, and what is said of the shares."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli import app
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.mixing import Mix, Plan, mix
+
+
+def cli(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def plan(*senders, scenario="geo", cases=None):
+    return Plan.of(bp.load(scenario), list(senders), cases or {})
+
+
+def transports(scenario):
+    """By name of a flow, what it has: of the scenario, and its own."""
+    content = scenario.to_dict()
+    return {name: {**content["tcp"], **flow.get("tcp", {})} for name, flow in content["flow"].items()}
+
+
+def by_hand(**goodput):
+    """A mix in which goodput and goodput among the own kind of each sender in each replication are given."""
+    rows, count = [], len(next(iter(goodput.values()))[0])
+    total = np.sum([here for here, _ in goodput.values()], axis=0)
+    for name, (here, own) in goodput.items():
+        for k in range(count):
+            rows.append(
+                {"sender": name, "replication": k, "seed": k + 1, "flows": 1, "goodput_bps": float(here[k])}
+                | {"share": float(here[k] / total[k]), "own_bps": float(own[k])}
+                | {"retransmitted_pct": 0.0, "timeouts": 0.0, "rtt_p50_s": 0.1}
+            )
+    totals = {"replication": range(count), "seed": range(1, count + 1), "goodput_bps": total.astype(float)}
+    return Mix(bp.load("geo"), plan(*goodput), pl.DataFrame(rows), pl.DataFrame(totals), 0.95, "1")
+
+
+def test_each_flow_is_there_once_for_each_sender_on_the_same_path():
+    mixed = plan("cubic", "vegas", scenario="s1").mixed([0, 1])
+    flows, tcp = mixed.to_dict()["flow"], transports(mixed)
+    assert len(flows) == 20
+    for n in range(1, 11):
+        one, other = flows[f"f{n}.1"], flows[f"f{n}.2"]
+        assert (tcp[f"f{n}.1"]["cc"]["kind"], tcp[f"f{n}.2"]["cc"]["kind"]) == ("cubic", "vegas")
+        assert {**one, "tcp": None} == {**other, "tcp": None}
+        assert one["route"][0] == f"s{n}"
+
+
+def test_each_sender_brings_its_own_recovery_unless_the_scenario_names_one():
+    own = transports(plan("tahoe", "cubic").mixed([0, 1]))
+    assert [own[name]["recovery"]["kind"] for name in sorted(own)] == ["fast-retransmit", "sack"]
+    scenario = bp.load("geo", {"tcp.recovery": "rack"})
+    named = transports(Plan.of(scenario, ["tahoe", "cubic"], {}).mixed([0, 1]))
+    assert [named[name]["recovery"]["kind"] for name in sorted(named)] == ["rack", "rack"]
+
+
+def test_what_a_flow_has_of_its_own_it_keeps():
+    sets = {"flow.transfer.tcp.smss": "1000 B", "flow.transfer.tcp.rto.min": "300 ms", "tcp.rto.initial": "3 s"}
+    mixed = Plan.of(bp.load("geo", sets), ["hybla", "cubic"], {}).mixed([0, 1])
+    for tcp in transports(mixed).values():
+        assert (tcp["smss"], tcp["rto"]["min"], tcp["rto"]["initial"]) == ("1000 B", "300 ms", "3 s")
+
+
+def test_senders_change_places_from_replication_to_replication(small):
+    mixed = mix(small, ["cubic", "vegas", "reno"], replications=4)
+    kinds = [[mixed.senders_of(k)[f"bulk.{slot}"] for slot in (1, 2, 3)] for k in range(4)]
+    assert kinds == [
+        ["cubic", "vegas", "reno"],
+        ["vegas", "reno", "cubic"],
+        ["reno", "cubic", "vegas"],
+        ["cubic", "vegas", "reno"],
+    ]
+    for k in (0, 1):
+        result = mixed.run(k)
+        flows = {row["flow"]: row["cc"] for row in result.flows.iter_rows(named=True)}
+        assert flows == mixed.senders_of(k)
+        assert result.seed == mixed.seeds[k]
+
+
+def test_the_tables_are_those_of_the_runs(small):
+    mixed = mix(small, ["cubic", "vegas"], replications=2)
+    flows = mixed.run(1).flows
+    goodput = {cc: flows.filter(pl.col("cc") == cc)["goodput_bps"].sum() for cc in ("cubic", "vegas")}
+    for name in ("cubic", "vegas"):
+        assert mixed.values(name, "goodput")[1] == pytest.approx(goodput[name])
+        assert mixed.values(name, "share")[1] == pytest.approx(goodput[name] / sum(goodput.values()))
+    jain = sum(goodput.values()) ** 2 / (2 * sum(value**2 for value in goodput.values()))
+    assert mixed.totals["jain_senders"][1] == pytest.approx(jain)
+    assert mixed.totals["goodput_bps"][1] == pytest.approx(sum(goodput.values()))
+    own = bp.run(mixed.plan.mixed([1, 1]), seed=mixed.seeds[1])
+    assert set(own.flows["cc"]) == {"vegas"}
+    assert mixed.values("vegas", "own")[1] == pytest.approx(own.flows["goodput_bps"].sum() / 2)
+
+
+def test_senders_of_one_kind_share_evenly():
+    mixed = mix(
+        bp.load("s1", {"duration": "40 s"}), ["a", "b"], cases={"a": {"tcp.give_up": "1 h"}, "b": {}}, replications=6
+    )
+    assert mixed.estimate("a", "share").mean == pytest.approx(0.5, abs=0.05)
+    assert "no difference from a fair 50 % can be shown" in mixed.statements[0]
+
+
+def test_a_flow_with_its_own_sender_stays_and_does_not_count(small):
+    scenario = bp.load(small, {"flow.file.tcp.cc": "tahoe"})
+    mixed = mix(scenario, ["cubic", "vegas"], replications=1)
+    assert set(mixed.senders_of()) == {"bulk.1", "bulk.2"}
+    flows = mixed.run().flows
+    assert sorted(flows["flow"]) == ["bulk.1", "bulk.2", "file"]
+    assert mixed.totals["goodput_bps"][0] == pytest.approx(flows.filter(pl.col("flow") != "file")["goodput_bps"].sum())
+
+
+def test_names_of_copies_do_not_meet_other_flows(small, tmp_path):
+    path = tmp_path / "names.toml"
+    path.write_text(small.read_text().replace("[flow.file]", '[flow."bulk.1"]'))
+    mixed = mix(path, ["cubic", "vegas"], replications=1)
+    assert sorted(mixed.senders_of()) == ["bulk.1'", "bulk.1.1", "bulk.1.2", "bulk.2"]
+
+
+def test_who_starves_whom_is_said():
+    strong, weak = np.array([90.0, 91, 92, 90, 91, 92]), np.array([10.0, 11, 9, 10, 11, 9])
+    # Shares of 0.9, 0.8922 and 0.9109, each twice: s = 0.008414, t(5, 0.975) = 2.5706.
+    half = np.array([50.0, 50.5, 50.2, 50.1, 50.3, 50.4])
+    starved = by_hand(cubic=(strong, half), vegas=(weak, half)).statements
+    assert starved == [
+        "cubic gets 90.10 % (±0.88 %) of the goodput, more than a fair 50 %; "
+        "that is 181 % of what it gets among its own kind",
+        "vegas is starved by cubic: 9.90 % (±0.88 %) of the goodput where 50 % is fair; "
+        "that is 19.9 % of what it gets among its own kind",
+    ]
+
+
+def test_who_gets_little_among_its_own_kind_is_not_starved():
+    strong, weak = np.array([90.0, 91, 92, 90, 91, 92]), np.array([10.0, 11, 9, 10, 11, 9])
+    statement = by_hand(cubic=(strong, strong), tcpmin=(weak, weak + 0.1 * np.array([1, -1, 1, -1, 1, -1]))).statements[
+        1
+    ]
+    assert "starved" not in statement
+    assert "less than a fair 50 %, but no less than among its own kind can be shown" in statement
+
+
+def test_nothing_delivered_is_said():
+    mixed = mix(
+        bp.load("geo", {"link.sat.forward.error": '{ kind = "packet", rate = 1 }'}), "reno,sack", replications=2
+    )
+    assert mixed.statements == ["nothing was delivered in any run"]
+    assert mixed.table.filter(pl.col("quantity") == "share")["mean"].null_count() == 2
+
+
+@pytest.mark.parametrize(
+    ("senders", "sets", "cases", "said"),
+    [
+        (["reno"], {}, {}, "expected two senders or more"),
+        (["reno", "reno"], {}, {}, "expected two senders or more"),
+        ([], {}, {}, "a mix of none"),
+        (["reno", "cubik"], {}, {}, "did you mean 'cubic'"),
+        (["reno", "slow"], {}, {"slow": {"link.sat.delay": "1 s"}}, "case slow changes [link]"),
+        (["reno", "file"], {}, {"file": {"flow.transfer.app": "{kind='file', size='1 MB'}"}}, "changes [flow]"),
+        (["reno", "sack"], {"flow.transfer.tcp.cc": "reno"}, {}, "every flow names its own congestion control"),
+        (["a", "b"], {}, {"a": {}, "b": {}}, "every flow would have the same transport"),
+    ],
+)
+def test_what_makes_no_mix_is_refused(senders, sets, cases, said):
+    with pytest.raises(ScenarioError, match=said.replace("[", r"\[").replace("]", r"\]")):
+        mix(bp.load("geo", sets), senders, cases=cases)
+
+
+def test_interrupted_mixes_keep_what_is_whole(small):
+    def interrupt(share):
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as interrupted:
+        mix(small, ["cubic", "vegas"], replications=400, jobs=1, progress=interrupt)
+    kept = interrupted.value.result
+    assert kept is None or 0 < kept.totals.height < 400
+
+
+def test_the_command_line_says_the_same(small, tmp_path):
+    done = cli("compare", small, "--mix", "cubic,vegas", "--replications", 2, "--json")
+    assert json.loads(done.stdout) == bp.mix(small, ["cubic", "vegas"], replications=2).to_dict()
+    shown = cli(
+        "compare",
+        small,
+        "--mix",
+        "cubic, vegas",
+        "--replications",
+        2,
+        "--plot",
+        tmp_path / "m.svg",
+        "--save",
+        tmp_path / "m",
+    )
+    assert shown.exit_code == 0
+    for text in ("share", "Jain's index", "2 flows of each sender", "of the goodput"):
+        assert text in shown.stdout
+    assert (tmp_path / "m.svg").stat().st_size > 10_000
+    assert {path.name for path in (tmp_path / "m").iterdir()} >= {"runs.parquet", "totals.parquet", "table.parquet"}
+
+
+def test_the_command_line_takes_cases_into_a_mix(small):
+    options = ["--case", "paced: tcp.pacing=window", "--mix", "paced,reno", "--replications", 1]
+    done = cli("compare", small, *options)
+    assert done.exit_code == 0
+    assert "paced gets" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--mix", "cubic"], "expected two senders or more"),
+        (["--mix", "cubic,reno", "--cc", "reno"], "expected one of them"),
+        (["--mix", "cubic,reno", "--metric", "rtt"], "shares of the goodput"),
+        (["--mix", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
+        (["--mix", "cubic,reno", "--chart", "share"], "expected --plot FILE"),
+        (["--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, cwnd"),
+    ],
+)
+def test_mistakes_on_the_command_line(small, options, said):
+    done = cli("compare", small, *options)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("chart", ["all", "share", "goodput", "cwnd"])
+def test_charts_show_the_senders(small, chart):
+    figure = mix(small, ["cubic", "vegas"], replications=2).plot(chart)
+    texts = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
+    texts += [text.get_text() for axes in figure.axes if axes.get_legend() for text in axes.get_legend().get_texts()]
+    assert {"cubic", "vegas"} <= set(texts)
+    assert len(figure.axes) == (3 if chart == "all" else 1)
+
+
+def test_no_such_chart_or_quantity(small):
+    mixed = mix(small, ["cubic", "vegas"], replications=1)
+    with pytest.raises(BentpipeError, match="known: all, share, goodput, cwnd"):
+        mixed.plot("jain")
+    with pytest.raises(BentpipeError, match="did you mean 'share'"):
+        mixed.values("cubic", "shares")
+    with pytest.raises(BentpipeError, match="a sender of this mix"):
+        mixed.values("reno", "share")
+
+
+def test_windows_of_a_comparison(small, tmp_path):
+    figure = bp.compare(small, ["cubic", "vegas", "reno", "sack", "tahoe"], replications=2).plot("cwnd")
+    legends = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
+    assert legends == [["cubic", "vegas", "reno", "sack"], ["tahoe"]]
+    done = cli(
+        "compare", small, "--cc", "reno,sack", "--replications", 2, "--chart", "cwnd", "--plot", tmp_path / "w.png"
+    )
+    assert done.exit_code == 0
+    assert (tmp_path / "w.png").exists()

@@ -1,0 +1,161 @@
+"""The congestion controls: registry, schema, pages and command line agree, and the pages say what is measured."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli import app
+
+ROOT = Path(__file__).resolve().parent.parent
+SPEC = importlib.util.spec_from_file_location("senders", ROOT / "validation" / "senders.py")
+senders = importlib.util.module_from_spec(SPEC)
+sys.modules["senders"] = senders
+SPEC.loader.exec_module(senders)
+
+ENTRIES = senders.registry()
+NAMES = [entry.name for entry in ENTRIES]
+GUIDE = (ROOT / "docs" / "guides" / "own-sender-in-rust.md").read_text()
+
+
+def test_registry_schema_pages_and_command_line_agree():
+    cc = bp.schema()["$defs"]["Cc"]["oneOf"]
+    named = [choice["const"] for choice in cc if choice.get("type") == "string"]
+    tables = [choice["properties"]["kind"]["const"] for choice in cc if choice.get("type") == "object"]
+    listed = [row["name"] for row in json.loads(CliRunner().invoke(app, ["list", "cc", "--json"]).stdout)]
+    pages = {path.stem for path in senders.PAGES.glob("*.md")} - {"index"}
+    assert [choice["name"] for choice in bp.choices()["cc"]] == NAMES
+    assert listed == NAMES
+    assert named == NAMES
+    assert tables == NAMES
+    assert set(NAMES) == pages
+    links = re.findall(r"^\| \[(\S+)\]\((\S+)\.md\)", (senders.PAGES / "index.md").read_text(), re.MULTILINE)
+    assert links == [(name, name) for name in NAMES]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_each_module_says_what_it_is_and_when_it_helps_on_satellite_paths(entry):
+    parts = senders.sections(entry)
+    assert len(parts[""]) > 100, f"{entry.file}: no module doc"
+    assert len(parts.get(senders.HEADING, "")) > 100, f"{entry.file}: no heading '# {senders.HEADING}'"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_each_page_has_its_figure_and_is_made_from_code_schema_and_numbers(entry):
+    numbers = senders.kept(ENTRIES)
+    assert entry.name in numbers, f"python validation/senders.py {entry.name}"
+    page = (senders.PAGES / f"{entry.name}.md").read_text()
+    assert page == senders.page(entry, numbers), "python validation/senders.py --text"
+    for setting in senders.schema(entry.name)["properties"]:
+        assert setting == "kind" or f"| `{setting}` |" in page
+    figures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", page)
+    assert figures == [f"{entry.name}.png"]
+    assert (senders.PAGES / figures[0]).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_index_is_made_from_the_numbers():
+    assert (senders.PAGES / "index.md").read_text() == senders.texts()["index.md"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_numbers_are_those_of_today(name):
+    # One run of each, so that a sender which changed is measured anew: python validation/senders.py NAME
+    geo = senders.PATHS[0]
+    row = senders.swept(geo.scenario, geo.sets, {"tcp.cc": [name]}, geo.replications)[0]
+    kept = senders.kept(ENTRIES)[name]["geo"]
+    assert row["goodput_bps"] == pytest.approx(kept["goodput"][0], rel=1e-4)
+    assert row["timeouts"] == kept["timeouts"][0]
+
+
+def test_a_heading_in_a_block_of_text_is_none_and_links_to_items_are_code(tmp_path, monkeypatch):
+    (tmp_path / "x.rs").write_text(
+        "//! X, after [`Window`] and [`up`](Self::up) of [it](super::it), see [page](https://example.org).\n"
+        "//! ```text\n//! # no heading [`x`]\n//! ```\n//! # On satellite paths\n//! Helps.\n"
+        "//! # y\n//! Of y.\n//! # z\n//! Of z.\n"
+        "\n//! not part of it\n"
+    )
+    monkeypatch.setattr(senders, "RUST", tmp_path)
+    assert senders.sections(senders.Entry("y", "x.rs", ("y", "z"))) == {
+        "": "X, after `Window` and `up` of it, see [page](https://example.org).\n```text\n# no heading [`x`]\n```",
+        "On satellite paths": "Helps.",
+        "y": "Of y.",
+    }
+
+
+def test_a_module_without_the_section_makes_no_page(tmp_path, monkeypatch):
+    (tmp_path / "x.rs").write_text("//! X is a sender.\n")
+    monkeypatch.setattr(senders, "RUST", tmp_path)
+    with pytest.raises(SystemExit, match="On satellite paths"):
+        senders.page(senders.Entry("x", "x.rs", ("x",)), {})
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_commands_of_the_pages_can_be_typed(entry):
+    runner = CliRunner()
+    for line in senders.commands(entry.name).splitlines():
+        options = line.split()
+        assert options[0] == "bentpipe"
+        assert options[1] in ("compare", "sweep")
+        known = runner.invoke(app, [options[1], "--help"]).stdout
+        assert all(option in known for option in options if option.startswith("--")), line
+
+
+def blocks(kind):
+    """Blocks of code of the guide."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_guide_names_every_hook():
+    text = (senders.RUST / "mod.rs").read_text()
+    trait = text[text.index("\npub trait CongestionControl {") :]
+    hooks = re.findall(r"^    fn (\w+)\(", trait[: trait.index("\n}\n")], re.MULTILINE)
+    assert len(hooks) > 8
+    rows = " ".join(line.split("|")[1] for line in GUIDE.splitlines() if line.startswith("| `"))
+    assert re.findall(r"`(\w+)`", rows) == hooks
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
+def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
+    # A copy of the house with the guide's file and lines in it; what it is built of is built already.
+    house = ROOT / "target" / "guide"
+    shutil.rmtree(house, ignore_errors=True)
+    for crate in ("units", "tcp"):
+        shutil.copytree(ROOT / "crates" / crate, house / "crates" / crate)
+    workspace = (ROOT / "Cargo.toml").read_text()
+    members = re.sub(r"(?m)^(default-)?members = .*$", r'\1members = ["crates/units", "crates/tcp"]', workspace)
+    assert members != workspace
+    (house / "Cargo.toml").write_text(members)
+    shutil.copy(ROOT / "Cargo.lock", house)
+    file, module, use, line = blocks("rust")
+    folder = house / "crates" / "tcp" / "src" / "cc"
+    (folder / "multcp.rs").write_text(file)
+    text = (folder / "mod.rs").read_text()
+    for found, new in (
+        (r"^mod illinois;\n", module),
+        (r"^pub use illinois::.*;\n", use),
+        (r"^    /// A fixed share .*\n", line),
+    ):
+        text, count = re.subn(found, lambda match, new=new: new + match[0], text, count=1, flags=re.MULTILINE)
+        assert count == 1, found
+    (folder / "mod.rs").write_text(text)
+    command = ["cargo", "test", "--offline", "--package", "bentpipe-tcp", "--lib", "--", "multcp", "inherited::MulTcp"]
+    done = subprocess.run(
+        command,
+        cwd=house,
+        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "3 passed" in done.stdout
+    assert "warning" not in done.stderr.replace("warning: unused manifest", "")
