@@ -4,6 +4,137 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Tuple, TypedDict, Union
 
+_CcBbr1Required = TypedDict(
+    "_CcBbr1Required",
+    {
+        "kind": Literal["bbr1"],
+    },
+)
+
+
+class CcBbr1(_CcBbr1Required, total=False):
+    """A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+
+    quantum :
+        How much is handed down at once. Default: "segment".
+
+    policer :
+        Whether it looks for policers. Default: true.
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+
+    leo :
+        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: there are none. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    quantum: Literal["segment", "offload"]
+    policer: bool
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_CcBbr2Required = TypedDict(
+    "_CcBbr2Required",
+    {
+        "kind": Literal["bbr2"],
+    },
+)
+
+
+class CcBbr2(_CcBbr2Required, total=False):
+    """BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
+
+    loss_threshold :
+        Share of the data in flight whose loss bounds them. Default: 0.02.
+
+    beta :
+        Share that a bound keeps at least. Default: 0.7.
+
+    headroom :
+        Share of the long-term bound that is left free between probes. Default: 0.15.
+
+    quantum :
+        How much is handed down at once. Default: "segment".
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+
+    leo :
+        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: there are none. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    loss_threshold: float
+    beta: float
+    headroom: float
+    quantum: Literal["segment", "offload"]
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_CcBbr3Required = TypedDict(
+    "_CcBbr3Required",
+    {
+        "kind": Literal["bbr3"],
+    },
+)
+
+
+class CcBbr3(_CcBbr3Required, total=False):
+    """BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
+
+    profile :
+        Which one. Default: "draft".
+
+    loss_threshold :
+        Share of the data in flight whose loss bounds them. Default: 0.02.
+
+    beta :
+        Share that a bound keeps at least. Default: 0.7.
+
+    headroom :
+        Share of the long-term bound that is left free between probes. Default: 0.15.
+
+    quantum :
+        How much is handed down at once. Default: "segment".
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+
+    leo :
+        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: there are none. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    profile: Literal["draft", "code"]
+    loss_threshold: float
+    beta: float
+    headroom: float
+    quantum: Literal["segment", "offload"]
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
 _CcBicRequired = TypedDict(
     "_CcBicRequired",
     {
@@ -170,6 +301,75 @@ class CcCubic(_CcCubicRequired, total=False):
     growth: Literal["segment", "ack"]
     after_rto: Literal["rfc", "reset"]
 
+_CcEnhancedHswaRequired = TypedDict(
+    "_CcEnhancedHswaRequired",
+    {
+        "kind": Literal["enhanced-hswa"],
+    },
+)
+
+
+class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
+    """HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
+
+    error_rate :
+        p: error rate of the satellite link. Default: 1e-6.
+
+    least_error_rate :
+        The least error rate that counts, so that the increment is finite. Default: 1e-10.
+
+    a :
+        A: segments for each halving of the error rate. Default: 10.0.
+
+    per :
+        Per what the increment is added. Default: "rtt".
+
+    cwnd_lim :
+        cwnd_lim: the largest window, segments; 0: the one that the receiver advertises. Default: 0.
+
+    third_case_from :
+        TD from which nothing is added, as a multiple of BaseTD. Default: 2.0.
+
+    epsilon :
+        By which share TD may exceed BaseTD and be equal to it. Default: 0.01.
+
+    avg_rtt :
+        Which mean of the round-trip times counts. Default: "all".
+
+    from_start :
+        Whether the rule takes the place of the first slow start. Default: false.
+
+    delta :
+        δ: by which share a round trip may exceed the mean. Default: 0.05.
+
+    rto :
+        What a timeout leaves. Default: "hold".
+
+    link_rate :
+        C: rate of the link, bit/s, for f; 0: f is 1. Default: 0.0.
+
+    tau :
+        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+
+    virtual_samples :
+        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+    """
+
+    error_rate: float
+    least_error_rate: float
+    a: float
+    per: Literal["rtt", "ack"]
+    cwnd_lim: int
+    third_case_from: float
+    epsilon: float
+    avg_rtt: Literal["all", "ewma"]
+    from_start: bool
+    delta: float
+    rto: Literal["hold", "reset"]
+    link_rate: float
+    tau: str
+    virtual_samples: int
+
 _CcHighspeedRequired = TypedDict(
     "_CcHighspeedRequired",
     {
@@ -214,6 +414,55 @@ class CcHighspeed(_CcHighspeedRequired, total=False):
     parameters: Literal["formula", "row_below", "row_above"]
     at_least_reno: bool
     timeout_halves: bool
+
+_CcHswaRequired = TypedDict(
+    "_CcHswaRequired",
+    {
+        "kind": Literal["hswa"],
+    },
+)
+
+
+class CcHswa(_CcHswaRequired, total=False):
+    """An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
+
+    error_rate :
+        p: error rate of the satellite link. Default: 1e-6.
+
+    least_error_rate :
+        The least error rate that counts, so that the increment is finite. Default: 1e-10.
+
+    a :
+        A: segments for each halving of the error rate. Default: 10.0.
+
+    per :
+        Per what the increment is added. Default: "rtt".
+
+    cwnd_lim :
+        cwnd_lim: the largest window, segments; 0: the one that the receiver advertises. Default: 0.
+
+    third_case_from :
+        TD from which nothing is added, as a multiple of BaseTD. Default: 2.0.
+
+    epsilon :
+        By which share TD may exceed BaseTD and be equal to it. Default: 0.01.
+
+    avg_rtt :
+        Which mean of the round-trip times counts. Default: "all".
+
+    from_start :
+        Whether the rule takes the place of the first slow start. Default: false.
+    """
+
+    error_rate: float
+    least_error_rate: float
+    a: float
+    per: Literal["rtt", "ack"]
+    cwnd_lim: int
+    third_case_from: float
+    epsilon: float
+    avg_rtt: Literal["all", "ewma"]
+    from_start: bool
 
 _CcHtcpRequired = TypedDict(
     "_CcHtcpRequired",
@@ -496,6 +745,105 @@ class CcVeno(_CcVenoRequired, total=False):
     pace: Literal["ack", "window"]
     forget_base_rtt: bool
     base_rtt_window: str
+
+_CcWestwoodRequired = TypedDict(
+    "_CcWestwoodRequired",
+    {
+        "kind": Literal["westwood"],
+    },
+)
+
+
+class CcWestwood(_CcWestwoodRequired, total=False):
+    """After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
+
+    tau :
+        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+
+    virtual_samples :
+        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+
+    cut :
+        When a loss takes effect on the window. Default: "at-loss".
+
+    forget_min_rtt :
+        Whether a timeout makes the least round-trip time begin anew. Default: false.
+
+    estimate_factor :
+        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+    """
+
+    tau: str
+    virtual_samples: int
+    cut: Literal["at-loss", "at-exit"]
+    forget_min_rtt: bool
+    estimate_factor: float
+
+_CcWestwoodNrRequired = TypedDict(
+    "_CcWestwoodNrRequired",
+    {
+        "kind": Literal["westwood-nr"],
+    },
+)
+
+
+class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
+    """Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+
+    tau :
+        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+
+    virtual_samples :
+        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+
+    cut :
+        When a loss takes effect on the window. Default: "at-loss".
+
+    forget_min_rtt :
+        Whether a timeout makes the least round-trip time begin anew. Default: false.
+
+    estimate_factor :
+        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+    """
+
+    tau: str
+    virtual_samples: int
+    cut: Literal["at-loss", "at-exit"]
+    forget_min_rtt: bool
+    estimate_factor: float
+
+_CcWestwoodPlusRequired = TypedDict(
+    "_CcWestwoodPlusRequired",
+    {
+        "kind": Literal["westwood+"],
+    },
+)
+
+
+class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
+    """Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+
+    smoothing :
+        How samples are smoothed. Default: "linux".
+
+    shortest_sample :
+        The shortest time of a sample; longer ones take a round trip. Default: "50 ms".
+
+    cut :
+        When a loss takes effect on the window. Default: "at-loss".
+
+    forget_min_rtt :
+        Whether a timeout makes the least round-trip time begin anew. Default: true.
+
+    estimate_factor :
+        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+    """
+
+    smoothing: Literal["linux", "mean-of-two"]
+    shortest_sample: str
+    cut: Literal["at-loss", "at-exit"]
+    forget_min_rtt: bool
+    estimate_factor: float
 
 _CcYeahRequired = TypedDict(
     "_CcYeahRequired",
@@ -1188,7 +1536,7 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBic, CcCompound, CcCubic, CcHighspeed, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "westwood", "westwood-nr", "westwood+", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
@@ -2538,7 +2886,7 @@ class Record(TypedDict, total=False):
         Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
     interval: str
     rows_max: int
     transfers_max: int

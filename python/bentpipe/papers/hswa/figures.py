@@ -33,12 +33,11 @@ FIGURE_2 = (*FLAVOURS, "vegas", "westwood", "highspeed", "scalable", "hswa")
 """Those of the paper's that there are: SCPS-TP is not."""
 MARKERS = "osdv<>PX"
 READINGS: dict[str, dict[str, Any]] = {
-    "per round trip": {},
-    "per ACK": {"per": "ack"},
-    "per ACK, receiver open": {"per": "ack", "is_open": True},
-    "losses by time, δ = 1": {"per": "ack", "is_open": True, "is_patient": True},
+    "step per round trip": {},
+    "step per ACK": {"per": "ack", "is_open": True},
+    "and losses by time": {"per": "ack", "is_open": True, "is_patient": True},
 }
-"""What the claims call them at length."""
+"""What the claims call them at length: a step per ACK goes without slow start, to an open receiver."""
 
 
 def figure_1(lab: Lab) -> Figure:
@@ -96,8 +95,8 @@ def _connections(lab: Lab, cc: str, name: str) -> Figure:
     rates = lab.choose((1e-8, 1e-4, 1e-2), RATES)
     seconds, replications = lab.choose((20, 1), (50, 4))
     with style():
-        figure, panels = blank(2, height=2.4)
-        for axes, reading in zip(panels, ("per round trip", "per ACK, receiver open"), strict=True):
+        figure, panels = blank(2, height=3.9)
+        for axes, reading in zip(panels, ("step per round trip", "step per ACK"), strict=True):
             for place, connections in enumerate((3, 5, 10, 15)):
                 curve = throughputs(
                     lab,
@@ -114,15 +113,18 @@ def _connections(lab: Lab, cc: str, name: str) -> Figure:
                     [curve[rate].mean() / 1e6 for rate in rates],
                     color=colour,
                     marker=MARKERS[place],
+                    markersize=3,
                     label=f"{connections} connections",
                 )
                 axes.axhline(100 / connections, color=colour, linestyle=":", linewidth=0.8)
             _axes(axes)
             axes.set_ylim(0, 40)
-            axes.set_title(f"{name}, {reading}")
-        legend_above(panels[0], 4)
-        sample = f"{seconds} s, mean of {replications} replications" if replications > 1 else f"{seconds} s, a single run"
-        figure.suptitle(f"Average per connection; dotted: equal shares of the link; {sample}", x=0.02, ha="left")
+            axes.text(0.98, 0.95, reading, transform=axes.transAxes, ha="right", va="top")
+        panels[0].set_xlabel("")
+        legend_above(panels[0], 2)
+        sample = f"{seconds} s, mean of {replications} runs" if replications > 1 else f"{seconds} s, a single run"
+        text = f"{name}, average per connection, {sample}\ndotted: equal shares of the link"
+        figure.suptitle(text, x=0.02, ha="left")
     return figure
 
 
@@ -135,12 +137,12 @@ def figure_6(lab: Lab) -> Figure:
     names = {"hswa": "HSWA", "enhanced-hswa": "Enhanced HSWA"}
     printed = {"hswa": HSWA_BPS, "enhanced-hswa": ENHANCED_BPS}
     with style():
-        figure, panels = blank(2, height=2.6)
+        figure, panels = blank(2, height=3.9)
         for axes, cc in zip(panels, rates, strict=True):
             for place, (reading, arguments) in enumerate(READINGS.items()):
                 curve = throughputs(lab, cc=cc, rates=rates[cc], **arguments)
                 findings = [Finding.mean(curve[rate]) for rate in rates[cc]]
-                places = [rate * 1.12 ** (place - 1.5) for rate in rates[cc]]
+                places = [rate * 1.12 ** (place - 1) for rate in rates[cc]]
                 intervals(
                     axes, places, findings, factor=1e-6, color=COLOURS[place], marker=MARKERS[place], label=reading
                 )
@@ -148,10 +150,11 @@ def figure_6(lab: Lab) -> Figure:
             axes.plot(RATES, highest, color="0.6", linestyle=":", label="ceiling")
             _printed(axes, "printed", printed[cc], "0.2", "^")
             _axes(axes)
-            axes.set_title(names[cc])
-        legend_above(panels[0], 3)
-        sample = lab.choose("2 (from 1e-4: 4)", "10")
-        figure.suptitle(f"One connection, 50 s, errors per packet; {sample} replications, 95 % intervals", x=0.02, ha="left")
+            axes.text(0.02, 0.06, names[cc], transform=axes.transAxes)
+        panels[0].set_xlabel("")
+        legend_above(panels[0], 2)
+        sample = f"{lab.choose('2 (from 1e-4: 4)', '10')} replications, 95 % intervals"
+        figure.suptitle(f"One connection, 50 s, errors per packet\n{sample}", x=0.02, ha="left")
     return figure
 
 

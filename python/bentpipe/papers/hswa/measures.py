@@ -101,13 +101,11 @@ def throughput(
     """Throughput per connection in bit/s at the error rate where it is least, or most.
 
     Bytes that reached the receivers' TCP, headers and duplicates included, over the run's time and the number of
-    connections (`flows.throughput_bps`). With `is_warm` the first 10 s are left out. Of more than two error rates, quick
-    runs have the two highest.
+    connections (`flows.throughput_bps`). With `is_warm` the first 10 s are left out. Of more than two error rates,
+    quick runs have the two highest.
     """
     rates = rates if len(rates) < 3 else lab.choose(rates[-2:], rates)
-    curve = throughputs(
-        lab, cc=cc, rates=rates, error=error, connections=connections, is_warm=is_warm, **reading
-    )
+    curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, is_warm=is_warm, **reading)
     findings = {rate: Finding.mean(values) for rate, values in curve.items()}
     choose = min if of == "least" else max
     return choose(findings.values(), key=lambda finding: finding.value or 0.0)
@@ -137,9 +135,7 @@ def falls_with_three(lab: Lab, **reading: Any) -> Finding:
 
     From 1e-3 to 1e-2 Enhanced HSWA loses 5 Mbit/s and HSWA 20, and at 1e-3 both are equal; pairs of equal seeds.
     """
-    both = [
-        throughputs(lab, cc=cc, rates=[1e-3, 1e-2], connections=3, **reading) for cc in ("enhanced-hswa", "hswa")
-    ]
+    both = [throughputs(lab, cc=cc, rates=[1e-3, 1e-2], connections=3, **reading) for cc in ("enhanced-hswa", "hswa")]
     enhanced, hswa = (curve[1e-3] - curve[1e-2] for curve in both)
     ahead = both[0][1e-3] - both[1][1e-3]
     note = (
