@@ -17,6 +17,7 @@ from bentpipe._core import build_info as _build_info
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
     from bentpipe.mixing import Mix, mix
+    from bentpipe.own import CongestionControl
     from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
     from bentpipe.reporting.reporting import report
@@ -30,6 +31,7 @@ __version__ = _build_info()["version"]
 
 __all__ = [
     "Comparison",
+    "CongestionControl",
     "Mix",
     "Reproduction",
     "RunResult",
@@ -54,6 +56,7 @@ __all__ = [
 # No module may bear the name of a function in here, or importing it would hide the function.
 _HOMES = {
     "Comparison": "comparison",
+    "CongestionControl": "own",
     "Mix": "mixing",
     "Reproduction": "papers.reproducing",
     "RunResult": "result",

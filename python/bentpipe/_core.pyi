@@ -2,16 +2,278 @@
 
 from typing import final
 
+from typing_extensions import Self, disjoint_base
+
 from bentpipe._tables import Tables
 
-__all__ = ["Run", "Scenario", "build_info", "choices", "dictionary", "schema"]
+__all__ = [
+    "AckSample",
+    "Congestion",
+    "CongestionControl",
+    "Delivery",
+    "Init",
+    "PathState",
+    "Run",
+    "Scenario",
+    "build_info",
+    "choices",
+    "dictionary",
+    "hooks",
+    "schema",
+]
+
+@final
+class Init:
+    """What a congestion control starts from."""
+
+    @property
+    def now_s(self) -> float:
+        """The present, seconds of simulated time."""
+
+    @property
+    def rtt_s(self) -> float | None:
+        """Round-trip time that the handshake or an earlier connection showed, seconds."""
+
+    @property
+    def seed(self) -> int:
+        """For what is chosen at random; two connections have different ones."""
+
+    @property
+    def smss(self) -> int:
+        """Payload of a full segment, bytes."""
+
+    @property
+    def cwnd(self) -> int:
+        """Initial window, bytes."""
+
+    @property
+    def ssthresh(self) -> float:
+        """Initial slow start threshold, bytes; infinite: none."""
+
+@final
+class AckSample:
+    """What one ACK of new data taught."""
+
+    @property
+    def newly_acked(self) -> int:
+        """Bytes that this ACK acknowledged for the first time."""
+
+    @property
+    def is_cwnd_limited(self) -> bool:
+        """Whether the window limited sending, not the application or the receiver. Do not grow a window otherwise."""
+
+    @property
+    def rtt_s(self) -> float | None:
+        """Time from the sending of the newest acknowledged segment to this ACK, seconds; None if it was sent twice."""
+
+@final
+class PathState:
+    """The sender's view of the path."""
+
+    @property
+    def now_s(self) -> float:
+        """The present, seconds of simulated time."""
+
+    @property
+    def smss(self) -> int:
+        """Payload of a full segment, bytes."""
+
+    @property
+    def snd_una(self) -> int:
+        """Offset of the first byte not acknowledged (SND.UNA), from the first byte of data."""
+
+    @property
+    def snd_nxt(self) -> int:
+        """Offset of the next new byte (SND.NXT); what the ACK at hand lets go is not sent yet."""
+
+    @property
+    def flight_size(self) -> int:
+        """Bytes sent and not acknowledged (RFC 5681: FlightSize)."""
+
+    @property
+    def ssthresh_base(self) -> int:
+        """What a reaction to loss takes its share of, bytes: FlightSize or min(cwnd, rwnd), as configured."""
+
+    @property
+    def ssthresh_unit(self) -> int:
+        """Ssthresh is a whole number of these, bytes."""
+
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298), seconds; None before the first sample."""
+
+    @property
+    def rwnd(self) -> int:
+        """The receiver's advertised window, bytes."""
+
+    def half(self) -> int:
+        """max(base / 2, 2 SMSS), bytes: RFC 5681 eq. (4)."""
+
+    def half_as_ssthresh(self) -> int:
+        """`half` as it is kept in ssthresh, bytes."""
+
+    def share(self, part: float) -> float:
+        """That part of the base, 0 to 1, in bytes; at least 2 SMSS (RFC 8511 §3)."""
+
+    def as_ssthresh(self, bytes: float) -> int:
+        """Bytes as they are kept in ssthresh."""
+
+@final
+class Congestion:
+    """Why the window is reduced: a loss that is blamed on congestion, or marks."""
+
+    @property
+    def is_ecn(self) -> bool:
+        """The receiver told of marks. Nothing is missing."""
+
+    @property
+    def beta(self) -> float | None:
+        """For marks, the part of the window that is left, if the scenario says so (RFC 8511)."""
+
+    def left(self, after_loss: float = 0.5) -> float:
+        """The part of the window that is left, where a loss leaves `after_loss`."""
+
+@final
+class Delivery:
+    """What one ACK taught of delivery and loss, also during recovery."""
+
+    @property
+    def newly_delivered(self) -> int:
+        """Bytes that this ACK showed to have arrived. Each byte counts once."""
+
+    @property
+    def delivered(self) -> int:
+        """All of them so far, bytes."""
+
+    @property
+    def newly_lost(self) -> int:
+        """Bytes that this ACK showed to be lost."""
+
+    @property
+    def lost(self) -> int:
+        """Bytes ever declared lost."""
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes in the network: sent, not delivered, not declared lost since (RFC 6675: pipe)."""
+
+    @property
+    def is_cwnd_limited(self) -> bool:
+        """As in `AckSample`."""
+
+    @property
+    def is_repairing(self) -> bool:
+        """Losses are being repaired, by recovery or in the slow start after a timeout."""
+
+    @property
+    def one_way_delay_s(self) -> float | None:
+        """How long the newest segment took, by both ends' clocks, seconds; only with timestamps (RFC 7323)."""
+
+    @property
+    def rate_bps(self) -> int | None:
+        """Delivery rate of payload, bit/s; None if too little is known."""
+
+    @property
+    def interval_s(self) -> float | None:
+        """The time over which the rate was measured, seconds."""
+
+    @property
+    def rtt_s(self) -> float | None:
+        """Round-trip time of the transmission that the rate sample is of, seconds; None if it was sent twice."""
+
+    @property
+    def is_app_limited(self) -> bool:
+        """The application, not the path, limited what was sent: the rate is a lower bound."""
+
+    @property
+    def flight_before(self) -> int | None:
+        """Bytes in flight when that transmission left, itself included."""
+
+    @property
+    def prior_delivered(self) -> int | None:
+        """Bytes delivered when that transmission left."""
+
+@disjoint_base
+class CongestionControl:
+    """Reno's window, and the hooks with what they do if they are not overridden."""
+
+    cwnd: float
+    ssthresh: float
+
+    def __new__(cls, init: Init | None = None) -> Self: ...
+    def on_ack(self, ack: AckSample, path: PathState) -> None:
+        """New data were acknowledged outside loss recovery. Reno: slow start, then a segment per window."""
+
+    def on_congestion(self, why: Congestion, path: PathState) -> None:
+        """A loss episode begins, or marks were seen; at most once per window of data. Reno: half of the window."""
+
+    def on_rto(self, first: bool, path: PathState) -> None:
+        """The retransmission timer expired; `first` is false for repeated timeouts of the same segment.
+
+        Those must not lower ssthresh again (RFC 5681 §3.1). Reno: slow start from one segment.
+        """
+
+    def on_delivery(self, delivery: Delivery, path: PathState) -> None:
+        """An ACK told of something delivered, in recovery or not. Only gathered for classes that override this."""
+
+    def on_recovery_exit(self, path: PathState) -> None:
+        """All is repaired that was outstanding when the losses were found."""
+
+    def on_resume(self, path: PathState) -> None:
+        """Data are about to be sent while nothing is outstanding."""
+
+    def on_smss(self, smss: int) -> None:
+        """The segment size changed, bytes."""
+
+    def limit_cwnd(self, max: float) -> None:
+        """Recovery or idle restart asks that the window be at most `max` bytes now."""
+
+    def set_window(self, cwnd: float, ssthresh: float) -> None:
+        """Continue with exactly this window and threshold, bytes."""
+
+    def pacing_rate(self) -> float | None:
+        """The rate at which to send, bit/s, headers included; None: as the scenario has it. Asked after each hook."""
+
+    def undo(self, before: CongestionControl) -> None:
+        """What looked like congestion was none: the window as `before` it."""
+
+    def slow_start(self, ack: AckSample, path: PathState) -> int:
+        """Slow start's part in an ACK, as the scenario has it.
+
+        Returns how many of its bytes are left to congestion avoidance: none while slow start goes on or the window is
+        not used.
+        """
+
+    def increase(self, bytes: int, path: PathState) -> None:
+        """Congestion avoidance by additive increase, as the scenario has it, for so many bytes acknowledged."""
+
+    def add(self, bytes: float) -> None:
+        """So many bytes more, fractions included. Never more than doubles."""
+
+    def reduce(self, ssthresh: float, cwnd: float) -> None:
+        """Congestion: the new threshold and window, bytes."""
+
+    def restart(self, ssthresh: float | None = None) -> None:
+        """A timeout: slow start from one segment. `ssthresh`: the new threshold, bytes, if it changes."""
 
 @final
 class Scenario:
     @staticmethod
-    def from_toml(text: str, source: str, sets: list[tuple[str, str]], folder: str | None = None) -> Scenario: ...
+    def from_toml(
+        text: str,
+        source: str,
+        sets: list[tuple[str, str]],
+        folder: str | None = None,
+        senders: list[tuple[str, str, str, type]] = ...,
+    ) -> Scenario: ...
     @staticmethod
-    def from_json(text: str, source: str, sets: list[tuple[str, str]], folder: str | None = None) -> Scenario: ...
+    def from_json(
+        text: str,
+        source: str,
+        sets: list[tuple[str, str]],
+        folder: str | None = None,
+        senders: list[tuple[str, str, str, type]] = ...,
+    ) -> Scenario: ...
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
     def cases(self) -> list[str]: ...
@@ -47,4 +309,5 @@ class Run:
 def schema() -> str: ...
 def choices() -> str: ...
 def dictionary() -> str: ...
+def hooks() -> list[str]: ...
 def build_info() -> dict[str, str]: ...

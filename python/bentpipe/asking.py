@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bentpipe import metrics
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.reference import choices, unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from bentpipe.reference import unknown
 
 STATISTICS = ("mean", "median")
 CORRECTIONS = ("holm", "bh", "none")
@@ -41,18 +36,6 @@ def checked(
         raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
     if not 0 < confidence < 1:
         raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
-
-
-def congestion_controls(cc: Iterable[str]) -> list[str]:
-    """The congestion controls to compare, all of them known; `all` stands for every one."""
-    known = [choice["name"] for choice in choices()["cc"]]
-    names = list(dict.fromkeys(name for asked in cc for name in (known if asked == "all" else [asked])))
-    problems = [unknown(name, "a congestion control", known) for name in names if name not in known]
-    if problems:
-        raise ScenarioError("\n".join(f"error: {problem}" for problem in problems))
-    if not names:
-        raise ScenarioError("error: no congestion control to compare\n  known: " + ", ".join(known))
-    return names
 
 
 def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:

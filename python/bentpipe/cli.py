@@ -65,6 +65,9 @@ Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: 
 @app.command()
 def run(
     file: File,
+    cc: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Congestion control of the flows that name none; see: list cc.")
+    ] = None,
     sets: Sets = None,
     seed: Seed = None,
     series: Annotated[str, typer.Option(metavar="A,B", help="Time series to record; see: list series.")] = "",
@@ -78,6 +81,10 @@ def run(
     from bentpipe.scenario import load, names_of
 
     scenario = load(file, _pairs(sets, seed))
+    if cc is not None:
+        from bentpipe.running import with_sender
+
+        scenario = with_sender(scenario, cc)
     wanted = names_of(series)
     if plot is not None:
         from bentpipe.plot import PANELS
@@ -114,7 +121,10 @@ def run(
 @app.command()
 def compare(
     file: File,
-    cc: Annotated[str | None, typer.Option(metavar="A,B", help="Congestion controls, or all; see: list cc.")] = None,
+    cc: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Congestion controls, or all; see: list cc. One of your own: FILE.py:CLASS."),
+    ] = None,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -146,15 +156,16 @@ def compare(
 ) -> None:
     """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
     _check_places(save, plot)
-    from bentpipe.asking import charted, checked, congestion_controls, unmixed
-    from bentpipe.scenario import load, names_of
+    from bentpipe.asking import charted, checked, unmixed
+    from bentpipe.own import named
+    from bentpipe.scenario import load
 
     checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
     charted(chart, is_mix=mix is not None, is_drawn=plot is not None)
     if mix is not None:
         unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction)
     if cc is not None:
-        congestion_controls(names_of(cc))
+        named(cc)
     cases = _cases(case)
     scenario = load(file, _pairs(sets, seed))
     if not json:
@@ -225,7 +236,8 @@ def sweep(
         typer.Option(
             metavar="KEY=VALUES",
             help="A key and its values: tcp.cc=reno,sack or link.up.error.rate=1e-5..1e-1:9:log; repeat for each."
-            " 'KEY=VALUES; KEY=VALUES' go together. Over what [sweep] in the file says.",
+            " A congestion control of your own is FILE.py:CLASS. 'KEY=VALUES; KEY=VALUES' go together."
+            " Over what [sweep] in the file says.",
         ),
     ] = None,
     replications: Annotated[

@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 
 import bentpipe
-from bentpipe import _core, asking, metrics, outcomes, store
+from bentpipe import _core, asking, metrics, outcomes, own, store
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.metrics import METRICS
-from bentpipe.reference import choices
 from bentpipe.running import advance, run
-from bentpipe.scenario import names_of, scenario_of
+from bentpipe.scenario import scenario_of
 from bentpipe.statistics.comparing import ESTIMATORS, differences, statement
 from bentpipe.statistics.estimates import least
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from bentpipe._tables import Tables
     from bentpipe.outcomes import Outcome
+    from bentpipe.own import Sender
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 def compare(
     scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
-    cc: str | Sequence[str] | None = None,
+    cc: Sender | Sequence[Sender] | None = None,
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     replications: int = 10,
@@ -59,8 +59,9 @@ def compare(
     ----------
     scenario : Scenario, dict, path or name
         As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
-    cc : str or sequence of str, optional
-        Names of congestion controls, or `all`; see `bentpipe list cc`. Each takes the place of `[tcp] cc`; a flow that
+    cc : str, class, or sequence of these, optional
+        Names of congestion controls, or `all`; see `bentpipe list cc`. One of your own is a class that extends
+        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`; a flow that
         names its own congestion control keeps it.
     cases : mapping, optional
         By name, the values that a case puts over the scenario's, by dotted key:
@@ -94,6 +95,8 @@ def compare(
         An unknown sender, or no flow that would take it.
     BentpipeError
         An unknown metric, statistic or correction, or a number out of bounds.
+    SenderError
+        A congestion control in Python failed. There is no result.
     Interrupted
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
@@ -370,7 +373,7 @@ class Comparison:
 
 def senders_of(
     scenario: Scenario,
-    cc: str | Iterable[str] | None = None,
+    cc: Sender | Iterable[Sender] | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Scenario]:
     """What is to be compared, by name, in the order asked for.
@@ -383,31 +386,38 @@ def senders_of(
     if cc is not None and cases:
         raise ScenarioError("error: congestion controls and cases cannot be compared at once\n  expected one of them")
     if cc is not None:
-        names = asking.congestion_controls(names_of(cc))
+        found = own.named(cc)
         _check_takers(scenario)
-        return {name: scenario.replace("tcp.cc", name) for name in names}
-    found = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
-    if not found:
+        return {name: scenario.replace("tcp.cc", sender) for name, sender in found.items()}
+    alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
+    if not alternatives:
         raise ScenarioError(
             "error: nothing to compare: the scenario has no cases\n"
             "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
         )
-    return found
+    return alternatives
 
 
 def _check_takers(scenario: Scenario) -> None:
     """Refuse a scenario in which every flow names its own congestion control: all senders would be the same."""
-    taken = []
-    for choice in choices()["cc"][:2]:
-        # A network that is never started tells which congestion control each flow would have.
-        simulation = _core.Run(scenario.replace("tcp.cc", choice["name"])._core)
-        simulation.interrupt()
-        taken.append(simulation.finish()["flows"]["cc"])
-    if taken[0] == taken[1:][-1]:
+    # A network that is never started tells which congestion control each flow would have.
+    simulation = _core.Run(_with_marker(scenario)._core)
+    simulation.interrupt()
+    if own.MARKER not in simulation.finish()["flows"]["cc"]:
         raise ScenarioError(
             "error: every flow names its own congestion control, so there is nothing to compare\n"
             "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
         )
+
+
+def _with_marker(scenario: Scenario) -> Scenario:
+    """With a congestion control that no flow names, and a loss recovery that goes with what else is set."""
+    for recovery in own.LIKE:
+        try:
+            return scenario.replace("tcp.cc", own.marker(recovery))
+        except ScenarioError as error:
+            problem = error
+    raise problem
 
 
 def run_all(

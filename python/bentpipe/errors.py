@@ -21,6 +21,10 @@ class RunError(BentpipeError, RuntimeError):
     """A simulation failed: a bug in bentpipe. The text says how to see it again."""
 
 
+class SenderError(BentpipeError, RuntimeError):
+    """A congestion control in Python failed, and the run with it. The text has the simulated time and the traceback."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended the work early.
 

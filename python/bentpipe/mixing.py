@@ -13,9 +13,10 @@ from bentpipe import asking, human, store
 from bentpipe.comparison import cores, run_all, senders_of
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.outcomes import numbers
+from bentpipe.own import parts, united
 from bentpipe.reference import unknown
 from bentpipe.running import run
-from bentpipe.scenario import Scenario, names_of, scenario_of
+from bentpipe.scenario import Scenario, scenario_of
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe._tables import Tables
+    from bentpipe.own import CongestionControl, Sender
     from bentpipe.result import RunResult
     from bentpipe.statistics.estimates import Interval
 
@@ -62,7 +64,7 @@ QUANTITIES = {
 
 def mix(
     scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
-    senders: str | Iterable[str],
+    senders: Sender | Iterable[Sender],
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     replications: int = 10,
@@ -83,9 +85,9 @@ def mix(
     ----------
     scenario : Scenario, dict, path or name
         As in `run`.
-    senders : str or iterable of str
-        Names of at least two congestion controls, each with the loss recovery that belongs to it, or of cases; `all`
-        stands for every congestion control.
+    senders : str, class, or iterable of these
+        At least two congestion controls, as in `compare`, each with the loss recovery that belongs to it, or names of
+        cases; `all` stands for every congestion control.
     cases : mapping, optional
         As in `compare`; besides those that the scenario has. They may change the transport only.
     replications : int
@@ -112,7 +114,7 @@ def mix(
     """
     scenario = scenario_of(scenario)
     asking.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
-    plan = Plan.of(scenario.replace("record.series", []), names_of(senders), cases or {})
+    plan = Plan.of(scenario.replace("record.series", []), parts(senders), cases or {})
     count = len(plan.names)
     turns = [plan.mixed([(slot + turn) % count for slot in range(count)]) for turn in range(min(count, replications))]
     own = [plan.mixed([kind] * count) for kind in range(count)]
@@ -149,14 +151,17 @@ class Plan:
     flows: list[dict[str, dict[str, Any]]]
     """For each sender, by name of a flow that takes part, the flow with its transport."""
     folder: str | None
+    classes: dict[str, type[CongestionControl]]
+    """By name, those of one's own."""
 
     @classmethod
-    def of(cls, scenario: Scenario, names: list[str], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
+    def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
         """Check what is asked for."""
         known = scenario.cases | {name: scenario.with_sets(sets) for name, sets in cases.items()}
         members: dict[str, Scenario] = {}
         for name in names:
-            members |= {name: known[name]} if name in known else senders_of(scenario, [name])
+            is_case = isinstance(name, str) and name in known
+            members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
         if len(members) < 2:
             given = ", ".join(members) or "none"
             raise ScenarioError(f"error: a mix of {given}\n  expected two senders or more, as reno,cubic")
@@ -183,7 +188,8 @@ class Plan:
             {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}
             for place in range(len(members))
         ]
-        return cls(tuple(members), base, flows, scenario.folder)
+        senders = united(*(member.senders for member in members.values()))
+        return cls(tuple(members), base, flows, scenario.folder, senders)
 
     def mixed(self, kinds: list[int]) -> Scenario:
         """The scenario in which the copies of each flow have these senders, in order."""
@@ -191,7 +197,7 @@ class Plan:
         for name in self.flows[0]:
             for slot, kind in enumerate(kinds):
                 flows[self._copy(name, slot)] = self.flows[kind][name]
-        return Scenario({**self.base, "flow": flows}, folder=self.folder)
+        return Scenario({**self.base, "flow": flows}, folder=self.folder, senders=self.classes)
 
     def senders(self, turn: int) -> dict[str, str]:
         """By name of a flow in the mix of replication `turn`, its sender."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import bentpipe
-from bentpipe import store
+from bentpipe import own, store
 from bentpipe.errors import BentpipeError
 from bentpipe.reference import dictionary, unknown
 from bentpipe.scenario import Scenario
@@ -97,7 +97,7 @@ class RunResult:
         provenance = store.provenance(folder, FORM)
         text = (Path(folder) / "scenario.toml").read_text(encoding="utf-8")
         return cls(
-            scenario=Scenario(text, source=str(Path(folder) / "scenario.toml")),
+            scenario=Scenario(text, source=str(Path(folder) / "scenario.toml"), senders=own.absent(text)),
             **{name: store.table(folder, name) for name in TABLES},
             recorded={name: store.table(folder, f"series-{name}") for name in provenance["series"]},
             notes=tuple(provenance["notes"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe import _core
-from bentpipe.errors import Interrupted
+from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from bentpipe.own import Sender
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
 
@@ -23,6 +24,7 @@ EVENTS_AT_ONCE = 20_000
 def run(
     scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
     *,
+    cc: Sender | None = None,
     seed: int | None = None,
     series: str | Iterable[str] = (),
     progress: Callable[[float], object] | None = None,
@@ -33,6 +35,9 @@ def run(
     ----------
     scenario : Scenario, dict, path or name
         Other than a `Scenario`: the content of a scenario file, or what `load` takes.
+    cc : str or class, optional
+        A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
+        `FILE.py:CLASS`. A flow that names its own keeps it.
     seed : int, optional
         Instead of the scenario's own.
     series : str or iterable of str, optional
@@ -51,10 +56,14 @@ def run(
         There is no such series, or no valid scenario.
     Interrupted
         Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
+    SenderError
+        A congestion control in Python failed. There is no result.
     RunError
         A bug in bentpipe.
     """
     scenario = scenario_of(scenario)
+    if cc is not None:
+        scenario = with_sender(scenario, cc)
     if seed is not None:
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)
@@ -66,6 +75,22 @@ def run(
         message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
         raise Interrupted(message, lambda: _result(scenario, simulation)) from None
     return _result(scenario, simulation)
+
+
+def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
+    """The scenario with another congestion control.
+
+    Raises
+    ------
+    ScenarioError
+        It is not known, is several, or no flow would take it.
+    """
+    from bentpipe.comparison import senders_of
+
+    found = list(senders_of(scenario, cc).values())
+    if len(found) != 1:
+        raise ScenarioError(f"error: {len(found)} congestion controls for one run\n  expected one: compare takes many")
+    return found[0]
 
 
 def advance(

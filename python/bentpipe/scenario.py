@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core
+from bentpipe import _core, own
 from bentpipe.errors import ScenarioError
 from bentpipe.reference import unknown
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
+    Senders = dict[str, type[own.CongestionControl]]
 
 SIZE_MAX = 16 * 1024 * 1024
 """Bytes. A larger scenario file is certainly something else."""
@@ -99,6 +100,8 @@ class Scenario:
         One of its cases, instead of itself.
     over : mapping or pairs
         Values to put over the case.
+    senders : mapping, optional
+        By name, congestion controls of one's own (classes) that the scenario may name besides those of bentpipe.
 
     Attributes
     ----------
@@ -128,14 +131,17 @@ class Scenario:
         folder: str | os.PathLike[str] | None = None,
         case: str | None = None,
         over: Sets = (),
+        senders: Mapping[str, type[own.CongestionControl]] | None = None,
     ) -> None:
+        found: Senders = {}
         if not isinstance(scenario, str):
-            scenario, form = _to_json(scenario), "json"
+            scenario, form = _to_json(scenario, found), "json"
         self._text, self._form, self._source = scenario, form, source
-        self._sets, self._case, self._over = _literals(sets), case, _literals(over)
+        self._sets, self._case, self._over = _literals(sets, found), case, _literals(over, found)
+        self._senders = own.united(senders or {}, found)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
-        self._core = read(self._text, source, self._sets, self._folder)
+        self._core = read(self._text, source, self._sets, self._folder, own.given(self._senders))
         if case is not None:
             self._core = self._core.case(case, self._over)
 
@@ -145,7 +151,8 @@ class Scenario:
 
     def with_sets(self, sets: Sets) -> Scenario:
         """The same scenario with other values at dotted keys."""
-        more, is_case = _literals(sets), self._case is not None
+        senders: Senders = {}
+        more, is_case = _literals(sets, senders), self._case is not None
         return Scenario(
             self._text,
             form=self._form,
@@ -155,6 +162,8 @@ class Scenario:
             folder=self._folder,
             case=self._case,
             over=[*self._over, *more] if is_case else [],
+            # One that is given anew takes the place of one that had its name.
+            senders={**self._senders, **senders},
         )
 
     @property
@@ -176,6 +185,11 @@ class Scenario:
     def written(self) -> tuple[str, str]:
         """The text that it was read from, without what was put over it, and its form: `toml` or `json`."""
         return self._text, self._form
+
+    @property
+    def senders(self) -> dict[str, type[own.CongestionControl]]:
+        """By name, the congestion controls of one's own that it may name."""
+        return dict(self._senders)
 
     @property
     def folder(self) -> str | None:
@@ -239,6 +253,7 @@ class Scenario:
             folder=self._folder,
             case=self._case,
             over=self._over,
+            senders=self._senders,
         )
         return again, (self._text,)
 
@@ -288,28 +303,52 @@ def _too_large(path: Path) -> str:
     return f"error: {path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
 
 
-def _to_json(content: Mapping[str, Any]) -> str:
+def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
     try:
-        return json.dumps(content, allow_nan=False)
+        return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"error: this dict cannot be a scenario: {error}") from error
 
 
-def _literals(sets: Sets) -> list[tuple[str, str]]:
+def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
+    """Values as text. Classes become their names, and are put into `senders`."""
     pairs = sets.items() if hasattr(sets, "items") else sets
-    return [(key, _literal(value)) for key, value in pairs]
+    return [(key, _literal(_with_classes(key, value), senders)) for key, value in pairs]
 
 
-def _literal(value: Any) -> str:
-    """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
-    return value if isinstance(value, str) else _toml(value)
-
-
-def _toml(value: Any) -> str:
-    if hasattr(value, "items"):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+def _with_classes(key: str, value: Any) -> Any:
+    """`FILE.py:CLASS` as the class, where the key is for congestion controls. Never what stands in a scenario file."""
+    if not (key == "tcp.cc" or key.endswith(".tcp.cc")):
+        return value
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return [_with_classes(key, each) for each in value]
+    return own.taken(value) if own.is_own(value) else value
+
+
+def _noted(value: Any, senders: Senders) -> str:
+    """The name of a class of one's own."""
+    if not isinstance(value, type):
+        raise TypeError(f"{value!r} cannot be a value in a scenario")
+    cls = own.taken(value)
+    assert not isinstance(cls, str), "it is a class"
+    senders.update(own.united(senders, {own.name_of(cls): cls}))
+    return own.name_of(cls)
+
+
+def _literal(value: Any, senders: Senders) -> str:
+    """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
+    if isinstance(value, type):
+        return _noted(value, senders)
+    return value if isinstance(value, str) else _toml(value, senders)
+
+
+def _toml(value: Any, senders: Senders) -> str:
+    if hasattr(value, "items") and not isinstance(value, type):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item, senders)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item, senders) for item in value) + "]"
+    if isinstance(value, type):
+        return json.dumps(_noted(value, senders))
     if isinstance(value, (str, bool, int, float)):
         return json.dumps(value)
     raise ScenarioError(f"error: {value!r} cannot be a value in a scenario")

@@ -1,23 +1,34 @@
 //! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is said in
 //! `python/bentpipe`; the stubs are `python/bentpipe/_core.pyi`.
 
+mod controller;
+mod own;
 mod tables;
+mod told;
 
-use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved};
+use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
 use bentpipe_sim::Network;
+use bentpipe_tcp::cc::OwnCc;
+use own::{Class, Trouble};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pyo3::import_exception!(bentpipe.errors, RunError);
 pyo3::import_exception!(bentpipe.errors, ScenarioError);
+pyo3::import_exception!(bentpipe.errors, SenderError);
 
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{build_info, choices, dictionary, schema, Run, Scenario};
+    use super::controller::Controller;
+    #[pymodule_export]
+    use super::told::{Ack, Delivery, Init, Path, Why};
+    #[pymodule_export]
+    use super::{build_info, choices, dictionary, hooks, schema, Run, Scenario};
 }
 
 /// A checked scenario with every default filled in.
@@ -25,30 +36,76 @@ mod _core {
 struct Scenario {
     resolved: Resolved,
     duration_s: f64,
-    /// Where the files are that it names.
-    folder: Option<PathBuf>,
+    /// What it names and does not contain.
+    outside: Outside,
 }
 
 impl Scenario {
-    fn new(resolved: Result<Resolved, Problems>, folder: Option<PathBuf>) -> PyResult<Self> {
+    fn new(resolved: Result<Resolved, Problems>, outside: Outside) -> PyResult<Self> {
         let resolved = resolved.map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
         let duration_s = resolved.scenario.duration.as_secs_f64();
-        Ok(Self { resolved, duration_s, folder })
+        Ok(Self { resolved, duration_s, outside })
+    }
+}
+
+/// Name, code, which of the registry it is like, and the class of a congestion control in Python.
+type Given<'py> = (String, String, String, Bound<'py, PyAny>);
+
+/// What a scenario may name: files below its folder, if it has one, and congestion controls in Python.
+#[derive(Clone)]
+struct Outside {
+    folder: Option<PathBuf>,
+    classes: Vec<Arc<Class>>,
+    senders: Vec<Sender>,
+}
+
+impl Outside {
+    fn new(folder: Option<PathBuf>, given: Vec<Given<'_>>) -> PyResult<Self> {
+        let class = |(name, code, like, class): Given<'_>| Class::new(&class, name, code, &like).map(Arc::new);
+        let classes = given.into_iter().map(class).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self { folder, senders: classes.iter().map(Class::sender).collect(), classes })
+    }
+}
+
+impl Files for Outside {
+    fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)> {
+        match &self.folder {
+            Some(folder) => Folder(folder.clone()).read(name),
+            None => NoFiles.read(name),
+        }
+    }
+
+    fn senders(&self) -> &[Sender] {
+        &self.senders
     }
 }
 
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    #[pyo3(signature = (text, source, sets, folder=None))]
-    fn from_toml(text: &str, source: &str, sets: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<Self> {
-        Self::new(scenario::from_toml_with(text, source, &sets, files(&folder).as_ref()), folder)
+    #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new()))]
+    fn from_toml(
+        text: &str,
+        source: &str,
+        sets: Vec<(String, String)>,
+        folder: Option<PathBuf>,
+        senders: Vec<Given<'_>>,
+    ) -> PyResult<Self> {
+        let outside = Outside::new(folder, senders)?;
+        Self::new(scenario::from_toml_with(text, source, &sets, &outside), outside)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, source, sets, folder=None))]
-    fn from_json(text: &str, source: &str, sets: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<Self> {
-        Self::new(scenario::from_json_with(text, source, &sets, files(&folder).as_ref()), folder)
+    #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new()))]
+    fn from_json(
+        text: &str,
+        source: &str,
+        sets: Vec<(String, String)>,
+        folder: Option<PathBuf>,
+        senders: Vec<Given<'_>>,
+    ) -> PyResult<Self> {
+        let outside = Outside::new(folder, senders)?;
+        Self::new(scenario::from_json_with(text, source, &sets, &outside), outside)
     }
 
     fn to_toml(&self) -> String {
@@ -72,7 +129,7 @@ impl Scenario {
     /// A case, with values over it.
     fn case(&self, name: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
         let sweep = self.resolved.sweep.as_ref().ok_or_else(|| PyKeyError::new_err("a case has no cases"))?;
-        Self::new(sweep.case(name, &sets, files(&self.folder).as_ref()), self.folder.clone())
+        Self::new(sweep.case(name, &sets, &self.outside), self.outside.clone())
     }
 
     /// A point of the grid, given as a position on each axis.
@@ -81,8 +138,8 @@ impl Scenario {
         let is_there = positions.len() == axes.len() && axes.iter().zip(&positions).all(|(axis, &at)| at < axis.len());
         let sweep = self.resolved.sweep.as_ref().filter(|_| is_there);
         let sweep = sweep.ok_or_else(|| PyIndexError::new_err("no such point"))?;
-        let point = py.detach(|| sweep.point(&positions, files(&self.folder).as_ref()));
-        Self::new(point, self.folder.clone())
+        let point = py.detach(|| sweep.point(&positions, &self.outside));
+        Self::new(point, self.outside.clone())
     }
 
     #[getter]
@@ -116,14 +173,6 @@ impl Scenario {
     }
 }
 
-/// The files that a scenario may name: those below its folder, if it has one.
-fn files(folder: &Option<PathBuf>) -> Box<dyn Files> {
-    match folder {
-        Some(folder) => Box::new(Folder(folder.clone())),
-        None => Box::new(NoFiles),
-    }
-}
-
 /// A simulation that is under way. One thread at a time may use it.
 #[pyclass(module = "bentpipe._core")]
 struct Run {
@@ -132,6 +181,8 @@ struct Run {
     is_done: bool,
     /// What to say in a bug report.
     replay: String,
+    /// What went wrong in congestion controls in Python; none if there are none.
+    trouble: Option<Arc<Trouble>>,
 }
 
 #[pymethods]
@@ -139,21 +190,49 @@ impl Run {
     #[new]
     #[pyo3(signature = (scenario, seed=None))]
     fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
-        let scenario = &scenario.resolved;
-        let seed = seed.unwrap_or(scenario.scenario.seed);
-        let replay = format!("scenario {} with seed {seed}", scenario.digest());
-        let network = guarded(py, &replay, || Network::build(&scenario.scenario, seed))?;
-        Ok(Self { network: Some(network), is_done: false, replay })
+        let (resolved, classes) = (&scenario.resolved, &scenario.outside.classes);
+        let seed = seed.unwrap_or(resolved.scenario.seed);
+        let replay = format!("scenario {} with seed {seed}", resolved.digest());
+        if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none()) {
+            let network = guarded(py, &replay, || Network::build(&resolved.scenario, seed))?;
+            return Ok(Self { network: Some(network), is_done: false, replay, trouble: None });
+        }
+        let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
+        for flow in &mut scenario.flows {
+            let class = |own: &OwnCc| classes.iter().find(|class| class.name() == own.name());
+            if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
+                flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+            }
+        }
+        let network = caught(&replay, || Network::build(&scenario, seed))?;
+        if let Some((error, _)) = trouble.raised(py, network.now()) {
+            return Err(error);
+        }
+        Ok(Self { network: Some(network), is_done: false, replay, trouble: Some(trouble) })
     }
 
     fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<()> {
         // Taken out, so that a network which panicked half way through an event is never used again.
         let mut network = self.network.take().ok_or_else(over)?;
         let replay = format!("{}, after {:.9} s", self.replay, network.now().as_secs_f64());
-        let (network, is_done) = guarded(py, &replay, move || {
-            let is_done = network.run(events);
-            (network, is_done)
+        let Some(trouble) = &self.trouble else {
+            let (network, is_done) = guarded(py, &replay, move || {
+                let is_done = network.run(events);
+                (network, is_done)
+            })?;
+            self.network = Some(network);
+            self.is_done = is_done;
+            return Ok(());
+        };
+        // With the GIL, for Python is called with each ACK. The interpreter lends it to other threads meanwhile.
+        let (network, is_done) = caught(&replay, || {
+            let is_over = (0..events).any(|_| network.run(1) || trouble.is_there());
+            (network, is_over)
         })?;
+        if let Some((error, is_kept)) = trouble.raised(py, network.now()) {
+            self.network = is_kept.then_some(network);
+            return Err(error);
+        }
         self.network = Some(network);
         self.is_done = is_done;
         Ok(())
@@ -205,6 +284,12 @@ fn dictionary() -> String {
     tables::dictionary().to_string()
 }
 
+/// What a congestion control in Python may override.
+#[pyfunction]
+fn hooks() -> [&'static str; own::HOOKS.len()] {
+    own::HOOKS
+}
+
 /// Version and build profile of this module.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -216,7 +301,12 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 /// Work without the GIL; a panic, always a bug in bentpipe, becomes an error that says how to see it again.
 fn guarded<T: Send>(py: Python<'_>, replay: &str, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
+    py.detach(|| caught(replay, work))
+}
+
+/// A panic as an error.
+fn caught<T>(replay: &str, work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let what = panic
             .downcast_ref::<String>()
             .map(String::as_str)

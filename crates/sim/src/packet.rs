@@ -28,7 +28,7 @@ pub struct Packet {
     /// Bytes of IP and TCP header.
     pub header_len: u8,
     marks: u8,
-    /// The class of its flow: queues may tell classes apart.
+    /// The class of its flow, or the lowest for a dummy segment: queues may tell classes apart.
     pub class: u8,
 }
 
@@ -52,6 +52,11 @@ const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const CUT: u8 = 8;
 const LOST: u8 = 64;
+/// Where the flag of dummy segments is, for which [`pack`] has no place.
+const DUMMY: u8 = 128;
+
+/// The class of dummy segments and their answers: the lowest that a queue has.
+pub(crate) const LOWEST: u8 = u8::MAX;
 /// Where the two bits of the ECN field begin.
 const ECN_SHIFT: u8 = 4;
 
@@ -81,6 +86,7 @@ impl Packet {
             bodies.insert(Body { timestamps: segment.timestamps, options: segment.options })
         };
         let retransmission = if segment.is_retransmission { RETRANSMISSION } else { 0 };
+        let dummy = if segment.flags.has(Flags::DUMMY) { DUMMY } else { 0 };
         Self {
             at: Time::ZERO,
             next: first_hop,
@@ -93,8 +99,11 @@ impl Packet {
             window: segment.window,
             tcp_flags: pack(segment.flags),
             header_len: segment.header_len(),
-            marks: retransmission | if endpoint % 2 == 1 { TO_SENDER } else { 0 } | (segment.ecn.bits() << ECN_SHIFT),
-            class,
+            marks: retransmission
+                | dummy
+                | if endpoint % 2 == 1 { TO_SENDER } else { 0 }
+                | (segment.ecn.bits() << ECN_SHIFT),
+            class: if segment.is_dummy() { LOWEST } else { class },
         }
     }
 
@@ -161,7 +170,7 @@ impl Packet {
             ack: self.ack,
             len: self.len,
             window: self.window,
-            flags: unpack(self.tcp_flags),
+            flags: unpack(self.tcp_flags, self.marks),
             ecn: self.ecn(),
             is_retransmission: self.marks & RETRANSMISSION != 0,
             timestamps,
@@ -254,13 +263,14 @@ fn pack(flags: Flags) -> u8 {
 }
 
 #[inline]
-fn unpack(packed: u8) -> Flags {
-    if packed & 0x28 == 0 {
+fn unpack(packed: u8, marks: u8) -> Flags {
+    if (packed & 0x28) | (marks & DUMMY) == 0 {
         return Flags::from_bits(packed.into());
     }
+    let dummy = if marks & DUMMY == 0 { Flags::default() } else { Flags::DUMMY };
     let low = packed & !PLACES.iter().fold(0, |all, (_, place)| all | place);
     let high = PLACES.iter().filter(|(_, place)| packed & place != 0);
-    high.fold(Flags::from_bits(low.into()), |flags, (flag, _)| flags.with(*flag))
+    high.fold(Flags::from_bits(low.into()).with(dummy), |flags, (flag, _)| flags.with(*flag))
 }
 
 /// What only some packets carry.
@@ -329,7 +339,7 @@ mod tests {
             ack: Seq::new(6),
             len: 7,
             window: 8,
-            flags: Flags::ACK.with(Flags::AE).with(Flags::CWR).with(Flags::SLOW_START),
+            flags: Flags::ACK.with(Flags::AE).with(Flags::CWR).with(Flags::SLOW_START).with(Flags::DUMMY),
             ecn: Ecn::Ect0,
             is_retransmission: true,
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
@@ -341,6 +351,15 @@ mod tests {
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
         assert_eq!(bodies.in_use(), 0);
+    }
+
+    #[test]
+    fn dummies_are_of_the_lowest_class_and_syns_that_offer_them_are_not() {
+        let class = |flags: Flags| {
+            let segment = Segment { flags: flags.with(Flags::DUMMY), ..Segment::default() };
+            Packet::of_class(3, &segment, 0, 0, 0, &mut Bodies::default()).class
+        };
+        assert_eq!([Flags::ACK, Flags::SYN].map(class), [LOWEST, 3]);
     }
 
     #[test]

@@ -50,8 +50,8 @@ fn assert_near(measured: f64, expected: f64, tolerance: f64) {
 
 const GEO: &str = "rate = \"20 Mbit/s\"\ndelay = \"270 ms\"\nqueue = \"4 bdp\"";
 
-/// Issue 5: bandwidth and least round-trip time within 3 % on a constant path. The pace is the bandwidth less a hundredth, the window
-/// twice the product of both.
+/// Issue 5: bandwidth and least round-trip time within 3 % on a constant path. The pace is the bandwidth less a
+/// hundredth, the window twice the product of both.
 #[test]
 fn bandwidth_and_round_trip_time_are_found() {
     for cc in VERSIONS {
@@ -109,7 +109,7 @@ fn random_losses_are_no_congestion_up_to_a_point() {
     assert!(share("cubic", 0.02) <= 0.15);
 }
 
-/// v1's flows share about equally; v2's and v3's do not give way to each other where each finds no loss and no lower round-trip time.
+/// v1's flows share about equally. v2's and v3's give way slowly, as neither sees losses of 2 %.
 #[test]
 fn two_flows_share() {
     for cc in VERSIONS {
@@ -117,8 +117,7 @@ fn two_flows_share() {
         let result = run(&flows(cc, 300, 2, link, ""), 1);
         let goodput = result.flows.real("goodput_bps");
         let jain = (goodput[0] + goodput[1]).powi(2) / 2.0 / (goodput[0].powi(2) + goodput[1].powi(2));
-        println!("{cc}: {goodput:?} {jain}");
         assert!(goodput[0] + goodput[1] >= 8.8e6, "{cc}: {goodput:?}");
-        assert!(jain >= if cc == "bbr1" { 0.95 } else { 0.75 }, "{cc}: {goodput:?}");
+        assert!(jain >= if cc == "bbr1" { 0.98 } else { 0.8 }, "{cc}: {goodput:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the ends agree on, seen from the network: opening, pacing, buffers and marks in whole runs.
+//! What the ends agree on, seen from the network: opening, pacing, buffers, marks and SNACK in whole runs.
 
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::{scenario, Network};
@@ -72,4 +72,51 @@ fn marks_that_nobody_sets_change_nothing() {
         let marked = run(&format!("ecn = \"{feedback}\""), GREEDY);
         assert_eq!(marked.flows, plain.flows, "{feedback}");
     }
+}
+
+/// The same link with packet errors on the way there, greedy, from a given window and threshold.
+fn corrupting(tcp: &str) -> RunResult {
+    let text = format!(
+        "duration = \"60 s\"\n[tcp]\nsmss = \"1000 B\"\ninitial_ssthresh = \"200 segments\"\nack = {{ every = 1 }}\n{tcp}\n\
+         [link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
+         [link.l.forward]\nerror = {{ kind = \"packet\", rate = 0.05 }}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
+    );
+    let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let mut network = Network::build(&scenario, 1);
+    while !network.run(10_000) {}
+    network.finish()
+}
+
+fn goodput_bps(tcp: &str) -> f64 {
+    corrupting(tcp).flows.real("goodput_bps")[0]
+}
+
+/// One packet in twenty is lost, and no window is cut: what counts is how many holes a round trip repairs.
+#[test]
+fn snack_repairs_more_holes_in_a_round_trip_than_sack_and_newreno() {
+    let with =
+        |recovery: &str| goodput_bps(&format!("cc = \"reno\"\nverdict = \"always-link-error\"\nrecovery = {recovery}"));
+    let (short, long) = (with("\"snack\""), with("{ kind = \"snack\", form = \"long\" }"));
+    let (sack, newreno) = (with("\"sack\""), with("\"newreno\""));
+    assert!(short > 1.5 * sack && long > 1.5 * sack && sack > newreno, "{short} {long} {sack} {newreno}");
+}
+
+/// The host tells of packets that the link damaged, the sender keeps its window; untold, each loss is congestion.
+#[test]
+fn a_receiver_that_tells_of_corruption_keeps_the_window_open() {
+    let told = goodput_bps("cc = \"scps\"");
+    let untold = goodput_bps("cc = \"scps\"\nrecovery = { kind = \"snack\", corruption_experienced = false }");
+    assert!(told > 4.0 * untold, "{told} {untold}");
+    // Nobody else listens.
+    let deaf = goodput_bps("cc = \"scps\"\nverdict = \"always-congestion\"");
+    assert!((deaf / untold - 1.0).abs() < 0.01, "{deaf} {untold}");
+}
+
+/// Without congestion control the rate is the limit, whatever is lost.
+#[test]
+fn rate_control_alone_fills_its_rate() {
+    let tcp = "cc = { kind = \"scps\", congestion = \"none\", rate = \"8 Mbit/s\" }";
+    let goodput = goodput_bps(tcp);
+    let expected = 8e6 * 0.95 * 1000.0 / 1040.0;
+    assert!((goodput / expected - 1.0).abs() < 0.05, "{goodput} {expected}");
 }

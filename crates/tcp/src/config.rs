@@ -106,6 +106,8 @@ pub enum Recovery {
     },
     /// Selective acknowledgements with losses found by time (RFC 8985).
     Rack(Rack),
+    /// Selective negative acknowledgements (SCPS-TP, CCSDS 714.0-B).
+    Snack(Snack),
 }
 
 impl Recovery {
@@ -118,6 +120,7 @@ impl Recovery {
             Self::NewReno(_) => "newreno",
             Self::Sack { .. } => "sack",
             Self::Rack(_) => "rack",
+            Self::Snack(_) => "snack",
         }
     }
 
@@ -167,6 +170,34 @@ bentpipe_units::words! {
         "full" => Full,
         /// Not below ssthresh (ns-2).
         "to-ssthresh" => ToSsthresh,
+    }
+}
+
+/// The settings of SNACK. Both ends have to offer it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snack {
+    /// What one report says.
+    pub form: SnackForm,
+    /// How often the hole at the acknowledged byte is reported before the next ones are, 1 or more.
+    pub resnacks: u32,
+    /// ACKs of new data grow the window also while holes are repaired.
+    pub grows: bool,
+    /// The receiver tells of packets that arrived corrupted.
+    pub corruption_experienced: bool,
+}
+
+impl Snack {
+    /// As the reference implementation has it.
+    pub const DEFAULT: Self = Self { form: SnackForm::Short, resnacks: 3, grows: true, corruption_experienced: true };
+}
+
+bentpipe_units::words! {
+    /// What one SNACK reports.
+    pub enum SnackForm {
+        /// One hole.
+        "short" => Short,
+        /// One hole, and a bit for each segment beyond it, if both ends want that.
+        "long" => Long,
     }
 }
 

@@ -10,10 +10,12 @@ mod cache;
 pub mod cc;
 mod config;
 mod conn;
+mod scps;
 mod segment;
 pub mod verdict;
 
 pub use cache::PathCache;
 pub use config::*;
 pub use conn::{Connection, Counters, Event, RateSample, Role, State};
+pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{Ecn, FastOpenOption, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

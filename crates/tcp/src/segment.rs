@@ -1,5 +1,6 @@
 //! A segment as a plain value. It carries ranges, not bytes: whoever drives a connection owns the payload.
 
+use crate::scps::{ScpsCapabilities, ScpsOptions};
 use bentpipe_units::Seq;
 
 /// Control bits.
@@ -24,6 +25,9 @@ impl Flags {
     /// The sender is in slow start: the signal that delayed acknowledgements after slow start need (RFC 2760 §3.2.3.3).
     /// No standard assigns it; it is the next reserved bit.
     pub const SLOW_START: Self = Self(0x200);
+    /// A dummy segment, or the answer to one (Akyildiz, Morabito and Palazzo 2001); on a SYN: this end knows them. No standard
+    /// assigns it; it is the next reserved bit.
+    pub const DUMMY: Self = Self(0x400);
 
     /// The low twelve bits of the fourth word's first half: what stands in a TCP header beside its length.
     pub const fn bits(self) -> u16 {
@@ -50,6 +54,12 @@ impl Flags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// The flags without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether all bits of `other` are set.
@@ -105,6 +115,8 @@ pub struct SynOptions {
     pub sack_permitted: bool,
     /// Fast Open (RFC 7413 §4.1.1).
     pub fast_open: FastOpenOption,
+    /// What an end of SCPS-TP can do.
+    pub scps: Option<ScpsCapabilities>,
 }
 
 /// The Fast Open option of a SYN (RFC 7413 §4.1.1).
@@ -130,7 +142,8 @@ impl SynOptions {
             FastOpenOption::Request => 2,
             FastOpenOption::Cookie(_) => 10,
         };
-        (4u8 + window_scale + sack_permitted + timestamps + fast_open).next_multiple_of(4)
+        let scps = if self.scps.is_some() { 4 } else { 0 };
+        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps).next_multiple_of(4)
     }
 }
 
@@ -166,6 +179,8 @@ pub enum Options {
     Syn(SynOptions),
     /// On an ACK with holes before it.
     Sack(SackBlocks),
+    /// On an ACK of SCPS-TP with holes before it, or after corruption.
+    Scps(ScpsOptions),
 }
 
 /// RFC 7323 §3.
@@ -208,12 +223,19 @@ impl Segment {
             Options::None => 40 + timestamps,
             Options::Syn(syn) => 40 + syn.header_len(self.timestamps.is_some()),
             Options::Sack(blocks) => 40 + timestamps + 4 + 8 * blocks.len,
+            Options::Scps(scps) => 40 + timestamps + scps.header_len(),
         }
     }
 
     /// Sequence number of the first byte of payload: a SYN goes before it.
     pub fn data_seq(&self) -> Seq {
         self.seq.at(u64::from(self.flags.has(Flags::SYN)))
+    }
+
+    /// Whether it is a dummy segment or the answer to one.
+    #[inline]
+    pub fn is_dummy(&self) -> bool {
+        self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
     }
 
     /// Sequence numbers that the segment occupies.
@@ -225,6 +247,7 @@ impl Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scps::SnackOption;
 
     #[test]
     fn codepoints_are_those_of_rfc3168() {
@@ -242,8 +265,7 @@ mod tests {
         blocks.push(Seq::new(5000), Seq::new(6000));
         blocks.push(Seq::new(2000), Seq::new(3000));
         assert_eq!(Segment { options: Options::Sack(blocks), ..plain }.header_len(), 60);
-        let fast_open = FastOpenOption::None;
-        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open };
+        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, ..SynOptions::default() };
         assert_eq!(Segment { options: Options::Syn(syn), ..plain }.header_len(), 52);
         assert_eq!(Segment { options: Options::Syn(syn), timestamps, ..plain }.header_len(), 60);
         // 4 + 3 + 2 + 10 bytes, with timestamps 10 more.
@@ -252,6 +274,10 @@ mod tests {
         assert_eq!(Segment { options: cookie, timestamps, ..plain }.header_len(), 72);
         let request = Options::Syn(SynOptions { fast_open: FastOpenOption::Request, ..syn });
         assert_eq!(Segment { options: request, ..plain }.header_len(), 52);
+        let scps = Options::Syn(SynOptions { scps: Some(ScpsCapabilities::default()), ..syn });
+        assert_eq!(Segment { options: scps, ..plain }.header_len(), 56);
+        let snack = ScpsOptions { snack: Some(SnackOption::default()), corruption_experienced: false };
+        assert_eq!(Segment { options: Options::Scps(snack), timestamps, ..plain }.header_len(), 60);
     }
 
     #[test]

@@ -57,6 +57,8 @@ class Grid:
     ----------
     scenario : Scenario
         With its table `[sweep]`.
+    senders : dict
+        By name, the congestion controls of one's own that it may name.
     keys : list of str
         The keys that vary, in the order of the axes; without any there is one point.
     seed : int
@@ -86,6 +88,7 @@ class Grid:
         ]
         self.keys = [key for keys, _ in self.axes for key in keys]
         self.seed = scenario.seed
+        self.senders = scenario.senders
         self.replications: int = written["replications"]
         self.replications_max: int = written["replications_max"]
         self.until = Until(**written["until"]) if written["until"] else None

@@ -205,6 +205,7 @@ class Sweeping:
     def run(self, store: Store, place: Workers) -> Sweep:
         """Do what is missing in a store; its Parquet files are written by who opened it."""
         self.store, self.place = store, place
+        place.begin(self.grid.senders)
         self.progress.began_s = time.monotonic()
         try:
             self._all()

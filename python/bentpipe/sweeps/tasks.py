@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bentpipe
-from bentpipe import _core, outcomes
-from bentpipe.errors import BentpipeError
+from bentpipe import _core, outcomes, own
+from bentpipe.errors import BentpipeError, SenderError
 from bentpipe.metrics import METRICS
 from bentpipe.running import advance
 
@@ -53,6 +53,9 @@ def execute(
         if not advance(simulation, is_stopped=is_stopped):
             return None
         found = simulation.finish()
+    except SenderError:
+        # Somebody has to mend it, and then it is another sender, whose runs have other names.
+        raise
     except (BentpipeError, MemoryError) as error:
         return Failure(str(error) or "not enough memory")
     values = outcomes.outcome(found).values
@@ -67,19 +70,21 @@ def execute(
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
-def execute_text(text: str, seed: int, tables: Sequence[str], version: str) -> bytes | Failure | None:
-    """The same on another machine, where the scenario arrives as JSON."""
+def execute_text(
+    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[own.Written] = ()
+) -> bytes | Failure | None:
+    """The same on another machine, where the scenario arrives as JSON, and what it names of one's own as source."""
     if version != bentpipe.__version__:
         raise BentpipeError(
             f"error: a worker has bentpipe {bentpipe.__version__}, and the sweep is by {version}\n"
             "  expected the same version everywhere"
         )
-    return execute(_scenario(text), seed, tables)
+    return execute(_scenario(text, tuple(senders)), seed, tables)
 
 
 @lru_cache(64)
-def _scenario(text: str) -> _core.Scenario:
-    return _core.Scenario.from_json(text, "scenario", [])
+def _scenario(text: str, senders: tuple[own.Written, ...]) -> _core.Scenario:
+    return _core.Scenario.from_json(text, "scenario", [], None, own.given(own.read(senders)))
 
 
 def unpacked(record: bytes) -> dict[str, Any]:

@@ -16,11 +16,12 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import bentpipe
+from bentpipe import own
 from bentpipe.errors import BentpipeError
 from bentpipe.sweeps.tasks import Failure, execute, execute_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from bentpipe import _core
     from bentpipe.sweeps.tasks import Task
@@ -42,6 +43,9 @@ class Workers(Protocol):
     @property
     def count(self) -> int:
         """Runs at the same time."""
+
+    def begin(self, senders: Mapping[str, type[own.CongestionControl]]) -> None:
+        """Runs will follow that may name these congestion controls in Python."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         """Hand out a run."""
@@ -133,6 +137,9 @@ class Threads(_Queue):
     def count(self) -> int:
         return self._count
 
+    def begin(self, senders: Mapping[str, type[own.CongestionControl]]) -> None:
+        """Threads have them already."""
+
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         self.watch(task, self._pool.submit(self._work, task, scenario))
 
@@ -164,6 +171,7 @@ class Cluster(_Queue):
 
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
+        self._senders: tuple[own.Written, ...] = ()
         try:
             # As any, because only parts of it have types.
             self._dask: Any = import_module("distributed")
@@ -210,6 +218,10 @@ class Cluster(_Queue):
     def count(self) -> int:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
 
+    def begin(self, senders: Mapping[str, type[own.CongestionControl]]) -> None:
+        """Other processes read their source."""
+        self._senders = own.written(senders)
+
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         future = self._client.submit(
             execute_text,
@@ -217,6 +229,7 @@ class Cluster(_Queue):
             task.seed,
             task.tables,
             bentpipe.__version__,
+            self._senders,
             # The name of a run is its key, so that two clients of a scheduler share it.
             key=f"bentpipe-{'-'.join((task.id, *task.tables))}",
         )

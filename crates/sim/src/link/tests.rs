@@ -244,7 +244,8 @@ fn an_empty_ring_means_that_nothing_waits() {
             mean_packet: 400,
             ecn: false,
         }),
-        Queue::Priority(vec![limit; 3]),
+        Queue::Priority { limits: vec![limit; 3], push_out: false },
+        Queue::Priority { limits: vec![limit; 3], push_out: true },
         Queue::Drr { quantum: 100, classes: vec![share; 3] },
     ] {
         let down = outage(200.0, 300.0, true);

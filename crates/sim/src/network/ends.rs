@@ -150,7 +150,11 @@ impl Network {
         host.launched += 1;
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
-            let event = if segment.is_retransmission { "retransmission" } else { "sent" };
+            let event = match segment.is_retransmission {
+                true => "retransmission",
+                false if segment.is_dummy() => "dummy",
+                false => "sent",
+            };
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, packet.flow() as usize, event, offset);
         }

@@ -75,7 +75,11 @@ impl Network {
             self.lose(Place::Link(index), *packet, cause);
             return true;
         }
-        let is_dropped = arrival.drops_corrupted || self.hops[packet.next as usize] == HOST;
+        let is_at_host = self.hops[packet.next as usize] == HOST;
+        if is_at_host {
+            self.traffic.on_corrupted(packet);
+        }
+        let is_dropped = arrival.drops_corrupted || is_at_host;
         if is_dropped {
             self.lose(Place::Node(arrival.node as usize), *packet, Cause::BitError);
         }

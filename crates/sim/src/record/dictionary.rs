@@ -47,6 +47,7 @@ pub const FLOWS: &[Column] = &[
     whole("fast_retransmits", "1", "Times that duplicate or selective ACKs started loss recovery."),
     whole("marked_packets", "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks."),
     whole("mark_reductions", "1", "Times that marks reduced the congestion window."),
+    whole("dummy_packets", "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach)."),
     column("tcp_efficiency_pct", "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)."),
     column("information_efficiency", "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005)."),
     column("rtt_min_s", "s", "Smallest round-trip time seen, never from retransmitted segments."),
@@ -246,6 +247,7 @@ pub const EVENTS: &[Column] = &[
     column("undone", "B", "The last loss episode was spurious and is undone; value: offset acknowledged."),
     column("retransmission", "B", "A segment is sent again; value: its offset."),
     column("sent", "B", "A segment with data is sent for the first time; value: its offset."),
+    column("dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies."),
     column("acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK."),
     column("mark_reduction", "B", "Marks reduced the window; value: offset acknowledged."),
     column("zero_window", "B", "The receiver's window closed; value: offset acknowledged."),
@@ -270,4 +272,9 @@ pub const CAUSES: &[Column] = &[
     column("no-listener", "", "Reached a host whose connection was closed or not yet open."),
     column("policy", "", "Dropped on purpose by a middlebox."),
     column("link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them."),
+    column(
+        "push-out",
+        "",
+        "Made way in a full queue for packets of a higher class, those that waited or one that came.",
+    ),
 ];

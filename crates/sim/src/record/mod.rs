@@ -38,6 +38,8 @@ pub enum Cause {
     Policy,
     /// Lost on a link, by errors that do not corrupt.
     LinkLoss,
+    /// Made way in a full queue for packets of a higher class.
+    PushOut,
 }
 
 impl Cause {
@@ -128,6 +130,7 @@ mod tests {
             (Cause::NoListener, "no-listener"),
             (Cause::Policy, "policy"),
             (Cause::LinkLoss, "link-loss"),
+            (Cause::PushOut, "push-out"),
         ];
         assert_eq!(all.len(), dictionary::CAUSES.len());
         assert!(all.iter().all(|(cause, name)| cause.name() == *name));

@@ -59,7 +59,11 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         let active_s = since_start(Some(state.completed.unwrap_or(at)));
         let delivered_bits = received.delivered_bytes as f64 * 8.0;
         table.text(&flow.name);
-        table.text(if flow.app.is_datagrams() { "none" } else { flow.tcp.cc.kind().name() });
+        table.text(match &flow.tcp.own_cc {
+            _ if flow.app.is_datagrams() => "none",
+            Some(own) => own.name(),
+            None => flow.tcp.cc.kind().name(),
+        });
         table.text(outcome(state));
         table.real(totals.first_sent.map_or(f64::NAN, Time::as_secs_f64));
         table.real(since_start(state.completed));
@@ -80,6 +84,7 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         table.whole(sent.fast_retransmits);
         table.whole(received.marked_segments);
         table.whole(sent.mark_reductions);
+        table.whole(sent.dummy_segments);
         table.real(100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64));
         table.real(
             ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)

@@ -1,5 +1,6 @@
-//! The files that a scenario names: traces, beside it.
+//! What a scenario names and does not contain: traces, in files beside it, and congestion controls of who runs it.
 
+use bentpipe_tcp::cc::{CcKind, OwnCc};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -11,6 +12,20 @@ pub trait Files {
     /// # Errors
     /// Why it cannot be had, as the end of a sentence that begins with its name, and what was expected.
     fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)>;
+
+    /// Congestion controls that may be named besides those of the registry.
+    fn senders(&self) -> &[Sender] {
+        &[]
+    }
+}
+
+/// A congestion control that is not in the registry.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// What it is.
+    pub cc: OwnCc,
+    /// One of the registry, whose loss recovery it has unless the scenario names another.
+    pub like: CcKind,
 }
 
 /// No files: for scenarios that come from nowhere, such as text in a program.

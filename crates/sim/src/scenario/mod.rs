@@ -15,6 +15,7 @@ mod files;
 mod generate;
 mod inherit;
 mod load;
+mod own;
 mod pass;
 mod problem;
 mod queue;
@@ -34,7 +35,7 @@ mod write;
 pub use crate::traffic::variate::{Size, Wait};
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
-pub use files::{Files, Folder, NoFiles};
+pub use files::{Files, Folder, NoFiles, Sender};
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
 pub use queue::{Codel, FqCodel, Pie, Queue, QueueLimit, Red, Share};
@@ -144,6 +145,7 @@ fn read(
     files: &dyn Files,
 ) -> Result<(Resolved, file::Sweep), Problems> {
     let mut check = Check::default();
+    own::stand_in(&mut tree, files.senders());
     check.walk(check::schema(), &mut tree, "");
     if check.found.is_empty() && problems.is_empty() {
         inherit::tcp(&mut tree);

@@ -16,8 +16,13 @@ pub enum Queue {
     FqCodel(FqCodel),
     /// Proportional integral controller enhanced.
     Pie(Pie),
-    /// Strict priority: the limits of the classes, the highest first.
-    Priority(Vec<QueueLimit>),
+    /// Strict priority.
+    Priority {
+        /// The limits of the classes, the highest first.
+        limits: Vec<QueueLimit>,
+        /// The first limit is that of all together; what finds it reached takes the place of the last of a lower class.
+        push_out: bool,
+    },
     /// Classes take turns by packets.
     Wrr(Vec<Share>),
     /// Classes take turns by bytes.
@@ -134,7 +139,7 @@ impl Queue {
             Self::Codel(codel) => vec![&mut codel.limit],
             Self::FqCodel(fq) => vec![&mut fq.limit],
             Self::Pie(pie) => vec![&mut pie.limit],
-            Self::Priority(limits) => limits.iter_mut().collect(),
+            Self::Priority { limits, .. } => limits.iter_mut().collect(),
             Self::Wrr(classes) | Self::Drr { classes, .. } => {
                 classes.iter_mut().map(|share| &mut share.limit).collect()
             }
@@ -144,7 +149,7 @@ impl Queue {
     /// How many classes it tells apart; none: it does not look at classes.
     pub(super) fn classes(&self) -> Option<usize> {
         match self {
-            Self::Priority(limits) => Some(limits.len()),
+            Self::Priority { limits, .. } => Some(limits.len()),
             Self::Wrr(classes) | Self::Drr { classes, .. } => Some(classes.len()),
             _ => None,
         }

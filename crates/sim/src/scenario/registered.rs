@@ -1,6 +1,6 @@
 //! Names that other modules define: controllers, verdicts, words, time series. Nothing of them is repeated here.
 
-use super::text::{Span, Text};
+use super::text::{BitRate, Span, Text};
 use crate::record::dictionary;
 use bentpipe_tcp::cc::settings::{Kind, Value};
 use bentpipe_tcp::cc::{CcConfig, CcKind};
@@ -73,6 +73,7 @@ fn setting_value(kind: Kind, written: &Json) -> Option<Value> {
         Kind::Real { .. } => Value::Real(written.as_f64()?),
         Kind::Whole { .. } => Value::Whole(written.as_u64()?),
         Kind::Flag => Value::Flag(written.as_bool()?),
+        Kind::Rate => Value::Rate(BitRate::read(written.as_str()?).ok()?.0),
         Kind::Span => Value::Span(Span::read(written.as_str()?).ok()?.0),
         Kind::Word(words) => Value::Word(words.iter().find(|(name, _)| Some(*name) == written.as_str())?.0),
     })
@@ -96,6 +97,9 @@ fn cc_table(kind: CcKind) -> Json {
             Kind::Real { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
             Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
             Kind::Flag => json!({ "type": "boolean" }),
+            Kind::Rate => {
+                json!({ "type": "string", "format": BitRate::FORMAT.name, "examples": [BitRate::FORMAT.example] })
+            }
             Kind::Span => json!({ "type": "string", "format": Span::FORMAT.name, "examples": [Span::FORMAT.example] }),
             Kind::Word(words) => {
                 let word =
@@ -124,6 +128,7 @@ pub(super) fn setting_json(value: Value) -> Json {
         Value::Whole(n) => n.into(),
         Value::Flag(is) => is.into(),
         Value::Span(span) => span.to_string().into(),
+        Value::Rate(rate) => rate.to_string().into(),
         Value::Word(name) => name.into(),
     }
 }

@@ -1,6 +1,7 @@
 //! What was written, with the place of each value: the common form of TOML, JSON and `--set`.
 
 use super::problem::Problem;
+use bentpipe_tcp::cc::OwnCc;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -15,6 +16,8 @@ pub(super) struct Tree {
     pub(super) key: Place,
     /// Whether it was written under `[tcp]` and applies to a flow.
     pub(super) inherited: bool,
+    /// The congestion control that is not in the registry and for which the value stands.
+    pub(super) own: Option<OwnCc>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +48,7 @@ pub(super) enum Place {
 
 impl Tree {
     pub(super) fn new(value: Value, place: Place) -> Self {
-        Self { value, key: place.clone(), place, inherited: false }
+        Self { value, key: place.clone(), place, inherited: false, own: None }
     }
 
     /// An empty table that nobody wrote.

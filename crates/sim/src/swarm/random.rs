@@ -14,7 +14,8 @@ use bentpipe_tcp::{
     AckPolicy, Burst, ByteCounting, Config, CwndValidation, DelayTimer, EcnConfig, EcnFeedback, FastOpen, GiveUp,
     Growth, Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, Increase, InitialSsthresh, InitialWindow,
     NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer, Pacing, Rack, Recovery, Reduction, RtoConfig, RttSampling,
-    SackEvidence, SackOnRto, SlowStart, SlowStartAcks, SpuriousDetection, SpuriousResponse, SsthreshBase, TickRounding,
+    SackEvidence, SackOnRto, SlowStart, SlowStartAcks, Snack, SnackForm, SpuriousDetection, SpuriousResponse,
+    SsthreshBase, TickRounding,
 };
 use bentpipe_units::{Duration, Rate, Stream, Time, Word};
 
@@ -276,7 +277,7 @@ impl Dice {
                 mean_packet: 500,
                 ecn,
             }),
-            4 => Queue::Priority(vec![self.room(), self.room()]),
+            4 => Queue::Priority { limits: vec![self.room(), self.room()], push_out: self.coin() },
             5 => Queue::Wrr(vec![self.share(), self.share(), self.share()]),
             6 => Queue::Drr { quantum: *self.pick(&[100, 1500]), classes: vec![self.share(), self.share()] },
             _ => Queue::DropTail(match self.below(8) {
@@ -420,12 +421,18 @@ impl Dice {
 
     fn tcp(&mut self, plain: Config) -> Config {
         let smss = *self.pick(&[100, 536, 1000, 1460]);
-        let recovery = match self.below(8) {
+        let recovery = match self.below(9) {
             0 => Recovery::TimeoutOnly,
             1 => Recovery::FastRetransmit,
             2 => Recovery::Reno,
             3 | 4 => Recovery::Sack { on_rto: *self.pick(SackOnRto::ALL), evidence: *self.pick(SackEvidence::ALL) },
             5 => Recovery::Rack(Rack { tlp: self.coin(), ..Rack::default() }),
+            6 => Recovery::Snack(Snack {
+                form: *self.pick(SnackForm::ALL),
+                resnacks: *self.pick(&[1, 3]),
+                grows: self.coin(),
+                corruption_experienced: self.coin(),
+            }),
             _ => Recovery::NewReno(NewReno {
                 timer: *self.pick(NewRenoTimer::ALL),
                 exit: *self.pick(NewRenoExit::ALL),

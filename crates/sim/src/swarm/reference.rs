@@ -167,6 +167,9 @@ impl<'a> Reference<'a> {
         } else if packet.is_lost() {
             self.lose(Place::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && must_be_whole {
+            if self.hop(&packet).is_none() {
+                self.traffic.on_corrupted(&packet);
+            }
             self.lose(Place::Node(node), &packet, Cause::BitError);
         } else {
             let last = self.nodes[node].len().wrapping_sub(1);
@@ -227,7 +230,8 @@ impl<'a> Reference<'a> {
             host.sent_wire_bytes += packet.size();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                self.note(flow, if segment.is_retransmission { "retransmission" } else { "sent" }, offset);
+                let kind = if segment.is_dummy() { "dummy" } else { "sent" };
+                self.note(flow, if segment.is_retransmission { "retransmission" } else { kind }, offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];

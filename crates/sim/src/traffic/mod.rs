@@ -409,6 +409,13 @@ impl Traffic {
         }
     }
 
+    /// A packet arrived corrupted at its host, which does not look at it.
+    pub(crate) fn on_corrupted(&mut self, packet: &Packet) {
+        if !packet.is_datagram() {
+            self.hosts[packet.endpoint()].conn.handle_corrupted();
+        }
+    }
+
     /// A packet was copied on its way.
     pub(crate) fn on_copy(&mut self, packet: &Packet) {
         if !packet.is_datagram() {

@@ -167,6 +167,7 @@ impl Bench {
             window_scale: packet.window_scale.unwrap_or((self.peer_shift > 0).then_some(self.peer_shift)),
             sack_permitted: packet.sack_permitted.unwrap_or(true),
             fast_open: packet.cookie.unwrap_or_default(),
+            scps: None,
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },

@@ -1,9 +1,10 @@
-//! BBR v1: the window and the pace follow from a model of the path, the greatest rate of delivery and the least round-trip time,
-//! and losses change neither.
+//! BBR v1: the window and the pace follow from a model of the path, the greatest rate of delivery and the least
+//! round-trip time, and losses change neither.
 //!
-//! N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh and V. Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5),
-//! 2016, with the constants and the later parts of Linux (policers, aggregated ACKs). The bandwidth is the greatest rate of
-//! 10 round trips, the round-trip time the least of 10 seconds. Each state has a gain of the pace and one of the window:
+//! N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh and V. Jacobson, "BBR: congestion-based congestion control", ACM
+//! Queue 14(5), 2016, with the constants and the later parts of Linux (policers, aggregated ACKs). The bandwidth is the
+//! greatest rate of 10 round trips, the round-trip time the least of 10 seconds. Each state has a gain of the pace and
+//! one of the window:
 //!
 //! ```text
 //! pace   = gain · bandwidth · 0.99                          Startup 2.885, Drain 1 / 2.885, ProbeRTT 1
@@ -11,29 +12,35 @@
 //! ProbeBW: pace gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, one for a min_rtt each; begins with any of them but 0.75
 //! ```
 //!
-//! Startup ends when the bandwidth has not grown by a quarter in three round trips, Drain when no more than bandwidth · min_rtt is in
-//! flight. If no lower round-trip time was seen for 10 seconds, ProbeRTT sends 4 segments at a time for 200 ms or a round trip, whichever is
-//! longer. The window is a whole even number of segments, two more while the gain is 1.25; `excess` is what ACKs that were
-//! gathered on the way brought beyond the bandwidth in the last 5 to 10 round trips, at most that of 100 ms.
+//! Startup ends when the bandwidth has not grown by a quarter in three round trips, Drain when no more than bandwidth ·
+//! min_rtt is in flight. If no lower round-trip time was seen for 10 seconds, ProbeRTT sends 4 segments at a time for
+//! 200 ms or a round trip, whichever is longer. The window is a whole even number of segments, two more while the gain
+//! is 1.25; `excess` is what ACKs that were gathered on the way brought beyond the bandwidth in the last 5 to 10 round
+//! trips, at most that of 100 ms.
 //!
-//! In the first round trip of loss recovery as much is sent as is delivered, then the model rules again; each lost segment leaves the
-//! window at once, and the end of recovery restores it. A timeout leaves one segment. Two intervals that lose more than a fifth at
-//! the same rate betray a policer, whose rate is then used for 48 round trips (`policer`). ECN marks change nothing.
+//! In the first round trip of loss recovery as much is sent as is delivered, then the model rules again; each lost
+//! segment leaves the window at once, and the end of recovery restores it. A timeout leaves one segment. Two intervals
+//! that lose more than a fifth at the same rate betray a policer, whose rate is then used for 48 round trips
+//! (`policer`). ECN marks change nothing.
 //!
-//! What differs from Linux: quanta are single segments, as nothing below the sender joins them (`quantum`); all times are exact;
-//! the pace is set anew when the first round trip was measured also if the handshake measured none; any loss of a phase ends the
-//! probe of that phase, not only one that the last ACK shows. Data sent after nothing was in flight are taken for a
-//! restart of the application. The restart window (RFC 5681), window validation and proportional rate reduction do not
-//! apply.
+//! What differs from Linux: quanta are single segments, as nothing below the sender joins them (`quantum`); all times
+//! are exact; the pace is set anew when the first round trip was measured also if the handshake measured none; any loss
+//! of a phase ends the probe of that phase, not only one that the last ACK shows. Data sent after nothing was in flight
+//! are taken for a restart of the application. The restart window (RFC 5681), window validation and proportional rate
+//! reduction do not apply.
 //!
 //! # On satellite paths
 //!
-//! It fills a path with random loss at almost any rate, up to about a fifth of the packets: where Reno and CUBIC have a window of a
-//! few segments over a noisy link, it has the link. Startup takes log2(BDP / initial window) round trips and some more for the test of the
-//! full pipe, seconds over GEO, and fills the queue with up to twice the bandwidth-delay product meanwhile. It harms others where the buffer is
-//! shorter than that product, as it does not react to the losses that it causes. A handover to a longer path
-//! leaves it with a round-trip time that is too small for up to ten seconds, so that the window holds it below the bandwidth
-//! if the time more than doubles; `leo` tells it when paths change. ProbeRTT costs 2 % of the time, on a long path a little more.
+//! It fills a path with random loss where Reno and CUBIC have a window of a few segments: of what losses leave of a
+//! link of 10 Mbit/s and 100 ms it takes 0.94 at 2 %, 0.90 at 5 % and 0.82 at 10 %, where CUBIC takes 0.10, 0.05 and
+//! 0.02. At 15 % it is 0.45: its probes hardly make up for losses any more, and take them for a policer. Losses of
+//! retransmissions must be found by time for that (RACK, its default); with RFC 6675 each costs a timeout, and 10 %
+//! leave 0.2. Startup takes log2(BDP / initial window) round trips and three more, of which a queue of up to 1.9 times
+//! the product makes each nearly thrice as long: 9 seconds over GEO where the buffer holds it. It harms others where
+//! the buffer is shorter than that product, as it does not react to the losses that it causes. A handover to a longer
+//! path leaves it with a round-trip time that is too small for up to ten seconds, so that the window holds it below the
+//! bandwidth if the time more than doubles; `leo` tells it when paths change. ProbeRTT costs 3 % of the time at 100 ms,
+//! more over GEO.
 
 use super::bbr::policer::{Policer, Totals};
 use super::bbr::{product, Aggregation, BbrQuantum, FullPipe, MaxOver, Pace, Reconfigurations, Rounds, Sample};

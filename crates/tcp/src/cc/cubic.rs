@@ -85,6 +85,8 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Whether no congestion avoidance has begun since the last timeout.
     is_after_rto: bool,
+    /// What K is divided by; 1 but for senders that build on this one.
+    k_divisor: f64,
 }
 
 /// A stage of congestion avoidance.
@@ -112,7 +114,31 @@ impl Cubic {
             cwnd_prior: 0.0,
             epoch: None,
             is_after_rto: false,
+            k_divisor: 1.0,
         }
+    }
+
+    /// The next congestion avoidance has a K that is so many times shorter.
+    pub(super) fn shorten_k(&mut self, divisor: f64) {
+        self.k_divisor = divisor;
+    }
+
+    /// Whether it is in congestion avoidance.
+    pub(super) fn is_in_epoch(&self) -> bool {
+        self.epoch.is_some()
+    }
+
+    /// A timeout that says nothing of the path: slow start from one segment, then back to the plateau. `ssthresh`: the
+    /// new threshold, if it changes.
+    pub(super) fn restart_unchanged(&mut self, ssthresh: Option<u64>) {
+        self.epoch = None;
+        self.window.restart_unchanged(ssthresh);
+    }
+
+    /// K of the present congestion avoidance, seconds.
+    #[cfg(test)]
+    pub(super) fn k(&self) -> f64 {
+        self.epoch.map_or(0.0, |epoch| epoch.k)
     }
 
     /// Congestion avoidance begins.
@@ -123,7 +149,7 @@ impl Cubic {
             self.w_max = cwnd;
         }
         self.is_after_rto = false;
-        let k = libm::cbrt((self.w_max - cwnd) / (self.settings.c * path.smss as f64));
+        let k = libm::cbrt((self.w_max - cwnd) / (self.settings.c * path.smss as f64)) / self.k_divisor;
         Epoch { t: Duration::ZERO, last: path.now, is_silent: false, k, w_est: cwnd }
     }
 

@@ -58,6 +58,12 @@ impl<const IS_GREATEST: bool> Extreme<IS_GREATEST> {
         Self { memory, value: None, recent: (memory > Duration::ZERO).then(Box::default) }
     }
 
+    /// Another memory from now on, if it is not for ever.
+    #[inline]
+    pub(super) fn remember(&mut self, memory: Duration) {
+        self.memory = memory;
+    }
+
     #[inline]
     pub(super) fn sample(&mut self, rtt: Duration, now: Time) {
         self.value = match &mut self.recent {

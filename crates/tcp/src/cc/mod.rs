@@ -14,20 +14,31 @@ mod bbr;
 mod bbr1;
 mod bbr3;
 mod bic;
+#[cfg(test)]
+mod bottleneck;
 mod compound;
+mod copa;
 mod cubic;
 mod delays;
+mod dummies;
 mod enhanced_hswa;
 mod highspeed;
 mod hswa;
 mod htcp;
 mod hybla;
 mod illinois;
+mod ledbat;
+mod leocc;
 mod own;
+mod peach;
+mod reallocation;
 mod reno;
+mod satcp;
 mod scalable;
+mod scps;
 pub mod settings;
 mod slow_start;
+mod swift;
 mod tahoe;
 mod vegas;
 mod veno;
@@ -41,16 +52,25 @@ pub use bbr1::{Bbr1, Bbr1Settings};
 pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
 pub use bic::{Bic, BicForm, BicSettings};
 pub use compound::{BelowLowWindow, Compound, CompoundSettings};
+pub use copa::{Copa, CopaSettings};
 pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
+pub use dummies::Dummies;
 pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
 pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
 pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
 pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
 pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
 pub use illinois::{Illinois, IllinoisSettings};
+pub use ledbat::{Ledbat, LedbatDelay, LedbatSettings};
+pub use leocc::{LeoCc, LeoCcBandwidth, LeoCcSettings};
 pub use own::{Own, OwnCc};
+pub use peach::{Peach, PeachPlusSettings, PeachSettings};
+pub use reallocation::Reallocations;
 pub use reno::Reno;
+pub use satcp::{SaTcp, SaTcpSettings};
 pub use scalable::{Scalable, ScalableSettings};
+pub use scps::{Scps, ScpsCongestion, ScpsSettings};
+pub use swift::{Swift, SwiftSettings};
 pub use tahoe::Tahoe;
 pub use vegas::{Vegas, VegasDiff, VegasSettings};
 pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
@@ -58,8 +78,9 @@ pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, We
 pub use window::{Cwnd, Window};
 pub use yeah::{Yeah, YeahSettings};
 
-use crate::config::{Growth, NewReno, Rack, Recovery, SackEvidence, SackOnRto};
+use crate::config::{Growth, NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::conn::RateSample;
+use crate::verdict::VerdictKind;
 use bentpipe_units::{Duration, Rate, Time};
 use settings::{NoSettings, Setting, Settings, Value};
 
@@ -200,8 +221,8 @@ impl Congestion {
 /// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
 /// blames on the link do not reach them.
 ///
-/// On one ACK the order is: losses are found (`on_recovery_exit`, `on_congestion`, then `on_lost` for each segment), then
-/// `on_delivery`, then `on_ack`.
+/// On one ACK the order is: losses are found (`on_recovery_ack` or `on_recovery_exit`, `on_congestion`, then `on_lost` for each
+/// segment), then `on_delivery`, then `on_ack`.
 pub trait CongestionControl {
     /// New data were acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
@@ -230,6 +251,11 @@ pub trait CongestionControl {
     /// segments that were sent before the segment size changed.
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
         let _ = (lost, path);
+    }
+    /// An ACK came in loss recovery, after the one that began it and before the one that ends it: a duplicate, or with `is_partial`
+    /// one that acknowledges a part of what was outstanding then.
+    fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
+        let _ = (is_partial, path);
     }
     /// All is repaired that was outstanding when the losses were found: recovery ends, or the slow start after a timeout.
     fn on_recovery_exit(&mut self, path: &PathState) {
@@ -269,6 +295,19 @@ pub trait CongestionControl {
     fn pacing_burst(&self) -> Option<u64> {
         None
     }
+    /// Whether it ever asks for a rate. Never changes.
+    fn paces(&self) -> bool {
+        self.pacing_rate().is_some()
+    }
+    /// Its dealings with dummy segments; none: it sends none. Never changes.
+    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
+        None
+    }
+    /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
+    /// how much may go back to back is as the connection's pacing or [`pacing_burst`](Self::pacing_burst) has it.
+    fn bucket(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a controller starts from.
@@ -288,6 +327,8 @@ pub struct Init {
     pub ssthresh: u64,
     /// What the window grows by.
     pub growth: Growth,
+    /// Both ends know dummy segments.
+    pub has_dummies: bool,
 }
 
 impl Default for Init {
@@ -301,6 +342,7 @@ impl Default for Init {
             cwnd: 14_600,
             ssthresh: u64::MAX,
             growth: Growth::default(),
+            has_dummies: false,
         }
     }
 }
@@ -411,6 +453,9 @@ macro_rules! registry {
             fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
                 each!(self, c => c.on_lost(lost, path))
             }
+            fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
+                each!(self, c => c.on_recovery_ack(is_partial, path))
+            }
             fn on_recovery_exit(&mut self, path: &PathState) {
                 each!(self, c => c.on_recovery_exit(path))
             }
@@ -420,7 +465,7 @@ macro_rules! registry {
             fn undo(&mut self, before: Self) {
                 match (self, before) {
                     $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
-                    (Self::Own(c), Self::Own(before)) => *c = before,
+                    (Self::Own(c), Self::Own(before)) => c.undo_own(before),
                     // A connection keeps its kind.
                     _ => {}
                 }
@@ -448,6 +493,15 @@ macro_rules! registry {
             fn pacing_burst(&self) -> Option<u64> {
                 each!(self, c => c.pacing_burst())
             }
+            fn paces(&self) -> bool {
+                each!(self, c => c.paces())
+            }
+            fn dummies(&mut self) -> Option<&mut dyn Dummies> {
+                each!(self, c => c.dummies())
+            }
+            fn bucket(&self) -> Option<u64> {
+                each!(self, c => c.bucket())
+            }
         }
 
         #[cfg(test)]
@@ -464,6 +518,14 @@ const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackE
 const NEWRENO: Recovery = Recovery::NewReno(NewReno {
     timer: crate::config::NewRenoTimer::Impatient,
     exit: crate::config::NewRenoExit::FlightSize,
+    deflate: crate::config::NewRenoDeflate::Full,
+    first_loss: true,
+});
+
+/// Recovery through partial ACKs that leaves the window to the controller.
+const PARTIAL_ACKS: Recovery = Recovery::NewReno(NewReno {
+    timer: crate::config::NewRenoTimer::Impatient,
+    exit: crate::config::NewRenoExit::Ssthresh,
     deflate: crate::config::NewRenoDeflate::Full,
     first_loss: true,
 });
@@ -496,6 +558,8 @@ registry! {
     "bic" => Bic(Bic, BicSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
     "compound" => Compound(Compound, CompoundSettings), SACK;
+    /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+    "copa" => Copa(Copa, CopaSettings), SACK;
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings), SACK;
     /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
@@ -510,20 +574,44 @@ registry! {
     "hybla" => Hybla(Hybla, HyblaSettings), SACK;
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
+    /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK;
+    /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
+    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK;
+    /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
+    "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
+    /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
+    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
+    /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
+    /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::DEFAULT);
+    /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+    "swift" => Swift(Swift, SwiftSettings), PARTIAL_ACKS;
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
     "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
     "veno" => Veno(Veno, VenoSettings), SACK;
     /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
     "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
-    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
     /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
     "westwood+" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
+    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
+}
+
+impl CcKind {
+    /// What it takes a loss to mean; used unless the scenario says otherwise.
+    pub const fn verdict(self) -> VerdictKind {
+        match self {
+            Self::Scps => VerdictKind::AssumeCongestion,
+            _ => VerdictKind::AlwaysCongestion,
+        }
+    }
 }
 
 #[cfg(test)]

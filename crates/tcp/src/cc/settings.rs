@@ -1,7 +1,7 @@
 //! Settings of congestion controls, declared where they are used: name, meaning, range, default and its source. Scenario
 //! files, the schema and the reference are made from the declaration.
 
-use bentpipe_units::{Duration, Word};
+use bentpipe_units::{Duration, Rate, Word};
 
 /// The value of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub enum Value {
     Flag(bool),
     /// A time.
     Span(Duration),
+    /// A rate.
+    Rate(Rate),
     /// One of a few names.
     Word(&'static str),
 }
@@ -39,6 +41,8 @@ pub enum Kind {
     Flag,
     /// A time.
     Span,
+    /// A rate.
+    Rate,
     /// One of these names, each with its meaning.
     Word(&'static [(&'static str, &'static str)]),
 }
@@ -113,6 +117,7 @@ typed! {
     u64 => Whole;
     bool => Flag;
     Duration => Span;
+    Rate => Rate;
 }
 
 /// Of a setting that is one of a few words.
@@ -126,7 +131,7 @@ pub(crate) fn word<T: Word>(value: Value) -> Option<T> {
 /// Declares the settings of a congestion control: a struct with public fields, its defaults, and its description.
 ///
 /// A field is `name: TYPE = DEFAULT, [LEAST, GREATEST], "source";` with a type of `f64`, `u64` (only these have a range), `bool`,
-/// [`Duration`], or `enum` and the [`words!`](bentpipe_units::words) that it takes.
+/// [`Duration`], [`Rate`], or `enum` and the [`words!`](bentpipe_units::words) that it takes.
 macro_rules! settings {
     (
         $(#[$about:meta])*
@@ -181,11 +186,13 @@ macro_rules! settings {
     (@kind u64, $min:expr, $max:expr) => { $crate::cc::settings::Kind::Whole { min: $min, max: $max } };
     (@kind bool) => { $crate::cc::settings::Kind::Flag };
     (@kind Duration) => { $crate::cc::settings::Kind::Span };
+    (@kind Rate) => { $crate::cc::settings::Kind::Rate };
     (@kind enum $type:ident) => { $crate::cc::settings::Kind::Word($type::NAMES) };
     (@value f64, $default:expr) => { $crate::cc::settings::Value::Real($default) };
     (@value u64, $default:expr) => { $crate::cc::settings::Value::Whole($default) };
     (@value bool, $default:expr) => { $crate::cc::settings::Value::Flag($default) };
     (@value Duration, $default:expr) => { $crate::cc::settings::Value::Span($default) };
+    (@value Rate, $default:expr) => { $crate::cc::settings::Value::Rate($default) };
     (@value enum $type:ident, $default:expr) => { $crate::cc::settings::Value::Word($default.as_str()) };
     (@read enum $type:ident, $value:expr) => { $crate::cc::settings::Value::Word($value.as_str()) };
     (@read $type:ident, $value:expr) => { $crate::cc::settings::Typed::value($value) };

@@ -3,11 +3,11 @@
 use super::settings::{Kind, Value};
 use super::{
     AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Delivery, HyblaSettings, Init, LostSegment,
-    PathState,
+    PathState, ScpsCongestion, ScpsSettings,
 };
 use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use crate::conn::RateSample;
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
@@ -23,9 +23,11 @@ enum Operation {
     Set { segments: u64, ssthresh: u64 },
     Smss { smss: u64 },
     Deliver(Told),
+    RecoveryAck { partial: bool },
     RecoveryExit,
     Resume,
     Undo,
+    Answer,
 }
 
 /// What [`Operation::Deliver`] tells.
@@ -47,10 +49,12 @@ pub(super) fn all(kind: CcKind) {
     unused_windows_do_not_grow(kind);
     repeated_timeouts_keep_ssthresh(kind);
     for growth in growths() {
-        any_operations_keep_the_bounds(CcConfig::from(kind), growth);
+        any_operations_keep_the_bounds(CcConfig::from(kind), growth, false);
     }
     for config in extremes(kind) {
-        any_operations_keep_the_bounds(config, Growth::default());
+        for knows in [false, true] {
+            any_operations_keep_the_bounds(config, Growth::default(), knows);
+        }
     }
 }
 
@@ -61,6 +65,7 @@ fn extremes(kind: CcKind) -> Vec<CcConfig> {
         Kind::Real { min, max } => vec![Value::Real(min), Value::Real(max)],
         Kind::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max)],
         Kind::Flag => vec![Value::Flag(false), Value::Flag(true)],
+        Kind::Rate => [0, 1, u64::MAX].map(Rate::from_bps).map(Value::Rate).to_vec(),
         Kind::Span => [Duration::ZERO, Duration::from_ps(1), Duration::MAX].map(Value::Span).to_vec(),
         Kind::Word(words) => words.iter().map(|(word, _)| Value::Word(word)).collect(),
     };
@@ -128,6 +133,9 @@ fn registered(kind: CcKind) {
 }
 
 fn slow_start_doubles(kind: CcKind) {
+    if !has_slow_start(kind) {
+        return;
+    }
     let mut cc = start(kind, 4 * SMSS, u64::MAX);
     if cc.is_model_based() {
         return starts_with_what_is_delivered(kind);
@@ -137,6 +145,14 @@ fn slow_start_doubles(kind: CcKind) {
         cc.on_ack(&ack(SMSS, true), &PathState { srtt: Some(doubling_rtt(kind)), ..path(before) });
     }
     assert_eq!(cc.cwnd(), 2 * before, "{}", kind.name());
+}
+
+fn has_slow_start(kind: CcKind) -> bool {
+    match kind {
+        // RFC 6817 §2.4.2: the same growth from the first ACK on.
+        CcKind::Ledbat => false,
+        _ => true,
+    }
 }
 
 /// Those with a model of the path have no slow start: ACKs say nothing but what deliveries say, and a window that was delivered
@@ -216,8 +232,9 @@ fn doubling_rtt(kind: CcKind) -> Duration {
 fn unused_windows_do_not_grow(kind: CcKind) {
     for ssthresh in [2 * SMSS, u64::MAX] {
         let mut cc = start(kind, 4 * SMSS, ssthresh);
+        let before = cc.cwnd();
         cc.on_ack(&ack(SMSS, false), &path(SMSS));
-        assert_eq!(cc.cwnd(), 4 * SMSS, "{}", kind.name());
+        assert_eq!(cc.cwnd(), before, "{}", kind.name());
     }
 }
 
@@ -230,8 +247,8 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
 }
 
 /// The window only grows between congestion events, unless it [`shrinks_on_ack`], and stays between a segment and its
-/// maximum.
-fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
+/// maximum. `knows`: it begins with a round-trip time, and both ends know dummy segments.
+fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool) {
     let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
     let operation = prop_oneof![
         20 => acks.prop_map(|(segments, limited, after_us, rtt_us)| {
@@ -243,9 +260,11 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
         1 => (0..50u64).prop_map(|segments| Operation::Limit { segments }),
         1 => (1..200u64, 2..200u64).prop_map(|(segments, ssthresh)| Operation::Set { segments, ssthresh }),
         1 => (40..9000u64).prop_map(|smss| Operation::Smss { smss }),
+        2 => any::<bool>().prop_map(|partial| Operation::RecoveryAck { partial }),
         1 => Just(Operation::RecoveryExit),
         1 => Just(Operation::Resume),
         1 => Just(Operation::Undo),
+        2 => Just(Operation::Answer),
     ];
     let deliveries = (1..200u64, 0..4u64, 0..300u64, 1..300u64, 0..1_000_000u64, 0..1_000_000u64, any::<bool>());
     let deliveries =
@@ -262,8 +281,9 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
     );
     runner
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
-            let mut cc =
-                config.build(Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth, ..Init::default() });
+            let rtt = knows.then_some(Duration::from_millis(500));
+            let init = Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth, rtt, ..Init::default() };
+            let mut cc = config.build(Init { has_dummies: knows, ..init });
             let mut smss = SMSS;
             let mut view = path(0);
             let mut totals = [0, 0];
@@ -280,9 +300,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
                         let sample = AckSample { rtt: view.srtt, ..ack(segments * smss, limited) };
                         cc.on_ack(&sample, &view);
                         prop_assert!(cc.cwnd() >= before || shrinks_on_ack(config.kind()));
-                        if !limited {
-                            prop_assert_eq!(cc.cwnd(), before);
-                        }
+                        prop_assert!(limited || cc.cwnd() == before || ends_a_probe(&config));
                     }
                     Operation::Congestion => {
                         cc.on_congestion(Congestion::FastRetransmit, &view);
@@ -296,7 +314,9 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
                     }
                     Operation::Rto { first } => {
                         cc.on_rto(first, &view);
-                        if restarts_with_more(&config) {
+                        if ignores_timeouts(&config) {
+                            prop_assert_eq!(cc.cwnd(), before);
+                        } else if restarts_with_more(&config) {
                             prop_assert!(cc.cwnd() <= cc.ssthresh().max(smss));
                         } else {
                             prop_assert_eq!(cc.cwnd(), smss);
@@ -330,6 +350,16 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth) {
                         earlier = cc.clone();
                     }
                     Operation::Undo => cc.undo(earlier.clone()),
+                    Operation::RecoveryAck { partial } => cc.on_recovery_ack(partial, &view),
+                    Operation::Answer => {
+                        if let Some(dummies) = cc.dummies().filter(|_| knows) {
+                            if dummies.due() <= view.now {
+                                dummies.on_sent(&view);
+                            }
+                            dummies.on_answer(&view);
+                            prop_assert!(cc.cwnd() >= before);
+                        }
+                    }
                 }
                 prop_assert!(cc.cwnd() >= smss && cc.cwnd() <= Cwnd::MAX);
                 prop_assert!(cc.pacing_rate().is_none_or(|rate| rate.as_bps() > 0));
@@ -345,12 +375,24 @@ fn shrinks_on_ack(kind: CcKind) -> bool {
     match kind {
         // Brakmo 1995: linear decrease above beta.
         CcKind::Vegas => true,
+        // Vegas is one of its rules; another is the receiver's window.
+        CcKind::Scps => true,
         // Baiocchi 2007: precautionary decongestion.
         CcKind::Yeah => true,
         // Tan 2006: dwnd shrinks by ζ diff, and is nothing below the low window.
         CcKind::Compound => true,
-        _ => false,
+        // Arun 2018: down where the rate is above the target.
+        CcKind::Copa => true,
+        // RFC 6817: down where more than the target is queued, and to a segment above the flight.
+        CcKind::Ledbat => true,
+        kind => ends_a_probe(&kind.into()),
     }
+}
+
+/// Those whose window is what they probe for, until an ACK comes after that time.
+fn ends_a_probe(config: &CcConfig) -> bool {
+    // Leung and Yeung 2004: two round trips at the start.
+    matches!(config, CcConfig::Swift(_))
 }
 
 /// Those that depart from "a timeout leaves one segment", which are settings only.
@@ -359,6 +401,12 @@ fn restarts_with_more(config: &CcConfig) -> bool {
     matches!(config, CcConfig::Hybla(HyblaSettings { rho_after_timeout: true, .. }))
         // Pandya and Shaikh: what the path holds, if the timeout looks like an error.
         || matches!(config, CcConfig::EnhancedHswa(_))
+}
+
+/// Those for which a timeout is none of their business.
+fn ignores_timeouts(config: &CcConfig) -> bool {
+    // CCSDS 714.0-B: rate control alone.
+    matches!(config, CcConfig::Scps(ScpsSettings { congestion: ScpsCongestion::None, .. }))
 }
 
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {

@@ -86,6 +86,12 @@ impl Window {
         self.cwnd.add(bytes.min(self.cwnd.bytes() as f64));
     }
 
+    /// The opposite: so many bytes less, fractions included. A segment is left.
+    #[inline]
+    pub fn take(&mut self, bytes: f64) {
+        self.cwnd.take(bytes, self.smss);
+    }
+
     #[inline(never)]
     fn slow_start_by_parts(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         let Some(parts) = &mut self.parts else { return 0 };
@@ -157,6 +163,14 @@ impl Window {
         }
     }
 
+    /// The same, but slow start goes on with what it has learnt of the path.
+    pub fn restart_unchanged(&mut self, ssthresh: Option<u64>) {
+        self.set(self.smss, ssthresh.unwrap_or(self.ssthresh));
+        if let Some(parts) = &mut self.parts {
+            (parts.acked, parts.is_after_rto) = (0, true);
+        }
+    }
+
     /// At most `max` bytes, but at least a segment.
     pub fn limit(&mut self, max: u64) {
         if self.cwnd.bytes() > max {
@@ -172,6 +186,22 @@ impl Window {
     pub fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = Cwnd::new(cwnd.max(self.smss));
         self.ssthresh = ssthresh;
+    }
+
+    /// Another window, bytes, fractions included; at least a segment.
+    pub fn set_cwnd(&mut self, bytes: f64) {
+        self.cwnd = Cwnd::new(self.smss);
+        self.cwnd.add(bytes - self.smss as f64);
+    }
+
+    /// Another threshold, bytes; `u64::MAX`: none.
+    pub fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh;
+    }
+
+    /// The congestion window, bytes, fractions included.
+    pub fn exact(&self) -> f64 {
+        self.cwnd.exact()
     }
 
     /// Another segment size.
@@ -260,6 +290,11 @@ impl Cwnd {
         self.0 >> Self::POINT
     }
 
+    /// Bytes, fractions included.
+    pub fn exact(self) -> f64 {
+        self.0 as f64 / f64::from(1_u32 << Self::POINT)
+    }
+
     /// Add whole bytes.
     #[inline]
     pub fn grow(&mut self, bytes: u64) {
@@ -272,6 +307,13 @@ impl Cwnd {
         // As a cast saturates, and makes nothing of what is no number.
         let increase = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
         self.0 = self.0.saturating_add(increase).min(Self::MAX << Self::POINT);
+    }
+
+    /// Take away bytes and fractions of a byte, but leave `least` bytes; nothing if there is no such number, or it is negative.
+    #[inline]
+    pub fn take(&mut self, bytes: f64, least: u64) {
+        let decrease = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
+        self.0 = self.0.saturating_sub(decrease).max(least.min(Self::MAX) << Self::POINT);
     }
 
     /// Add `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).

@@ -1,7 +1,7 @@
 //! What arrives: acknowledgements, windows, timestamps, data. The order of work on an ACK is that of
 //! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
 
-use super::recovery::Advance;
+use super::recovery::{Advance, Phase};
 use super::scoreboard::Doubt;
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl, Delivery, LostSegment};
@@ -37,11 +37,17 @@ impl Connection {
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
                 return;
             }
+            if news > 0 && self.episode.phase == Phase::Sack {
+                self.tell_recovery_ack(now, false);
+            }
             let found = self.on_sack(now, news, false);
             if self.is_detailed {
                 self.end_ack(now, segment, 0, found);
                 self.tell_delivery(now, segment);
             }
+        } else if self.snack.is_some() {
+            let is_duplicate = is_same_window && segment.sequence_len() == 0 && self.board.flight_size() > 0;
+            self.on_snack_ack(now, segment, is_duplicate);
         } else if is_same_window && segment.sequence_len() == 0 && self.board.flight_size() > 0 {
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
                 return;
@@ -59,7 +65,7 @@ impl Connection {
 
     /// The controller that asked for it learns what the ACK said of delivery.
     #[inline(never)]
-    fn tell_delivery(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn tell_delivery(&mut self, now: Time, segment: &Segment) {
         if !self.cc.takes_deliveries() {
             return;
         }
@@ -120,6 +126,7 @@ impl Connection {
         });
         let min_rtt = self.rack.as_ref().map_or(Duration::ZERO, |rack| rack.min_rtt());
         self.note_app_limited();
+        self.read_corruption(now, segment);
         self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
         self.dsack = None;
     }
@@ -131,6 +138,7 @@ impl Connection {
         let was_calm = self.is_calm();
         let mut advance = self.on_advance(now, newly);
         let found = self.on_sack(now, news, !was_calm && self.is_calm());
+        self.advance_by_snack(now, segment, newly, &mut advance);
         self.end_ack(now, segment, newly, found);
         advance.in_recovery |= is_undone;
         advance
@@ -266,7 +274,7 @@ impl Connection {
         let is_cwnd_limited = self.may_grow(now, newly) && !self.is_echoed();
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
-            let rtt = acked.sent_at.map(|sent_at| now - sent_at);
+            let rtt = acked.sent_at.filter(|_| !advance.is_late).map(|sent_at| now - sent_at);
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt };
             let path = self.path(now);
             self.cc.on_ack(&sample, &path);
@@ -386,7 +394,8 @@ impl Connection {
         let usage = &mut self.usage;
         if self.snd_una >= usage.round_end {
             *usage = WindowUsage {
-                round_end: self.snd_nxt,
+                // Asked twice of an ACK that leaves nothing outstanding, it is the same round.
+                round_end: self.snd_nxt.max(self.snd_una + 1),
                 limited: false,
                 limited_before: usage.limited,
                 flight_max: self.board.flight_size(),

@@ -9,6 +9,7 @@ use super::{Connection, Event};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::EcnFeedback;
 use crate::segment::{Ecn, Flags, Options, Segment};
+use crate::verdict::LossVerdict;
 use bentpipe_units::Time;
 
 /// RFC 9768 §3.2.1: where both ends begin to count.
@@ -207,8 +208,12 @@ impl Connection {
             EcnFeedback::Accurate => marks.decode(segment, newly.div_ceil(smss), is_reduced),
             _ => segment.flags.has(Flags::ECE),
         };
-        if marks.is_echoed && !is_reduced {
-            self.reduce_for_mark(now);
+        if marks.is_echoed {
+            let path = self.path(now);
+            self.verdict.on_mark(&path);
+            if !is_reduced {
+                self.reduce_for_mark(now);
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! | [`Scoreboard`] | what is outstanding, SACKed, lost, resent |
 //! | [`Recovery`](recovery) | when loss recovery begins and ends, what is resent |
 //! | [`RackTlp`] | what is lost by time, when to probe (RFC 8985) |
+//! | [`Holes`] | what is missing, told and repaired by SNACK (SCPS-TP) |
 //! | [`Prr`] | how the window falls in recovery (RFC 9937) |
 //! | [`Rates`] | how fast the path delivers |
 //! | [`Spurious`] | what was resent needlessly, and is undone |
@@ -15,10 +16,11 @@
 //!
 //! The parts do not know one another; control flow is here and in the three files that extend this type:
 //! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next). What only some connections
-//! have stands in files of its own: `ecn` (marks), `fast_open` (data in the SYN), `pacing`, `auto_buffer`.
+//! have stands in files of its own: `ecn` (marks), `fast_open` (data in the SYN), `pacing`, `auto_buffer`, `dummies`.
 
 mod ack;
 mod auto_buffer;
+mod dummies;
 mod ecn;
 mod fast_open;
 mod pacing;
@@ -30,6 +32,7 @@ mod recovery;
 mod report;
 mod rtt;
 mod scoreboard;
+mod snack;
 mod spurious;
 mod state;
 mod transmit;
@@ -45,6 +48,7 @@ use crate::config::{Config, InitialSsthresh, Recovery, Reduction, SpuriousDetect
 use crate::segment::{Flags, Segment};
 use crate::verdict::Policy;
 use bentpipe_units::{Duration, Seq, Time};
+use dummies::Dummies;
 use ecn::Marks;
 use fast_open::Opening;
 use prr::Prr;
@@ -54,6 +58,7 @@ use receive::Receiver;
 use recovery::{Episode, Phase};
 use rtt::Rtt;
 use scoreboard::Scoreboard;
+use snack::Holes;
 use spurious::Spurious;
 use std::collections::VecDeque;
 use validation::Validation;
@@ -117,6 +122,8 @@ pub struct Connection {
     board: Scoreboard,
     episode: Episode,
     rack: Option<Box<RackTlp>>,
+    /// Agreed on SNACK.
+    snack: Option<Box<Holes>>,
     spurious: Option<Box<Spurious>>,
     rates: Option<Box<Rates>>,
     /// The duplicate that the present ACK reports (RFC 2883).
@@ -144,7 +151,7 @@ pub struct Connection {
     last_sent: Time,
     first_resend: Time,
     linger: Time,
-    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning, no Nagle, no early data.
+    /// Segments need nothing but the basics: no marks, no pacing, no signal, no tuning, no Nagle, no early data, no dummies.
     is_plain: bool,
     /// No data leave before.
     send_at: Time,
@@ -154,6 +161,8 @@ pub struct Connection {
     receiver: Receiver,
     /// Agreed on marks.
     marks: Option<Box<Marks>>,
+    /// Agreed on dummy segments.
+    dummies: Option<Box<Dummies>>,
     opening: Box<Opening>,
     /// What earlier connections to the same place taught.
     learnt: Box<Learnt>,
@@ -210,6 +219,9 @@ struct WindowUsage {
     flight_max_before: u64,
 }
 
+/// Flags of segments that are not for an open connection, or do not speak of its data.
+const UNUSUAL: Flags = Flags::SYN.with(Flags::RST).with(Flags::DUMMY);
+
 impl Connection {
     /// A connection that has neither sent nor received anything. `iss` is the initial sequence number.
     pub fn new(config: Config, role: Role, iss: Seq) -> Self {
@@ -221,8 +233,8 @@ impl Connection {
         let cc =
             initial_cc(&config, &Learnt::default(), Init { smss: u64::from(config.smss), ..Init::default() }, u64::MAX);
         let rates = cc.takes_deliveries().then(Box::default);
-        let is_detailed =
-            rates.is_some() || rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce;
+        let is_detailed = matches!(config.recovery, Recovery::Snack(_))
+            || (rates.is_some() || rack.is_some() || spurious.is_some() || config.reduction != Reduction::AtOnce);
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(rack.is_some());
@@ -248,6 +260,7 @@ impl Connection {
             board,
             episode: Episode::default(),
             rack,
+            snack: None,
             spurious,
             rates,
             dsack: None,
@@ -273,6 +286,7 @@ impl Connection {
             send_wakeup: Time::NEVER,
             receiver: Receiver::new(config.ack, config.smss, buffer, start),
             marks: None,
+            dummies: None,
             opening: Box::new(Opening::new(config.fast_open)),
             learnt: Box::default(),
             snd_shift: 0,
@@ -296,7 +310,7 @@ impl Connection {
     /// A segment arrived from the peer.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.counters.arrived_segments += 1;
-        if !self.state.is_synchronised() || segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
+        if !self.state.is_synchronised() || segment.flags.has_any(UNUSUAL) {
             return self.handle_control(now, segment);
         }
         if !segment.flags.has(Flags::ACK) || !self.accept_timestamps(now, segment) {
@@ -539,7 +553,7 @@ impl Connection {
     /// at most as the window that recovery allows in the network.
     fn flight_to_halve(&self, flight_size: u64) -> u64 {
         let flight_size = flight_size.saturating_sub(self.episode.limited_bytes);
-        if self.episode.phase == Phase::Open {
+        if self.episode.phase == Phase::Open && self.snack.is_none() {
             flight_size
         } else {
             flight_size.min(self.cc.cwnd())

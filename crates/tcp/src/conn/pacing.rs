@@ -1,7 +1,8 @@
 //! Pacing: when the next segment may leave (J. Kulik et al. 1999; the gains are those of Linux).
 //!
 //! Windows say how much may be outstanding, pacing says when. Each segment with data, sent again or not, moves the
-//! instant before which no other leaves; ACKs do not wait and do not count. A pause saves up a burst and no more.
+//! instant before which no other leaves; ACKs do not wait and do not count, unless the congestion control has a token
+//! bucket for all. A pause saves up a burst and no more.
 
 use super::Connection;
 use crate::cc::CongestionControl;
@@ -50,11 +51,11 @@ impl Connection {
         u64::from(self.smss) + if self.has_timestamps { 52 } else { 40 }
     }
 
-    /// A packet of `size` bytes with data leaves.
+    /// A packet of `size` bytes leaves that counts.
     #[inline(never)]
     pub(super) fn pace(&mut self, now: Time, size: u64) {
         let Some(rate) = self.pacing_rate() else { return };
-        let burst = match self.config.pacing {
+        let burst = self.cc.bucket().unwrap_or(match self.config.pacing {
             Pacing::Window { burst, .. } | Pacing::Rate { burst, .. } => match burst {
                 Burst::Segments(n) => u64::from(n) * self.packet_len(),
                 Burst::Bytes(bytes) => bytes,
@@ -63,7 +64,7 @@ impl Connection {
                 let payload = self.cc.pacing_burst().unwrap_or(2 * u64::from(self.smss));
                 payload.div_ceil(u64::from(self.smss)) * self.packet_len()
             }
-        };
+        });
         let saved = rate.time_to_send(burst.saturating_sub(size)).as_ps();
         let earliest = Time::from_ps(now.as_ps().saturating_sub(saved));
         self.send_at = self.send_at.max(earliest) + rate.time_to_send(size).min(GAP_MAX);

@@ -17,6 +17,8 @@ pub(crate) struct Receiver {
     runs: VecDeque<(u64, u64)>,
     /// Left edges of the runs that changed last, the newest first.
     recent: [u64; 4],
+    /// Since it was asked last, a gap opened or was filled.
+    has_gap_news: bool,
     /// What arrived twice and was not reported yet (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// Position after the peer's last byte, once its FIN was seen.
@@ -58,6 +60,7 @@ impl Receiver {
             nxt: 0,
             runs: VecDeque::new(),
             recent: [u64::MAX; 4],
+            has_gap_news: false,
             duplicate: None,
             fin_at: None,
             is_finished: false,
@@ -99,6 +102,7 @@ impl Receiver {
             self.ack_now = true;
             return Arrival { delivered: 0, is_new };
         }
+        let runs = self.runs.len();
         let is_new = self.insert(start, end);
         let before = self.nxt;
         if let Some(&(left, right)) = self.runs.front() {
@@ -107,6 +111,7 @@ impl Receiver {
                 self.runs.pop_front();
             }
         }
+        self.has_gap_news |= self.runs.len() != runs;
         let delivered = self.nxt - before;
         self.deliver(delivered);
         // RFC 5681 §4.2: out of order, or filling a gap: acknowledge at once.
@@ -174,6 +179,12 @@ impl Receiver {
         start < self.edge && start + len > self.nxt
     }
 
+    /// Whether any of [start, start + len) lies in the window and has not arrived.
+    pub(crate) fn lacks(&self, start: u64, len: u64) -> bool {
+        let (start, end) = (start.max(self.nxt), (start + len).min(self.edge));
+        start < end && self.held(start, end) != Some((start, end))
+    }
+
     /// Whether data arrived in order that no ACK has acknowledged.
     pub(crate) fn has_unacknowledged(&self) -> bool {
         self.pending > 0
@@ -206,6 +217,24 @@ impl Receiver {
             blocks.push(first_data.at(left), first_data.at(right));
         }
         blocks
+    }
+
+    /// Whether a gap opened or was filled since the last call.
+    pub(crate) fn take_gap_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_gap_news)
+    }
+
+    /// What is missing first, before something that begins beyond `offset`.
+    pub(crate) fn hole_after(&self, offset: u64) -> Option<(u64, u64)> {
+        let at = self.runs.partition_point(|&(left, _)| left <= offset);
+        let &(end, _) = self.runs.get(at)?;
+        Some((at.checked_sub(1).map_or(self.nxt, |before| self.runs[before].1), end))
+    }
+
+    /// Whether all of [start, end) is there, out of order.
+    pub(crate) fn holds(&self, start: u64, end: u64) -> bool {
+        let at = self.runs.partition_point(|&(_, right)| right < end);
+        self.runs.get(at).is_some_and(|&(left, _)| left <= start)
     }
 
     /// The window to advertise now, in units of 2^`shift` bytes.

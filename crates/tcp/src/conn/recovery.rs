@@ -54,6 +54,8 @@ pub(super) enum Phase {
     Fast,
     /// Recovery by SACK.
     Sack,
+    /// A round trip in which losses that SNACK reports reduce the window no further.
+    Snack,
 }
 
 impl Connection {
@@ -63,7 +65,10 @@ impl Connection {
         let episode = &mut self.episode;
         episode.dupacks = episode.dupacks.saturating_add(1);
         if episode.phase == Phase::Fast {
-            episode.inflation += i64::from(self.smss);
+            if self.inflates() {
+                self.episode.inflation += i64::from(self.smss);
+            }
+            self.tell_recovery_ack(now, false);
         } else if episode.dupacks == threshold && self.may_recover() {
             match self.config.recovery {
                 Recovery::TimeoutOnly => {}
@@ -162,14 +167,21 @@ impl Connection {
         let episode = &mut self.episode;
         let is_full = episode.recover.is_none_or(|recover| una >= recover);
         match episode.phase {
-            Phase::Open => Advance { in_recovery: false, restart_timer: true },
-            Phase::Sack if !is_full => Advance { in_recovery: true, restart_timer: true },
-            Phase::Sack => self.exit_recovery(now),
+            Phase::Open => Advance::USUAL,
+            Phase::Sack | Phase::Snack if !is_full => {
+                self.tell_recovery_ack(now, true);
+                Advance { in_recovery: true, ..Advance::USUAL }
+            }
+            Phase::Sack | Phase::Snack => self.exit_recovery(now),
             Phase::Fast => match newreno(self.config.recovery) {
                 Some(options) if !is_full => {
-                    let smss = i64::from(self.smss);
-                    episode.inflation -= newly as i64;
-                    if newly as i64 >= smss {
+                    self.tell_recovery_ack(now, true);
+                    let (smss, inflates) = (i64::from(self.smss), self.inflates());
+                    let episode = &mut self.episode;
+                    if inflates {
+                        episode.inflation -= newly as i64;
+                    }
+                    if inflates && newly as i64 >= smss {
                         episode.inflation += smss;
                     }
                     if options.deflate == NewRenoDeflate::ToSsthresh {
@@ -178,7 +190,7 @@ impl Connection {
                     episode.partial_acks += 1;
                     episode.resend_first = true;
                     let restart_timer = options.timer == NewRenoTimer::SlowButSteady || episode.partial_acks == 1;
-                    Advance { in_recovery: true, restart_timer }
+                    Advance { in_recovery: true, restart_timer, ..Advance::USUAL }
                 }
                 Some(options) => {
                     let deflates = episode.is_reduced && !self.cc.is_model_based();
@@ -213,9 +225,11 @@ impl Connection {
             return self.abort();
         }
         self.save_before_episode(true);
+        self.copy_from_the_oldest();
         let path = self.path(now);
         let loss = Loss { offset: self.snd_una, by_timeout: true };
-        if self.verdict.judge(&loss, &path) == Verdict::Congestion {
+        let verdict = self.verdict.judge(&loss, &path);
+        if verdict == Verdict::Congestion {
             let is_first = self.episode.rto_at != Some(self.snd_una);
             if is_first {
                 self.before_reduction(true);
@@ -238,8 +252,13 @@ impl Connection {
             resend_first: true,
             ..Episode::default()
         };
+        if let Some(snack) = &mut self.snack {
+            snack.on_timeout();
+        }
         self.timed = None;
-        self.rtt.back_off();
+        if verdict == Verdict::Congestion {
+            self.rtt.back_off();
+        }
         self.disarm_rto();
     }
 
@@ -276,7 +295,9 @@ impl Connection {
         }
         self.episode.phase = phase;
         self.episode.resend_first = true;
-        if phase == Phase::Fast {
+        if phase == Phase::Fast && !self.inflates() {
+            self.episode.inflation = 0;
+        } else if phase == Phase::Fast {
             self.episode.inflation = i64::from(DUP_THRESH) * i64::from(self.smss);
             self.board.note_first_lost();
         } else {
@@ -284,6 +305,12 @@ impl Connection {
             let first = self.board.first().map_or(0, |first| self.board.len_of(first));
             self.episode.rescued = Some(self.snd_una + first);
         }
+    }
+
+    /// The controller hears of each ACK that comes in recovery.
+    pub(super) fn tell_recovery_ack(&mut self, now: Time, is_partial: bool) {
+        let path = self.path(now);
+        self.cc.on_recovery_ack(is_partial, &path);
     }
 
     /// Tahoe: slow start from the hole.
@@ -297,8 +324,9 @@ impl Connection {
         }
     }
 
-    fn begin_episode(&mut self, now: Time) {
+    pub(super) fn begin_episode(&mut self, now: Time) {
         self.save_before_episode(false);
+        self.copy_from_the_oldest();
         self.counters.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit(self.snd_una));
         // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless told otherwise we restart it here
@@ -330,7 +358,7 @@ impl Connection {
         let path = self.path(now);
         self.cc.on_recovery_exit(&path);
         self.events.push_back(Event::RecoveryExit(self.snd_una));
-        Advance { in_recovery: !self.config.grow_on_exit, restart_timer: true }
+        Advance { in_recovery: !self.config.grow_on_exit, ..Advance::USUAL }
     }
 
     fn must_give_up(&self, now: Time) -> bool {
@@ -342,11 +370,11 @@ impl Connection {
     }
 }
 
-/// Recovery through partial ACKs, also where the peer refused SACK.
+/// Recovery through partial ACKs, also where the peer refused SACK or SNACK.
 fn newreno(recovery: Recovery) -> Option<NewReno> {
     match recovery {
         Recovery::NewReno(options) => Some(options),
-        Recovery::Sack { .. } | Recovery::Rack(_) => Some(NewReno::default()),
+        Recovery::Sack { .. } | Recovery::Rack(_) | Recovery::Snack(_) => Some(NewReno::default()),
         Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => None,
     }
 }
@@ -356,4 +384,11 @@ fn newreno(recovery: Recovery) -> Option<NewReno> {
 pub(super) struct Advance {
     pub(super) in_recovery: bool,
     pub(super) restart_timer: bool,
+    /// It passed a hole: what it acknowledges arrived before.
+    pub(super) is_late: bool,
+}
+
+impl Advance {
+    /// Outside of recovery.
+    const USUAL: Self = Self { in_recovery: false, restart_timer: true, is_late: false };
 }

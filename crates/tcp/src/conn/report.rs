@@ -56,6 +56,8 @@ pub struct Counters {
     pub marked_segments: u64,
     /// Times that marks reduced the window.
     pub mark_reductions: u64,
+    /// Dummy segments sent; not among the bytes sent.
+    pub dummy_segments: u64,
 }
 
 /// What two connections have done together.
@@ -76,6 +78,7 @@ impl std::ops::AddAssign for Counters {
             needless_segments,
             marked_segments,
             mark_reductions,
+            dummy_segments,
         } = other;
         self.sent_segments += sent_segments;
         self.sent_bytes += sent_bytes;
@@ -90,5 +93,6 @@ impl std::ops::AddAssign for Counters {
         self.needless_segments += needless_segments;
         self.marked_segments += marked_segments;
         self.mark_reductions += mark_reductions;
+        self.dummy_segments += dummy_segments;
     }
 }

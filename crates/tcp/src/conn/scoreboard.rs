@@ -4,7 +4,9 @@
 //! loss episode, so that all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge;
 //! nothing is allocated once the ring has reached the size of the window.
 
+mod copies;
 mod delivery;
+mod holes;
 mod lost;
 mod resegment;
 

@@ -53,6 +53,7 @@ impl Connection {
             // As large as the peer's buffer, which is configured alike.
             self.rwnd = (u64::from(self.receiver.window(self.rcv_shift))) << self.rcv_shift;
             self.agree_on_marks_unasked();
+            self.agree_on_dummies(true);
             self.establish(now, u64::MAX);
             return;
         }
@@ -80,6 +81,9 @@ impl Connection {
         let flags = segment.flags;
         if flags.has(Flags::RST) {
             return self.handle_reset(segment);
+        }
+        if self.state.is_synchronised() && segment.is_dummy() {
+            return self.handle_dummy(now, segment);
         }
         match self.state {
             State::Listen if flags.has(Flags::ACK) => self.refuse(segment),
@@ -213,7 +217,7 @@ impl Connection {
         let (ack, with_ack) = if is_answer { (self.ack_field(), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
         let options = self.syn_options();
         let window = self.receiver.window(0);
-        let flags = Flags::SYN.with(with_ack).with(self.ecn_setup(is_answer));
+        let flags = Flags::SYN.with(with_ack).with(self.ecn_setup(is_answer)).with(self.dummy_setup(is_answer));
         let mut segment = self.bare_segment(now, self.iss, ack, flags);
         segment.window = window;
         segment.options = Options::Syn(options);
@@ -233,6 +237,7 @@ impl Connection {
                 .then(|| window_shift(self.config.receive_buffer)),
             sack_permitted: self.config.recovery.uses_sack() && (!answering || self.has_sack),
             fast_open: self.fast_open_option(answering),
+            scps: self.scps_capabilities(answering),
         }
     }
 
@@ -249,6 +254,8 @@ impl Connection {
             _ => SynOptions { mss: MSS_ASSUMED, ..SynOptions::default() },
         });
         self.agree_on_marks(segment);
+        let is_asked = segment.flags.has(Flags::DUMMY);
+        self.agree_on_dummies(is_asked);
     }
 
     fn agree(&mut self, peer: &SynOptions) {
@@ -274,6 +281,7 @@ impl Connection {
         if !self.config.handshake {
             self.has_timestamps = self.config.timestamps;
         }
+        self.agree_on_snack(peer);
     }
 
     /// `syn_window`: the window of the peer's SYN, which is not scaled; no initial window is larger.
@@ -299,11 +307,19 @@ impl Connection {
     /// The window with which data transfer begins.
     pub(super) fn begin_sending(&mut self, now: Time) {
         self.last_sent = now;
-        let begin = Init { now, rtt: self.rtt.srtt(), seed: self.seed, smss: u64::from(self.smss), ..Init::default() };
+        let begin = Init {
+            now,
+            rtt: self.rtt.srtt(),
+            seed: self.seed,
+            smss: u64::from(self.smss),
+            has_dummies: self.dummies.is_some(),
+            ..Init::default()
+        };
         self.cc = initial_cc(&self.config, &self.learnt, begin, self.rwnd);
         self.is_plain = self.marks.is_none()
             && self.config.pacing == Pacing::Off
-            && self.cc.pacing_rate().is_none()
+            && !self.cc.paces()
+            && self.dummies.is_none()
             && self.config.ack.slow_start == SlowStartAcks::Delayed
             && self.config.auto_buffer.is_none()
             && self.opening.sent == 0

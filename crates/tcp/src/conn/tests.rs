@@ -1,5 +1,6 @@
 //! The specs' worked cases, in whole segments.
 
+mod dummies;
 mod ecn;
 mod growth;
 mod hooks;
@@ -7,6 +8,7 @@ mod losses;
 mod opening;
 mod pacing;
 mod random;
+mod snack;
 mod strangers;
 mod windows;
 

@@ -3,7 +3,7 @@
 use super::rate::InFlight;
 use super::recovery::Phase;
 use super::scoreboard::Range;
-use super::{Connection, State};
+use super::{Connection, State, UNUSUAL};
 use crate::cc::CongestionControl;
 use crate::config::{RttSampling, SlowStartAcks};
 use crate::segment::{Ecn, Flags, Options, Segment};
@@ -58,6 +58,11 @@ impl Connection {
                 return Some(segment);
             }
         }
+        if self.dummies.is_some() {
+            if let Some(segment) = self.next_dummy(now) {
+                return Some(segment);
+            }
+        }
         if self.control.probe {
             // An old sequence number: the peer must answer with its window.
             // DEVIATION: RFC 9293 §3.8.6.1 probes with a byte of new data, which would have to be kept apart from its
@@ -65,11 +70,14 @@ impl Connection {
             self.control.probe = false;
             return Some(self.bare_segment(now, self.iss.at(self.snd_una), self.ack_field(), Flags::ACK));
         }
+        if self.receiver.must_ack_now() && self.cc.bucket().is_some() && self.must_wait(now) {
+            return None;
+        }
         self.next_ack(now)
     }
 
     #[inline]
-    fn sends_data(&self) -> bool {
+    pub(super) fn sends_data(&self) -> bool {
         if !self.state.is_synchronised() {
             // RFC 7413 §4.2.1: a server that took the SYN's data may answer at once.
             return self.has_early_data();
@@ -135,6 +143,9 @@ impl Connection {
         if self.is_detailed {
             if let Some(probe) = self.next_probe(now) {
                 return Some(probe);
+            }
+            if self.snack.is_some() && !self.episode.after_rto {
+                return self.next_by_snack(now);
             }
         }
         if self.episode.phase == Phase::Sack {
@@ -239,7 +250,7 @@ impl Connection {
         }
         match episode.phase {
             // Checked by the caller.
-            Phase::Sack => true,
+            Phase::Sack | Phase::Snack => true,
             Phase::Fast => {
                 let window = cwnd.saturating_add_signed(episode.inflation).max(u64::from(self.smss));
                 self.board.flight_size() + len <= window
@@ -328,13 +339,17 @@ impl Connection {
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
     /// the leave to mark it.
     fn adorned(&mut self, now: Time, mut segment: Segment) -> Segment {
-        if segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
+        if segment.flags.has_any(UNUSUAL) {
             return segment;
         }
         segment.flags = self.stamp(&segment);
         if segment.sequence_len() == 0 {
+            if self.cc.bucket().is_some() {
+                self.pace(now, u64::from(segment.header_len()));
+            }
             return segment;
         }
+        self.note_for_dummies(&segment);
         if !segment.is_retransmission && self.is_early(segment.seq) {
             // The SYN carried it in vain.
             segment.is_retransmission = true;
@@ -388,9 +403,11 @@ impl Connection {
     }
 
     #[inline]
-    fn sack_options(&self) -> Options {
+    fn sack_options(&mut self) -> Options {
         if self.has_sack && (self.receiver.has_holes() || self.reports_duplicate()) {
             self.sack_blocks()
+        } else if self.snack.is_some() {
+            self.snack_options()
         } else {
             Options::None
         }

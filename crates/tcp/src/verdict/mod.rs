@@ -4,8 +4,10 @@
 //! A new policy is one file here and one line in [`registry!`] below.
 
 mod fixed;
+mod indicated;
 
 pub use fixed::{AlwaysCongestion, AlwaysLinkError};
+pub use indicated::{AssumeCongestion, AssumeCorruption};
 
 use crate::cc::PathState;
 
@@ -14,7 +16,7 @@ use crate::cc::PathState;
 pub enum Verdict {
     /// A queue overflowed: the window is reduced.
     Congestion,
-    /// The link corrupted it: the window stays.
+    /// The link corrupted it: the window stays, and the timer does not back off.
     LinkError,
 }
 
@@ -31,6 +33,16 @@ pub struct Loss {
 pub trait LossVerdict {
     /// Asked once per loss episode, before the window changes.
     fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict;
+
+    /// The receiver told that packets arrived corrupted (SCPS-TP).
+    fn on_corruption(&mut self, path: &PathState) {
+        let _ = path;
+    }
+
+    /// The receiver told of congestion marks.
+    fn on_mark(&mut self, path: &PathState) {
+        let _ = path;
+    }
 }
 
 macro_rules! registry {
@@ -66,6 +78,12 @@ macro_rules! registry {
             fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict {
                 match self { $(Self::$type(p) => p.judge(loss, path),)+ }
             }
+            fn on_corruption(&mut self, path: &PathState) {
+                match self { $(Self::$type(p) => p.on_corruption(path),)+ }
+            }
+            fn on_mark(&mut self, path: &PathState) {
+                match self { $(Self::$type(p) => p.on_mark(path),)+ }
+            }
         }
     };
 }
@@ -75,4 +93,8 @@ registry! {
     "always-congestion" => AlwaysCongestion;
     /// Losses found by duplicate ACKs never reduce the window: the bound that no discrimination can beat on a path without congestion.
     "always-link-error" => AlwaysLinkError;
+    /// A loss is congestion, unless the receiver told of corruption within two round trips and marks did not tell of congestion (SCPS-TP).
+    "assume-congestion" => AssumeCongestion;
+    /// A loss, timeouts too, is an error of the link, unless marks told of congestion within two round trips (SCPS-TP).
+    "assume-corruption" => AssumeCorruption;
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-MARKERS = "osD^v"
+MARKERS = "osD^vP"
 FROM_SYN = measures.Network()
 FROM_DATA = measures.Network(handshake=False)
 THREE = measures.Network(senders=3, handshake=False)
@@ -82,15 +82,15 @@ def figure_4(lab: Lab) -> Figure:
 
 
 def _over_errors(lab: Lab, column: str, divisor: float, text: str) -> Figure:
-    runs = measures.error_runs(lab)
+    flavours = measures.error_runs(lab)
+    drawn = {cc: flavours.filter(pl.col("tcp.cc") == cc) for cc in measures.FLAVOURS}
+    drawn["newreno, SNACK"] = measures.snack_runs(lab)
+    drawn["SNACK, corruption"] = measures.snack_runs(lab, cc="scps", verdict="assume-corruption")
     figure, (axes,) = blank(1, height=2.6)
-    for place, cc in enumerate(measures.FLAVOURS):
-        found = [
-            Finding.mean(runs.filter((pl.col("tcp.cc") == cc) & (pl.col("rate") == rate))[column] / divisor)
-            for rate in measures.RATES
-        ]
+    for place, (name, runs) in enumerate(drawn.items()):
+        found = [Finding.mean(runs.filter(pl.col("rate") == rate)[column] / divisor) for rate in measures.RATES]
         # Side by side, since they mostly coincide.
-        _line(axes, [rate * 1.08 ** (place - 1.5) for rate in measures.RATES], found, place, cc)
+        _line(axes, [rate * 1.08 ** (place - 2.5) for rate in measures.RATES], found, place, name)
     axes.set_xscale("log")
     axes.set_xticks(measures.RATES, [f"{rate:.0e}".replace("e-0", "e-") for rate in measures.RATES])
     axes.minorticks_off()

@@ -43,6 +43,13 @@ impl DropTail {
         Some(packet)
     }
 
+    /// The packet that came last.
+    pub(super) fn pop_last(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_last()?;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+
     /// The packet that leaves next.
     pub(super) fn head(&self) -> Option<&Packet> {
         self.packets.first()

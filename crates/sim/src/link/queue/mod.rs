@@ -87,7 +87,7 @@ impl Queue {
             Kind::Codel(spec) => Self::Codel(Box::new(Codel::new(spec))),
             Kind::FqCodel(spec) => Self::FqCodel(Box::new(FqCodel::new(spec, draws()))),
             Kind::Pie(spec) => Self::Pie(Box::new(Pie::new(spec, draws()))),
-            Kind::Priority(limits) => Self::Priority(Box::new(Priority::new(limits))),
+            Kind::Priority { limits, push_out } => Self::Priority(Box::new(Priority::new(limits, *push_out))),
             Kind::Wrr(classes) => Self::RoundRobin(Box::new(RoundRobin::new(None, classes))),
             Kind::Drr { quantum, classes } => Self::RoundRobin(Box::new(RoundRobin::new(Some(*quantum), classes))),
         }

@@ -1,9 +1,14 @@
 //! Strict priority: a class is served when all above it are empty. What is being sent is not interrupted.
+//!
+//! With push-out the limit of the first class is that of all together. A packet that finds the queue full takes the
+//! place of the last one of the lowest class, if there is a class below its own, as TCP-Peach wants it for dummy
+//! segments.
 
 use super::drop_tail::DropTail;
-use super::Discipline;
+use super::{Discipline, Limit};
 use crate::link::Losses;
 use crate::packet::Packet;
+use crate::record::Cause;
 use crate::scenario::QueueLimit;
 use bentpipe_units::Time;
 
@@ -12,17 +17,38 @@ use bentpipe_units::Time;
 pub(in crate::link) struct Priority {
     /// The highest class first.
     classes: Vec<DropTail>,
+    /// Of all together, with push-out.
+    shared: Option<Limit>,
 }
 
 impl Priority {
-    pub(super) fn new(limits: &[QueueLimit]) -> Self {
-        Self { classes: limits.iter().map(|&limit| DropTail::new(limit)).collect() }
+    pub(super) fn new(limits: &[QueueLimit], push_out: bool) -> Self {
+        let classes = limits.iter().map(|&limit| DropTail::new(limit)).collect();
+        Self { classes, shared: limits.first().filter(|_| push_out).map(|&limit| Limit::new(limit)) }
+    }
+
+    /// Makes room for a packet of `class` at the cost of those below it; if that is not enough: why it is lost.
+    fn make_room(&mut self, class: usize, packet: &Packet, limit: Limit, losses: &mut Losses) -> Result<(), Cause> {
+        while !limit.allows(self.len() + 1, self.bytes() + packet.size()) {
+            let lower = self.classes[class + 1..].iter_mut().rev().find_map(DropTail::pop_last);
+            let Some(victim) = lower else {
+                let is_pushed = self.classes[..class].iter().any(|above| above.len() > 0);
+                return Err(if is_pushed { Cause::PushOut } else { Cause::QueueOverflow });
+            };
+            losses.push((victim, Cause::PushOut));
+        }
+        Ok(())
     }
 }
 
 impl Discipline for Priority {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         let class = usize::from(packet.class).min(self.classes.len() - 1);
+        if let (Some(limit), true) = (self.shared, self.classes[class].has_room_for(packet)) {
+            if let Err(cause) = self.make_room(class, packet, limit, losses) {
+                return losses.push((*packet, cause));
+            }
+        }
         self.classes[class].enqueue(now, packet, losses);
     }
 
@@ -52,7 +78,7 @@ mod tests {
     #[test]
     fn the_lowest_number_goes_first_and_each_class_has_its_own_limit() {
         let (mut queue, mut losses) =
-            (Priority::new(&[QueueLimit::Packets(2), QueueLimit::Bytes(2000)]), Losses::new());
+            (Priority::new(&[QueueLimit::Packets(2), QueueLimit::Bytes(2000)], false), Losses::new());
         for (n, class) in [1, 0, 1, 0, 0, 1].into_iter().enumerate() {
             queue.enqueue(s(0.0), &packet(n as u32, 0, 1000).in_class(class), &mut losses);
         }
@@ -61,5 +87,38 @@ mod tests {
         assert_eq!((queue.len(), queue.bytes()), (4, 4000));
         let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.flow());
         assert_eq!(order.collect::<Vec<_>>(), [1, 3, 0, 2]);
+    }
+
+    /// `specs/tcp-peach.md`, test 4: a limit of 10.
+    #[test]
+    fn a_full_queue_pushes_out_the_last_of_the_lowest_class() {
+        let fate = |low: u32, class: u8| {
+            let (mut queue, mut losses) = (Priority::new(&[QueueLimit::Packets(10); 3], true), Losses::new());
+            for n in 0..10 {
+                let is_low = n % 2 == 0 && n / 2 < low;
+                let waiting = packet(n, 0, 1000).in_class(if is_low { crate::packet::LOWEST } else { 1 });
+                queue.enqueue(s(0.0), &waiting, &mut losses);
+            }
+            assert!(losses.is_empty());
+            queue.enqueue(s(0.0), &packet(10, 0, 1000).in_class(class), &mut losses);
+            assert_eq!((queue.len(), queue.bytes(), losses.len()), (10, 10_000, 1));
+            (losses[0].0.flow(), losses[0].1)
+        };
+        assert_eq!(fate(2, 1), (2, Cause::PushOut));
+        assert_eq!(fate(0, 1), (10, Cause::QueueOverflow));
+        assert_eq!(fate(0, 0), (9, Cause::PushOut));
+        assert_eq!(fate(2, 2), (10, Cause::PushOut));
+    }
+
+    #[test]
+    fn classes_keep_limits_of_their_own_below_the_shared_one() {
+        let limits = [QueueLimit::Bytes(9000), QueueLimit::Packets(2)];
+        let (mut queue, mut losses) = (Priority::new(&limits, true), Losses::new());
+        (0..3).for_each(|n| queue.enqueue(s(0.0), &packet(n, 0, 1000).in_class(1), &mut losses));
+        assert_eq!((queue.len(), losses.pop().unwrap().1), (2, Cause::QueueOverflow));
+        // A large one takes the place of both.
+        queue.enqueue(s(0.0), &packet(3, 0, 9000), &mut losses);
+        let lost: Vec<_> = losses.iter().map(|(packet, _)| packet.flow()).collect();
+        assert_eq!((queue.len(), lost), (1, vec![1, 0]));
     }
 }

@@ -40,7 +40,8 @@ inherited! {
     fq_codel_in_bytes: Kind::FqCodel(FqCodel { limit: Bytes(15_000), quantum: 100, ecn: false, ..plain_fq() });
     pie: Kind::Pie(plain_pie());
     pie_that_marks: Kind::Pie(Pie { limit: Bytes(50_000), derandomise: false, ecn: true, ..plain_pie() });
-    priority: Kind::Priority(vec![Packets(5), Bytes(6000), Unlimited]);
+    priority: Kind::Priority { limits: vec![Packets(5), Bytes(6000), Unlimited], push_out: false };
+    push_out: Kind::Priority { limits: vec![Packets(9), Bytes(6000), Unlimited], push_out: true };
     weighted_round_robin: Kind::Wrr(shares());
     deficit_round_robin: Kind::Drr { quantum: 1500, classes: shares() };
     deficit_round_robin_with_a_small_quantum: Kind::Drr { quantum: 100, classes: shares() };

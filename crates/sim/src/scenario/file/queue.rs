@@ -120,6 +120,9 @@ pub(in crate::scenario) enum QueueKind {
     },
     /// Strict priority: a class is served when nothing waits in those before it.
     Priority {
+        /// The limit of the first class is that of all together, and what finds the queue full takes the place of the last packet of the lowest class below its own.
+        #[schemars(extend("default" = false))]
+        push_out: bool,
         /// The classes, the highest first: number 0, 1, ...
         #[schemars(length(min = 1, max = 256))]
         class: Vec<Class>,

@@ -5,7 +5,7 @@ use crate::scenario::registered::{Cc, Named, Verdict};
 use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, Span};
 use bentpipe_tcp::{
     CwndValidation, NewRenoDeflate, NewRenoExit, NewRenoTimer, Reduction, RttSampling, SackEvidence, SackOnRto,
-    SlowStartAcks, SpuriousDetection, SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
+    SlowStartAcks, SnackForm, SpuriousDetection, SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,9 +22,8 @@ pub(in crate::scenario) struct Tcp {
     pub(in crate::scenario) smss: Bytes,
     /// Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
     pub(in crate::scenario) recovery: Option<Recovery>,
-    /// What a loss is taken to mean.
-    #[schemars(extend("default" = "always-congestion", "x-origin" = "RFC 5681"))]
-    pub(in crate::scenario) verdict: Verdict,
+    /// What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+    pub(in crate::scenario) verdict: Option<Verdict>,
     /// Send one new segment on each of the first two duplicate ACKs.
     #[schemars(extend("default" = true, "x-origin" = "RFC 3042"))]
     pub(in crate::scenario) limited_transmit: bool,
@@ -227,6 +226,21 @@ pub(in crate::scenario) enum Recovery {
         /// How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered.
         #[schemars(extend("default" = "300 s", "x-origin" = "RFC 8985 §6.1; Linux"))]
         min_rtt_window: Span,
+    },
+    /// Selective negative acknowledgements: the receiver reports holes, and the sender fills them at once (SCPS-TP, CCSDS 714.0-B).
+    Snack {
+        /// What one report says.
+        #[schemars(extend("default" = "short", "x-origin" = "the reference implementation has no other"))]
+        form: Named<SnackForm>,
+        /// How often the hole at the acknowledged byte is reported before the next ones are.
+        #[schemars(extend("default" = 3, "x-origin" = "the reference implementation: RESNACK_THRESH"), range(min = 1, max = 1000))]
+        resnacks: u32,
+        /// Let ACKs of new data grow the window also while holes are repaired.
+        #[schemars(extend("default" = true, "x-origin" = "reading: CCSDS 714.0-B has no fast recovery"))]
+        grows: bool,
+        /// Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen.
+        #[schemars(extend("default" = true, "x-origin" = "CCSDS 714.0-B"))]
+        corruption_experienced: bool,
     },
 }
 

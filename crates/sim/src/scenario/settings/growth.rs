@@ -104,7 +104,9 @@ pub(super) fn growth(
         file::Increase::ByK { k, above_rtt } => Increase::ByK { k, above_rtt: above_rtt.0 },
     };
     let cc = tcp.cc.0.kind();
-    if increase != Increase::Standard && matches!(cc, CcKind::Cubic | CcKind::Htcp | CcKind::Illinois) {
+    let has_its_own =
+        matches!(cc, CcKind::Bbr1 | CcKind::Bbr2 | CcKind::Bbr3 | CcKind::Cubic | CcKind::Htcp | CcKind::Illinois);
+    if increase != Increase::Standard && has_its_own {
         let message = format!("means nothing to {}, which has an increase of its own", cc.name());
         report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
     }

@@ -88,9 +88,10 @@ impl Reader<'_, '_> {
                 mean_packet: self.bytes("mean_packet", mean_packet, 1),
                 ecn,
             }),
-            QueueKind::Priority { ref class } => {
-                Queue::Priority((0..).zip(class).map(|(index, class)| self.class(index, class.limit)).collect())
-            }
+            QueueKind::Priority { push_out, ref class } => Queue::Priority {
+                limits: (0..).zip(class).map(|(index, class)| self.class(index, class.limit)).collect(),
+                push_out,
+            },
             QueueKind::Wrr { ref class } => Queue::Wrr(self.shares(class)),
             QueueKind::Drr { quantum, ref class } => {
                 Queue::Drr { quantum: self.bytes("quantum", quantum, QUANTUM_MIN), classes: self.shares(class) }
@@ -211,7 +212,10 @@ mod tests {
     fn classes_have_limits_of_their_own() {
         let classes = "class = [{ limit = \"10 packets\" }, { limit = \"0.5 bdp\" }, {}]";
         let limits = [QueueLimit::Packets(10), QueueLimit::Bytes(312_500), QueueLimit::Bytes(625_000)];
-        assert_eq!(queue_of(&format!("{{ kind = \"priority\", {classes} }}")), Queue::Priority(limits.to_vec()));
+        for push_out in [false, true] {
+            let queue = queue_of(&format!("{{ kind = \"priority\", push_out = {push_out}, {classes} }}"));
+            assert_eq!(queue, Queue::Priority { limits: limits.to_vec(), push_out });
+        }
         let shares = limits.map(|limit| Share { weight: 1, limit }).to_vec();
         assert_eq!(queue_of(&format!("{{ kind = \"wrr\", {classes} }}")), Queue::Wrr(shares.clone()));
         let queue = queue_of(&format!("{{ kind = \"drr\", {classes} }}"));

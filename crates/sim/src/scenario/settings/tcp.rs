@@ -7,7 +7,7 @@ use crate::scenario::resolve::Report;
 use crate::scenario::text::Amount;
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, Rack, Recovery, Reduction,
-    RtoConfig, SpuriousDetection,
+    RtoConfig, Snack, SpuriousDetection,
 };
 use bentpipe_units::{Duration, Rate};
 
@@ -136,9 +136,9 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
     let config = Config {
         smss,
         cc: tcp.cc.0,
-        own_cc: None,
+        own_cc: report.tree.at(path(&["cc"]).iter().map(String::as_str)).own.clone(),
         recovery,
-        verdict: tcp.verdict.0,
+        verdict: tcp.verdict.map_or(tcp.cc.0.kind().verdict(), |verdict| verdict.0),
         limited_transmit: tcp.limited_transmit,
         early_retransmit: tcp.early_retransmit,
         reduction: tcp.reduction.0,
@@ -223,12 +223,14 @@ fn check_losses(
         ),
         _ => {}
     }
-    if matches!(recovery, Recovery::Rack(_)) && tcp.early_retransmit {
-        report.value(
-            &path(&["early_retransmit"]),
-            "counts duplicate ACKs, which recovery \"rack\" does not",
-            "expected false: RFC 8985 finds those losses by time",
-        );
+    let instead = match recovery {
+        Recovery::Rack(_) => Some("RFC 8985 finds those losses by time"),
+        Recovery::Snack(_) => Some("the receiver reports those losses"),
+        _ => None,
+    };
+    if let Some(instead) = instead.filter(|_| tcp.early_retransmit) {
+        let message = format!("counts duplicate ACKs, which recovery \"{}\" does not", recovery.name());
+        report.value(&path(&["early_retransmit"]), &message, &format!("expected false: {instead}"));
     }
     if matches!(recovery, Recovery::Rack(rack) if rack.min_rtt_window == Duration::ZERO) {
         report.value(&path(&["recovery", "min_rtt_window"]), "remembers nothing", "expected more than 0 s");
@@ -246,6 +248,9 @@ fn recovery(recovery: file::Recovery) -> Recovery {
         file::Recovery::Sack { on_rto, evidence } => Recovery::Sack { on_rto: on_rto.0, evidence: evidence.0 },
         file::Recovery::Rack { tlp, max_ack_delay, min_rtt_window } => {
             Recovery::Rack(Rack { tlp, max_ack_delay: max_ack_delay.0, min_rtt_window: min_rtt_window.0 })
+        }
+        file::Recovery::Snack { form, resnacks, grows, corruption_experienced } => {
+            Recovery::Snack(Snack { form: form.0, resnacks, grows, corruption_experienced })
         }
     }
 }

@@ -36,9 +36,9 @@ pub(super) fn queue(queue: &Queue) -> Json {
             "kind": "pie", "limit": limit(*of), "target": text(target), "update": text(update), "burst": text(burst),
             "derandomise": derandomise, "mean_packet": bytes(*mean_packet), "ecn": ecn,
         }),
-        Queue::Priority(limits) => {
+        Queue::Priority { limits, push_out } => {
             let classes: Json = limits.iter().map(|&of| json!({ "limit": limit(of) })).collect();
-            json!({ "kind": "priority", "class": classes })
+            json!({ "kind": "priority", "push_out": push_out, "class": classes })
         }
         Queue::Wrr(classes) => json!({ "kind": "wrr", "class": shares(classes) }),
         Queue::Drr { quantum, classes } => {

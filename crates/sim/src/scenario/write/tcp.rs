@@ -4,7 +4,7 @@ use super::{ends, growth, text};
 use crate::scenario::registered::setting_json;
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
-use bentpipe_tcp::cc::CcConfig;
+use bentpipe_tcp::cc::{CcConfig, OwnCc};
 use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
 use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
@@ -12,7 +12,7 @@ use serde_json::{json, Map, Value as Json};
 pub(super) fn transport(flow: &Flow) -> Json {
     let tcp = &flow.tcp;
     let mut written = json!({
-        "cc": cc(tcp.cc),
+        "cc": tcp.own_cc.as_ref().map_or_else(|| cc(tcp.cc), own_cc),
         "smss": format!("{} B", tcp.smss),
         "recovery": recovery(tcp.recovery),
         "verdict": { "kind": tcp.verdict.name() },
@@ -109,9 +109,19 @@ fn recovery(recovery: Recovery) -> Json {
             put("max_ack_delay", text(rack.max_ack_delay));
             put("min_rtt_window", text(rack.min_rtt_window));
         }
+        Recovery::Snack(snack) => {
+            put("form", snack.form.name().into());
+            put("resnacks", snack.resnacks.into());
+            put("grows", snack.grows.into());
+            put("corruption_experienced", snack.corruption_experienced.into());
+        }
         Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Reno => {}
     }
     table.into()
+}
+
+fn own_cc(own: &OwnCc) -> Json {
+    json!({ "kind": own.name(), "code": own.code() })
 }
 
 fn cc(config: CcConfig) -> Json {

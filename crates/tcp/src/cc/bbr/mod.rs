@@ -1,5 +1,6 @@
-//! What the versions of BBR have in common: round trips counted in packets, windowed maxima, the test for a full pipe, the
-//! aggregation of ACKs, the pace, and reconfigurations that are known beforehand. Rates are of payload, in bytes a second.
+//! What the versions of BBR have in common: round trips counted in packets, windowed maxima, the test for a full pipe,
+//! the aggregation of ACKs, the pace, and reconfigurations that are known beforehand. Rates are of payload, in bytes a
+//! second.
 
 pub(super) mod policer;
 
@@ -20,7 +21,8 @@ bentpipe_units::words! {
     pub enum BbrQuantum {
         /// A segment: nothing below the sender joins segments.
         "segment" => Segment,
-        /// What the pace sends in a millisecond, at least 2 segments and at most 64 kB, as hosts with segmentation offload.
+        /// What the pace sends in a millisecond, at least 2 segments and at most 64 kB, as hosts with segmentation
+        /// offload.
         "offload" => Offload,
     }
 }
@@ -43,8 +45,8 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// None: the ACK does not say which segment arrived. `counts_rwnd`: what was sent at the limit of the receiver's window is
-    /// a lower bound too.
+    /// None: the ACK does not say which segment arrived. `counts_rwnd`: what was sent at the limit of the receiver's
+    /// window is a lower bound too.
     pub(super) fn new(delivery: &Delivery, path: &PathState, counts_rwnd: bool) -> Option<Self> {
         let rs = delivery.rate?;
         let fills_rwnd = rs.flight_before + path.smss > path.rwnd;

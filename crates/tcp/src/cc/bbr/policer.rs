@@ -1,5 +1,5 @@
-//! A token bucket on the path lets bursts pass and then drops all above its rate. Two intervals of heavy loss with the same
-//! rate of delivery betray it (BBR v1 in Linux: long-term bandwidth sampling).
+//! A token bucket on the path lets bursts pass and then drops all above its rate. Two intervals of heavy loss with the
+//! same rate of delivery betray it (BBR v1 in Linux: long-term bandwidth sampling).
 
 use bentpipe_units::Time;
 
@@ -94,7 +94,7 @@ impl Policer {
         if self.rate > 0.0 {
             let difference = (rate - self.rate).abs();
             if difference <= SAME * self.rate || difference <= SAME_BYTES {
-                self.rate = f64::midpoint(rate, self.rate);
+                self.rate = (rate + self.rate) / 2.0;
                 self.in_use = true;
                 self.rounds = 0;
                 return;

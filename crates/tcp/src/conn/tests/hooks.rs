@@ -49,6 +49,9 @@ impl CongestionControl for Notebook {
     fn is_model_based(&self) -> bool {
         self.is_model
     }
+    fn on_recovery_ack(&mut self, is_partial: bool, _: &PathState) {
+        self.note(if is_partial { "partial" } else { "duplicate" }.into());
+    }
     fn on_recovery_exit(&mut self, _: &PathState) {
         self.note("exit".into());
     }
@@ -94,9 +97,9 @@ fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
     let lost = "lost 2: of 3, 1 lost and 5 delivered since 0";
     assert_eq!(told(), ["congestion", lost, "delivered 3 of 5, lost 1, in flight 6, repairing"]);
     s.ack(2, &[(3, 7)]);
-    assert_eq!(told(), ["delivered 1 of 6, lost 0, in flight 9, repairing"]);
+    assert_eq!(told(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
-    assert_eq!(told(), ["delivered 1 of 7, lost 0, in flight 9, repairing"]);
+    assert_eq!(told(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
     let next = s.conn.snd_nxt / SMSS;
     s.ack(next, &[]);
     let all = next - 7;
@@ -135,6 +138,25 @@ fn two_duplicates_and_a_jump_of_three_are_four_segments_in_all() {
 }
 
 #[test]
+fn each_ack_within_recovery_is_told() {
+    let (mut s, mut told) = sender(CcKind::NewReno, false);
+    s.send(30);
+    (0..3).for_each(|_| drop(s.ack(0, &[])));
+    assert_eq!(told(), ["resume at 0", "congestion"]);
+    [0, 0, 4, 4].iter().for_each(|&ack| drop(s.ack(ack, &[])));
+    assert_eq!(told(), ["duplicate", "duplicate", "partial", "duplicate"]);
+    s.ack(10, &[]);
+    assert_eq!(told(), ["exit"]);
+    let (mut s, mut told) = sender(CcKind::Sack, false);
+    s.send(30);
+    (2..5).for_each(|right| drop(s.ack(0, &[(1, right)])));
+    // The second brings no news.
+    [5, 5, 6].iter().for_each(|&right| drop(s.ack(0, &[(1, right)])));
+    s.ack(2, &[(3, 7)]);
+    assert_eq!(told(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
+}
+
+#[test]
 fn who_does_not_ask_is_told_of_new_acks_and_losses_only() {
     let (mut s, mut told) = sender(CcKind::Sack, false);
     s.send(20);
@@ -156,6 +178,16 @@ fn a_timeout_is_over_when_all_before_it_is_repaired() {
     assert_eq!(told(), ["delivered 1 of 1, lost 3, in flight 2, repairing", "ack 1"]);
     s.ack(3, &[]);
     assert_eq!(told(), ["exit", "delivered 2 of 3, lost 0, in flight 0", "ack 2"]);
+}
+
+/// LEDBAT begins with two segments and hears of deliveries first; the one ACK for both adds a segment.
+#[test]
+fn whether_the_window_is_used_does_not_depend_on_how_often_it_is_asked() {
+    let mut s = Sender::new(CcKind::Ledbat, 2, |_| ());
+    assert_eq!(s.send(100), [0, 1]);
+    assert_eq!(s.ack(2, &[]), [2, 3, 4]);
+    s.ack(5, &[]);
+    assert_eq!(s.cwnd(), 4);
 }
 
 /// The first of two that are lost again: it left with the other in flight, and one loss ago.

@@ -98,13 +98,19 @@ pub(super) fn exchange(
 
 fn any_config() -> impl Strategy<Value = Config> {
     let cc = proptest::sample::select(CcKind::ALL);
-    let options = (any::<[bool; 7]>(), 1u32..4, 0u8..3, 100u32..3000, 1u64..60_000);
+    let options = (any::<[bool; 7]>(), 1u32..4, 0u8..4, 100u32..3000, 1u64..60_000);
     let plain = (cc, options).prop_map(|(cc, (flags, every, recovery, smss, buffer))| Config {
         smss,
         cc: cc.into(),
         recovery: match recovery {
             0 => losses::sack(if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard }),
             1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),
+            2 => Recovery::Snack(Snack {
+                form: if flags[6] { SnackForm::Long } else { SnackForm::Short },
+                resnacks: every,
+                grows: flags[0],
+                corruption_experienced: true,
+            }),
             _ => cc.recovery(),
         },
         limited_transmit: flags[0],

@@ -1,0 +1,118 @@
+//! Congestion controls that are not in the registry: for the schema one of the registry stands in their place.
+
+use super::tree::{Tree, Value};
+use super::Sender;
+use std::collections::BTreeMap;
+
+/// Puts in the place of each of `senders` that is named the one that it is like, and notes which it was. As in a resolved
+/// scenario it may be a table, whose `code` says what it was when that was written.
+pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
+    if senders.is_empty() {
+        return;
+    }
+    let Some(table) = tree.table_mut() else { return };
+    if let Some(tcp) = table.get_mut("tcp") {
+        replace(tcp, senders);
+    }
+    let flows = table.get_mut("flow").and_then(Tree::table_mut);
+    for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
+        if let Some(tcp) = flow.table_mut().and_then(|flow| flow.get_mut("tcp")) {
+            replace(tcp, senders);
+        }
+    }
+}
+
+fn replace(tcp: &mut Tree, senders: &[Sender]) {
+    let Some(cc) = tcp.table_mut().and_then(|tcp| tcp.get_mut("cc")) else { return };
+    let name = match &cc.value {
+        Value::Text(name) => name,
+        Value::Table(table) if table.keys().all(|key| key == "kind" || key == "code") => match table.get("kind") {
+            Some(Tree { value: Value::Text(name), .. }) => name,
+            _ => return,
+        },
+        _ => return,
+    };
+    if let Some(sender) = senders.iter().find(|sender| sender.cc.name() == name) {
+        cc.value = Value::Text(sender.like.name().into());
+        cc.own = Some(sender.cc.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{from_json_with, from_toml_with, Files};
+    use super::*;
+    use bentpipe_tcp::cc::{CcKind, OwnCc, Reno};
+    use bentpipe_tcp::Recovery;
+
+    const TEXT: &str = "duration = \"1 s\"
+[link.l]
+from = \"a\"
+to = \"b\"
+rate = \"1 Mbit/s\"
+delay = \"1 ms\"
+[flow.one]
+from = \"a\"
+to = \"b\"
+[flow.two]
+from = \"a\"
+to = \"b\"
+tcp = { cc = \"cubic\" }
+[flow.three]
+from = \"a\"
+to = \"b\"
+tcp = { smss = \"536 B\" }
+[sweep.vary]
+tcp.cc = [\"mine\", \"reno\"]
+";
+
+    struct Given(Vec<Sender>);
+
+    impl Files for Given {
+        fn read(&self, _: &str) -> Result<Vec<u8>, (String, String)> {
+            unreachable!("no file is named")
+        }
+        fn senders(&self) -> &[Sender] {
+            &self.0
+        }
+    }
+
+    fn given(code: &str) -> Given {
+        let make = |init| Box::new(Reno::new(init, Default::default())) as Box<_>;
+        Given(vec![Sender { cc: OwnCc::named("mine", code, make), like: CcKind::Sack }])
+    }
+
+    fn set(value: &str) -> [(String, String); 1] {
+        [("tcp.cc".into(), value.into())]
+    }
+
+    #[test]
+    fn it_is_in_the_flows_that_take_it_and_in_no_other() {
+        let read = from_toml_with(TEXT, "", &set("mine"), &given("1")).unwrap();
+        let names: Vec<_> = read.scenario.flows.iter().map(|flow| flow.tcp.own_cc.as_ref().map(OwnCc::name)).collect();
+        assert_eq!(names, [Some("mine"), Some("mine"), None], "one, three, two");
+        assert!(read.scenario.flows[..2].iter().all(|flow| matches!(flow.tcp.recovery, Recovery::Sack { .. })));
+        assert!(from_toml_with(TEXT, "", &set("yours"), &given("1")).is_err());
+    }
+
+    #[test]
+    fn what_it_is_decides_the_digest_and_the_resolved_scenario_reads_back() {
+        let read = |code: &str, name: &str| from_toml_with(TEXT, "", &set(name), &given(code)).unwrap();
+        let digests = [read("1", "mine").digest(), read("2", "mine").digest(), read("1", "sack").digest()];
+        assert!(digests[0] != digests[1] && digests[0] != digests[2]);
+        let given = given("1");
+        let resolved = from_toml_with(TEXT, "", &set("mine"), &given).unwrap();
+        let again = from_json_with(&resolved.to_json().to_string(), "", &[], &given).unwrap();
+        assert_eq!(again.digest(), resolved.digest());
+        let again = from_toml_with(&resolved.to_toml(), "", &[], &given).unwrap();
+        assert_eq!(again.digest(), resolved.digest());
+    }
+
+    #[test]
+    fn it_can_be_a_point_of_a_grid() {
+        let given = given("1");
+        let sweep = from_toml_with(TEXT, "", &[], &given).unwrap().sweep.unwrap();
+        let points = [0, 1].map(|at| sweep.point(&[at], &given).unwrap().scenario.flows[0].tcp.own_cc.is_some());
+        assert_eq!(points, [true, false]);
+    }
+}
