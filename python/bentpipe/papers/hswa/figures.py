@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,15 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-FIGURE_2 = (*FLAVOURS, "vegas", "highspeed", "scalable")
-"""Those of the paper's that there are: Westwood and SCPS-TP are not, and HSWA is drawn as printed."""
-MARKERS = "osdv<>"
+FIGURE_2 = (*FLAVOURS, "vegas", "westwood", "highspeed", "scalable", "hswa")
+"""Those of the paper's that there are: SCPS-TP is not."""
+MARKERS = "osdv<>PX"
+READINGS: dict[str, dict[str, Any]] = {
+    "step per round trip": {},
+    "step per ACK": {"per": "ack", "is_open": True},
+    "and losses by time": {"per": "ack", "is_open": True, "is_patient": True},
+}
+"""What the claims call them at length: a step per ACK goes without slow start, to an open receiver."""
 
 
 def figure_1(lab: Lab) -> Figure:
@@ -57,36 +63,98 @@ def figure_2(lab: Lab) -> Figure:
     rare, frequent = lab.choose((1e-8, 1e-6), RATES[:3]), RATES[3:]
     rates = (*rare, *frequent)
     with style():
-        figure, (axes,) = blank(1, height=2.6)
+        figure, (axes,) = blank(1, height=2.8)
         for place, cc in enumerate(FIGURE_2):
-            curve = throughputs(lab, cc=cc, rates=rare)
-            curve |= throughputs(lab, cc=cc, rates=frequent, replications=lab.choose(8, 20))
+            curve = throughputs(lab, cc=cc, rates=rare, replications=lab.choose(2, 10))
+            curve |= throughputs(lab, cc=cc, rates=frequent, replications=lab.choose(4, 20))
             findings = [Finding.mean(curve[rate]) for rate in rates]
             # A little apart, or the last would hide the others: without losses they are the same.
-            places = [rate * 1.12 ** (place - 2.5) for rate in rates]
-            intervals(axes, places, findings, factor=1e-6, color=COLOURS[place], marker=MARKERS[place], label=cc)
-        _printed(axes, "HSWA, printed", HSWA_BPS, COLOURS[6], "^")
+            places = [rate * 1.1 ** (place - 3.5) for rate in rates]
+            colour = COLOURS[place % len(COLOURS)]
+            intervals(axes, places, findings, factor=1e-6, color=colour, marker=MARKERS[place], label=cc)
+        _printed(axes, "HSWA, printed", HSWA_BPS, "0.3", "^")
         _axes(axes)
-        legend_above(axes, 4)
-        replications = lab.choose("8 (below 1e-5: 2)", "20 (below 1e-5: 10)")
+        legend_above(axes, 5)
+        replications = lab.choose("4 (below 1e-5: 2)", "20 (below 1e-5: 10)")
         sample = f"{replications} replications, 95 % intervals"
         figure.suptitle(f"GEO, 100 Mbit/s, one connection, 50 s, errors per packet\n{sample}", x=0.02, ha="left")
     return figure
 
 
-def figure_6(lab: Lab) -> Figure:
-    """HSWA and Enhanced HSWA as printed, and the most that the channel passes with errors per packet, byte and bit."""
+def figure_3(lab: Lab) -> Figure:
+    """Average throughput of 3 to 15 connections of HSWA, in two readings."""
+    return _connections(lab, "hswa", "HSWA")
+
+
+def figure_7(lab: Lab) -> Figure:
+    """Average throughput of 3 to 15 connections of Enhanced HSWA, in two readings."""
+    return _connections(lab, "enhanced-hswa", "Enhanced HSWA")
+
+
+def _connections(lab: Lab, cc: str, name: str) -> Figure:
+    rates = lab.choose((1e-8, 1e-4, 1e-2), RATES)
+    seconds, replications = lab.choose((20, 1), (50, 4))
     with style():
-        figure, (axes,) = blank(1, height=2.6)
-        fine = np.logspace(-8, -1, 141)
-        for colour, error in zip(COLOURS, ("packet", "byte", "bit"), strict=False):
-            highest = [RATE_BPS * passed_share(float(rate), error) / 1e6 for rate in fine]
-            axes.plot(fine, highest, color=colour, label=f"ceiling, errors per {error}")
-        _printed(axes, "HSWA, printed", HSWA_BPS, COLOURS[6], "^")
-        _printed(axes, "Enhanced HSWA, printed", ENHANCED_BPS, COLOURS[3], "v")
-        _axes(axes)
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 0.02))
-        figure.suptitle("Printed, and what the channel lets through", x=0.02, ha="left")
+        figure, panels = blank(2, height=3.9)
+        for axes, reading in zip(panels, ("step per round trip", "step per ACK"), strict=True):
+            for place, connections in enumerate((3, 5, 10, 15)):
+                curve = throughputs(
+                    lab,
+                    cc=cc,
+                    rates=rates,
+                    connections=connections,
+                    seconds=seconds,
+                    replications=replications,
+                    **READINGS[reading],
+                )
+                colour = COLOURS[place]
+                axes.plot(
+                    rates,
+                    [curve[rate].mean() / 1e6 for rate in rates],
+                    color=colour,
+                    marker=MARKERS[place],
+                    markersize=3,
+                    label=f"{connections} connections",
+                )
+                axes.axhline(100 / connections, color=colour, linestyle=":", linewidth=0.8)
+            _axes(axes)
+            axes.set_ylim(0, 40)
+            axes.text(0.98, 0.95, reading, transform=axes.transAxes, ha="right", va="top")
+        panels[0].set_xlabel("")
+        legend_above(panels[0], 2)
+        sample = f"{seconds} s, mean of {replications} runs" if replications > 1 else f"{seconds} s, a single run"
+        text = f"{name}, average per connection, {sample}\ndotted: equal shares of the link"
+        figure.suptitle(text, x=0.02, ha="left")
+    return figure
+
+
+def figure_6(lab: Lab) -> Figure:
+    """HSWA and Enhanced HSWA: printed, measured in several readings, and the most that the channel passes."""
+    rates = {
+        "hswa": lab.choose((1e-8, 1e-6, *RATES[3:]), RATES),
+        "enhanced-hswa": lab.choose((1e-8, *RATES[4:]), RATES),
+    }
+    names = {"hswa": "HSWA", "enhanced-hswa": "Enhanced HSWA"}
+    printed = {"hswa": HSWA_BPS, "enhanced-hswa": ENHANCED_BPS}
+    with style():
+        figure, panels = blank(2, height=3.9)
+        for axes, cc in zip(panels, rates, strict=True):
+            for place, (reading, arguments) in enumerate(READINGS.items()):
+                curve = throughputs(lab, cc=cc, rates=rates[cc], **arguments)
+                findings = [Finding.mean(curve[rate]) for rate in rates[cc]]
+                places = [rate * 1.12 ** (place - 1) for rate in rates[cc]]
+                intervals(
+                    axes, places, findings, factor=1e-6, color=COLOURS[place], marker=MARKERS[place], label=reading
+                )
+            highest = [RATE_BPS * passed_share(rate, "packet") / 1e6 for rate in RATES]
+            axes.plot(RATES, highest, color="0.6", linestyle=":", label="ceiling")
+            _printed(axes, "printed", printed[cc], "0.2", "^")
+            _axes(axes)
+            axes.text(0.02, 0.06, names[cc], transform=axes.transAxes)
+        panels[0].set_xlabel("")
+        legend_above(panels[0], 2)
+        sample = f"{lab.choose('2 (from 1e-4: 4)', '10')} replications, 95 % intervals"
+        figure.suptitle(f"One connection, 50 s, errors per packet\n{sample}", x=0.02, ha="left")
     return figure
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-NAMES = {"reno": "Reno", "newreno": "NewReno"}
-MARKERS = ("o", "s")
+NAMES = {"reno": "Reno", "newreno": "NewReno", "westwood-nr": "WestwoodNR"}
+MARKERS = ("o", "s", "d")
 
 
 def figure_3a(lab: Lab) -> Figure:
@@ -57,7 +57,7 @@ def _curves(axes: Axes, lab: Lab, column: str) -> list[float]:
     for place, sender in enumerate(measures.SENDERS):
         found = [Finding.mean(measures.values(table, column, sender=sender, rate=rate)) for rate in rates]
         # Beside each other where they would hide each other.
-        places = [rate * (1.0 if place == 0 else 1.08) for rate in rates]
+        places = [rate * 1.08**place for rate in rates]
         intervals(axes, places, found, marker=MARKERS[place], color=COLOURS[place], label=NAMES[sender])
     axes.set_xscale("log")
     axes.set_xlabel("Loss rate p of packets")

@@ -31,8 +31,10 @@ PATH_BYTES = 200_000
 BUFFER_BYTES = {"path": PATH_BYTES, "link": 25_000}
 SMSS_BYTES = {"payload": 1024, "with header": 984}
 
-SENDERS = ("reno", "newreno")
+SENDERS = ("reno", "newreno", "westwood-nr")
 """Those of the paper that there are."""
+HALVING = ("reno", "newreno")
+"""Those that halve their window at a loss."""
 RATE = "link.isl1.forward.error.rate"
 QUEUED = {
     "bottleneck": ("up", "isl1", "isl2", "down"),
@@ -223,8 +225,8 @@ def fall_of_fairness(lab: Lab, *, low: float, high: float, **world: str) -> Find
 
     F is missing in a run in which nothing at all is delivered.
     """
-    table = runs(lab, [low, high], world=world)
-    falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in SENDERS}
+    table = runs(lab, [low, high], HALVING, world)
+    falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in HALVING}
     return _extreme(falls, largest=False)
 
 
@@ -293,6 +295,20 @@ def surviving_share(_lab: Lab, *, rate: float, links: int) -> Possible:
     return Possible(0, high, f"(1 - {rate:g})^{links} = {high:.0f} % of the packets arrive")
 
 
+def cost_of_a_wrong_estimate(lab: Lab, *, rate: float) -> Finding:
+    """Utilisation or F (1) that WestwoodNR loses with half or twice its estimate, paired: the largest of four."""
+    found = {}
+    for factor in (1.0, 0.5, 2.0):
+        cc = {"kind": "westwood-nr", "estimate_factor": factor}
+        found[factor] = _sweep(lab, ["westwood-nr"], rate, sets={"case.westwood-nr.tcp.cc": cc}).runs
+    losses = {}
+    for column, name in (("utilisation_share", "utilisation"), ("jain", "F")):
+        for factor in (0.5, 2.0):
+            one, other = (values(found[f], column, sender="westwood-nr", rate=rate) for f in (1.0, factor))
+            losses[f"{name} with {factor:g} times"] = one - other
+    return _extreme(losses, largest=True)
+
+
 # Why the others fall behind.
 
 
@@ -302,14 +318,14 @@ def usual_ssthresh(lab: Lab, *, rate: float, **world: str) -> Finding:
     Column `ssthresh_end_bytes` of runs that end at 30, 60, 90, 120 s; equal seeds, so each contains the one before.
     """
     instants = [f"{30 * k} s" for k in range(1, 5)]
-    found = _sweep(lab, SENDERS, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
+    found = _sweep(lab, HALVING, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
     smss = SMSS_BYTES[world.get("packet", "payload")]
     known = found.tables["flows"].drop_nulls("ssthresh_end_bytes")
     medians = known.group_by("sender", "replication").agg(packets=pl.col("ssthresh_end_bytes").median() / smss)
     small = {
-        s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in SENDERS
+        s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in HALVING
     }
-    found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in SENDERS}
+    found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in HALVING}
     largest = _extreme(found_medians, largest=True, digits=1)
     listed = ", ".join(f"{s} {100 * share:.0f} %" for s, share in small.items())
     return Finding(largest.value, largest.low, largest.high, largest.replications, f"at most 4 packets: {listed}")
@@ -325,7 +341,7 @@ def idle_by_backoff(lab: Lab, *, rate: float, **world: str) -> Finding:
     Events `sent` and `retransmission`, from the first SYN to the end of the run; the smaller of the senders'.
     """
     shares, listed = {}, []
-    for sender in SENDERS:
+    for sender in HALVING:
         case = sender + ("-today" if world.get("stack") == "today" else "")
         sets = {**_as_case(lab, case), **_world_sets("bottleneck", rate, **world), RATE: rate}
         idle, used = {}, {}
@@ -441,7 +457,7 @@ def largest_change(lab: Lab, *, quantities: Sequence[str]) -> Finding:
     equal = runs(lab, rates)
     varied = _described(lab.sweep("rtts", replications=replications(lab)), {}).runs
     changes = {}
-    for sender in SENDERS:
+    for sender in HALVING:
         for rate in rates:
             at = f"of {sender} at {rate:g}"
 
