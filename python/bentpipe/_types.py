@@ -264,6 +264,67 @@ class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
     below_low_window: Literal["drop", "keep"]
     base_rtt_window: str
 
+_CcCopaRequired = TypedDict(
+    "_CcCopaRequired",
+    {
+        "kind": Literal["copa"],
+    },
+)
+
+
+class CcCopa(_CcCopaRequired, total=False):
+    """About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+
+    delta :
+        δ of the default mode: 1/δ segments are to wait in the queue. Default: 0.5.
+
+    competitive :
+        Whether others that fill the queue are answered with a smaller δ. Default: true.
+
+    competitive_step :
+        What 1/δ grows by in a round trip of competitive mode. Default: 1.0.
+
+    empty_share :
+        The queue counts as empty below this share of the greatest delay in it. Default: 0.1.
+
+    empty_within :
+        Round trips in which the queue has to be empty once, else the mode is competitive. Default: 5.
+
+    rtt_max_rounds :
+        Round trips that the greatest delay is remembered. Default: 4.
+
+    rtt_min_window :
+        How long the least round-trip time is remembered. Default: "10 s".
+
+    standing_share :
+        RTTstanding is the least of so much of the smoothed round-trip time. Default: 0.5.
+
+    steady_rounds :
+        Round trips that the direction has to hold before v doubles. Default: 3.
+
+    reset_at_once :
+        v is 1 at the first ACK that asks for the other direction, not only when a window was sent in it. Default: true.
+
+    pacing_gain :
+        Pacing, in windows per standing round-trip time. Default: 2.0.
+
+    min_window :
+        The least window but after a timeout, segments. Default: 2.
+    """
+
+    delta: float
+    competitive: bool
+    competitive_step: float
+    empty_share: float
+    empty_within: int
+    rtt_max_rounds: int
+    rtt_min_window: str
+    standing_share: float
+    steady_rounds: int
+    reset_at_once: bool
+    pacing_gain: float
+    min_window: int
+
 _CcCubicRequired = TypedDict(
     "_CcCubicRequired",
     {
@@ -631,6 +692,283 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     max_rtt_window: str
     base_rtt_window: str
 
+_CcLedbatRequired = TypedDict(
+    "_CcLedbatRequired",
+    {
+        "kind": Literal["ledbat"],
+    },
+)
+
+
+class CcLedbat(_CcLedbatRequired, total=False):
+    """Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+
+    target :
+        The time that is to be spent in queues. Default: "100 ms".
+
+    gain :
+        How fast the window answers, in segments per round trip at no queue. Default: 1.0.
+
+    allowed_increase :
+        What the window may exceed the data in flight by, in segments. Default: 1.0.
+
+    base_history :
+        How many least delays are kept; the least of them is the empty path's. Default: 10.
+
+    base_interval :
+        The time that each of them is the least of. Default: "60 s".
+
+    current_filter :
+        The least of so many last samples is the present delay. Default: 4.
+
+    initial_window :
+        The window at the start, segments, if the connection does not start with less. Default: 2.
+
+    min_window :
+        The least window but after a timeout, segments. Default: 2.
+
+    slow_start_until :
+        Slow start below the threshold until so much of the target is queued; 0: none. Default: 0.0.
+
+    delay :
+        Which delay is looked at. Default: "one-way".
+    """
+
+    target: str
+    gain: float
+    allowed_increase: float
+    base_history: int
+    base_interval: str
+    current_filter: int
+    initial_window: int
+    min_window: int
+    slow_start_until: float
+    delay: Literal["one-way", "round-trip"]
+
+_CcLeoccRequired = TypedDict(
+    "_CcLeoccRequired",
+    {
+        "kind": Literal["leocc"],
+    },
+)
+
+
+class CcLeocc(_CcLeoccRequired, total=False):
+    """BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
+
+    reallocation :
+        How LeoCC knows when reconfigurations are due. Default: "told".
+
+    period :
+        Time from one reallocation of the satellites to the next. Default: "15 s".
+
+    offset :
+        The first of them that is told, from the start of the run. Default: "12 s".
+
+    jump :
+        By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found. Default: "6 ms".
+
+    trigger :
+        How long before each ProbeRtt begins. Default: "100 ms".
+
+    high_gain :
+        Gain of Startup, and of the window in Drain. Default: 2.885.
+
+    drain_gain :
+        Gain of the pace in Drain. Default: 0.347.
+
+    cwnd_gain :
+        Gain of the window in DynamicCruise. Default: 2.0.
+
+    probe_gain :
+        First gain of the pace in DynamicCruise. Default: 1.25.
+
+    uneasy_gain :
+        The same while the round-trip time is uneasy. Default: 1.05.
+
+    yield_gain :
+        Second gain of the pace in DynamicCruise. Default: 0.75.
+
+    probe_rtt :
+        How long ProbeRtt keeps the window small. Default: "200 ms".
+
+    probe_rtt_gain :
+        Gain of the window in ProbeRtt. Default: 0.5.
+
+    min_window :
+        The least window but after a timeout, segments. Default: 4.
+
+    min_rtt_window :
+        How long the least round-trip time is used without a lower one, before ProbeRtt looks for it. Default: "20 s".
+
+    min_rtt_fluctuation :
+        The round-trip time is uneasy from so much above the least on. Default: "10 ms".
+
+    delta_thresh :
+        In ProbeRtt, a round-trip time that falls by more shows that the path is another one. Default: "45 ms".
+
+    bw_rounds :
+        Round trips of which the greatest rate is the bandwidth. Default: 10.
+
+    kalman_q :
+        Q of both filters, what a state changes by itself. Default: 4.0.
+
+    kalman_r :
+        R of both filters, what a sample is off by. Default: 4.0.
+
+    kalman_p0 :
+        P that both filters begin with. Default: 25.0.
+
+    bandwidth_after :
+        What bandwidth begins after a reconfiguration that no fall of the round-trip time showed. Default: "latest".
+    """
+
+    reallocation: Literal["told", "found"]
+    period: str
+    offset: str
+    jump: str
+    trigger: str
+    high_gain: float
+    drain_gain: float
+    cwnd_gain: float
+    probe_gain: float
+    uneasy_gain: float
+    yield_gain: float
+    probe_rtt: str
+    probe_rtt_gain: float
+    min_window: int
+    min_rtt_window: str
+    min_rtt_fluctuation: str
+    delta_thresh: str
+    bw_rounds: int
+    kalman_q: float
+    kalman_r: float
+    kalman_p0: float
+    bandwidth_after: Literal["latest", "before"]
+
+_CcPeachRequired = TypedDict(
+    "_CcPeachRequired",
+    {
+        "kind": Literal["peach"],
+    },
+)
+
+
+class CcPeach(_CcPeachRequired, total=False):
+    """Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
+
+    probe_max :
+        Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    inflate :
+        Whether duplicate ACKs inflate the window in recovery, as Reno's. Default: false.
+
+    receiver_knows :
+        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+    """
+
+    probe_max: int
+    inflate: bool
+    receiver_knows: bool
+
+_CcPeachPlusRequired = TypedDict(
+    "_CcPeachPlusRequired",
+    {
+        "kind": Literal["peach-plus"],
+    },
+)
+
+
+class CcPeachPlus(_CcPeachPlusRequired, total=False):
+    """Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
+
+    probe_max :
+        Largest window that Jump Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    repair :
+        Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's. Default: true.
+
+    receiver_knows :
+        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+    """
+
+    probe_max: int
+    repair: bool
+    receiver_knows: bool
+
+_CcSatcpRequired = TypedDict(
+    "_CcSatcpRequired",
+    {
+        "kind": Literal["satcp"],
+    },
+)
+
+
+class CcSatcp(_CcSatcpRequired, total=False):
+    """CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+
+    reallocation :
+        How SaTCP knows when handovers are due. Default: "told".
+
+    period :
+        Time from one reallocation of the satellites to the next. Default: "15 s".
+
+    offset :
+        The first of them that is told, from the start of the run. Default: "12 s".
+
+    jump :
+        By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found. Default: "6 ms".
+
+    early :
+        How long before each the bit is set. Default: "500 ms".
+
+    lasting :
+        How long it stays set. Default: "2.3 s".
+
+    keep_window :
+        Losses and marks under the bit leave the window. Default: true.
+
+    keep_state :
+        Timeouts under the bit leave what CUBIC and slow start have learnt, and ssthresh at the window. Default: true.
+
+    k_divisor :
+        What K is divided by under the bit. Default: 9.0.
+
+    c :
+        How steep CUBIC's function is, segments/s³. Default: 0.4.
+
+    beta :
+        Share of the window that a loss leaves while the bit is not set. Default: 0.7.
+
+    fast_convergence :
+        A loss below the last one's window takes more from the plateau, so that newcomers find room. Default: true.
+
+    reno_friendly :
+        Never grows slower than Reno would. Default: true.
+
+    growth :
+        What the window comes nearer to its target by. Default: "segment".
+
+    after_rto :
+        What the first congestion avoidance after a timeout starts from, while the bit is not set. Default: "rfc".
+    """
+
+    reallocation: Literal["told", "found"]
+    period: str
+    offset: str
+    jump: str
+    early: str
+    lasting: str
+    keep_window: bool
+    keep_state: bool
+    k_divisor: float
+    c: float
+    beta: float
+    fast_convergence: bool
+    reno_friendly: bool
+    growth: Literal["segment", "ack"]
+    after_rto: Literal["rfc", "reset"]
+
 _CcScalableRequired = TypedDict(
     "_CcScalableRequired",
     {
@@ -659,6 +997,64 @@ class CcScalable(_CcScalableRequired, total=False):
     decrease: float
     low_window: int
     halve_low: bool
+
+_CcScpsRequired = TypedDict(
+    "_CcScpsRequired",
+    {
+        "kind": Literal["scps"],
+    },
+)
+
+
+class CcScps(_CcScpsRequired, total=False):
+    """SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+
+    congestion :
+        The congestion control of the route. Default: "vj".
+
+    rate :
+        The rate of the route, headers and ACKs included; 0 bit/s: no rate control. Default: "0 bit/s".
+
+    tick :
+        A tick of the clock by which the depth of the bucket is told. Default: "10 ms".
+
+    depth :
+        How many ticks' worth of packets may leave at once after a pause. Default: 5.
+    """
+
+    congestion: Literal["vj", "vegas", "none"]
+    rate: str
+    tick: str
+    depth: int
+
+_CcSwiftRequired = TypedDict(
+    "_CcSwiftRequired",
+    {
+        "kind": Literal["swift"],
+    },
+)
+
+
+class CcSwift(_CcSwiftRequired, total=False):
+    """Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+
+    probe_max :
+        Largest window that Speedy Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+
+    many_losses :
+        So many losses in a window are congestion. Default: 3.
+
+    rtt_rise :
+        A round-trip time above so many times the smallest is congestion. Default: 1.25.
+
+    expand :
+        Whether there is a window expanding period; if not, recovery is Reno's. Default: true.
+    """
+
+    probe_max: int
+    many_losses: int
+    rtt_rise: float
+    expand: bool
 
 _CcVegasRequired = TypedDict(
     "_CcVegasRequired",
@@ -779,39 +1175,6 @@ class CcWestwood(_CcWestwoodRequired, total=False):
     forget_min_rtt: bool
     estimate_factor: float
 
-_CcWestwoodNrRequired = TypedDict(
-    "_CcWestwoodNrRequired",
-    {
-        "kind": Literal["westwood-nr"],
-    },
-)
-
-
-class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
-    """Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-
-    tau :
-        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
-
-    virtual_samples :
-        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
-
-    cut :
-        When a loss takes effect on the window. Default: "at-loss".
-
-    forget_min_rtt :
-        Whether a timeout makes the least round-trip time begin anew. Default: false.
-
-    estimate_factor :
-        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
-    """
-
-    tau: str
-    virtual_samples: int
-    cut: Literal["at-loss", "at-exit"]
-    forget_min_rtt: bool
-    estimate_factor: float
-
 _CcWestwoodPlusRequired = TypedDict(
     "_CcWestwoodPlusRequired",
     {
@@ -841,6 +1204,39 @@ class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
 
     smoothing: Literal["linux", "mean-of-two"]
     shortest_sample: str
+    cut: Literal["at-loss", "at-exit"]
+    forget_min_rtt: bool
+    estimate_factor: float
+
+_CcWestwoodNrRequired = TypedDict(
+    "_CcWestwoodNrRequired",
+    {
+        "kind": Literal["westwood-nr"],
+    },
+)
+
+
+class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
+    """Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+
+    tau :
+        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+
+    virtual_samples :
+        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+
+    cut :
+        When a loss takes effect on the window. Default: "at-loss".
+
+    forget_min_rtt :
+        Whether a timeout makes the least round-trip time begin anew. Default: false.
+
+    estimate_factor :
+        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+    """
+
+    tau: str
+    virtual_samples: int
     cut: Literal["at-loss", "at-exit"]
     forget_min_rtt: bool
     estimate_factor: float
@@ -975,6 +1371,35 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     max_ack_delay: str
     min_rtt_window: str
 
+_RecoverySnackRequired = TypedDict(
+    "_RecoverySnackRequired",
+    {
+        "kind": Literal["snack"],
+    },
+)
+
+
+class RecoverySnack(_RecoverySnackRequired, total=False):
+    """Selective negative acknowledgements: the receiver reports holes, and the sender fills them at once (SCPS-TP, CCSDS 714.0-B).
+
+    form :
+        What one report says. Default: "short".
+
+    resnacks :
+        How often the hole at the acknowledged byte is reported before the next ones are. Default: 3.
+
+    grows :
+        Let ACKs of new data grow the window also while holes are repaired. Default: true.
+
+    corruption_experienced :
+        Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen. Default: true.
+    """
+
+    form: Literal["short", "long"]
+    resnacks: int
+    grows: bool
+    corruption_experienced: bool
+
 
 class RecoveryKind(TypedDict):
     """A choice by its kind alone."""
@@ -985,7 +1410,7 @@ class RecoveryKind(TypedDict):
 class VerdictKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["always-congestion", "always-link-error"]
+    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]
 
 _ByteCountingAbcRequired = TypedDict(
     "_ByteCountingAbcRequired",
@@ -1443,7 +1868,7 @@ class Tcp(TypedDict, total=False):
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
     verdict :
-        What a loss is taken to mean. Default: "always-congestion".
+        What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
 
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
@@ -1536,10 +1961,10 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcScalable, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "scalable", "vegas", "veno", "westwood", "westwood-nr", "westwood+", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodPlus, CcWestwoodNr, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood+", "westwood-nr", "yeah"]]
     smss: str
-    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error"]]
+    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
     limited_transmit: bool
     early_retransmit: bool
     reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
@@ -1963,12 +2388,17 @@ _LinkQueuePriorityRequired = TypedDict(
 )
 
 
-class LinkQueuePriority(_LinkQueuePriorityRequired):
+class LinkQueuePriority(_LinkQueuePriorityRequired, total=False):
     """Strict priority: a class is served when nothing waits in those before it.
+
+    push_out :
+        The limit of the first class is that of all together, and what finds the queue full takes the place of the last packet of the lowest class below its own. Default: false.
 
     class :
         The classes, the highest first: number 0, 1, ...
     """
+
+    push_out: bool
 
 
 class WeightedClass(TypedDict, total=False):

@@ -208,7 +208,8 @@ tcp.verdict = "alwayscongestion"
            ledbat, leocc, newreno, peach, peach-plus, reno, sack, satcp, scalable, scps, swift, tahoe, tcpmin, vegas, \
            veno, westwood, westwood+, westwood-nr, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
-           known: always-congestion, always-link-error; did you mean \"always-congestion\"?\n\
+           known: always-congestion, always-link-error, assume-congestion, assume-corruption; did you mean \
+           \"always-congestion\"?\n\
          3 problems; nothing was run"
     );
 }
