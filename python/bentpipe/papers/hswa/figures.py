@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.lab import Lab
 
-FIGURE_2 = (*FLAVOURS, "vegas", "westwood", "highspeed", "scalable", "hswa")
-"""Those of the paper's that there are: SCPS-TP is not."""
-MARKERS = "osdv<>PX"
+FIGURE_2 = (*FLAVOURS, "vegas", "westwood", "highspeed", "scalable", "scps-vegas", "hswa")
+"""Those of the paper: it does not say which rules its SCPS-TP had."""
+MARKERS = "osdv<>PX^"
 READINGS: dict[str, dict[str, Any]] = {
     "step per round trip": {},
     "step per ACK": {"per": "ack", "is_open": True},
@@ -72,9 +72,9 @@ def figure_2(lab: Lab) -> Figure:
             places = [rate * 1.1 ** (place - 3.5) for rate in rates]
             colour = COLOURS[place % len(COLOURS)]
             intervals(axes, places, findings, factor=1e-6, color=colour, marker=MARKERS[place], label=cc)
-        _printed(axes, "HSWA, printed", HSWA_BPS, "0.3", "^")
+        _printed(axes, "HSWA, printed", HSWA_BPS, "0.3", "D")
         _axes(axes)
-        legend_above(axes, 5)
+        legend_above(axes, 4)
         replications = lab.choose("4 (below 1e-5: 2)", "20 (below 1e-5: 10)")
         sample = f"{replications} replications, 95 % intervals"
         figure.suptitle(f"GEO, 100 Mbit/s, one connection, 50 s, errors per packet\n{sample}", x=0.02, ha="left")

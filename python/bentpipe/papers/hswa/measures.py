@@ -70,6 +70,8 @@ def sender(
     window of one bandwidth-delay product is the sender's, not the receiver's, and the rule takes the place of slow
     start. `is_patient`: losses are also found by time, and Enhanced HSWA takes a round trip for long at twice the mean.
     """
+    if cc == "scps-vegas":
+        return {"tcp.cc": {"kind": "scps", "congestion": "vegas"}}
     if cc not in TOLD:
         return {"tcp.cc": cc}
     kind: dict[str, Any] = {"kind": cc, "error_rate": rate, "per": per, **(more or {})}
@@ -162,13 +164,16 @@ def best_step(lab: Lab, **reading: Any) -> Finding:
     return Finding.mean(means[10.0] / means[best], f"Mbit/s with {listed}")
 
 
-def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float] = RATES) -> Finding:
+def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float], **reading: Any) -> Finding:
     """Throughput over that of another sender, pairs of equal seeds, for the sender and error rate where it is least."""
-    own = throughputs(lab, cc=cc, rates=rates)
     findings = []
-    for other in over:
-        theirs = throughputs(lab, cc=other, rates=rates)
-        findings += [Finding.mean(own[rate] / theirs[rate], f"{other} at {rate:g}") for rate in rates]
+    for rate in rates:
+        # Pairs need as many of the one as of the other.
+        count = lab.choose(4 if rate >= 1e-4 else 2, 10)
+        own = throughputs(lab, cc=cc, rates=[rate], replications=count, **reading)[rate]
+        for other in over:
+            theirs = throughputs(lab, cc=other, rates=[rate], replications=count)[rate]
+            findings.append(Finding.mean(own / theirs, f"{other} at {rate:g}"))
     return min(findings, key=lambda finding: finding.value or 0.0)
 
 
@@ -282,6 +287,76 @@ def ceiling(lab: Lab, *, rates: Sequence[float], error: str = "packet", of: str 
         high,
         f"with {rates[place]:g} per {error} the channel passes at most 100 Mbit/s x {power} = {high / 1e6:.4g} Mbit/s",
     )
+
+
+# --- Other senders
+
+
+def _goodput_over_priority(lab: Lab, sets: Mapping[str, Any]) -> NDArray[np.float64]:
+    runs = lab.sweep("priority", sets, vary={}, replications=lab.choose(3, 10))
+    return np.asarray(runs.runs.sort("replication")["goodput_bps"].to_numpy(), dtype=float)
+
+
+def one_hop_without_priority(lab: Lab) -> Finding:
+    """Goodput of Peach with a plain queue at the satellite's link over that with priority at all hops, equal seeds."""
+    all_hops = _goodput_over_priority(lab, {"tcp.cc": "peach"})
+    plain = _goodput_over_priority(lab, {"tcp.cc": "peach", "link.sat.forward.queue": "50 packets"})
+    return Finding.mean(plain / all_hops, f"{np.mean(plain) / 1e6:.2f} of {np.mean(all_hops) / 1e6:.2f} Mbit/s")
+
+
+def dummies_do_no_harm(lab: Lab) -> Finding:
+    """Of two conditions, how many hold: dummies do not slow data, and without a receiver that knows them it is Reno.
+
+    The first: goodput with Peach is at least that with NewReno, less 2 %, with priority at all hops. The second: with
+    equal seeds the goodput of each run is that of Reno with the same recovery.
+    """
+    recovery = {"tcp.recovery": "newreno"}
+    peach, newreno, reno = (
+        _goodput_over_priority(lab, {"tcp.cc": cc, **recovery}) for cc in ("peach", "newreno", "reno")
+    )
+    blind = _goodput_over_priority(lab, {"tcp.cc": {"kind": "peach", "receiver_knows": False}, **recovery})
+    lead = Finding.mean(peach / newreno)
+    note = (
+        f"{lead.value:.2f} times NewReno's goodput; with a receiver that does not know dummies at most "
+        f"{100 * np.max(np.abs(blind / reno - 1)):.2g} % from Reno's"
+    )
+    return Finding.exact(int((lead.low or 0) >= 0.98) + int(np.allclose(blind, reno, rtol=1e-12)), note)
+
+
+def expanding_period(lab: Lab) -> Finding:
+    """Swift's window expanding period over the round trip, mean over the recoveries of a run; see HSWA-05.
+
+    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip.
+    """
+    ratios = []
+    for seed in range(1, lab.choose(4, 11)):
+        sets = {"tcp.cc": "swift", ERROR_KIND: "packet", ERROR_RATE: 1e-4, "duration": "20 s"}
+        result = lab.run(SCENARIO, sets, seed=seed, series=["events"])
+        lengths = []
+        sent, end_s, until = 0, None, 0
+        for time_s, event, value in result.events.select("time_s", "event", "value").iter_rows():
+            if event == "sent":
+                sent = max(sent, value + PAYLOAD_BYTES)
+            elif event == "recovery_exit":
+                # What the ACK at hand lets go is not sent yet.
+                end_s, until = time_s, sent
+            elif event in ("fast_retransmit", "timeout"):
+                end_s = None
+            elif event == "acked" and end_s is not None and value >= until:
+                lengths.append(time_s - end_s)
+                end_s = None
+        rtt_s = float(result.flows["rtt_p50_s"][0])
+        ratios.append(float(np.mean(lengths)) / rtt_s if lengths else None)
+    return Finding.mean(ratios)
+
+
+def time_below_product(lab: Lab, *, cc: str) -> Finding:
+    """Share of 50 s without errors in which the window is below the bandwidth-delay product; series `cwnd_bytes`."""
+    result = lab.run(SCENARIO, {**sender(cc, rate=0.0)}, series=["cwnd_bytes"])
+    windows = result.series("cwnd_bytes")
+    times_s = np.append(windows["time_s"].to_numpy(), 50.0)
+    is_below = windows["cwnd_bytes"].to_numpy() < PAYLOAD_BYTES * BDP_SEGMENTS
+    return Finding.exact(float(np.sum(np.diff(times_s) * is_below) + times_s[0]) / 50.0)
 
 
 # --- Paths and windows
