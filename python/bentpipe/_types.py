@@ -874,7 +874,7 @@ class CcPeach(_CcPeachRequired, total=False):
 _CcPeachPlusRequired = TypedDict(
     "_CcPeachPlusRequired",
     {
-        "kind": Literal["peach+"],
+        "kind": Literal["peach-plus"],
     },
 )
 
@@ -1175,39 +1175,6 @@ class CcWestwood(_CcWestwoodRequired, total=False):
     forget_min_rtt: bool
     estimate_factor: float
 
-_CcWestwoodPlusRequired = TypedDict(
-    "_CcWestwoodPlusRequired",
-    {
-        "kind": Literal["westwood+"],
-    },
-)
-
-
-class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
-    """Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
-
-    smoothing :
-        How samples are smoothed. Default: "linux".
-
-    shortest_sample :
-        The shortest time of a sample; longer ones take a round trip. Default: "50 ms".
-
-    cut :
-        When a loss takes effect on the window. Default: "at-loss".
-
-    forget_min_rtt :
-        Whether a timeout makes the least round-trip time begin anew. Default: true.
-
-    estimate_factor :
-        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
-    """
-
-    smoothing: Literal["linux", "mean-of-two"]
-    shortest_sample: str
-    cut: Literal["at-loss", "at-exit"]
-    forget_min_rtt: bool
-    estimate_factor: float
-
 _CcWestwoodNrRequired = TypedDict(
     "_CcWestwoodNrRequired",
     {
@@ -1237,6 +1204,39 @@ class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
 
     tau: str
     virtual_samples: int
+    cut: Literal["at-loss", "at-exit"]
+    forget_min_rtt: bool
+    estimate_factor: float
+
+_CcWestwoodPlusRequired = TypedDict(
+    "_CcWestwoodPlusRequired",
+    {
+        "kind": Literal["westwood-plus"],
+    },
+)
+
+
+class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
+    """Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+
+    smoothing :
+        How samples are smoothed. Default: "linux".
+
+    shortest_sample :
+        The shortest time of a sample; longer ones take a round trip. Default: "50 ms".
+
+    cut :
+        When a loss takes effect on the window. Default: "at-loss".
+
+    forget_min_rtt :
+        Whether a timeout makes the least round-trip time begin anew. Default: true.
+
+    estimate_factor :
+        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+    """
+
+    smoothing: Literal["linux", "mean-of-two"]
+    shortest_sample: str
     cut: Literal["at-loss", "at-exit"]
     forget_min_rtt: bool
     estimate_factor: float
@@ -1961,7 +1961,7 @@ class Tcp(TypedDict, total=False):
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodPlus, CcWestwoodNr, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach+", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood+", "westwood-nr", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]

@@ -52,7 +52,7 @@ fn window(result: &RunResult, time_s: f64) -> f64 {
 fn where_the_link_errs_peach_is_above_reno() {
     for (rate, times) in [("1e-3", 1.3), ("1e-2", 2.5)] {
         let of = |cc| goodput(&[("tcp.cc", cc), ("link.sat.forward.error.rate", rate)]);
-        let [reno, newreno, peach, plus] = ["reno", "newreno", "peach", "peach+"].map(of);
+        let [reno, newreno, peach, plus] = ["reno", "newreno", "peach", "peach-plus"].map(of);
         assert!(peach > times * reno.max(newreno) && plus > 0.98 * peach, "{rate}: {reno} {newreno} {peach} {plus}");
     }
 }
@@ -74,7 +74,7 @@ fn sudden_start_opens_the_window_in_two_round_trips() {
 #[test]
 fn the_window_is_back_two_round_trips_after_an_error() {
     let errors = r#"{ kind = "arrivals", list = [3000] }"#;
-    for (cc, is_back) in [("peach", true), ("peach+", true), ("swift", true), ("newreno", false)] {
+    for (cc, is_back) in [("peach", true), ("peach-plus", true), ("swift", true), ("newreno", false)] {
         let result = run(&[ALONE, [("tcp.cc", cc), ("duration", "60 s"), EVENTS, (ERRORS, errors)]].concat());
         let lost = times(&result, "fast_retransmit")[0];
         assert_eq!(result.flows.whole("timeouts"), [0], "{cc}");

@@ -411,7 +411,7 @@ registry! {
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
     "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
-    "peach+" => PeachPlus(Peach, PeachPlusSettings), SACK;
+    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
     /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
     "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
@@ -426,10 +426,10 @@ registry! {
     "veno" => Veno(Veno, VenoSettings), SACK;
     /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
     "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
-    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
-    "westwood+" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
     /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
     "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
+    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings), SACK;
 }

@@ -30,7 +30,7 @@
 //! - An ECN mark halves the window; nothing is probed then.
 //! - wdsn ends with the recovery or timeout that follows it.
 //!
-//! # peach+
+//! # peach-plus
 //!
 //! I. F. Akyildiz, X. Zhang and J. Fang, "TCP-Peach+: enhancement of TCP-Peach for satellite IP networks", IEEE
 //! Communications Letters, 2002, of which only the abstract was at hand. Its NIL segments are dummies that carry data

@@ -13,7 +13,7 @@
 //! a timeout:           ssthresh likewise, cwnd = 1 segment
 //! ```
 //!
-//! Growth is Reno's. `westwood` and `westwood-nr` use the filter above, with recovery as in Reno or NewReno. `westwood+` takes
+//! Growth is Reno's. `westwood` and `westwood-nr` use the filter above, with recovery as in Reno or NewReno. `westwood-plus` takes
 //! one sample for each round trip, since ACKs that queued on their way come close together and make b, and then b̂, too
 //! large; it comes with selective acknowledgements, as in Linux.
 //!
@@ -30,7 +30,7 @@
 //! with an RTTmin that is too small, as after the handover of a low orbit to a longer path, it leaves too little after each
 //! loss; with one that is too large (a first sample through a queue that stands) too much. At loss rates where timeouts rule,
 //! 1e-1 and more, the estimate falls with the rate, and it does no better than Reno. `westwood` harms others where ACKs come
-//! in bursts, as over shared return channels: it takes the burst for the rate of the path. `westwood+` does not.
+//! in bursts, as over shared return channels: it takes the burst for the rate of the path. `westwood-plus` does not.
 
 use super::bandwidth::{PerRound, Tustin, WestwoodSmoothing};
 use super::delays::Least;
