@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.papers.drawing import intervals, legend_above
-from bentpipe.papers.hswa.measures import (
+from bentpipe.papers.hswa.formulas import (
     ENHANCED_BPS,
-    FLAVOURS,
     HSWA_BPS,
     RATE_BPS,
     RATES,
     increments,
     passed_share,
     step,
-    throughputs,
 )
+from bentpipe.papers.hswa.measures import FLAVOURS, throughputs
 from bentpipe.papers.lab import Finding
 from bentpipe.plot.house import COLOURS, blank, label, style
 
