@@ -1,0 +1,163 @@
+"""Arithmetic on the paper's equations and printed numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.papers.lab import Finding, Possible
+
+if TYPE_CHECKING:
+    from bentpipe.papers.lab import Lab
+
+RATE_BPS = 100e6
+PAYLOAD_BYTES = 1000
+PACKET_BYTES = 1040
+LANS_RTT_S = 0.01
+"""Round trip over the wired links of both terminals."""
+
+RATES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+HSWA_BPS = dict(zip(RATES, (96.98e6, 96e6, 96e6, 96e6, 89e6, 67e6, 0.0, 0.0), strict=True))
+"""By error rate, as the text beside Figure 6 prints them."""
+ENHANCED_BPS = dict(zip(RATES[:-1], (96e6, 96e6, 96e6, 96e6, 96e6, 96e6, 85e6), strict=True))
+"""The same of Enhanced HSWA; nothing is printed for 1e-1."""
+
+UNITS_BITS = {"bit": 1, "byte": 8, "packet": 8 * PACKET_BYTES}
+
+SPEED_OF_LIGHT_M_PER_S = 299_792_458
+EARTH_RADIUS_M = 6_378_137
+GEO_ALTITUDE_M = 35_786_000
+
+
+def passed_share(rate: float, error: str) -> float:
+    """Share of full packets that the channel leaves whole, with an error rate per bit, byte or packet."""
+    return float((1 - rate) ** (8 * PACKET_BYTES / UNITS_BITS[error]))
+
+
+def step(rate: float) -> float:
+    """S of eq. 3.1, in segments: how much an undisturbed round trip adds to the window at this error rate."""
+    return -10 * math.log2(rate)
+
+
+def increments(delay: float, s: float, *, third_case_from: float = 2.0) -> list[float]:
+    """Increments in segments of all cases of eq. 3.1 whose condition holds, far below the largest window.
+
+    `delay` is TD as a multiple of BaseTD; `third_case_from` is where the third case begins, which the equation prints
+    as 1 and the text as 2.
+    """
+    found = []
+    if delay == 1:
+        found.append(s)
+    if 1 < delay < 2:
+        found.append(s * (2 - delay))
+    if delay >= third_case_from:
+        found.append(0.0)
+    return found
+
+
+def distance_from_line(lab: Lab, *, third_case_from: float) -> Finding:
+    """Largest distance, as a share of S, of any case that holds from the line from S at BaseTD to 0 at 2 BaseTD."""
+    distances = []
+    for delay in np.linspace(1, 2, 101):
+        holding = increments(float(delay), 1.0, third_case_from=third_case_from)
+        # Where no case held, nothing would be defined.
+        distances.append(max((abs(found - (2 - delay)) for found in holding), default=math.inf))
+    worst = float(max(distances))
+    place = float(np.linspace(1, 2, 101)[distances.index(worst)])
+    holding = increments(place, 1.0, third_case_from=third_case_from)
+    return Finding.exact(worst, f"at TD = {place:g} BaseTD the cases give {holding} S, the line {2 - place:g} S")
+
+
+def least_step_down(lab: Lab) -> Finding:
+    """Least fall of the increment of eq. 3.1 in segments, over tenths of BaseTD and over decades of the error rate."""
+    delays = [1 + tenth / 10 for tenth in range(11)]
+    table = np.array([[increments(delay, step(rate))[0] for delay in delays] for rate in RATES])
+    over_delay = -np.diff(table, axis=1).max()
+    # At 2 BaseTD all are zero.
+    over_rate = -np.diff(table[:, :-1], axis=0).max()
+    note = f"at least {over_delay:.2f} over a tenth of BaseTD, {over_rate:.2f} over a decade"
+    return Finding.exact(min(over_delay, over_rate), note)
+
+
+def average_gain(lab: Lab, *, first_rate: float, last_rate: float) -> Finding:
+    """Mean of the printed throughputs of Enhanced HSWA over that of HSWA, less 1, in per cent.
+
+    Nothing is printed for Enhanced HSWA at 1e-1: there it has what the channel passes, with errors per packet.
+    """
+    gain, note = _gain(first_rate, last_rate, RATE_BPS * passed_share(1e-1, "packet"))
+    return Finding.exact(gain, note)
+
+
+def average_gain_possible(lab: Lab, *, first_rate: float, last_rate: float) -> Possible:
+    """The same over all plotted error rates, with anything from nothing to a full link at 1e-1."""
+    if first_rate > RATES[0]:
+        # Over a part of the rates, all of which are printed.
+        gain, note = _gain(first_rate, last_rate, 0.0)
+        return Possible(gain, gain, note)
+    low, _note = _gain(1e-8, 1e-1, 0.0)
+    high, _note = _gain(1e-8, 1e-1, RATE_BPS)
+    low = min(low, _gain(1e-8, 1e-2, 0.0)[0])
+    needed_bps = 1.56 * sum(HSWA_BPS.values()) - sum(ENHANCED_BPS.values())
+    why = (
+        f"the printed throughputs give {low:.1f} % to {high:.1f} %, whatever happens at 1e-1; "
+        f"56 % over all error rates takes {needed_bps / 1e6:.0f} Mbit/s there, on a link of 100 Mbit/s"
+    )
+    return Possible(low, high, why)
+
+
+def _gain(first_rate: float, last_rate: float, enhanced_at_1e1_bps: float) -> tuple[float, str]:
+    chosen = [rate for rate in RATES if first_rate <= rate <= last_rate]
+    enhanced = ENHANCED_BPS | {1e-1: enhanced_at_1e1_bps}
+    means = [sum(printed[rate] for rate in chosen) / len(chosen) / 1e6 for printed in (enhanced, HSWA_BPS)]
+    gain = 100 * (means[0] / means[1] - 1)
+    return gain, f"{means[0]:.2f} Mbit/s / {means[1]:.2f} Mbit/s - 1 = {gain:.1f} %"
+
+
+def increment_without_loss(lab: Lab, *, rate: float) -> Finding:
+    """What eq. 3.1 adds to the window at TD = BaseTD, in segments, while nothing is lost."""
+    return Finding.exact(step(rate), f"S = -10 log2 {rate:g} = {step(rate):.1f} segments")
+
+
+def increment_possible(lab: Lab, **_: Any) -> Possible:
+    """The same over the paper's error rates."""
+    low, high = step(RATES[-1]), step(RATES[0])
+    why = (
+        f"eq. 3.1 adds {low:.0f} (at 1e-1) to {high:.0f} segments (at 1e-8) while TD = BaseTD, without any loss; only "
+        "reductions wait for one"
+    )
+    return Possible(low, high, why)
+
+
+def equal_share(lab: Lab, *, connections: int) -> Finding:
+    """What each connection has of a link that is always full, in bit/s."""
+    share = RATE_BPS / connections
+    return Finding.exact(share, f"100 Mbit/s / {connections} = {share / 1e6:.2f} Mbit/s")
+
+
+def equal_share_possible(lab: Lab, *, connections: int) -> Possible:
+    """No average can be above the equal share."""
+    high = RATE_BPS / connections
+    why = (
+        f"{connections} connections with 7 Mbit/s each need {7 * connections} Mbit/s of a link of 100; "
+        f"at most {high / 1e6:.2f} Mbit/s each (10 with 9 Mbit/s fit)"
+    )
+    return Possible(0.0, high, why)
+
+
+def round_trip(lab: Lab, *, legs: int) -> Finding:
+    """Propagation round trip over legs from the ground to an altitude of 36 000 km, satellite overhead, in seconds."""
+    seconds = 2 * legs * 36_000e3 / SPEED_OF_LIGHT_M_PER_S
+    return Finding.exact(seconds, f"2 x {legs} x 36 000 km / (299 792 km/s) = {seconds:.4f} s")
+
+
+def round_trip_possible(lab: Lab, *, legs: int) -> Possible:
+    """The same from the satellite overhead to the satellite at the horizon."""
+    slant_m = math.sqrt((EARTH_RADIUS_M + GEO_ALTITUDE_M) ** 2 - EARTH_RADIUS_M**2)
+    low, high = (2 * legs * way_m / SPEED_OF_LIGHT_M_PER_S for way_m in (GEO_ALTITUDE_M, slant_m))
+    why = (
+        f"the way to the satellite is 35 786 km (overhead) to {slant_m / 1000:.0f} km (horizon): a round trip of "
+        f"{low:.3f} s to {high:.3f} s"
+    )
+    return Possible(low, high, why)
