@@ -159,3 +159,12 @@ def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "3 passed" in done.stdout
     assert "warning" not in done.stderr.replace("warning: unused manifest", "")
+
+
+def test_the_page_on_speed_has_each_sender_and_none_is_above_three_times_reno():
+    rows = re.findall(
+        r"^\| `(\S+)` \| \S+ \| \d+ \| ([\d.]+) \|", (ROOT / "docs/validation/speed.md").read_text(), re.M
+    )
+    costs = {name: float(ratio) for name, ratio in rows}
+    assert sorted(costs) == sorted(name for name in NAMES)
+    assert {name for name, ratio in costs.items() if ratio > 3} <= {"bbr1", "bbr2", "bbr3", "copa", "leocc"}
