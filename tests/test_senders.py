@@ -166,5 +166,5 @@ def test_the_page_on_speed_has_each_sender_and_none_is_above_three_times_reno():
         r"^\| `(\S+)` \| \S+ \| \d+ \| ([\d.]+) \|", (ROOT / "docs/validation/speed.md").read_text(), re.M
     )
     costs = {name: float(ratio) for name, ratio in rows}
-    assert sorted(costs) == sorted(name for name in NAMES)
+    assert sorted(costs) == sorted(NAMES)
     assert {name for name, ratio in costs.items() if ratio > 3} <= {"bbr1", "bbr2", "bbr3", "copa", "leocc"}
