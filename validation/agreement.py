@@ -38,7 +38,7 @@ LARGE = 0.05
 """A difference of utilisation that has to have a cause."""
 
 MODULES = {
-    "westwood": "westwood",
+    "westwood": "westwood-plus",
     "cubic": "cubic",
     "highspeed": "highspeed",
     "scalable": "scalable",
@@ -71,6 +71,12 @@ class Cause:
 
 
 CAUSES = (
+    Cause(
+        "westwood",
+        "The module is Westwood+, ours `westwood-plus`. Its window follows from an estimate of the rate, which each "
+        "timeout and each pause lowers: how soon the kernel repairs lost retransmissions counts for more than with Reno.",
+        KERNEL,
+    ),
     Cause(
         "highspeed",
         "Below 38 segments it is Reno, so this is the kernel, not the sender: `reno` differs in the same way.",
