@@ -74,7 +74,8 @@ CAUSES = (
     Cause(
         "westwood",
         "The module is Westwood+, ours `westwood-plus`. Its window follows from an estimate of the rate, which each "
-        "timeout and each pause lowers: how soon the kernel repairs lost retransmissions counts for more than with Reno.",
+        "timeout and each pause lowers: how soon the kernel repairs lost retransmissions counts for more than with "
+        "Reno.",
         KERNEL,
     ),
     Cause(
