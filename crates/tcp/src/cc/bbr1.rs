@@ -43,10 +43,12 @@
 //! more over GEO.
 
 use super::bbr::policer::{Policer, Totals};
-use super::bbr::{product, Aggregation, BbrQuantum, FullPipe, MaxOver, Pace, Reconfigurations, Rounds, Sample};
+use super::bbr::{
+    model_hooks, product, Aggregation, BbrQuantum, FullPipe, MaxOver, Pace, Reconfigurations, Rounds, Sample,
+};
 use super::settings::settings;
 use super::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, PathState};
-use bentpipe_units::{Duration, Rate, Stream, Time};
+use bentpipe_units::{Duration, Stream, Time};
 
 settings! {
     /// Settings of BBR v1.
@@ -432,37 +434,7 @@ impl CongestionControl for Bbr1 {
         self.policer = Policer::default();
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.cwnd = self.cwnd.min(max).max(self.smss);
-    }
-
-    fn set_window(&mut self, cwnd: u64, _: u64) {
-        self.cwnd = cwnd.clamp(self.smss, Cwnd::MAX);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.smss = smss;
-        self.cwnd = self.cwnd.max(smss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// None in Startup; then the least window, so that the end of Startup counts as that of slow start.
-    #[inline]
-    fn ssthresh(&self) -> u64 {
-        if self.pipe.has_been {
-            self.min_pipe()
-        } else {
-            u64::MAX
-        }
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pace.as_rate())
-    }
+    model_hooks!(min_pipe);
 
     fn pacing_burst(&self) -> Option<u64> {
         Some(self.pace.quantum(self.settings.quantum))

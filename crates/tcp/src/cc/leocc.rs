@@ -38,11 +38,11 @@
 //! changed. Over GEO it has nothing to offer that BBR has not, and where the instants are wrong it takes the changes as
 //! BBR does, and the pauses as well.
 
-use super::bbr::{product, BbrQuantum, FullPipe, MaxOver, Pace, Rounds, Sample};
+use super::bbr::{model_hooks, product, BbrQuantum, FullPipe, MaxOver, Pace, Rounds, Sample};
 use super::reallocation::{Reallocation, Reallocations};
 use super::settings::settings;
 use super::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, PathState};
-use bentpipe_units::{Duration, Rate, Stream, Time};
+use bentpipe_units::{Duration, Stream, Time};
 
 bentpipe_units::words! {
     /// What bandwidth LeoCC begins with after a reconfiguration that no fall of the round-trip time showed.
@@ -482,37 +482,7 @@ impl CongestionControl for LeoCc {
         self.is_after_rto = false;
     }
 
-    fn limit_cwnd(&mut self, max: u64) {
-        self.cwnd = self.cwnd.min(max).max(self.smss);
-    }
-
-    fn set_window(&mut self, cwnd: u64, _: u64) {
-        self.cwnd = cwnd.clamp(self.smss, Cwnd::MAX);
-    }
-
-    fn on_smss(&mut self, smss: u64) {
-        self.smss = smss;
-        self.cwnd = self.cwnd.max(smss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// None in Startup; then the least window, so that the end of Startup counts as that of slow start.
-    #[inline]
-    fn ssthresh(&self) -> u64 {
-        if self.pipe.has_been {
-            self.min_window()
-        } else {
-            u64::MAX
-        }
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pace.as_rate())
-    }
+    model_hooks!(min_window);
 
     fn pacing_burst(&self) -> Option<u64> {
         Some(self.pace.quantum(BbrQuantum::Segment))

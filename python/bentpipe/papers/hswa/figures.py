@@ -70,7 +70,8 @@ def figure_2(lab: Lab) -> Figure:
             # A little apart, or the last would hide the others: without losses they are the same.
             places = [rate * 1.1 ** (place - 3.5) for rate in rates]
             colour = COLOURS[place % len(COLOURS)]
-            intervals(axes, places, findings, factor=1e-6, color=colour, marker=MARKERS[place], label=cc)
+            line = "-" if place < len(COLOURS) else "--"
+            intervals(axes, places, findings, factor=1e-6, color=colour, ls=line, marker=MARKERS[place], label=cc)
         _printed(axes, "HSWA, printed", HSWA_BPS, "0.3", "D")
         _axes(axes)
         legend_above(axes, 4)

@@ -314,7 +314,47 @@ pub(super) fn product(bw: f64, time: Duration) -> f64 {
     bw * time.as_secs_f64()
 }
 
+/// The hooks that senders which model the path answer alike: they have `cwnd`, `smss`, `pipe`, `pace` and a least window.
+macro_rules! model_hooks {
+    ($min_window:ident) => {
+        fn limit_cwnd(&mut self, max: u64) {
+            self.cwnd = self.cwnd.min(max).max(self.smss);
+        }
+
+        fn set_window(&mut self, cwnd: u64, _: u64) {
+            self.cwnd = cwnd.clamp(self.smss, $crate::cc::Cwnd::MAX);
+        }
+
+        fn on_smss(&mut self, smss: u64) {
+            self.smss = smss;
+            self.cwnd = self.cwnd.max(smss);
+        }
+
+        #[inline]
+        fn cwnd(&self) -> u64 {
+            self.cwnd
+        }
+
+        /// None in Startup; then the least window, so that the end of Startup counts as that of slow start.
+        #[inline]
+        fn ssthresh(&self) -> u64 {
+            if self.pipe.has_been {
+                self.$min_window()
+            } else {
+                u64::MAX
+            }
+        }
+
+        fn pacing_rate(&self) -> Option<bentpipe_units::Rate> {
+            Some(self.pace.as_rate())
+        }
+    };
+}
+
+pub(super) use model_hooks;
+
 #[cfg(test)]
 mod tests;
+
 #[cfg(test)]
 pub(super) mod toy;
