@@ -106,6 +106,10 @@ class PathState:
     def rwnd(self) -> int:
         """The receiver's advertised window, bytes."""
 
+    @property
+    def header_len(self) -> int:
+        """Headers of a full segment, IP's included, bytes."""
+
     def half(self) -> int:
         """max(base / 2, 2 SMSS), bytes: RFC 5681 eq. (4)."""
 

@@ -97,6 +97,7 @@ impl Default for Path {
             snd_nxt: 0,
             srtt: None,
             rwnd: 0,
+            header_len: 0,
         })
     }
 }
@@ -138,6 +139,10 @@ impl Path {
     #[getter]
     fn rwnd(&self) -> u64 {
         self.0.rwnd
+    }
+    #[getter]
+    fn header_len(&self) -> u64 {
+        self.0.header_len
     }
 
     fn half(&self) -> u64 {
