@@ -97,7 +97,6 @@ impl Default for Path {
             snd_nxt: 0,
             srtt: None,
             rwnd: 0,
-            header_len: 0,
         })
     }
 }
