@@ -512,7 +512,7 @@ def index(entries: list[Entry], numbers: dict[str, Numbers]) -> str:
         text += f"| [{entry.name}]({entry.name}.md) | {summary(entry.name)} | {recovery(entry.name)} | "
         shared = _cell(known["shared s1"]["share"], 0.01) if "shared s1" in known else ""
         text += " | ".join(_cell(cell, 1e6) for cell in cells) + f" | {shared} |\n"
-    text += "\nYour own: [in Rust](../guides/own-sender-in-rust.md).\n"
+    text += "\nYour own: [in Python](../guides/own-sender.md), [in Rust](../guides/own-sender-in-rust.md).\n"
     return text
 
 
