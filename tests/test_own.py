@@ -171,6 +171,21 @@ def test_a_pacing_rate_is_kept(scenario):
     assert 0.7e6 < goodput < 1e6
 
 
+def test_a_rate_that_comes_with_the_first_ack_is_kept_too(scenario):
+    class PacedLater(bp.CongestionControl):
+        has_begun = False
+
+        def on_ack(self, ack, path):
+            self.has_begun = True
+            super().on_ack(ack, path)
+
+        def pacing_rate(self):
+            return 1e6 if self.has_begun else None
+
+    goodput = bp.run(scenario, cc=PacedLater).flows["goodput_bps"][0]
+    assert 0.7e6 < goodput < 1e6
+
+
 def test_what_was_no_loss_is_undone_with_all_attributes():
     scenario = bp.load("reordering", {"duration": "30 s", "tcp.spurious_detection": "dsack", "tcp.dsack": True})
     undone, cut = [], []

@@ -424,6 +424,11 @@ impl CongestionControl for PyCc {
     fn pacing_rate(&self) -> Option<Rate> {
         self.state.rate
     }
+
+    /// Also where there is no rate yet, before the first round trip.
+    fn paces(&self) -> bool {
+        self.place.class.is_overridden[Hook::PacingRate as usize]
+    }
 }
 
 impl Clone for PyCc {
