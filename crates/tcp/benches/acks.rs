@@ -6,7 +6,8 @@
 #![allow(clippy::print_stdout)]
 
 use bentpipe_tcp::cc::{
-    AckSample, CcConfig, CcKind, Congestion, CongestionControl, Delivery, Init, Own, OwnCc, PathState,
+    AckSample, CcConfig, CcKind, Congestion, CongestionControl, Delivery, Dummies, Init, LostSegment, Own, OwnCc,
+    PathState,
 };
 use bentpipe_tcp::{Config, Connection, Role, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
@@ -205,6 +206,18 @@ impl CongestionControl for Wrapped {
     fn on_resume(&mut self, path: &PathState) {
         counted_hook(|| self.0.on_resume(path));
     }
+    fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+        counted_hook(|| self.0.on_lost(lost, path));
+    }
+    fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
+        counted_hook(|| self.0.on_recovery_ack(is_partial, path));
+    }
+    fn is_model_based(&self) -> bool {
+        self.0.is_model_based()
+    }
+    fn holds_back(&self) -> bool {
+        self.0.holds_back()
+    }
     fn cwnd(&self) -> u64 {
         self.0.cwnd()
     }
@@ -213,5 +226,17 @@ impl CongestionControl for Wrapped {
     }
     fn pacing_rate(&self) -> Option<Rate> {
         self.0.pacing_rate()
+    }
+    fn pacing_burst(&self) -> Option<u64> {
+        self.0.pacing_burst()
+    }
+    fn paces(&self) -> bool {
+        self.0.paces()
+    }
+    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
+        self.0.dummies()
+    }
+    fn bucket(&self) -> Option<u64> {
+        self.0.bucket()
     }
 }
