@@ -31,6 +31,8 @@ pub struct Config {
     pub verdict: VerdictKind,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission (ns-2).
+    pub limited_retransmit: bool,
     /// Fewer duplicate ACKs suffice when fewer can come (RFC 5827).
     pub early_retransmit: bool,
     /// How the window falls in recovery.
@@ -68,6 +70,8 @@ pub struct Config {
     pub window_scaling: bool,
     /// The receiver's buffer, bytes: the largest window that it advertises.
     pub receive_buffer: u64,
+    /// The sender's buffer, bytes: what the application may have written that is not acknowledged yet.
+    pub send_buffer: u64,
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
     /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
@@ -82,6 +86,9 @@ pub struct Config {
     pub sharing: Option<Sharing>,
     /// Where an auto-tuned receive buffer starts, bytes; it grows up to `receive_buffer`. None: it has that size at once.
     pub auto_buffer: Option<u64>,
+    /// Where an auto-tuned send buffer starts, bytes; it grows with the congestion window, up to `send_buffer`. None: it has that
+    /// size at once.
+    pub auto_send_buffer: Option<u64>,
     /// Hold small segments back while data are outstanding (RFC 9293 §3.7.4).
     pub nagle: bool,
 }
@@ -141,6 +148,8 @@ pub struct NewReno {
     pub deflate: NewRenoDeflate,
     /// Allow fast retransmit of the very first segment, for which RFC 6582 §3.2 taken literally forbids it.
     pub first_loss: bool,
+    /// Most new segments sent in answer to one ACK during recovery; 0: as many as the window allows.
+    pub burst: u32,
 }
 
 bentpipe_units::words! {
@@ -168,8 +177,10 @@ bentpipe_units::words! {
     pub enum NewRenoDeflate {
         /// By all that was acknowledged.
         "full" => Full,
-        /// Not below ssthresh (ns-2).
+        /// Not below ssthresh.
         "to-ssthresh" => ToSsthresh,
+        /// By all that was acknowledged; what exceeds the inflation comes off the congestion window for good (ns-2).
+        "window" => Window,
     }
 }
 
@@ -219,6 +230,8 @@ bentpipe_units::words! {
         "rfc6675" => Rfc6675,
         /// SACKed data more than three segments above it (FACK, Mathis and Mahdavi 1996).
         "fack" => Fack,
+        /// Any SACKed data above it, once three duplicate ACKs have begun recovery (before RFC 3517; ns-2).
+        "hole" => Hole,
     }
 }
 
@@ -360,6 +373,8 @@ pub struct RtoConfig {
     pub phase: Duration,
     /// `SRTT + max(G, 4 RTTVAR)` (RFC 6298) or `SRTT + 4 RTTVAR`.
     pub guard: bool,
+    /// Least value of the variance term, 4 RTTVAR.
+    pub variance_min: Duration,
     /// How a span becomes a number of ticks.
     pub rounding: TickRounding,
     /// Smallest timeout in ticks.
@@ -375,6 +390,10 @@ pub struct RtoConfig {
     pub backoff: bool,
     /// Largest factor of the backoff.
     pub backoff_max: u32,
+    /// After this many doublings SRTT and RTTVAR are taken afresh from the next sample (RFC 6298 §5, last note); 0: never.
+    pub forget_after: u32,
+    /// Lower ssthresh at each expiry for the same segment, not only at the first one, as RFC 5681 §3.1 asks.
+    pub reduce_again: bool,
 }
 
 bentpipe_units::words! {
@@ -445,6 +464,7 @@ impl Default for Config {
             recovery: Recovery::NewReno(NewReno::default()),
             verdict: VerdictKind::AlwaysCongestion,
             limited_transmit: true,
+            limited_retransmit: false,
             early_retransmit: false,
             reduction: Reduction::AtOnce,
             dsack: false,
@@ -463,6 +483,7 @@ impl Default for Config {
             timestamps: false,
             window_scaling: true,
             receive_buffer: Self::RECEIVE_BUFFER_MAX,
+            send_buffer: Self::UNLIMITED,
             ack: AckPolicy::default(),
             handshake: true,
             ecn: EcnConfig::default(),
@@ -470,6 +491,7 @@ impl Default for Config {
             fast_open: None,
             sharing: None,
             auto_buffer: None,
+            auto_send_buffer: None,
             nagle: false,
         }
     }
@@ -478,6 +500,8 @@ impl Default for Config {
 impl Config {
     /// The largest window that RFC 7323 can advertise: 65,535 · 2^14 bytes.
     pub const RECEIVE_BUFFER_MAX: u64 = 65_535 << 14;
+    /// A send buffer of this size holds whatever is written.
+    pub const UNLIMITED: u64 = u64::MAX >> 8;
     /// The largest payload: what fits a 65,535-byte packet with full headers.
     pub const SMSS_MAX: u32 = 65_415;
 }
@@ -489,6 +513,7 @@ impl Default for NewReno {
             exit: NewRenoExit::FlightSize,
             deflate: NewRenoDeflate::Full,
             first_loss: true,
+            burst: 0,
         }
     }
 }
@@ -508,13 +533,16 @@ impl Default for RtoConfig {
             granularity: Duration::from_millis(1),
             phase: Duration::ZERO,
             guard: true,
+            variance_min: Duration::ZERO,
             rounding: TickRounding::Floor,
             min_ticks: 1,
-            sampling: RttSampling::PerWindow,
+            sampling: RttSampling::PerAck,
             karn: true,
             restart_on_fast_retransmit: true,
             backoff: true,
             backoff_max: 64,
+            forget_after: 0,
+            reduce_again: false,
         }
     }
 }

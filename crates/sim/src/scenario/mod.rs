@@ -14,6 +14,7 @@ mod file;
 mod files;
 mod generate;
 mod inherit;
+mod like;
 mod load;
 mod own;
 mod pass;
@@ -36,6 +37,7 @@ pub use crate::traffic::variate::{Size, Wait};
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
 pub use files::{Files, Folder, NoFiles, Sender};
+pub use like::Like;
 pub use generate::{choices, python_types, reference, Choice};
 pub use problem::{Problem, Problems};
 pub use queue::{Codel, FqCodel, Pie, Queue, QueueLimit, Red, Share};
@@ -149,6 +151,7 @@ fn read(
     check.walk(check::schema(), &mut tree, "");
     if check.found.is_empty() && problems.is_empty() {
         inherit::tcp(&mut tree);
+        like::fill(&mut tree);
         check::complete(check::schema(), &mut tree);
         inherit::links(&mut tree);
         match serde_json::from_value::<file::File>(tree.to_json()) {
@@ -266,6 +269,10 @@ pub struct Flow {
     pub tcp: Config,
     /// Draw the phase of each end's clock (uniform in one tick) instead of taking `tcp.rto.phase`.
     pub phase_drawn: bool,
+    /// Which host's settings filled what the file left open; they are all in `tcp`.
+    pub like: Like,
+    /// Time that a host takes before it handles a segment: shortest and longest, the latter excluded unless they are equal.
+    pub processing: (Duration, Duration),
 }
 
 /// When a flow starts.

@@ -498,6 +498,8 @@ fn make_flows(
             route: route.clone(),
             reverse_route: back.clone(),
             phase_drawn: transport.phase_drawn && !app.is_datagrams(),
+            like: transport.like,
+            processing: if app.is_datagrams() { (Duration::ZERO, Duration::ZERO) } else { transport.processing },
         }
     };
     flows.iter().zip(routes).map(make).collect()

@@ -2,7 +2,6 @@
 //! and reads itself; [`FORMATS`] lets the walker check a text knowing only that name.
 
 use super::MILLIONTHS;
-use bentpipe_tcp::Config;
 use bentpipe_units::quantity::{self, Kind, QuantityError, Why};
 use bentpipe_units::{Duration, Rate};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -41,6 +40,7 @@ pub(super) const FORMATS: &[Format] = &[
     InitialWindow::FORMAT,
     InitialSsthresh::FORMAT,
     ReceiveBuffer::FORMAT,
+    SendBuffer::FORMAT,
     WindowSize::FORMAT,
 ];
 
@@ -136,6 +136,9 @@ texts! {
     ReceiveBuffer(Amount) "receive-buffer",
         "\"auto\", \"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
         |text| amount(text, "a receive buffer", &["auto", "unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
+    SendBuffer(Amount) "send-buffer",
+        "\"auto\", \"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB",
+        |text| amount(text, "a send buffer", &["auto", "unlimited"], &["segments", "bdp"], Some(&quantity::SIZE));
     WindowSize(Amount) "window-size", "a number of segments, or a size", "100 segments",
         |text| amount(text, "a window", &[], &["segments"], Some(&quantity::SIZE));
 }
@@ -207,9 +210,9 @@ fn amount(
     })
 }
 
-/// The largest buffer, as scenario files write it.
-pub(super) fn buffer_text(bytes: u64) -> String {
-    if bytes == Config::RECEIVE_BUFFER_MAX {
+/// A buffer as scenario files write it; `unlimited` is the size of one without limit.
+pub(super) fn buffer_text(bytes: u64, unlimited: u64) -> String {
+    if bytes == unlimited {
         "unlimited".into()
     } else {
         format!("{bytes} B")

@@ -90,6 +90,13 @@ impl Tree {
         node
     }
 
+    /// A value as TOML writes it, that stands at `place`.
+    pub(super) fn of_toml(value: &str, place: &Place) -> Self {
+        let mut tree = parse_value(value);
+        tree.settle(place);
+        tree
+    }
+
     /// Reads TOML. A syntax error is one problem.
     pub(super) fn from_toml(text: &str, source: &str) -> Result<Self, Problem> {
         let lines = Lines::of(text);

@@ -4,6 +4,7 @@
 use crate::middlebox::{ImpairConfig, MiddleboxConfig, Way};
 use crate::record::dictionary::SERIES;
 use crate::scenario::{
+    Like,
     App, Arrivals, Bulk, Codel, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, FqCodel, Gaps, Interleave,
     Link, Node, NodeKind, Outage, Page, Pie, Profile, Queue, QueueLimit, Reader, Record, Red, RequestResponse,
     Scenario, Share, Size, Start, Stay, Wait, MILLIONTHS,
@@ -143,6 +144,8 @@ impl Sketch {
             reverse_route: path.back,
             tcp: if dice.coin() { self.tcp(dice) } else { settings.clone() },
             phase_drawn: dice.coin(),
+            like: Like::Rfc,
+            processing: *dice.pick(&PROCESSING_US.map(|(a, b)| (Duration::from_micros(a), Duration::from_micros(b)))),
         }
     }
 
@@ -159,6 +162,7 @@ impl Sketch {
 }
 
 const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
+const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
 const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];
 
 /// What the links of a network have in common, unless they differ.
@@ -438,6 +442,7 @@ impl Dice {
                 exit: *self.pick(NewRenoExit::ALL),
                 deflate: *self.pick(NewRenoDeflate::ALL),
                 first_loss: self.coin(),
+                burst: *self.pick(&[0, 2]),
             }),
         };
         let free_running = DelayTimer::FreeRunning { phase: Duration::ZERO };
@@ -446,6 +451,7 @@ impl Dice {
             recovery,
             verdict: *self.pick(VerdictKind::ALL),
             limited_transmit: self.coin(),
+            limited_retransmit: self.coin(),
             early_retransmit: self.coin(),
             reduction: *self.pick(Reduction::ALL),
             dsack: self.coin(),
@@ -469,7 +475,10 @@ impl Dice {
                 rounding: *self.pick(&[TickRounding::Floor, TickRounding::PlusOne]),
                 min_ticks: *self.pick(&[1, 2]),
                 sampling: *self.pick(&[RttSampling::PerWindow, RttSampling::PerAck]),
+                variance_min: self.ms(&[0, 200]),
                 karn: self.coin(),
+                forget_after: *self.pick(&[0, 1, 4]),
+                reduce_again: self.coin(),
                 restart_on_fast_retransmit: self.coin(),
                 ..RtoConfig::default()
             },

@@ -8,7 +8,7 @@ use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::packet::{Bodies, Packet};
 use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
 use crate::scenario::{NodeKind, Scenario};
-use crate::traffic::{Task, Traffic};
+use crate::traffic::{Host, Task, Traffic};
 use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
@@ -145,9 +145,14 @@ impl<'a> Reference<'a> {
                     self.enter(self.traffic.flows[index].timer, Kind::End, index);
                     self.carry_out_tasks();
                 }
-                Some(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
-                    self.traffic.wake_endpoint(self.now, end);
-                    self.drive(end);
+                Some(end) => {
+                    while let Some(packet) = self.traffic.hosts[end].take_in(self.now) {
+                        self.handle(&packet);
+                    }
+                    if self.traffic.hosts[end].has_expired(self.now) {
+                        self.traffic.wake_endpoint(self.now, end);
+                        self.drive(end);
+                    }
                 }
                 _ => {}
             },
@@ -185,8 +190,8 @@ impl<'a> Reference<'a> {
         route.get(packet.next as usize).copied()
     }
 
-    fn forward(&mut self, node: usize, mut packet: Packet) {
-        let Some(link) = self.hop(&packet) else { return self.reach_host(node, packet) };
+    fn forward(&mut self, mut packet: Packet) {
+        let Some(link) = self.hop(&packet) else { return self.reach_host(packet) };
         packet.next += 1;
         let mut losses = Losses::new();
         let sent = self.links[link].offer(self.now, packet, &mut losses);
@@ -194,19 +199,26 @@ impl<'a> Reference<'a> {
         self.lose_all(link, losses);
     }
 
-    fn reach_host(&mut self, node: usize, packet: Packet) {
+    fn reach_host(&mut self, packet: Packet) {
         if packet.is_datagram() {
             self.ledger.delivered += 1;
             return self.traffic.on_datagram(self.now, &packet);
         }
+        if self.traffic.puts_off(self.now, &packet) {
+            return self.enter_end(packet.endpoint());
+        }
+        self.handle(&packet);
+    }
+
+    fn handle(&mut self, packet: &Packet) {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(node), &packet, Cause::NoListener);
+            return self.lose(Place::Node(self.traffic.node_of(endpoint)), packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
-        self.bodies.release(&packet);
+        self.bodies.release(packet);
         let needless = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
         host.needless += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - needless);
@@ -224,7 +236,7 @@ impl<'a> Reference<'a> {
     fn transmit(&mut self, endpoint: usize) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
-            let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
+            let flow = host.flow as usize;
             let packet = Packet::of_class(host.class, &segment, host.owner, endpoint, 0, &mut self.bodies);
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
@@ -234,8 +246,7 @@ impl<'a> Reference<'a> {
                 self.note(flow, if segment.is_retransmission { "retransmission" } else { kind }, offset);
             }
             self.ledger.sent += 1;
-            let ends = &self.scenario.flows[flow];
-            self.forward(if is_receiver { ends.to } else { ends.from }, packet);
+            self.forward(packet);
         }
     }
 
@@ -253,7 +264,7 @@ impl<'a> Reference<'a> {
                     self.ledger.sent += 1;
                     let ends = &self.scenario.flows[flow];
                     let packet = Packet::datagram(self.now, flow as u32, size, 0).in_class(ends.class);
-                    self.forward(ends.from, packet);
+                    self.forward(packet);
                 }
             }
         }
@@ -310,7 +321,7 @@ impl<'a> Reference<'a> {
     }
 
     fn pass(&mut self, node: usize, position: usize, packet: Packet) {
-        let Some(middlebox) = self.nodes[node].get_mut(position) else { return self.forward(node, packet) };
+        let Some(middlebox) = self.nodes[node].get_mut(position) else { return self.forward(packet) };
         let mut out = Outbox::default();
         middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut out);
         self.carry_out(node, position, out);
@@ -353,7 +364,8 @@ impl<'a> Reference<'a> {
     }
 
     fn finish(mut self, stop: StopReason) -> RunResult {
-        let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
+        let held = self.nodes.iter().flatten().map(Middlebox::held).chain(self.traffic.hosts.iter().map(Host::held));
+        let held: usize = held.sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = End { stop, at: self.now, ledger: self.ledger };
         assemble(self.scenario, end, &self.traffic, &faces(&self.links, self.now), &self.drops, self.recorder)

@@ -27,8 +27,7 @@
 //!
 //! BBR v2 (alpha release of 2019) is the same with other constants: Startup has gains of 2.885 and ends after 8 losses
 //! in a round trip, Drain's pace is 1 / 2.885, Down's 0.75; Up has a window gain of 2 and ends when it has lasted a
-//! round trip and 1.25 times bandwidth · min_rtt is in flight; no probe stops early as a precaution. What it does by
-//! congestion marks is left out, as for v3.
+//! round trip and 1.25 times bandwidth · min_rtt is in flight. What it does by congestion marks is left out, as for v3.
 //!
 //! # What differs
 //!
@@ -131,7 +130,6 @@ pub struct Version {
     startup_losses: u32,
     counts_ranges: bool,
     has_drain_limit: bool,
-    stops_as_precaution: bool,
     /// Up ends after a round trip with a queue of a quarter.
     up_ends_with_queue: bool,
     /// The clock of aggregation ticks every 5 round trips, and two ticks count.
@@ -151,7 +149,6 @@ impl From<Bbr3Settings> for Version {
             startup_losses: 6,
             counts_ranges: is_draft,
             has_drain_limit: is_draft,
-            stops_as_precaution: true,
             up_ends_with_queue: false,
             has_coarse_excess: !is_draft,
         }
@@ -180,7 +177,6 @@ impl From<Bbr2Settings> for Version {
             down_pacing: 0.75,
             up_window: 2.0,
             startup_losses: 8,
-            stops_as_precaution: false,
             up_ends_with_queue: true,
             ..Self::from(settings)
         }

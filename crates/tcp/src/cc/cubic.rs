@@ -15,7 +15,7 @@
 //!
 //! Linux differs: β is 717/1024, the target is that of the least round trip, an ACK of n segments adds at most n/2, the
 //! flat part still grows by a hundredth of a segment for each one, the window grows by at least 5 % in a round trip
-//! before the first loss, and a timeout resets all (`after_rto`).
+//! before the first loss (`first_growth`), and a timeout resets all (`after_rto`).
 //!
 //! # On satellite paths
 //!
@@ -66,6 +66,8 @@ settings! {
         growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4 says each ACK";
         /// What the first congestion avoidance after a timeout starts from.
         after_rto: enum CubicAfterRto = CubicAfterRto::Rfc, "RFC 9438 §4.8";
+        /// Share of the window by which it grows at least in a round trip, as long as no loss has shown what the path holds.
+        first_growth: f64 = 0.0, [0.0, 1.0], "RFC 9438 has none; Linux: 0.05";
     }
 }
 
@@ -232,7 +234,8 @@ impl CongestionControl for Cubic {
             };
             (w(t + srtt).max(cwnd).min(1.5 * cwnd) - cwnd) * step
         };
-        self.window.add(increase);
+        let least = if self.cwnd_prior == 0.0 { self.settings.first_growth * left as f64 } else { 0.0 };
+        self.window.add(increase.max(least));
         self.epoch = Some(epoch);
     }
 

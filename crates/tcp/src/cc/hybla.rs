@@ -7,10 +7,10 @@
 //! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
 //!
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
-//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Until there is one, slow
-//! start is the standard's (`needs_ssthresh`): the first ACK of a geostationary path would ask for 65,535 segments. ρ is not
-//! known before the first ACK, so that a scaled initial window or threshold takes effect there and not before; what it is
-//! otherwise is a fact of the path that should not be scaled, and that is the default. ACKs count, or bytes, as
+//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Without one, as in Linux, the
+//! first ACK of a geostationary path asks for 65,535 segments; with `needs_ssthresh` slow start is the standard's until
+//! there is one. ρ is not known before the first ACK, so that a scaled initial window (Linux: ρ segments) or threshold takes
+//! effect there and not before. ACKs count, or bytes, as
 //! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
 //! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
 //! fixed point is `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements
@@ -65,9 +65,9 @@ settings! {
         /// The largest ρ in the exponent of slow start.
         exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
         /// Whether slow start is the standard's as long as there is no threshold.
-        needs_ssthresh: bool = true, "reading: the formula is meant with a threshold from packet pairs; Linux: no";
+        needs_ssthresh: bool = false, "Caini and Firrincieli 2004; Linux";
         /// The initial window.
-        initial_window: enum HyblaWindow = HyblaWindow::Connection, "reading: the window is used before ρ is known";
+        initial_window: enum HyblaWindow = HyblaWindow::Rho, "Linux";
         /// Whether the initial threshold is multiplied by ρ.
         scaled_ssthresh: bool = false, "reading: it is of this path; the paper scales that of the reference path";
         /// Whether a timeout leaves ρ segments; otherwise one.
@@ -222,9 +222,9 @@ mod tests {
         Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: ssthresh.saturating_mul(SMSS), ..Init::default() }
     }
 
-    /// Without waiting for a threshold.
+    /// With the initial window of the connection, so that the first ACK adds what any ACK adds.
     fn as_linux() -> HyblaSettings {
-        HyblaSettings { needs_ssthresh: false, ..HyblaSettings::default() }
+        HyblaSettings { initial_window: HyblaWindow::Connection, ..HyblaSettings::default() }
     }
 
     fn hybla(segments: u64, ssthresh: u64) -> Hybla {

@@ -350,6 +350,7 @@ const NEWRENO: Recovery = Recovery::NewReno(NewReno {
     exit: crate::config::NewRenoExit::FlightSize,
     deflate: crate::config::NewRenoDeflate::Full,
     first_loss: true,
+    burst: 0,
 });
 
 /// Recovery through partial ACKs that leaves the window to the controller.
@@ -358,6 +359,7 @@ const PARTIAL_ACKS: Recovery = Recovery::NewReno(NewReno {
     exit: crate::config::NewRenoExit::Ssthresh,
     deflate: crate::config::NewRenoDeflate::Full,
     first_loss: true,
+    burst: 0,
 });
 
 /// Losses found by time, those of retransmissions too, as RFC 8985 has it.

@@ -86,7 +86,7 @@ impl SaTcp {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init, settings: SaTcpSettings) -> Self {
         let SaTcpSettings { c, beta, fast_convergence, reno_friendly, growth, after_rto, .. } = settings;
-        let cubic = CubicSettings { c, beta, fast_convergence, reno_friendly, growth, after_rto };
+        let cubic = CubicSettings { c, beta, fast_convergence, reno_friendly, growth, after_rto, first_growth: 0.0 };
         Self {
             cubic: Cubic::new(init, cubic),
             reallocation: Reallocation::new(settings.reallocation, settings.period, settings.offset, settings.jump),

@@ -2,7 +2,7 @@
 //! `specs/README` rule 5: checks, scoreboard, RTT sample, recovery, congestion control, timers.
 
 use super::recovery::{Advance, Phase};
-use super::scoreboard::Doubt;
+use super::scoreboard::{Acked, Doubt};
 use super::{Connection, Event, WindowUsage};
 use crate::cc::{AckSample, CongestionControl, Delivery, LostSegment};
 use crate::config::{CwndValidation, RttSampling};
@@ -33,7 +33,11 @@ impl Connection {
         if ack > self.snd_una {
             self.on_new_ack(now, segment, ack);
         } else if self.has_sack {
-            let news = self.read_sack(segment);
+            let mut acked = Acked::default();
+            let news = self.read_sack(segment, &mut acked);
+            if news > 0 {
+                self.sample_rtt(now, None, &acked);
+            }
             if self.is_detailed && self.detect_spurious(now, segment, 0) {
                 return;
             }
@@ -228,11 +232,18 @@ impl Connection {
         Duration::from_millis(u64::from(((now.as_ps() / PS_PER_MS) as u32).wrapping_sub(value)))
     }
 
-    /// Arm the retransmission timer, or arm it anew.
+    /// Arm the retransmission timer, or restart it.
     #[inline]
     pub(super) fn arm_rto(&mut self, now: Time) {
-        self.rto_armed = now;
-        self.rto_not_before = self.rtt.earliest_expiry(now);
+        let rto = self.rtt.rto();
+        self.rto_armed = (now, rto);
+        self.rto_not_before = self.rtt.earliest_expiry(now, rto);
+    }
+
+    /// When the retransmission timer, which is armed, expires.
+    pub(super) fn rto_expiry(&self) -> Time {
+        let (armed, rto) = self.rto_armed;
+        self.rtt.expiry(armed, rto)
     }
 
     pub(super) fn disarm_rto(&mut self) {
@@ -250,15 +261,14 @@ impl Connection {
 
     fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
         let newly = ack - self.snd_una;
-        let acked = self.board.ack(ack);
+        let mut acked = self.board.ack(ack);
         self.snd_una = ack;
         self.first_resend = Time::NEVER;
         if self.is_detailed {
             self.become_patient();
         }
-        self.sample_rtt(now, segment, acked.sent_at);
-
-        let news = if self.has_sack { self.read_sack(segment) } else { 0 };
+        let news = if self.has_sack { self.read_sack(segment, &mut acked) } else { 0 };
+        self.sample_rtt(now, segment.timestamps, &acked);
         let advance = if self.is_detailed {
             self.advance_in_detail(now, segment, newly, news)
         } else {
@@ -274,7 +284,7 @@ impl Connection {
         let is_cwnd_limited = self.may_grow(now, newly) && !self.is_echoed();
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
-            let rtt = acked.sent_at.filter(|_| !advance.is_late).map(|sent_at| now - sent_at);
+            let rtt = acked.newest().map(|sent_at| now - sent_at);
             let sample = AckSample { newly_acked: newly, is_cwnd_limited, rtt };
             let path = self.path(now);
             self.cc.on_ack(&sample, &path);
@@ -282,6 +292,7 @@ impl Connection {
                 self.turn_slow_start();
             }
         }
+        self.tune_send_buffer();
         if self.board.flight_size() == 0 {
             self.disarm_rto();
         } else if advance.restart_timer {
@@ -290,25 +301,30 @@ impl Connection {
         }
     }
 
+    /// A round-trip sample, if the ACK gives one: the time since the first of what it delivers was sent, so that the timer
+    /// waits for delayed ACKs too. `timestamps` are those of an ACK that advances.
     #[inline]
-    fn sample_rtt(&mut self, now: Time, segment: &Segment, sent_at: Option<Time>) {
-        self.last_rtt = sent_at.map(|sent_at| now - sent_at);
-        if let (true, Some(timestamps)) = (self.has_timestamps, segment.timestamps) {
+    fn sample_rtt(&mut self, now: Time, timestamps: Option<Timestamps>, acked: &Acked) {
+        self.last_rtt = acked.newest().map(|sent_at| now - sent_at);
+        if self.has_timestamps {
             // DEVIATION: RFC 7323 §4.2 lowers the gains when there are many samples in a round trip. They are those of
             // RFC 6298 here, whatever gives the samples.
-            let elapsed = self.since(now, timestamps.echo);
-            return self.rtt.update(elapsed);
+            if let Some(timestamps) = timestamps {
+                self.rtt.update(self.since(now, timestamps.echo));
+            }
+            return;
         }
+        // Karn's rule.
+        let is_usable = !(acked.is_ambiguous && self.rtt.is_karn());
         match self.config.rto.sampling {
             RttSampling::PerAck => {
-                if let Some(sent_at) = sent_at {
+                if let Some(sent_at) = acked.oldest().filter(|_| is_usable) {
                     self.rtt.on_sample(sent_at, now);
                 }
             }
             RttSampling::PerWindow => {
-                if let Some((end, sent_at)) = self.timed {
-                    if end <= self.snd_una {
-                        self.timed = None;
+                if let Some((_, sent_at)) = self.timed.take_if(|(end, _)| *end <= self.snd_una) {
+                    if is_usable && (acked.delivers(sent_at) || !self.rtt.is_karn()) {
                         self.rtt.on_sample(sent_at, now);
                     }
                 }
@@ -317,7 +333,7 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn read_sack(&mut self, segment: &Segment) -> u64 {
+    fn read_sack(&mut self, segment: &Segment, acked: &mut Acked) -> u64 {
         let Options::Sack(blocks) = segment.options else { return 0 };
         let first = self.iss.at(1);
         self.dsack = self.reported_duplicate(blocks.as_slice());
@@ -326,7 +342,7 @@ impl Connection {
             let left = left.offset_near(first, self.snd_una);
             let right = right.offset_near(first, self.snd_una);
             if self.snd_una <= left && left < right && right <= self.snd_nxt {
-                news += self.board.sack(left, right);
+                news += self.board.sack(left, right, acked);
             }
         }
         news

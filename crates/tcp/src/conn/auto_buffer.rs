@@ -1,7 +1,9 @@
-//! A receive buffer that grows with the path (J. Semke, J. Mahdavi and M. Mathis 1998): twice what the application read
-//! in one round trip, so that a sender in slow start never fills it. It never shrinks.
+//! Buffers that grow with the path (J. Semke, J. Mahdavi and M. Mathis 1998): the receiver's to twice what the application
+//! read in one round trip, so that a sender in slow start never fills it, the sender's to twice the congestion window. They
+//! never shrink.
 
 use super::Connection;
+use crate::cc::CongestionControl;
 use crate::segment::Segment;
 use bentpipe_units::{Duration, Time};
 
@@ -61,6 +63,14 @@ impl Connection {
         let echoed =
             segment.timestamps.filter(|_| self.has_timestamps).map(|timestamps| self.since(now, timestamps.echo));
         self.receiver.tune(now, echoed);
+    }
+
+    /// The congestion window may have grown: the send buffer holds two of them.
+    #[inline]
+    pub(super) fn tune_send_buffer(&mut self) {
+        if self.send_buffer < self.config.send_buffer {
+            self.send_buffer = self.send_buffer.max(2 * self.cc.cwnd()).min(self.config.send_buffer);
+        }
     }
 }
 

@@ -222,7 +222,7 @@ impl Connection {
         let before = self.cc.cwnd();
         if before <= u64::from(self.smss) {
             // A window of one segment cannot be reduced: the next one waits for the timer instead.
-            self.send_at = self.send_at.max(self.rtt.expiry(now));
+            self.send_at = self.send_at.max(self.rtt.expiry(now, self.rtt.rto()));
         } else {
             let path = self.path(now);
             self.cc.on_congestion(Congestion::Ecn { beta: self.config.ecn.beta }, &path);
@@ -246,10 +246,10 @@ impl Connection {
         }
     }
 
-    /// Whether a loss found now was sent before a mark reduced the window: one reduction serves both (RFC 3168 §6.1.2,
-    /// RFC 8511 §4.2).
-    pub(super) fn has_reduced_for_mark(&self) -> bool {
-        self.marks.as_ref().is_some_and(|marks| self.snd_una < marks.marked_until)
+    /// Whether what was lost at `offset` had been sent when a mark reduced the window: one reduction serves both (RFC 3168
+    /// §6.1.2, RFC 8511 §4.2).
+    pub(super) fn has_reduced_for_mark(&self, offset: u64) -> bool {
+        self.marks.as_ref().is_some_and(|marks| offset < marks.marked_until)
     }
 
     /// Whether the ACK that is being processed told of marks: it does not grow the window (RFC 3168 §6.1.2).

@@ -115,6 +115,8 @@ pub struct Connection {
     snd_nxt: u64,
     /// Bytes offered by the application so far.
     offered: u64,
+    /// How many of them the socket holds that are not acknowledged.
+    send_buffer: u64,
     is_closing: bool,
     rwnd: u64,
     rwnd_largest: u64,
@@ -144,7 +146,8 @@ pub struct Connection {
     rtt: Rtt,
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
-    rto_armed: Time,
+    /// When the retransmission timer was armed, and for how long: RFC 6298 §5 arms it with the RTO of that instant.
+    rto_armed: (Time, Duration),
     rto_not_before: Time,
     persist: Time,
     persist_backoff: u32,
@@ -253,6 +256,7 @@ impl Connection {
             snd_una: 0,
             snd_nxt: 0,
             offered: 0,
+            send_buffer: config.auto_send_buffer.unwrap_or(config.send_buffer).min(Config::UNLIMITED),
             is_closing: false,
             rwnd: 0,
             rwnd_largest: 0,
@@ -274,7 +278,7 @@ impl Connection {
             rtt: Rtt::new(config.rto),
             timed: None,
             last_rtt: None,
-            rto_armed: Time::ZERO,
+            rto_armed: (Time::ZERO, config.rto.initial),
             rto_not_before: Time::NEVER,
             persist: Time::NEVER,
             persist_backoff: 1,
@@ -348,7 +352,7 @@ impl Connection {
             self.send_wakeup = Time::NEVER;
         }
         if self.rto_not_before <= now {
-            let expiry = self.rtt.expiry(self.rto_armed);
+            let expiry = self.rto_expiry();
             if expiry <= now {
                 self.on_rto(now);
             } else {

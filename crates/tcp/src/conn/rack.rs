@@ -40,6 +40,8 @@ pub(super) struct RackTlp {
     probe: Option<Probe>,
     /// A round trip was sampled since the last probe.
     has_sample: bool,
+    /// The window was reduced for a loss that a probe repaired, when everything below this had been sent.
+    reduced_until: u64,
 }
 
 /// A probe that was sent (RFC 8985 §7.3).
@@ -66,6 +68,7 @@ impl RackTlp {
             probes: false,
             probe: None,
             has_sample: true,
+            reduced_until: 0,
         }
     }
 
@@ -192,6 +195,7 @@ impl Connection {
     pub(super) fn schedule_probe(&mut self, now: Time) {
         let flight = self.board.flight_size();
         let is_calm = self.is_calm() && self.board.sacked_bytes() == 0;
+        let expiry = if self.rto_not_before == Time::NEVER { now + self.rtt.rto() } else { self.rto_expiry() };
         let Some(rack) = &mut self.rack else { return };
         rack.probe_at = Time::NEVER;
         if !rack.settings.tlp || flight == 0 || !is_calm {
@@ -199,8 +203,6 @@ impl Connection {
         }
         let alone = if flight <= u64::from(self.smss) { rack.settings.max_ack_delay } else { Duration::ZERO };
         let timeout = self.rtt.srtt().map_or(PROBE_INITIAL, |srtt| srtt * 2 + alone);
-        let expiry =
-            if self.rto_not_before == Time::NEVER { now + self.rtt.rto() } else { self.rtt.expiry(self.rto_armed) };
         rack.probe_at = (now + timeout).min(expiry);
     }
 
@@ -235,13 +237,31 @@ impl Connection {
             rack.probe = None;
         }
         if is_repair {
-            let path = self.path(now);
-            let loss = Loss { offset: probe.end, by_timeout: false };
-            if self.verdict.judge(&loss, &path) == Verdict::Congestion {
-                self.before_reduction(false);
-                self.cc.on_congestion(Congestion::FastRetransmit, &path);
-            }
+            self.reduce_for_probe(now, probe.end.saturating_sub(1));
         }
+    }
+
+    /// RFC 8985 §7.4.2: a probe has repaired the loss at `offset`. The window answers once for its window of data, and
+    /// recovery is over as it begins.
+    fn reduce_for_probe(&mut self, now: Time, offset: u64) {
+        let path = self.path(now);
+        let verdict = self.verdict.judge(&Loss { offset, by_timeout: false }, &path);
+        if verdict != Verdict::Congestion || self.has_reduced_for_mark(offset) || self.has_reduced_for_probe(offset) {
+            return;
+        }
+        self.before_reduction(false);
+        self.cc.on_congestion(Congestion::FastRetransmit, &path);
+        self.note_reduction();
+        if let Some(rack) = &mut self.rack {
+            rack.reduced_until = self.snd_nxt;
+        }
+        let path = self.path(now);
+        self.cc.on_recovery_exit(&path);
+    }
+
+    /// Whether what was lost at `offset` had been sent when the window was reduced for a loss that a probe repaired.
+    pub(super) fn has_reduced_for_probe(&self, offset: u64) -> bool {
+        self.rack.as_ref().is_some_and(|rack| offset < rack.reduced_until)
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct Episode {
     pub(super) prr: Option<Prr>,
     /// The next new segment may exceed the window: it is a probe.
     pub(super) may_exceed: bool,
+    /// New segments that fast recovery may still send in answer to the last ACK.
+    pub(super) burst_left: u32,
 }
 
 /// Where an episode stands.
@@ -65,6 +67,7 @@ impl Connection {
         let episode = &mut self.episode;
         episode.dupacks = episode.dupacks.saturating_add(1);
         if episode.phase == Phase::Fast {
+            self.episode.burst_left = self.burst();
             if self.inflates() {
                 self.episode.inflation += i64::from(self.smss);
             }
@@ -94,13 +97,10 @@ impl Connection {
             return false;
         }
         let lost_before = self.board.lost_bytes();
-        let smss = u64::from(self.smss);
-        match self.config.recovery {
-            Recovery::Sack { evidence: SackEvidence::Fack, .. } => self.board.mark_lost_by_distance(smss),
-            _ => self.board.mark_lost(smss),
-        }
+        let in_recovery = self.episode.phase == Phase::Sack;
+        self.mark_lost_by_sack(in_recovery);
         let found = self.board.lost_bytes() > lost_before;
-        if self.episode.phase == Phase::Sack {
+        if in_recovery {
             return found;
         }
         self.episode.dupacks = self.episode.dupacks.saturating_add(1);
@@ -108,8 +108,20 @@ impl Connection {
         let is_proven = self.episode.dupacks >= DUP_THRESH || first_is_lost || self.is_early_by_sack();
         if is_proven && self.may_recover() {
             self.enter_recovery(now, Phase::Sack);
+            self.mark_lost_by_sack(true);
         }
         found
+    }
+
+    /// What SACK information proves to be lost.
+    fn mark_lost_by_sack(&mut self, in_recovery: bool) {
+        let smss = u64::from(self.smss);
+        match self.config.recovery {
+            Recovery::Sack { evidence: SackEvidence::Fack, .. } => self.board.mark_lost_by_distance(smss),
+            Recovery::Sack { evidence: SackEvidence::Hole, .. } if !in_recovery => {}
+            Recovery::Sack { evidence: SackEvidence::Hole, .. } => self.board.mark_holes_lost(),
+            _ => self.board.mark_lost(smss),
+        }
     }
 
     /// Duplicate ACKs that prove a loss: three, or fewer if fewer can come (RFC 5827 §3.1).
@@ -136,8 +148,8 @@ impl Connection {
     }
 
     /// Whether there are unsent data that the receiver's window allows.
-    fn can_send_new(&self) -> bool {
-        self.offered > self.snd_nxt && self.snd_una + self.rwnd > self.snd_nxt
+    pub(super) fn can_send_new(&self) -> bool {
+        self.data_end() > self.snd_nxt && self.snd_una + self.rwnd > self.snd_nxt
     }
 
     /// An ACK in recovery was counted: how much may be in the network now.
@@ -181,12 +193,19 @@ impl Connection {
                     if inflates {
                         episode.inflation -= newly as i64;
                     }
+                    if options.deflate == NewRenoDeflate::Window && episode.inflation < 0 {
+                        let beyond = episode.inflation.unsigned_abs();
+                        episode.inflation = 0;
+                        self.cc.limit_cwnd(self.cc.cwnd().saturating_sub(beyond));
+                    }
+                    let episode = &mut self.episode;
                     if inflates && newly as i64 >= smss {
                         episode.inflation += smss;
                     }
                     if options.deflate == NewRenoDeflate::ToSsthresh {
                         episode.inflation = episode.inflation.max(0);
                     }
+                    episode.burst_left = options.burst();
                     episode.partial_acks += 1;
                     episode.resend_first = true;
                     let restart_timer = options.timer == NewRenoTimer::SlowButSteady || episode.partial_acks == 1;
@@ -230,7 +249,7 @@ impl Connection {
         let loss = Loss { offset: self.snd_una, by_timeout: true };
         let verdict = self.verdict.judge(&loss, &path);
         if verdict == Verdict::Congestion {
-            let is_first = self.episode.rto_at != Some(self.snd_una);
+            let is_first = self.config.rto.reduce_again || self.episode.rto_at != Some(self.snd_una);
             if is_first {
                 self.before_reduction(true);
             }
@@ -294,6 +313,7 @@ impl Connection {
             rack.stop_probing();
         }
         self.episode.phase = phase;
+        self.episode.burst_left = self.burst();
         self.episode.resend_first = true;
         if phase == Phase::Fast && !self.inflates() {
             self.episode.inflation = 0;
@@ -305,6 +325,11 @@ impl Connection {
             let first = self.board.first().map_or(0, |first| self.board.len_of(first));
             self.episode.rescued = Some(self.snd_una + first);
         }
+    }
+
+    /// New segments that fast recovery may send in answer to one ACK.
+    fn burst(&self) -> u32 {
+        newreno(self.config.recovery).map_or(u32::MAX, NewReno::burst)
     }
 
     /// The controller hears of each ACK that comes in recovery.
@@ -336,7 +361,8 @@ impl Connection {
         }
         let path = self.path(now);
         let verdict = self.verdict.judge(&Loss { offset: self.snd_una, by_timeout: false }, &path);
-        if verdict == Verdict::Congestion && !self.has_reduced_for_mark() {
+        let has_reduced = self.has_reduced_for_mark(self.snd_una) || self.has_reduced_for_probe(self.snd_una);
+        if verdict == Verdict::Congestion && !has_reduced {
             self.before_reduction(false);
             self.cc.on_congestion(Congestion::FastRetransmit, &path);
             self.note_reduction();
@@ -379,16 +405,25 @@ fn newreno(recovery: Recovery) -> Option<NewReno> {
     }
 }
 
+impl NewReno {
+    /// New segments that recovery may send in answer to one ACK.
+    fn burst(self) -> u32 {
+        if self.burst == 0 {
+            u32::MAX
+        } else {
+            self.burst
+        }
+    }
+}
+
 /// What an advancing ACK means for window and timer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advance {
     pub(super) in_recovery: bool,
     pub(super) restart_timer: bool,
-    /// It passed a hole: what it acknowledges arrived before.
-    pub(super) is_late: bool,
 }
 
 impl Advance {
     /// Outside of recovery.
-    const USUAL: Self = Self { in_recovery: false, restart_timer: true, is_late: false };
+    const USUAL: Self = Self { in_recovery: false, restart_timer: true };
 }

@@ -15,6 +15,8 @@ pub(crate) struct Rtt {
     base: Duration,
     /// The factor of the backoff, a power of two.
     backoff: u32,
+    /// Doublings since the last sample.
+    doublings: u32,
     /// After a spurious timeout: the least SRTT and RTTVAR for the next sample (RFC 4015 §3.3).
     patience: Option<(Duration, Duration)>,
 }
@@ -28,6 +30,7 @@ impl Rtt {
             seed: None,
             base: config.initial,
             backoff: 1,
+            doublings: 0,
             patience: None,
         }
     }
@@ -50,7 +53,8 @@ impl Rtt {
             self.rttvar = rttvar.max(sample / 2);
             return self.set(srtt.max(sample));
         }
-        let srtt = match self.srtt {
+        let is_forgotten = self.config.forget_after > 0 && self.doublings >= self.config.forget_after;
+        let srtt = match self.srtt.filter(|_| !is_forgotten) {
             None => {
                 self.rttvar = sample / 2;
                 sample
@@ -67,6 +71,7 @@ impl Rtt {
         self.srtt = Some(srtt);
         self.base = self.timeout(srtt, self.rttvar);
         self.backoff = 1;
+        self.doublings = 0;
     }
 
     /// What earlier connections saw gives the first timeout (RFC 9040 §5.2); the first sample replaces it.
@@ -76,7 +81,7 @@ impl Rtt {
     }
 
     fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
-        let variation = rttvar * 4;
+        let variation = (rttvar * 4).max(self.config.variance_min);
         let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
         (srtt + margin).max(self.config.min).min(self.config.max)
     }
@@ -85,6 +90,7 @@ impl Rtt {
     pub(crate) fn back_off(&mut self) {
         if self.config.backoff {
             self.backoff = (self.backoff * 2).min(self.config.backoff_max.max(1));
+            self.doublings = self.doublings.saturating_add(1);
         }
     }
 
@@ -123,22 +129,22 @@ impl Rtt {
         self.config.karn
     }
 
-    /// A timer that is armed at `now` does not expire before this. (The exact instant is asked for only when that
+    /// A timer that is armed at `now` for `rto` does not expire before this. (The exact instant is asked for only when that
     /// comes: almost all retransmission timers are restarted before.)
     #[inline]
-    pub(crate) fn earliest_expiry(&self, now: Time) -> Time {
+    pub(crate) fn earliest_expiry(&self, now: Time, rto: Duration) -> Time {
         let granularity = self.config.granularity;
-        now + self.rto().max(granularity * u64::from(self.config.min_ticks)).saturating_sub(granularity)
+        now + rto.max(granularity * u64::from(self.config.min_ticks)).saturating_sub(granularity)
     }
 
-    /// When a timer armed at `armed` expires: when the tick counter has advanced by ceil(RTO / G), that is after
-    /// more than (k-1) G and at most k G.
-    pub(crate) fn expiry(&self, armed: Time) -> Time {
+    /// When a timer that was armed at `armed` for `rto` expires: when the tick counter has advanced by ceil(RTO / G), that
+    /// is after more than (k-1) G and at most k G.
+    pub(crate) fn expiry(&self, armed: Time, rto: Duration) -> Time {
         let granularity = self.config.granularity.as_ps();
         if granularity == 0 {
-            return armed + self.rto();
+            return armed + rto;
         }
-        let ticks = self.rto().as_ps().div_ceil(granularity).max(u64::from(self.config.min_ticks));
+        let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.config.min_ticks));
         let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
         Time::from_ps(at.saturating_sub(self.config.phase.as_ps()))
     }
@@ -221,10 +227,10 @@ mod tests {
             rtt.base = ms(205);
             for armed in 0..30 {
                 let armed = Time::ZERO + ms(armed);
-                let expiry = rtt.expiry(armed);
+                let expiry = rtt.expiry(armed, rtt.rto());
                 assert_eq!((expiry.as_ps() / 1_000_000_000 + phase) % 10, 0);
                 assert!(expiry - armed > ms(200) && expiry - armed <= ms(210));
-                assert!(expiry >= rtt.earliest_expiry(armed));
+                assert!(expiry >= rtt.earliest_expiry(armed, rtt.rto()));
             }
         }
     }

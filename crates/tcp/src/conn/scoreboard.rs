@@ -55,11 +55,51 @@ pub(crate) struct Range {
     pub(crate) has_fin: bool,
 }
 
-/// What a cumulative ACK removed.
-#[derive(Clone, Copy, Debug, Default)]
+/// What an ACK delivers, cumulatively or selectively, as far as round-trip samples are concerned. What was SACKed before
+/// is not part of it: it arrived long ago.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
-    /// When the newest removed segment was sent; none if it was sent more than once (Karn).
-    pub(crate) sent_at: Option<Time>,
+    /// When the first and the last segment that it delivers were sent; [`Time::NEVER`]: it delivers none.
+    oldest: Time,
+    newest: Time,
+    /// It covers a segment that was retransmitted: whatever it acknowledges may have waited for that one.
+    pub(crate) is_ambiguous: bool,
+}
+
+impl Default for Acked {
+    fn default() -> Self {
+        Self { oldest: Time::NEVER, newest: Time::NEVER, is_ambiguous: false }
+    }
+}
+
+impl Acked {
+    #[inline]
+    fn note(&mut self, sent: &Sent) {
+        self.is_ambiguous |= sent.resends > 0;
+        if !sent.is(SACKED) {
+            if self.oldest == Time::NEVER {
+                self.oldest = sent.sent_at;
+            }
+            self.newest = sent.sent_at;
+        }
+    }
+
+    /// When the first segment that it delivers was sent: the round trip that a timer has to wait for.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        (self.oldest != Time::NEVER).then_some(self.oldest)
+    }
+
+    /// When the last segment that it delivers was sent, if the ACK can be of no other transmission: the round trip of the path.
+    #[inline]
+    pub(crate) fn newest(&self) -> Option<Time> {
+        (self.newest != Time::NEVER && !self.is_ambiguous).then_some(self.newest)
+    }
+
+    /// Whether a segment that was sent at `sent_at` is among what it delivers.
+    pub(crate) fn delivers(&self, sent_at: Time) -> bool {
+        self.newest != Time::NEVER && self.oldest <= sent_at && sent_at <= self.newest
+    }
 }
 
 /// See the module. Indices count segments since the start of the connection.
@@ -177,7 +217,7 @@ impl Scoreboard {
                 break;
             }
             let (marks, len) = (first.marks, u64::from(first.len));
-            acked.sent_at = (first.resends == 0).then_some(first.sent_at);
+            acked.note(first);
             if self.is_detailed && marks & SACKED == 0 {
                 if let Some(detail) = &mut self.detail {
                     detail.delivery.note(self.base, first);
@@ -198,8 +238,8 @@ impl Scoreboard {
         acked
     }
 
-    /// The receiver holds [left, right). Returns how many bytes of that are news.
-    pub(crate) fn sack(&mut self, left: u64, right: u64) -> u64 {
+    /// The receiver holds [left, right). Returns how many bytes of that are news; what they are joins `acked`.
+    pub(crate) fn sack(&mut self, left: u64, right: u64, acked: &mut Acked) -> u64 {
         let mut index = self.base + self.ring.partition_point(|sent| sent.start < left) as u64;
         let is_detailed = self.is_detailed;
         let mut news = 0;
@@ -210,6 +250,7 @@ impl Scoreboard {
                 break;
             }
             let (marks, len) = (sent.marks, u64::from(sent.len));
+            acked.note(sent);
             sent.marks = SACKED;
             sent.skip = index + 1;
             news += len;
@@ -295,6 +336,18 @@ impl Scoreboard {
                 sent.marks = 0;
             }
             in_run = is_sacked;
+        }
+    }
+
+    /// Every segment below the highest SACKed one is lost.
+    pub(crate) fn mark_holes_lost(&mut self) {
+        loop {
+            self.settle_frontier();
+            if self.frontier >= self.sacked_end {
+                return;
+            }
+            self.mark_lost_at(self.frontier);
+            self.frontier += 1;
         }
     }
 

@@ -211,7 +211,6 @@ impl Connection {
         // What lay beyond the hole was counted when it arrived; the segment that filled it comes now.
         let counted = newly.saturating_sub(smss);
         snack.delivered = if self.snd_una >= snack.highest_hole { 0 } else { snack.delivered.saturating_sub(counted) };
-        advance.is_late = self.snd_una - newly < snack.highest_hole;
         advance.in_recovery &= !snack.settings.grows;
         self.read_snack(now, segment);
     }
@@ -256,7 +255,7 @@ impl Connection {
         if let Some(lost) = self.board.next_lost() {
             return Some(self.resend(now, lost, true));
         }
-        let len = self.offered.saturating_sub(self.snd_nxt).min(u64::from(self.smss));
+        let len = self.data_end().saturating_sub(self.snd_nxt).min(u64::from(self.smss));
         let delivered = self.snack.as_ref().map_or(0, |snack| snack.delivered);
         if self.board.pipe().saturating_sub(delivered) + len > self.cc.cwnd() {
             self.usage.limited |= len > 0;

@@ -157,6 +157,7 @@ impl Connection {
     /// DEVIATION: RFC 5682 §3.1 waits for the ACK of the first segment before it looks at what was SACKed. Here, as in
     /// Linux, the first report of something that was never sent again decides, even if it comes before.
     fn is_spurious_by_frto(&mut self, newly: u64) -> bool {
+        let has_new_data = self.can_send_new();
         let Some(Spurious { frto, saved: Some(saved), .. }) = self.spurious.as_deref_mut() else { return false };
         if *frto == Frto::Off {
             return false;
@@ -191,7 +192,6 @@ impl Connection {
         if is_second && !self.has_sack {
             return true;
         }
-        let has_new_data = self.offered > self.snd_nxt && self.snd_una + self.rwnd > self.snd_nxt;
         *frto = if has_new_data { Frto::SecondAck } else { Frto::Off };
         false
     }

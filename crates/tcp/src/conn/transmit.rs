@@ -153,7 +153,10 @@ impl Connection {
         }
         if self.episode.after_rto && !self.is_waiting_for_frto() {
             if let Some(lost) = self.board.next_lost() {
-                let fits = self.board.pipe() + self.board.len_of(lost) <= self.cc.cwnd();
+                let is_limited = self.config.limited_retransmit && self.config.limited_transmit;
+                let dupacks = if is_limited { u64::from(self.episode.dupacks.min(2)) } else { 0 };
+                let window = self.cc.cwnd() + dupacks * u64::from(self.smss);
+                let fits = self.board.pipe() + self.board.len_of(lost) <= window;
                 self.usage.limited |= !fits;
                 return fits.then(|| self.resend(now, lost, true));
             }
@@ -198,10 +201,14 @@ impl Connection {
 
     #[inline(always)]
     pub(super) fn next_new(&mut self, now: Time) -> Option<Segment> {
-        let left = self.offered.saturating_sub(self.snd_nxt);
-        let mut len = left.min(u64::from(self.smss));
-        let mut has_fin = self.is_closing && len == left && self.snd_nxt <= self.offered;
+        let end = self.data_end();
+        let mut len = end.saturating_sub(self.snd_nxt).min(u64::from(self.smss));
+        let mut has_fin = self.is_closing && self.snd_nxt + len == self.offered;
         if len == 0 && !has_fin {
+            return None;
+        }
+        if len < u64::from(self.smss) && end < self.offered && self.board.flight_size() > 0 {
+            // The send buffer is full: the application fills the segment up when an ACK has made room.
             return None;
         }
         let usable = (self.snd_una + self.rwnd).saturating_sub(self.snd_nxt);
@@ -234,6 +241,12 @@ impl Connection {
         Some(self.data_segment(now, range, false))
     }
 
+    /// What the application has written: all that it wants to send, as far as the send buffer holds it.
+    #[inline]
+    pub(super) fn data_end(&self) -> u64 {
+        self.offered.min(self.snd_una + self.send_buffer)
+    }
+
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
     /// nothing can be added to it.
     fn is_held_back(&self, len: u64, has_fin: bool) -> bool {
@@ -253,7 +266,9 @@ impl Connection {
             Phase::Sack | Phase::Snack => true,
             Phase::Fast => {
                 let window = cwnd.saturating_add_signed(episode.inflation).max(u64::from(self.smss));
-                self.board.flight_size() + len <= window
+                let fits = episode.burst_left > 0 && self.board.flight_size() + len <= window;
+                episode.burst_left -= u32::from(fits);
+                fits
             }
             Phase::Open if episode.dupacks == 0 || episode.after_rto => self.board.pipe() + len <= cwnd,
             Phase::Open => {
@@ -307,7 +322,8 @@ impl Connection {
         }
         let range = self.board.resend(index, now, counts);
         if self.rtt.is_karn() {
-            self.timed = None;
+            // Karn's rule is about the segment that is timed, not about others.
+            self.timed.take_if(|(end, _)| range.start < *end && *end <= range.start + u64::from(range.len));
         }
         self.first_resend = self.first_resend.min(now);
         self.data_segment(now, range, true)
@@ -379,7 +395,7 @@ impl Connection {
     /// Less than a segment waits, the window has room, and nothing waits to be resent: the application is the limit.
     pub(super) fn note_app_limited(&mut self) {
         let in_flight = self.board.pipe();
-        let has_data = self.offered.saturating_sub(self.snd_nxt) >= u64::from(self.smss);
+        let has_data = self.data_end().saturating_sub(self.snd_nxt) >= u64::from(self.smss);
         let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_waiting();
         if let (Some(rates), true) = (&mut self.rates, is_limited) {
             rates.on_app_limited(in_flight);

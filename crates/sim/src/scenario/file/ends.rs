@@ -103,6 +103,24 @@ pub(in crate::scenario) struct AutoBuffer {
     /// It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B.
     #[schemars(extend("default" = "4 MB", "x-origin" = "J. Semke et al. 1998"))]
     pub(in crate::scenario) limit: Bytes,
+    /// The limit is this many bandwidth-delay products of the path, if that is more.
+    #[schemars(extend("default" = 0), range(max = 1000))]
+    pub(in crate::scenario) limit_bdp: u32,
+}
+
+/// The size of a send buffer that is `auto`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct AutoSendBuffer {
+    /// At the beginning; at least one segment.
+    #[schemars(extend("default" = "64 kB", "x-origin" = "reading: more than an initial window"))]
+    pub(in crate::scenario) start: Bytes,
+    /// It grows to twice the congestion window, but not beyond this.
+    #[schemars(extend("default" = "4 MB", "x-origin" = "J. Semke et al. 1998: twice the window; the limit is Linux's"))]
+    pub(in crate::scenario) limit: Bytes,
+    /// The limit is this many bandwidth-delay products of the path, if that is more.
+    #[schemars(extend("default" = 0), range(max = 1000))]
+    pub(in crate::scenario) limit_bdp: u32,
 }
 
 bentpipe_units::words! {

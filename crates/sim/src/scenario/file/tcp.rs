@@ -1,8 +1,9 @@
 //! The transport as it is written.
 
-use super::{AutoBuffer, ByteCounting, Ecn, FastOpen, Increase, Pacing, Sharing, SlowStart};
+use super::{AutoBuffer, AutoSendBuffer, ByteCounting, Ecn, FastOpen, Hold, Increase, Pacing, Sharing, SlowStart};
+use crate::scenario::like::Like;
 use crate::scenario::registered::{Cc, Named, Verdict};
-use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, Span};
+use crate::scenario::text::{Bytes, GiveUp, InitialSsthresh, InitialWindow, Phase, ReceiveBuffer, SendBuffer, Span};
 use bentpipe_tcp::{
     CwndValidation, NewRenoDeflate, NewRenoExit, NewRenoTimer, Reduction, RttSampling, SackEvidence, SackOnRto,
     SlowStartAcks, SnackForm, SpuriousDetection, SpuriousResponse, SsthreshBase, SsthreshRounding, TickRounding,
@@ -14,6 +15,9 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct Tcp {
+    /// Which host it is like: what the file leaves open is as there, each value with its source.
+    #[schemars(extend("default" = "rfc", "x-origin" = "the RFCs, and the sources of the keys themselves"))]
+    pub(in crate::scenario) like: Named<Like>,
     /// Which congestion control moves the window.
     #[schemars(extend("default" = "newreno", "x-origin" = "RFC 6582"))]
     pub(in crate::scenario) cc: Cc,
@@ -27,6 +31,9 @@ pub(in crate::scenario) struct Tcp {
     /// Send one new segment on each of the first two duplicate ACKs.
     #[schemars(extend("default" = true, "x-origin" = "RFC 3042"))]
     pub(in crate::scenario) limited_transmit: bool,
+    /// Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 3042 §2: new segments; ns-2: whatever is next"))]
+    pub(in crate::scenario) limited_retransmit: bool,
     /// Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent.
     #[schemars(extend("default" = false, "x-origin" = "RFC 5827 is an experiment; RFC 8985 replaces it"))]
     pub(in crate::scenario) early_retransmit: bool,
@@ -86,6 +93,9 @@ pub(in crate::scenario) struct Tcp {
     /// The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip.
     #[schemars(extend("default" = "unlimited", "x-origin" = "RFC 7323 §2.3"))]
     pub(in crate::scenario) receive_buffer: ReceiveBuffer,
+    /// The sender's buffer: what the application may have written that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip.
+    #[schemars(extend("default" = "unlimited", "x-origin" = "RFC 9293 §3.9.1 sets no limit"))]
+    pub(in crate::scenario) send_buffer: SendBuffer,
     /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
     #[schemars(extend("default" = true, "x-origin" = "RFC 9293 §3.5"))]
     pub(in crate::scenario) handshake: bool,
@@ -110,6 +120,12 @@ pub(in crate::scenario) struct Tcp {
     /// The size of the receiver's buffer if that is `auto`.
     #[schemars(extend("default" = {}))]
     pub(in crate::scenario) auto_buffer: AutoBuffer,
+    /// The size of the sender's buffer if that is `auto`.
+    #[schemars(extend("default" = {}))]
+    pub(in crate::scenario) auto_send_buffer: AutoSendBuffer,
+    /// Time that a host takes before it handles a segment that has arrived, drawn for each one; segments of a connection never overtake one another. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+    #[schemars(extend("default" = { "uniform": ["0 s", "100 us"] }, "x-origin" = "ns-2's overhead_ as it is usually set; hosts of today take tens of microseconds"))]
+    pub(in crate::scenario) processing: Hold,
     /// Nagle's algorithm: hold small segments back while data are outstanding.
     #[schemars(extend("default" = false, "x-origin" = "bulk transfers have few small segments; RFC 9293 §3.7.4"))]
     pub(in crate::scenario) nagle: bool,
@@ -137,6 +153,9 @@ pub(in crate::scenario) struct Rto {
     /// Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR).
     #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §2.3"))]
     pub(in crate::scenario) guard: bool,
+    /// Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time.
+    #[schemars(extend("default" = "0 s", "x-origin" = "RFC 6298 §2.3; Linux and FreeBSD: 200 ms"))]
+    pub(in crate::scenario) variance_min: Span,
     /// How a round trip becomes a number of ticks.
     #[schemars(extend("default" = "floor", "x-origin" = "ns-2"))]
     pub(in crate::scenario) rounding: Named<TickRounding>,
@@ -144,7 +163,7 @@ pub(in crate::scenario) struct Rto {
     #[schemars(extend("default" = 1, "x-origin" = "RFC 6298 §2.4 sets no tick count"), range(max = 1_000_000))]
     pub(in crate::scenario) min_ticks: u32,
     /// Which ACKs give a round-trip sample when timestamps are off.
-    #[schemars(extend("default" = "per-window", "x-origin" = "RFC 6298 §3"))]
+    #[schemars(extend("default" = "per-ack", "x-origin" = "hosts of today; RFC 6298 §3 asks for one in a round trip at least"))]
     pub(in crate::scenario) sampling: Named<RttSampling>,
     /// Take no sample from a segment that was sent again.
     #[schemars(extend("default" = true, "x-origin" = "RFC 6298 §3"))]
@@ -158,6 +177,12 @@ pub(in crate::scenario) struct Rto {
     /// Largest factor of the backoff.
     #[schemars(extend("default" = 64, "x-origin" = "ns-2"), range(min = 1, max = 1_000_000))]
     pub(in crate::scenario) backoff_max: u32,
+    /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never.
+    #[schemars(extend("default" = 0, "x-origin" = "RFC 6298 §5 allows both; BSD, ns-2: 4"), range(max = 1_000_000))]
+    pub(in crate::scenario) forget_after: u32,
+    /// Lower the slow start threshold each time that the timer expires for the same segment, not only the first time.
+    #[schemars(extend("default" = false, "x-origin" = "RFC 5681 §3.1; ns-2: true"))]
+    pub(in crate::scenario) reduce_again: bool,
 }
 
 /// When the receiver acknowledges.
@@ -205,6 +230,9 @@ pub(in crate::scenario) enum Recovery {
         /// Allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids.
         #[schemars(extend("default" = true, "x-origin" = "RFC 6582 §3.2 read as ns-2 does"))]
         first_loss: bool,
+        /// Most new segments sent in answer to one ACK during recovery; 0: as many as the window allows.
+        #[schemars(extend("default" = 0, "x-origin" = "RFC 6582 sets no limit; ns-2: 2"), range(max = 1_000_000))]
+        burst: u32,
     },
     /// Selective acknowledgements (RFC 2018, RFC 6675).
     Sack {

@@ -84,6 +84,24 @@ pub(super) fn sharing(
     Some(Sharing { ssthresh, rtt, cwnd: cwnd.0, age_max: age_max.0 })
 }
 
+/// Where an automatic send buffer starts, and where it ends.
+pub(super) fn auto_send_buffer(
+    tcp: &file::Tcp,
+    smss: u32,
+    report: &mut Report<'_>,
+    path: impl Fn(&[&'static str]) -> Vec<String>,
+) -> Option<(u64, u64)> {
+    if tcp.send_buffer.0 != Amount::Word("auto") {
+        return None;
+    }
+    let (start, limit) = (tcp.auto_send_buffer.start.0, tcp.auto_send_buffer.limit.0);
+    if !(u64::from(smss)..=limit).contains(&start) {
+        let expected = "expected at least one segment, at most auto_send_buffer.limit";
+        report.value(&path(&["auto_send_buffer", "start"]), "is out of range", expected);
+    }
+    Some((start, limit))
+}
+
 /// Where an automatic receive buffer starts, and where it ends.
 pub(super) fn auto_buffer(
     tcp: &file::Tcp,

@@ -4,7 +4,8 @@ use super::growth::{growth, idle_restart};
 use super::{ends, product};
 use crate::scenario::file;
 use crate::scenario::resolve::Report;
-use crate::scenario::text::Amount;
+use crate::scenario::like::Like;
+use crate::scenario::text::{Amount, BDP};
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, Rack, Recovery, Reduction,
     RtoConfig, Snack, SpuriousDetection,
@@ -15,10 +16,13 @@ use bentpipe_units::{Duration, Rate};
 #[derive(Clone)]
 pub(in crate::scenario) struct Transport {
     pub(in crate::scenario) config: Config,
+    pub(in crate::scenario) like: Like,
     pub(in crate::scenario) phase_drawn: bool,
+    pub(in crate::scenario) processing: (Duration, Duration),
     /// Millionths of a bandwidth-delay product.
-    pub(in crate::scenario) ssthresh_bdp: Option<u64>,
-    pub(in crate::scenario) buffer_bdp: Option<u64>,
+    ssthresh_bdp: Option<u64>,
+    receive_buffer_bdp: Option<u64>,
+    send_buffer_bdp: Option<u64>,
 }
 
 impl Transport {
@@ -30,13 +34,23 @@ impl Transport {
             let bytes = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
             config.initial_ssthresh = InitialSsthresh::Bytes(bytes);
         }
-        if let Some(bdp) = self.buffer_bdp {
-            config.receive_buffer = product(rate, rtt, bdp).clamp(least, Config::RECEIVE_BUFFER_MAX);
+        // The limit of a buffer that tunes itself is what the path needs, if that is more than what was written.
+        let fixed = |is_auto: bool, size: u64| if is_auto { size } else { 0 };
+        if let Some(bdp) = self.receive_buffer_bdp {
+            let written = fixed(config.auto_buffer.is_some(), config.receive_buffer);
+            let most = if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { WINDOW_UNSCALED };
+            config.receive_buffer = product(rate, rtt, bdp).max(written).clamp(least.min(most), most);
+        }
+        if let Some(bdp) = self.send_buffer_bdp {
+            let written = fixed(config.auto_send_buffer.is_some(), config.send_buffer);
+            config.send_buffer = product(rate, rtt, bdp).max(written).clamp(least, WINDOW_MAX);
         }
         config
     }
 }
 
+/// The largest window that can be advertised without scaling.
+const WINDOW_UNSCALED: u64 = 65_535;
 /// No window grows beyond this (1 TB); larger thresholds are the same as none.
 pub(super) const WINDOW_MAX: u64 = 1 << 40;
 /// The shortest timeout that is not mistaken for a typing error.
@@ -91,10 +105,30 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
     };
     let auto_buffer = ends::auto_buffer(tcp, smss, report, path);
     let receive_buffer = auto_buffer.map_or(receive_buffer, |(_, limit)| limit);
+    if auto_buffer.is_some() {
+        buffer_bdp = in_bdp(tcp.auto_buffer.limit_bdp);
+    }
     if auto_buffer.is_none() && !(smss.into()..=Config::RECEIVE_BUFFER_MAX).contains(&receive_buffer) {
         let expected =
             format!("expected at least one segment, at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
         report.value(&path(&["receive_buffer"]), "is out of range", &expected);
+    }
+    let mut send_buffer_bdp = None;
+    let send_buffer = match tcp.send_buffer.0 {
+        Amount::Bytes(n) => n,
+        Amount::Segments(n) => segments(n),
+        Amount::Bdp(n) => {
+            send_buffer_bdp = Some(n);
+            Config::UNLIMITED
+        }
+        _ => Config::UNLIMITED,
+    };
+    let auto_send_buffer = ends::auto_send_buffer(tcp, smss, report, path);
+    let send_buffer = auto_send_buffer.map_or(send_buffer, |(_, limit)| limit);
+    if auto_send_buffer.is_some() {
+        send_buffer_bdp = in_bdp(tcp.auto_send_buffer.limit_bdp);
+    } else if send_buffer < smss.into() {
+        report.value(&path(&["send_buffer"]), "is out of range", "expected at least one segment");
     }
 
     let rto = &tcp.rto;
@@ -140,6 +174,7 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
         recovery,
         verdict: tcp.verdict.map_or(tcp.cc.0.kind().verdict(), |verdict| verdict.0),
         limited_transmit: tcp.limited_transmit,
+        limited_retransmit: tcp.limited_retransmit,
         early_retransmit: tcp.early_retransmit,
         reduction: tcp.reduction.0,
         dsack: tcp.dsack,
@@ -160,6 +195,7 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
             granularity: rto.granularity.0,
             phase,
             guard: rto.guard,
+            variance_min: rto.variance_min.0,
             rounding: rto.rounding.0,
             min_ticks: rto.min_ticks,
             sampling: rto.sampling.0,
@@ -167,11 +203,14 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
             restart_on_fast_retransmit: rto.restart_on_fast_retransmit,
             backoff: rto.backoff,
             backoff_max: rto.backoff_max,
+            forget_after: rto.forget_after,
+            reduce_again: rto.reduce_again,
         },
         give_up,
         timestamps: tcp.timestamps,
         window_scaling: tcp.window_scaling,
         receive_buffer,
+        send_buffer,
         ack: AckPolicy {
             every: tcp.ack.every,
             delay: tcp.ack.delay.0,
@@ -189,9 +228,23 @@ pub(in crate::scenario) fn transport(tcp: &file::Tcp, report: &mut Report<'_>, p
         fast_open: ends::fast_open(tcp, report, path),
         sharing: ends::sharing(tcp, report, path),
         auto_buffer: auto_buffer.map(|(start, _)| start),
+        auto_send_buffer: auto_send_buffer.map(|(start, _)| start),
         nagle: tcp.nagle,
     };
-    Transport { config, phase_drawn, ssthresh_bdp, buffer_bdp }
+    Transport {
+        config,
+        like: tcp.like.0,
+        phase_drawn,
+        processing: super::hold(&tcp.processing, report, &path(&["processing"])),
+        ssthresh_bdp,
+        receive_buffer_bdp: buffer_bdp,
+        send_buffer_bdp,
+    }
+}
+
+/// So many bandwidth-delay products in millionths; none for none.
+fn in_bdp(products: u32) -> Option<u64> {
+    (products > 0).then_some(u64::from(products) * BDP)
 }
 
 /// What makes no sense together about finding and repairing losses.
@@ -242,8 +295,8 @@ fn recovery(recovery: file::Recovery) -> Recovery {
         file::Recovery::TimeoutOnly => Recovery::TimeoutOnly,
         file::Recovery::FastRetransmit => Recovery::FastRetransmit,
         file::Recovery::Reno => Recovery::Reno,
-        file::Recovery::NewReno { timer, exit, deflate, first_loss } => {
-            Recovery::NewReno(NewReno { timer: timer.0, exit: exit.0, deflate: deflate.0, first_loss })
+        file::Recovery::NewReno { timer, exit, deflate, first_loss, burst } => {
+            Recovery::NewReno(NewReno { timer: timer.0, exit: exit.0, deflate: deflate.0, first_loss, burst })
         }
         file::Recovery::Sack { on_rto, evidence } => Recovery::Sack { on_rto: on_rto.0, evidence: evidence.0 },
         file::Recovery::Rack { tlp, max_ack_delay, min_rtt_window } => {

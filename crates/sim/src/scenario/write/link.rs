@@ -5,17 +5,27 @@ use super::profile::{outage, profile};
 use super::text;
 use crate::middlebox::{ImpairConfig, MiddleboxConfig};
 use crate::scenario::Link;
-use bentpipe_units::Word;
+use bentpipe_units::{Duration, Word};
 use serde_json::{json, Map, Value as Json};
 
 pub(super) fn middlebox(config: &MiddleboxConfig) -> Json {
     match config {
-        MiddleboxConfig::Impair(ImpairConfig { direction, duplicate, reorder, hold: (least, most) }) => {
-            let hold = if least == most { text(least) } else { json!({ "uniform": [text(least), text(most)] }) };
-            json!({
-                "kind": "impair", "duplicate": duplicate, "reorder": reorder, "hold": hold, "direction": direction.name(),
-            })
-        }
+        MiddleboxConfig::Impair(ImpairConfig { direction, duplicate, reorder, hold: time }) => json!({
+            "kind": "impair",
+            "duplicate": duplicate,
+            "reorder": reorder,
+            "hold": hold(*time),
+            "direction": direction.name(),
+        }),
+    }
+}
+
+/// A random time by its shortest and longest value.
+pub(super) fn hold((least, most): (Duration, Duration)) -> Json {
+    if least == most {
+        text(least)
+    } else {
+        json!({ "uniform": [text(least), text(most)] })
     }
 }
 

@@ -134,7 +134,7 @@ impl Resolved {
         };
         // What was written in bdp has become bytes.
         match (&written.value, path.last()) {
-            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer"))) if text.ends_with("bdp") => {
+            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer"))) if text.ends_with("bdp") => {
                 format!("{origin}: {}", text.trim())
             }
             _ => origin,
@@ -254,7 +254,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         table.insert("class".into(), flow.class.into());
         table.insert("route".into(), way(flow.from, &flow.route));
         table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
-        let same = first.is_some_and(|first| (&first.tcp, first.phase_drawn) == (&flow.tcp, flow.phase_drawn));
+        let same = first.is_some_and(|first| transport(flow) == transport(first));
         if !same && !flow.app.is_datagrams() {
             table.insert("tcp".into(), difference(&transport(flow), &common));
         }

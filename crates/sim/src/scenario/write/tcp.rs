@@ -1,22 +1,25 @@
 //! The transport.
 
+use super::link::hold;
 use super::{ends, growth, text};
 use crate::scenario::registered::setting_json;
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
 use bentpipe_tcp::cc::{CcConfig, OwnCc};
-use bentpipe_tcp::{DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
+use bentpipe_tcp::{Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
 use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
 
 pub(super) fn transport(flow: &Flow) -> Json {
     let tcp = &flow.tcp;
     let mut written = json!({
+        "like": flow.like.name(),
         "cc": tcp.own_cc.as_ref().map_or_else(|| cc(tcp.cc), own_cc),
         "smss": format!("{} B", tcp.smss),
         "recovery": recovery(tcp.recovery),
         "verdict": { "kind": tcp.verdict.name() },
         "limited_transmit": tcp.limited_transmit,
+        "limited_retransmit": tcp.limited_retransmit,
         "early_retransmit": tcp.early_retransmit,
         "reduction": tcp.reduction.name(),
         "dsack": tcp.dsack,
@@ -50,44 +53,62 @@ pub(super) fn transport(flow: &Flow) -> Json {
         },
         "timestamps": tcp.timestamps,
         "window_scaling": tcp.window_scaling,
-        "receive_buffer": buffer_text(tcp.receive_buffer),
+        "receive_buffer": buffer_text(tcp.receive_buffer, Config::RECEIVE_BUFFER_MAX),
+        "send_buffer": buffer_text(tcp.send_buffer, Config::UNLIMITED),
         "handshake": tcp.handshake,
-        "rto": {
-            "initial": text(tcp.rto.initial),
-            "min": text(tcp.rto.min),
-            "max": text(tcp.rto.max),
-            "granularity": text(tcp.rto.granularity),
-            "phase": if flow.phase_drawn { "random".into() } else { text(tcp.rto.phase) },
-            "guard": tcp.rto.guard,
-            "rounding": tcp.rto.rounding.name(),
-            "min_ticks": tcp.rto.min_ticks,
-            "sampling": tcp.rto.sampling.name(),
-            "karn": tcp.rto.karn,
-            "restart_on_fast_retransmit": tcp.rto.restart_on_fast_retransmit,
-            "backoff": tcp.rto.backoff,
-            "backoff_max": tcp.rto.backoff_max,
-        },
-        "ack": {
-            "every": tcp.ack.every,
-            "delay": text(tcp.ack.delay),
-            "timer": match tcp.ack.timer {
-                DelayTimer::PerSegment => "per-segment",
-                DelayTimer::FreeRunning { .. } => "free-running",
-            },
-            "quick": tcp.ack.quick,
-            "slow_start": tcp.ack.slow_start.name(),
-        },
+        "rto": rto(flow),
+        "ack": ack(tcp),
         "ecn": ends::ecn(tcp),
         "pacing": ends::pacing(tcp.pacing),
         "fast_open": ends::fast_open(tcp),
         "sharing": ends::sharing(tcp),
         "nagle": tcp.nagle,
+        "processing": hold(flow.processing),
     });
     if let Some(start) = tcp.auto_buffer {
         written["receive_buffer"] = "auto".into();
         written["auto_buffer"] = json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.receive_buffer) });
     }
+    if let Some(start) = tcp.auto_send_buffer {
+        written["send_buffer"] = "auto".into();
+        written["auto_send_buffer"] = json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.send_buffer) });
+    }
     written
+}
+
+fn rto(flow: &Flow) -> Json {
+    let tcp = &flow.tcp;
+    json!({
+        "initial": text(tcp.rto.initial),
+        "min": text(tcp.rto.min),
+        "max": text(tcp.rto.max),
+        "granularity": text(tcp.rto.granularity),
+        "phase": if flow.phase_drawn { "random".into() } else { text(tcp.rto.phase) },
+        "guard": tcp.rto.guard,
+        "variance_min": text(tcp.rto.variance_min),
+        "rounding": tcp.rto.rounding.name(),
+        "min_ticks": tcp.rto.min_ticks,
+        "sampling": tcp.rto.sampling.name(),
+        "karn": tcp.rto.karn,
+        "restart_on_fast_retransmit": tcp.rto.restart_on_fast_retransmit,
+        "backoff": tcp.rto.backoff,
+        "backoff_max": tcp.rto.backoff_max,
+        "forget_after": tcp.rto.forget_after,
+        "reduce_again": tcp.rto.reduce_again,
+    })
+}
+
+fn ack(tcp: &Config) -> Json {
+    json!({
+        "every": tcp.ack.every,
+        "delay": text(tcp.ack.delay),
+        "timer": match tcp.ack.timer {
+            DelayTimer::PerSegment => "per-segment",
+            DelayTimer::FreeRunning { .. } => "free-running",
+        },
+        "quick": tcp.ack.quick,
+        "slow_start": tcp.ack.slow_start.name(),
+    })
 }
 
 fn recovery(recovery: Recovery) -> Json {
@@ -99,6 +120,7 @@ fn recovery(recovery: Recovery) -> Json {
             put("exit", newreno.exit.name().into());
             put("deflate", newreno.deflate.name().into());
             put("first_loss", newreno.first_loss.into());
+            put("burst", newreno.burst.into());
         }
         Recovery::Sack { on_rto, evidence } => {
             put("on_rto", on_rto.name().into());

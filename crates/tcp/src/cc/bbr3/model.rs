@@ -134,15 +134,21 @@ impl Bbr3 {
     }
 
     fn end_up(&mut self, ack: &Ack) {
-        let version = &self.version;
-        let has_queue = version.up_ends_with_queue
-            && self.min_rtt.is_some_and(|min_rtt| ack.now.saturating_since(self.state_at) > min_rtt)
-            && ack.in_flight > self.quantised((UP_PACING * self.product_or_initial(self.max_bw.get())) as u64);
-        if version.stops_as_precaution && self.was_too_high && ack.in_flight >= self.bounds.long {
+        let is_done = if self.was_too_high && ack.in_flight >= self.bounds.long {
+            // The last probe lost too much from here on. (`stopped_risky_probe` in released code, v2 and v3.)
             self.was_precaution = true;
+            true
+        } else if self.version.up_ends_with_queue {
+            let target = UP_PACING * self.product_or_initial(self.max_bw.get());
+            let has_lasted = self.min_rtt.is_some_and(|min_rtt| ack.now.saturating_since(self.state_at) > min_rtt);
+            has_lasted && ack.in_flight > self.quantised(target as u64)
         } else if ack.is_cwnd_limited && self.cwnd >= self.bounds.long {
-            return self.pipe.restart(ack.rate());
-        } else if !(has_queue || self.pipe.is_now && !version.up_ends_with_queue) {
+            self.pipe.restart(ack.rate());
+            false
+        } else {
+            self.pipe.is_now
+        };
+        if !is_done {
             return;
         }
         self.was_too_high = false;

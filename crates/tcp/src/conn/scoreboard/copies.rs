@@ -23,10 +23,10 @@ mod tests {
         assert_eq!(board.unsacked_from(0), None);
         (0..5).for_each(|n| board.push(Range { start: n * 1000, len: 1000, has_fin: false }, Time::ZERO));
         board.ack(1000);
-        board.sack(2000, 4000);
+        board.sack(2000, 4000, &mut Default::default());
         let from = |offset| board.unsacked_from(offset).map(|range| range.start / 1000);
         assert_eq!([0, 1000, 1001, 2000, 4000, 5000].map(from), [1, 1, 4, 4, 4, 1].map(Some));
-        board.sack(1000, 5000);
+        board.sack(1000, 5000, &mut Default::default());
         assert_eq!(board.unsacked_from(0), None);
     }
 }

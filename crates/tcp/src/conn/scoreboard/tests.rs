@@ -19,11 +19,11 @@ fn rfc6675_4_is_lost_by_runs() {
     for i in 0..10 {
         board.push(Range { start: i * 100, len: 100, has_fin: false }, Time::ZERO);
     }
-    board.sack(200, 300);
-    board.sack(400, 500);
+    board.sack(200, 300, &mut Acked::default());
+    board.sack(400, 500, &mut Acked::default());
     board.mark_lost(SMSS);
     assert!(!board.is_lost(0));
-    board.sack(600, 700);
+    board.sack(600, 700, &mut Acked::default());
     board.mark_lost(SMSS);
     assert_eq!([0, 1, 3, 5, 7].map(|i| board.is_lost(i)), [true, true, false, false, false]);
 }
@@ -96,7 +96,7 @@ proptest! {
                         }
                     }
                     let news = naive.segments.values().filter(|s| s.0).count() - before;
-                    prop_assert_eq!(board.sack(from * SMSS, to * SMSS), news as u64 * SMSS);
+                    prop_assert_eq!(board.sack(from * SMSS, to * SMSS, &mut Acked::default()), news as u64 * SMSS);
                     board.mark_lost(SMSS);
                     naive.mark_lost();
                 }
@@ -141,7 +141,7 @@ fn a_window_of_100_000_segments_costs_no_more_per_ack() {
         let reported = |k: u64| (i.saturating_sub(10 * k) + 1) * SMSS;
         let mut news = 0;
         for k in 0..3 {
-            news += board.sack(reported(k), reported(k) + 9 * SMSS);
+            news += board.sack(reported(k), reported(k) + 9 * SMSS, &mut Acked::default());
         }
         board.mark_lost(SMSS);
         steps.push(news);
@@ -170,10 +170,10 @@ fn links(board: &Scoreboard, mut position: usize) -> usize {
 #[test]
 fn resegmenting_keeps_the_books() {
     let mut board = board(6);
-    board.sack(3 * SMSS, 4 * SMSS);
+    board.sack(3 * SMSS, 4 * SMSS, &mut Acked::default());
     board.resegment(300);
     assert_eq!((board.flight_size(), board.pipe()), (6 * SMSS, 5 * SMSS));
     assert_eq!(board.ring.len(), 24);
-    assert_eq!(board.ack(6 * SMSS).sent_at, Some(Time::ZERO));
+    assert_eq!(board.ack(6 * SMSS).newest(), Some(Time::ZERO));
     assert_eq!((board.flight_size(), board.pipe()), (0, 0));
 }

@@ -1,0 +1,248 @@
+//! Presets of whole hosts: `tcp.like` fills what the file leaves open with what that host does. Each value has its
+//! source, and stands in the resolved scenario like any other; a key that the file has is left alone.
+//!
+//! A preset says nothing of a value that no primary source gives: there the default of the key stays.
+
+use super::tree::{Place, Tree, Value};
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::Recovery;
+use bentpipe_units::Word;
+use std::collections::BTreeMap;
+
+bentpipe_units::words! {
+    /// Hosts that a transport can be like.
+    pub enum Like {
+        /// The defaults of the keys: the RFCs.
+        "rfc" => Rfc,
+        /// Linux 6, as a socket without pacing behaves; measured against a kernel.
+        "linux-6" => Linux6,
+        /// Linux 6 where sockets are paced, as with the queueing discipline fq.
+        "linux-6-paced" => Linux6Paced,
+        /// The senders of ns-2.35.
+        "ns-2" => Ns2,
+        /// Windows 11, as far as Microsoft documents it.
+        "windows-11" => Windows11,
+        /// FreeBSD 14, as far as its release notes, manual and source say.
+        "freebsd-14" => FreeBsd14,
+    }
+}
+
+/// A value of a preset.
+struct Row {
+    /// Dotted, below `tcp`.
+    key: &'static str,
+    /// As TOML.
+    value: &'static str,
+    source: &'static str,
+    /// The congestion controls that it is for; none: all of them.
+    only: &'static [&'static str],
+}
+
+const fn row(key: &'static str, value: &'static str, source: &'static str) -> Row {
+    Row { key, value, source, only: &[] }
+}
+
+const fn row_for(only: &'static [&'static str], key: &'static str, value: &'static str, source: &'static str) -> Row {
+    Row { key, value, source, only }
+}
+
+/// Keys that mean SACK: not for senders whose own recovery does without.
+const OF_SACK: &[&str] = &["recovery", "reduction", "dsack"];
+
+const LINUX_6: &[Row] = &[
+    row("cc", "{ kind = 'cubic' }", "Linux since 2.6.19"),
+    row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
+    row("timestamps", "true", "tcp_timestamps = 1"),
+    row("recovery", "{ kind = 'rack' }", "tcp_recovery = 1, tcp_early_retrans = 3"),
+    row("reduction", "'prr-ssrb'", "tcp_cwnd_reduction, RFC 6937"),
+    row("dsack", "true", "tcp_dsack = 1"),
+    row("spurious_detection", "'any'", "tcp_frto = 2, timestamps, DSACK"),
+    row("spurious_response", "'restore'", "tcp_undo_cwnd_reduction"),
+    row("initial_window", "'10 segments'", "TCP_INIT_CWND"),
+    row("byte_counting", "{ kind = 'ubc-pure' }", "slow start counts what an ACK acknowledges"),
+    row("ssthresh_base", "'window'", "thresholds are shares of cwnd"),
+    row("ssthresh_rounding", "'window'", "cwnd counts segments"),
+    row("idle_restart", "true", "tcp_slow_start_after_idle = 1"),
+    row("cwnd_validation", "'if-used'", "tcp_is_cwnd_limited"),
+    row("rto.initial", "'1 s'", "TCP_TIMEOUT_INIT"),
+    row("rto.min", "'200 ms'", "TCP_RTO_MIN"),
+    row("rto.max", "'120 s'", "TCP_RTO_MAX"),
+    row("rto.granularity", "'1 ms'", "HZ = 1000"),
+    row("rto.variance_min", "'200 ms'", "the floor is on the variance term"),
+    row("rto.sampling", "'per-ack'", "tcp_ack_update_rtt"),
+    row("ack.every", "2", "__tcp_ack_snd_check"),
+    row("ack.delay", "'40 ms'", "TCP_DELACK_MIN"),
+    row("ack.quick", "16", "TCP_MAX_QUICKACKS"),
+    row("receive_buffer", "'auto'", "tcp_moderate_rcvbuf = 1"),
+    row("auto_buffer.start", "'65535 B'", "tcp_rmem: half of 131072 B"),
+    row("auto_buffer.limit", "'3145728 B'", "tcp_rmem: half of 6 MiB"),
+    row("auto_buffer.limit_bdp", "4", "raised where the path needs more, as an emulated host's is"),
+    row("send_buffer", "'auto'", "tcp_sndbuf_expand: two windows"),
+    row("auto_send_buffer.start", "'64 kB'", "two initial windows and more"),
+    row("auto_send_buffer.limit", "'4194304 B'", "tcp_wmem: 4 MiB"),
+    row("auto_send_buffer.limit_bdp", "4", "raised where the path needs more, as an emulated host's is"),
+    row("give_up", "'924 s'", "tcp_retries2 = 15"),
+    row("ecn", "{ kind = 'off' }", "tcp_ecn = 2: answers, does not ask"),
+    row_for(CUBIC, "slow_start", "{ kind = 'hystart' }", "hystart = 1"),
+    row_for(CUBIC, "cc.first_growth", "0.05", "cnt is at most 20 before the first loss"),
+    row_for(CUBIC, "cc.after_rto", "'reset'", "bictcp_reset"),
+];
+
+const CUBIC: &[&str] = &["cubic"];
+
+const LINUX_6_PACED: &[Row] = &[
+    row("pacing", "{ kind = 'window' }", "tcp_pacing_ss_ratio = 200, tcp_pacing_ca_ratio = 120"),
+    row_for(CUBIC, "slow_start", "{ kind = 'hystart', train_divisor = 1 }", "hystart_ack_delay of a paced socket"),
+];
+
+/// What ns-2 does beyond or against the RFCs.
+const NS_2: &[Row] = &[
+    row("initial_window", "'2 segments'", "windowInit_ = 2"),
+    row("receive_buffer", "'unlimited'", "window_ is set as large as wanted"),
+    row("ssthresh_base", "'window'", "slowdown(): half of the window"),
+    row("ssthresh_rounding", "'segments'", "windows count packets"),
+    row("cwnd_validation", "'off'", "control_increase_ = 0, EnblRTTCtr_ = 0"),
+    row("idle_restart", "false", "slow_start_restart_ acts without data outstanding only"),
+    row("give_up", "'never'", "tries for ever"),
+    row("limited_retransmit", "true", "send_one() sends what is next"),
+    row("rto.initial", "'3 s'", "rtxcur_init_ = 3"),
+    row("rto.min", "'200 ms'", "minrto_ = 0.2"),
+    row("rto.granularity", "'10 ms'", "tcpTick_ = 0.01"),
+    row("rto.sampling", "'per-window'", "one packet is timed"),
+    row("rto.forget_after", "4", "rtt_backoff(): beyond 8 times SRTT is cleared"),
+    row("rto.reduce_again", "true", "timeout() halves each time"),
+    row("ack.every", "1", "Agent/TCPSink"),
+    row("processing", "'0 s'", "overhead_ = 0"),
+    row_for(&["sack"], "recovery", "{ kind = 'sack', evidence = 'hole' }", "Sack1: before RFC 3517"),
+    row_for(&["sack"], "grow_on_exit", "false", "Sack1"),
+    row_for(
+        &["newreno", "westwood-nr"],
+        "recovery",
+        "{ kind = 'newreno', exit = 'ssthresh', deflate = 'window', burst = 2 }",
+        "Newreno: partialnewack(), send_helper()",
+    ),
+    row("grow_on_exit", "true", "recv_newack_helper() opens the window"),
+];
+
+const WINDOWS_11: &[Row] = &[
+    row("cc", "{ kind = 'cubic' }", "Get-NetTCPSetting: clients use CUBIC"),
+    row("smss", "'1460 B'", "timestamps are off"),
+    row("timestamps", "false", "Winsock: IPPROTO_TCP options, default off"),
+    row("window_scaling", "true", "autotuning Normal: scale factor of 8"),
+    row("recovery", "{ kind = 'rack' }", "What's new in Windows Server 2022: RACK, also Windows 11"),
+    row_for(CUBIC, "slow_start", "{ kind = 'hystart++' }", "What's new in Windows Server 2022: HyStart++, also Windows 11"),
+    row("give_up", "'5 retransmissions'", "TcpMaxDataRetransmissions"),
+    row("nagle", "true", "TCP_NODELAY is off by default"),
+];
+
+const FREEBSD_14: &[Row] = &[
+    row("cc", "{ kind = 'cubic' }", "release notes 14.0"),
+    row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
+    row("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
+    row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a module of its own"),
+    row("reduction", "'prr'", "net.inet.tcp.do_prr = 1"),
+    row("dsack", "true", "tcp_update_dsack_list"),
+    row("limited_transmit", "true", "net.inet.tcp.rfc3042 = 1"),
+    row("initial_window", "'10 segments'", "net.inet.tcp.initcwnd_segments = 10"),
+    row("byte_counting", "{ kind = 'abc', limit = 2 }", "net.inet.tcp.abc_l_var = 2"),
+    row("idle_restart", "true", "cc_after_idle"),
+    row("rto.initial", "'1 s'", "TCPTV_RTOBASE"),
+    row("rto.min", "'200 ms'", "tcp(4): effective minimum"),
+    row("rto.max", "'64 s'", "TCPTV_REXMTMAX"),
+    row("rto.variance_min", "'200 ms'", "rexmit_slop"),
+    row("ack.every", "2", "DELAY_ACK"),
+    row("ack.delay", "'40 ms'", "TCPTV_DELACK"),
+    row("receive_buffer", "'auto'", "net.inet.tcp.recvbuf_auto = 1"),
+    row("auto_buffer.start", "'65536 B'", "net.inet.tcp.recvspace"),
+    row("auto_buffer.limit", "'2097152 B'", "net.inet.tcp.recvbuf_max"),
+    row("send_buffer", "'auto'", "net.inet.tcp.sendbuf_auto = 1"),
+    row("auto_send_buffer.start", "'32768 B'", "net.inet.tcp.sendspace"),
+    row("auto_send_buffer.limit", "'2097152 B'", "net.inet.tcp.sendbuf_max"),
+    row("give_up", "'12 retransmissions'", "TCP_MAXRXTSHIFT"),
+    row("nagle", "true", "tcp(4): TCP_NODELAY is off by default"),
+];
+
+impl Like {
+    /// Its values, the more special ones first.
+    const fn rows(self) -> [&'static [Row]; 2] {
+        match self {
+            Self::Rfc => [&[], &[]],
+            Self::Linux6 => [LINUX_6, &[]],
+            Self::Linux6Paced => [LINUX_6_PACED, LINUX_6],
+            Self::Ns2 => [NS_2, &[]],
+            Self::Windows11 => [WINDOWS_11, &[]],
+            Self::FreeBsd14 => [FREEBSD_14, &[]],
+        }
+    }
+}
+
+/// Gives each transport what the host that it is like has, where the file says nothing.
+pub(super) fn fill(tree: &mut Tree) {
+    let Some(table) = tree.table_mut() else { return };
+    if let Some(tcp) = table.get_mut("tcp") {
+        fill_one(tcp);
+    }
+    let flows = table.get_mut("flow").and_then(Tree::table_mut);
+    for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
+        if let Some(tcp) = flow.table_mut().and_then(|flow| flow.get_mut("tcp")) {
+            fill_one(tcp);
+        }
+    }
+}
+
+fn fill_one(tcp: &mut Tree) {
+    let Some(Tree { value: Value::Text(name), .. }) = tcp.get("like") else { return };
+    let Some(like) = Like::ALL.iter().find(|like| like.name() == name).copied() else { return };
+    for row in like.rows().into_iter().flatten() {
+        let cc = cc(tcp);
+        let is_for = row.only.is_empty() || row.only.contains(&cc.name());
+        if is_for && !(OF_SACK.contains(&row.key) && !takes_sack(tcp, cc)) {
+            put(tcp, row, like);
+        }
+    }
+}
+
+/// The congestion control of a transport.
+fn cc(tcp: &Tree) -> CcKind {
+    let name = match tcp.get("cc").map(|cc| &cc.value) {
+        Some(Value::Text(name)) => name,
+        Some(Value::Table(table)) => match table.get("kind") {
+            Some(Tree { value: Value::Text(name), .. }) => name,
+            _ => "",
+        },
+        _ => "",
+    };
+    CcKind::ALL.iter().find(|kind| kind.name() == name).copied().unwrap_or(CcKind::NewReno)
+}
+
+/// Whether a host may give this transport its own recovery by SACK: not if the file names one without, nor if to find
+/// losses in another way is what the sender is about.
+fn takes_sack(tcp: &Tree, cc: CcKind) -> bool {
+    let kind = tcp.get("recovery").map(|recovery| match &recovery.value {
+        Value::Table(table) => table.get("kind").map(|kind| kind.value.clone()),
+        other => Some(other.clone()),
+    });
+    match kind {
+        Some(Some(Value::Text(kind))) => kind == "sack" || kind == "rack",
+        Some(_) => false,
+        None => match cc.recovery() {
+            Recovery::Reno | Recovery::Sack { .. } | Recovery::Rack(_) => true,
+            newreno @ Recovery::NewReno(_) => newreno == CcKind::NewReno.recovery(),
+            Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Snack(_) => false,
+        },
+    }
+}
+
+fn put(tcp: &mut Tree, row: &Row, like: Like) {
+    let place = Place::Default(Some(format!("{}: {}", like.name(), row.source).into()));
+    let mut node = tcp;
+    let mut keys = row.key.split('.').peekable();
+    while let Some(key) = keys.next() {
+        let Some(table) = node.table_mut() else { return };
+        if keys.peek().is_none() {
+            table.entry(key.to_owned()).or_insert_with(|| Tree::of_toml(row.value, &place));
+            return;
+        }
+        node = table.entry(key.to_owned()).or_insert_with(Tree::empty);
+    }
+}
