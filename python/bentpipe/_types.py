@@ -353,6 +353,9 @@ class CcCubic(_CcCubicRequired, total=False):
 
     after_rto :
         What the first congestion avoidance after a timeout starts from. Default: "rfc".
+
+    first_growth :
+        Share of the window by which it grows at least in a round trip, as long as no loss has shown what the path holds. Default: 0.0.
     """
 
     c: float
@@ -361,6 +364,7 @@ class CcCubic(_CcCubicRequired, total=False):
     reno_friendly: bool
     growth: Literal["segment", "ack"]
     after_rto: Literal["rfc", "reset"]
+    first_growth: float
 
 _CcEnhancedHswaRequired = TypedDict(
     "_CcEnhancedHswaRequired",
@@ -606,10 +610,10 @@ class CcHybla(_CcHyblaRequired, total=False):
         The largest ρ in the exponent of slow start. Default: 16.0.
 
     needs_ssthresh :
-        Whether slow start is the standard's as long as there is no threshold. Default: true.
+        Whether slow start is the standard's as long as there is no threshold. Default: false.
 
     initial_window :
-        The initial window. Default: "connection".
+        The initial window. Default: "rho".
 
     scaled_ssthresh :
         Whether the initial threshold is multiplied by ρ. Default: false.
@@ -1318,12 +1322,16 @@ class RecoveryNewreno(_RecoveryNewrenoRequired, total=False):
 
     first_loss :
         Allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids. Default: true.
+
+    burst :
+        Most new segments sent in answer to one ACK during recovery; 0: as many as the window allows. Default: 0.
     """
 
     timer: Literal["impatient", "slow-but-steady"]
     exit: Literal["flight-size", "ssthresh"]
-    deflate: Literal["full", "to-ssthresh"]
+    deflate: Literal["full", "to-ssthresh", "window"]
     first_loss: bool
+    burst: int
 
 _RecoverySackRequired = TypedDict(
     "_RecoverySackRequired",
@@ -1344,7 +1352,7 @@ class RecoverySack(_RecoverySackRequired, total=False):
     """
 
     on_rto: Literal["keep", "discard"]
-    evidence: Literal["rfc6675", "fack"]
+    evidence: Literal["rfc6675", "fack", "hole"]
 
 _RecoveryRackRequired = TypedDict(
     "_RecoveryRackRequired",
@@ -1629,6 +1637,9 @@ class Rto(TypedDict, total=False):
     guard :
         Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR). Default: true.
 
+    variance_min :
+        Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "0 s".
+
     rounding :
         How a round trip becomes a number of ticks. Default: "floor".
 
@@ -1636,7 +1647,7 @@ class Rto(TypedDict, total=False):
         Smallest timeout in ticks. Default: 1.
 
     sampling :
-        Which ACKs give a round-trip sample when timestamps are off. Default: "per-window".
+        Which ACKs give a round-trip sample when timestamps are off. Default: "per-ack".
 
     karn :
         Take no sample from a segment that was sent again. Default: true.
@@ -1649,6 +1660,12 @@ class Rto(TypedDict, total=False):
 
     backoff_max :
         Largest factor of the backoff. Default: 64.
+
+    forget_after :
+        Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0.
+
+    reduce_again :
+        Lower the slow start threshold each time that the timer expires for the same segment, not only the first time. Default: false.
     """
 
     initial: str
@@ -1657,6 +1674,7 @@ class Rto(TypedDict, total=False):
     granularity: str
     phase: str
     guard: bool
+    variance_min: str
     rounding: Literal["floor", "plus-one"]
     min_ticks: int
     sampling: Literal["per-window", "per-ack"]
@@ -1664,6 +1682,8 @@ class Rto(TypedDict, total=False):
     restart_on_fast_retransmit: bool
     backoff: bool
     backoff_max: int
+    forget_after: int
+    reduce_again: bool
 
 
 class Ack(TypedDict, total=False):
@@ -1849,14 +1869,49 @@ class AutoBuffer(TypedDict, total=False):
 
     limit :
         It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4 MB".
+
+    limit_bdp :
+        The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
     """
 
     start: str
     limit: str
+    limit_bdp: int
+
+
+class AutoSendBuffer(TypedDict, total=False):
+    """The size of a send buffer that is `auto`.
+
+    start :
+        At the beginning; at least one segment. Default: "64 kB".
+
+    limit :
+        It grows to twice the congestion window, but not beyond this. Default: "4 MB".
+
+    limit_bdp :
+        The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
+    """
+
+    start: str
+    limit: str
+    limit_bdp: int
+
+
+class TcpProcessingTable(TypedDict):
+    """A random time, drawn for each packet.
+
+    uniform :
+        Shortest and longest time, the latter excluded.
+    """
+
+    uniform: Union[Tuple[str, str], List[str]]
 
 
 class Tcp(TypedDict, total=False):
     """The transport of a flow.
+
+    like :
+        Which host it is like: what the file leaves open is as there, each value with its source. Default: "rfc".
 
     cc :
         Which congestion control moves the window. Default: "newreno".
@@ -1872,6 +1927,9 @@ class Tcp(TypedDict, total=False):
 
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
+
+    limited_retransmit :
+        Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission. Default: false.
 
     early_retransmit :
         Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
@@ -1933,6 +1991,9 @@ class Tcp(TypedDict, total=False):
     receive_buffer :
         The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
+    send_buffer :
+        The sender's buffer: what the application may have written that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+
     handshake :
         Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once. Default: true.
 
@@ -1957,15 +2018,23 @@ class Tcp(TypedDict, total=False):
     auto_buffer :
         The size of the receiver's buffer if that is `auto`.
 
+    auto_send_buffer :
+        The size of the sender's buffer if that is `auto`.
+
+    processing :
+        Time that a host takes before it handles a segment that has arrived, drawn for each one; segments of a connection never overtake one another. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+
     nagle :
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
+    like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
     limited_transmit: bool
+    limited_retransmit: bool
     early_retransmit: bool
     reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
     dsack: bool
@@ -1986,6 +2055,7 @@ class Tcp(TypedDict, total=False):
     timestamps: bool
     window_scaling: bool
     receive_buffer: str
+    send_buffer: str
     handshake: bool
     rto: Rto
     ack: Ack
@@ -1994,17 +2064,9 @@ class Tcp(TypedDict, total=False):
     fast_open: Union[FastOpenOn, EcnKind, Literal["off", "on"]]
     sharing: Union[SharingOn, EcnKind, Literal["off", "on"]]
     auto_buffer: AutoBuffer
+    auto_send_buffer: AutoSendBuffer
+    processing: Union[str, TcpProcessingTable]
     nagle: bool
-
-
-class MiddleboxImpairHoldTable(TypedDict):
-    """A random time, drawn for each packet.
-
-    uniform :
-        Shortest and longest time, the latter excluded.
-    """
-
-    uniform: Union[Tuple[str, str], List[str]]
 
 _MiddleboxImpairRequired = TypedDict(
     "_MiddleboxImpairRequired",
@@ -2032,7 +2094,7 @@ class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
 
     duplicate: Union[str, float]
     reorder: Union[str, float]
-    hold: Union[str, MiddleboxImpairHoldTable]
+    hold: Union[str, TcpProcessingTable]
     direction: Literal["both", "to-receiver", "to-sender"]
 
 

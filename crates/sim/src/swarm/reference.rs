@@ -148,6 +148,7 @@ impl<'a> Reference<'a> {
                 Some(end) => {
                     while let Some(packet) = self.traffic.hosts[end].take_in(self.now) {
                         self.handle(&packet);
+                        self.enter_end(end);
                     }
                     if self.traffic.hosts[end].has_expired(self.now) {
                         self.traffic.wake_endpoint(self.now, end);
