@@ -16,7 +16,7 @@ fn run(text: &str, seed: u64) -> RunResult {
 /// Flows over one link; `link` holds lines of its section, `forward` of that of the way there.
 fn flows(cc: &str, seconds: u32, count: u32, link: &str, forward: &str) -> String {
     format!(
-        "duration = \"{seconds} s\"\n[tcp]\ncc = \"{cc}\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
+        "duration = \"{seconds} s\"\n[tcp]\ncc = \"{cc}\"\nprocessing = \"0 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
          [link.l.forward]\n{forward}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ncount = {count}\n\
          start = {{ uniform = [\"0 s\", \"1 s\"] }}\n[record]\ninterval = \"20 ms\"\n\
          series = [\"cwnd_bytes\", \"pacing_rate_bps\", \"queue_packets\", \"events\"]\n"

@@ -115,7 +115,8 @@ fn a_receiver_that_tells_of_corruption_keeps_the_window_open() {
 /// Without congestion control the rate is the limit, whatever is lost.
 #[test]
 fn rate_control_alone_fills_its_rate() {
-    let tcp = "cc = { kind = \"scps\", congestion = \"none\", rate = \"8 Mbit/s\" }";
+    // A second, the default, is as long as two round trips: what is lost twice would time out.
+    let tcp = "cc = { kind = \"scps\", congestion = \"none\", rate = \"8 Mbit/s\" }\nrto = { min = \"2 s\" }";
     let goodput = goodput_bps(tcp);
     let expected = 8e6 * 0.95 * 1000.0 / 1040.0;
     assert!((goodput / expected - 1.0).abs() < 0.05, "{goodput} {expected}");

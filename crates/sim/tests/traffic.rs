@@ -14,7 +14,7 @@ fn run_with(text: &str, seed: u64) -> RunResult {
 /// One flow from `a` to `b` over one link; `link` and `flow` are lines of their sections.
 fn one_flow(seconds: u32, tcp: &str, link: &str, flow: &str) -> String {
     format!(
-        "duration = \"{seconds} s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
+        "duration = \"{seconds} s\"\n[tcp]\nprocessing = \"0 s\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
          [flow.f]\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
     )
 }

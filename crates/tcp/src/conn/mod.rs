@@ -113,9 +113,8 @@ pub struct Connection {
     // Sender. Offsets count from the first data byte; the FIN follows the last one.
     snd_una: u64,
     snd_nxt: u64,
-    /// Bytes offered by the application so far.
+    /// Bytes offered by the application so far, and how many of them the socket holds until they are acknowledged.
     offered: u64,
-    /// How many of them the socket holds that are not acknowledged.
     send_buffer: u64,
     is_closing: bool,
     rwnd: u64,
@@ -146,7 +145,7 @@ pub struct Connection {
     rtt: Rtt,
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
-    /// When the retransmission timer was armed, and for how long: RFC 6298 §5 arms it with the RTO of that instant.
+    /// When the retransmission timer was armed, and for how long.
     rto_armed: (Time, Duration),
     rto_not_before: Time,
     persist: Time,

@@ -4,12 +4,14 @@
 //! loss episode, so that all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge;
 //! nothing is allocated once the ring has reached the size of the window.
 
+mod acked;
 mod copies;
 mod delivery;
 mod holes;
 mod lost;
 mod resegment;
 
+pub(crate) use acked::Acked;
 pub(crate) use delivery::{Delivery, Doubt, Newest};
 pub(crate) use lost::Lost;
 
@@ -53,53 +55,6 @@ pub(crate) struct Range {
     pub(crate) start: u64,
     pub(crate) len: u32,
     pub(crate) has_fin: bool,
-}
-
-/// What an ACK delivers, cumulatively or selectively, as far as round-trip samples are concerned. What was SACKed before
-/// is not part of it: it arrived long ago.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acked {
-    /// When the first and the last segment that it delivers were sent; [`Time::NEVER`]: it delivers none.
-    oldest: Time,
-    newest: Time,
-    /// It covers a segment that was retransmitted: whatever it acknowledges may have waited for that one.
-    pub(crate) is_ambiguous: bool,
-}
-
-impl Default for Acked {
-    fn default() -> Self {
-        Self { oldest: Time::NEVER, newest: Time::NEVER, is_ambiguous: false }
-    }
-}
-
-impl Acked {
-    #[inline]
-    fn note(&mut self, sent: &Sent) {
-        self.is_ambiguous |= sent.resends > 0;
-        if !sent.is(SACKED) {
-            if self.oldest == Time::NEVER {
-                self.oldest = sent.sent_at;
-            }
-            self.newest = sent.sent_at;
-        }
-    }
-
-    /// When the first segment that it delivers was sent: the round trip that a timer has to wait for.
-    #[inline]
-    pub(crate) fn oldest(&self) -> Option<Time> {
-        (self.oldest != Time::NEVER).then_some(self.oldest)
-    }
-
-    /// When the last segment that it delivers was sent, if the ACK can be of no other transmission: the round trip of the path.
-    #[inline]
-    pub(crate) fn newest(&self) -> Option<Time> {
-        (self.newest != Time::NEVER && !self.is_ambiguous).then_some(self.newest)
-    }
-
-    /// Whether a segment that was sent at `sent_at` is among what it delivers.
-    pub(crate) fn delivers(&self, sent_at: Time) -> bool {
-        self.newest != Time::NEVER && self.oldest <= sent_at && sent_at <= self.newest
-    }
 }
 
 /// See the module. Indices count segments since the start of the connection.
