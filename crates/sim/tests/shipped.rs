@@ -203,7 +203,7 @@ fn slow_start_overshoots_unless_it_is_ended_before() {
     assert!(end("hoe", usual).0 > 0);
     let (lost, exit) = end("hystart", usual);
     assert!(lost == 0 && (0.5..2.0).contains(&exit.unwrap()), "{lost} {exit:?}");
-    assert_eq!(end("limited"), (0, None));
+    assert_eq!(end("limited", usual), (0, None));
 }
 
 /// Two round trips of 600 ms at the least; securing connections takes two more, once or twice for each page.

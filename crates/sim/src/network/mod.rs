@@ -148,7 +148,8 @@ impl Network {
             self.count_losses(link);
         }
         let on_links: usize = self.links.iter().map(Link::len).sum();
-        let held: usize = self.nodes.iter().flatten().map(Middlebox::held).chain(self.traffic.hosts.iter().map(Host::held)).sum();
+        let held: usize =
+            self.nodes.iter().flatten().map(Middlebox::held).chain(self.traffic.hosts.iter().map(Host::held)).sum();
         self.ledger.in_flight = (on_links + held) as u64;
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);

@@ -130,7 +130,12 @@ const WINDOWS_11: &[Row] = &[
     row("timestamps", "false", "Winsock: IPPROTO_TCP options, default off"),
     row("window_scaling", "true", "autotuning Normal: scale factor of 8"),
     row("recovery", "{ kind = 'rack' }", "What's new in Windows Server 2022: RACK, also Windows 11"),
-    row_for(CUBIC, "slow_start", "{ kind = 'hystart++' }", "What's new in Windows Server 2022: HyStart++, also Windows 11"),
+    row_for(
+        CUBIC,
+        "slow_start",
+        "{ kind = 'hystart++' }",
+        "What's new in Windows Server 2022: HyStart++, also Windows 11",
+    ),
     row("give_up", "'5 retransmissions'", "TcpMaxDataRetransmissions"),
     row("nagle", "true", "TCP_NODELAY is off by default"),
 ];

@@ -4,9 +4,8 @@
 use crate::middlebox::{ImpairConfig, MiddleboxConfig, Way};
 use crate::record::dictionary::SERIES;
 use crate::scenario::{
-    Like,
     App, Arrivals, Bulk, Codel, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, FqCodel, Gaps, Interleave,
-    Link, Node, NodeKind, Outage, Page, Pie, Profile, Queue, QueueLimit, Reader, Record, Red, RequestResponse,
+    Like, Link, Node, NodeKind, Outage, Page, Pie, Profile, Queue, QueueLimit, Reader, Record, Red, RequestResponse,
     Scenario, Share, Size, Start, Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;

@@ -46,6 +46,16 @@ pub(super) struct Episode {
     pub(super) burst_left: u32,
 }
 
+impl Episode {
+    /// As it goes on after a timeout that was spurious; over, if the timer did not interrupt a recovery.
+    pub(super) fn resumed(self) -> Self {
+        match self.phase {
+            Phase::Open => Self::default(),
+            _ => Self { dupacks: 0, resend_first: false, ..self },
+        }
+    }
+}
+
 /// Where an episode stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {

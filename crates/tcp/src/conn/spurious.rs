@@ -3,7 +3,7 @@
 //! Three ways to find out: the ACKs after a timeout (F-RTO, RFC 5682), the timestamp that an ACK echoes (Eifel,
 //! RFC 3522), duplicates that the receiver reports (DSACK, RFC 3708).
 
-use super::recovery::Episode;
+use super::recovery::{Episode, Phase};
 use super::{Connection, Event};
 use crate::cc::{Cc, CongestionControl};
 use crate::config::{SpuriousDetection, SpuriousResponse};
@@ -40,6 +40,8 @@ pub(super) enum Frto {
 #[derive(Clone, Debug)]
 struct Saved {
     cc: Cc,
+    /// Where it stood: a timer may expire in fast recovery.
+    episode: Episode,
     /// RFC 4015: pipe_prev.
     flight: u64,
     srtt: Option<Duration>,
@@ -73,10 +75,10 @@ impl Connection {
     /// Loss recovery begins or the timer expired; nothing is changed yet.
     pub(super) fn save_before_episode(&mut self, by_timeout: bool) {
         let is_repeated = by_timeout && self.episode.rto_at == Some(self.snd_una);
-        let calm = self.is_calm();
         let Some(spurious) = &mut self.spurious else { return };
         let uses_frto = self.config.spurious_detection.uses(SpuriousDetection::Frto);
-        let may_frto = by_timeout && uses_frto && (calm || is_repeated);
+        // RFC 5682 §2.1 step 1: not if the slow start after an earlier timeout is still on.
+        let may_frto = by_timeout && uses_frto && (!self.episode.after_rto || is_repeated);
         spurious.frto = if may_frto { Frto::FirstAck } else { Frto::Off };
         if is_repeated && spurious.saved.is_some() {
             // The window before the first timeout is the one to go back to.
@@ -85,6 +87,7 @@ impl Connection {
         let ssthresh = self.cc.ssthresh();
         spurious.saved = Some(Saved {
             cc: self.cc.clone(),
+            episode: self.episode,
             flight: self.board.flight_size().max(ssthresh),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
@@ -155,7 +158,8 @@ impl Connection {
     /// RFC 5682 §2.1, and §3.1 where SACK is in use.
     ///
     /// DEVIATION: RFC 5682 §3.1 waits for the ACK of the first segment before it looks at what was SACKed. Here, as in
-    /// Linux, the first report of something that was never sent again decides, even if it comes before.
+    /// Linux, the first report of something that was never sent again decides, even if it comes before. Not if the timer
+    /// expired in fast recovery: what was sent meanwhile is SACKed whether the retransmission was lost or late.
     fn is_spurious_by_frto(&mut self, newly: u64) -> bool {
         let has_new_data = self.can_send_new();
         let Some(Spurious { frto, saved: Some(saved), .. }) = self.spurious.as_deref_mut() else { return false };
@@ -168,10 +172,11 @@ impl Connection {
             return false;
         }
         let delivery = self.board.delivery();
-        if self.has_sack && delivery.original_start < saved.recover {
+        let is_second = *frto == Frto::SecondAck;
+        let was_recovering = saved.episode.phase != Phase::Open;
+        if self.has_sack && delivery.original_start < saved.recover && (is_second || !was_recovering) {
             return true;
         }
-        let is_second = *frto == Frto::SecondAck;
         if newly == 0 {
             // Duplicates: the loss was real. Resend the rest.
             let only_news_below = self.has_sack && delivery.bytes == 0;
@@ -182,8 +187,8 @@ impl Connection {
                     // The duplicates do not say which of the new segments arrived: go back to the hole.
                     self.board.mark_all_lost(false);
                 }
-            } else if only_news_below {
-                // A window update or an old ACK says nothing.
+            } else if only_news_below || self.has_sack && was_recovering {
+                // A window update or an old ACK says nothing; nor do SACKs, before the first segment is acknowledged.
                 return false;
             }
             *frto = Frto::Off;
@@ -220,7 +225,8 @@ impl Connection {
         self.counters.undone += 1;
         self.events.push_back(Event::Undone(self.snd_una));
         self.board.unmark_lost();
-        self.episode = Episode::default();
+        // A recovery that the timer interrupted goes on.
+        self.episode = saved.episode.resumed();
         let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
         let response = match self.config.spurious_response {
             // RFC 4015 §3.2 step 4: an ACK that tells of marks keeps the reduction.

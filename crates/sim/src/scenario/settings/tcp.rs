@@ -3,8 +3,8 @@
 use super::growth::{growth, idle_restart};
 use super::{ends, product};
 use crate::scenario::file;
-use crate::scenario::resolve::Report;
 use crate::scenario::like::Like;
+use crate::scenario::resolve::Report;
 use crate::scenario::text::{Amount, BDP};
 use bentpipe_tcp::{
     AckPolicy, Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, NewReno, Rack, Recovery, Reduction,

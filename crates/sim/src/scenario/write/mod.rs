@@ -134,7 +134,9 @@ impl Resolved {
         };
         // What was written in bdp has become bytes.
         match (&written.value, path.last()) {
-            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer"))) if text.ends_with("bdp") => {
+            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer")))
+                if text.ends_with("bdp") =>
+            {
                 format!("{origin}: {}", text.trim())
             }
             _ => origin,

@@ -71,7 +71,8 @@ pub(super) fn transport(flow: &Flow) -> Json {
     }
     if let Some(start) = tcp.auto_send_buffer {
         written["send_buffer"] = "auto".into();
-        written["auto_send_buffer"] = json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.send_buffer) });
+        written["auto_send_buffer"] =
+            json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.send_buffer) });
     }
     written
 }
