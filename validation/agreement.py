@@ -135,7 +135,7 @@ def registered() -> list[str]:
 
 def utilisations(changes: dict[str, Any], sender: str, cc: dict[str, Any], rates: Iterable[str]) -> list[float]:
     """Of `s1`, mean of the seeds, at each loss rate."""
-    scenario = bp.load("s1").replace("tcp.cc", {"kind": sender, **cc} if cc else sender)
+    scenario = bp.load(HERE / "ns2" / "s1.toml").replace("tcp.cc", {"kind": sender, **cc} if cc else sender)
     for key, value in changes.items():
         scenario = scenario.replace(key, value)
     vary = {"link.isl1.forward.error.rate": [float(rate) for rate in rates]}

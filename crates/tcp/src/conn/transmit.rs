@@ -154,7 +154,9 @@ impl Connection {
         if self.episode.after_rto && !self.is_waiting_for_frto() {
             if let Some(lost) = self.board.next_lost() {
                 let is_limited = self.config.limited_retransmit && self.config.limited_transmit;
-                let dupacks = if is_limited { u64::from(self.episode.dupacks.min(2)) } else { 0 };
+                // Later ones say what the third has said.
+                let is_early = is_limited && self.episode.dupacks <= 2;
+                let dupacks = if is_early { u64::from(self.episode.dupacks) } else { 0 };
                 let window = self.cc.cwnd() + dupacks * u64::from(self.smss);
                 let fits = self.board.pipe() + self.board.len_of(lost) <= window;
                 self.usage.limited |= !fits;

@@ -117,7 +117,7 @@ def _world_sets(
         sets |= {f"link.{link}.error": {"kind": "packet", "rate": rate} for link in QUEUED[file]}
     if processing != "random":
         assert processing == "none", processing
-        sets["node.sat1.middlebox"] = []
+        sets["tcp.processing"] = "0 s"
     return sets
 
 
