@@ -246,3 +246,6 @@ fn put(tcp: &mut Tree, row: &Row, like: Like) {
         node = table.entry(key.to_owned()).or_insert_with(Tree::empty);
     }
 }
+
+#[cfg(test)]
+mod tests;
