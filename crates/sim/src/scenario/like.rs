@@ -46,9 +46,6 @@ const fn row_for(only: &'static [&'static str], key: &'static str, value: &'stat
     Row { key, value, source, only }
 }
 
-/// Keys that mean SACK: not for senders whose own recovery does without.
-const OF_SACK: &[&str] = &["recovery", "reduction", "dsack"];
-
 const LINUX_6: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "Linux since 2.6.19"),
     row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
@@ -62,7 +59,6 @@ const LINUX_6: &[Row] = &[
     row("byte_counting", "{ kind = 'ubc-pure' }", "slow start counts what an ACK acknowledges"),
     row("ssthresh_base", "'window'", "thresholds are shares of cwnd"),
     row("ssthresh_rounding", "'window'", "cwnd counts segments"),
-    row("idle_restart", "true", "tcp_slow_start_after_idle = 1"),
     row("cwnd_validation", "'if-used'", "tcp_is_cwnd_limited"),
     row("rto.initial", "'1 s'", "TCP_TIMEOUT_INIT"),
     row("rto.min", "'200 ms'", "TCP_RTO_MIN"),
@@ -75,12 +71,12 @@ const LINUX_6: &[Row] = &[
     row("ack.quick", "16", "TCP_MAX_QUICKACKS"),
     row("receive_buffer", "'auto'", "tcp_moderate_rcvbuf = 1"),
     row("auto_buffer.start", "'65535 B'", "tcp_rmem: half of 131072 B"),
-    row("auto_buffer.limit", "'3145728 B'", "tcp_rmem: half of 6 MiB"),
     row("auto_buffer.limit_bdp", "4", "raised where the path needs more, as an emulated host's is"),
+    row("auto_buffer.limit", "'3145728 B'", "tcp_rmem: half of 6 MiB"),
     row("send_buffer", "'auto'", "tcp_sndbuf_expand: two windows"),
-    row("auto_send_buffer.start", "'64 kB'", "two initial windows and more"),
-    row("auto_send_buffer.limit", "'4194304 B'", "tcp_wmem: 4 MiB"),
+    row("auto_send_buffer.start", "'128 kB'", "two initial windows and more"),
     row("auto_send_buffer.limit_bdp", "4", "raised where the path needs more, as an emulated host's is"),
+    row("auto_send_buffer.limit", "'4194304 B'", "tcp_wmem: 4 MiB"),
     row("give_up", "'924 s'", "tcp_retries2 = 15"),
     row("ecn", "{ kind = 'off' }", "tcp_ecn = 2: answers, does not ask"),
     row_for(CUBIC, "slow_start", "{ kind = 'hystart' }", "hystart = 1"),
@@ -150,7 +146,6 @@ const FREEBSD_14: &[Row] = &[
     row("limited_transmit", "true", "net.inet.tcp.rfc3042 = 1"),
     row("initial_window", "'10 segments'", "net.inet.tcp.initcwnd_segments = 10"),
     row("byte_counting", "{ kind = 'abc', limit = 2 }", "net.inet.tcp.abc_l_var = 2"),
-    row("idle_restart", "true", "cc_after_idle"),
     row("rto.initial", "'1 s'", "TCPTV_RTOBASE"),
     row("rto.min", "'200 ms'", "tcp(4): effective minimum"),
     row("rto.max", "'64 s'", "TCPTV_REXMTMAX"),
@@ -181,6 +176,11 @@ impl Like {
     }
 }
 
+/// Whether a default with this origin is from a preset.
+pub(super) fn is_origin(origin: &str) -> bool {
+    Like::ALL.iter().any(|like| origin.strip_prefix(like.name()).is_some_and(|rest| rest.starts_with(':')))
+}
+
 /// Gives each transport what the host that it is like has, where the file says nothing.
 pub(super) fn fill(tree: &mut Tree) {
     let Some(table) = tree.table_mut() else { return };
@@ -201,9 +201,24 @@ fn fill_one(tcp: &mut Tree) {
     for row in like.rows().into_iter().flatten() {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());
-        if is_for && !(OF_SACK.contains(&row.key) && !takes_sack(tcp, cc)) {
+        if is_for && !is_ruled_out(row.key, tcp, cc) {
             put(tcp, row, like);
         }
+    }
+}
+
+/// Whether something that the file says leaves no place for this key.
+fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
+    let given = |table: &str, key: &str| tcp.get(table).is_some_and(|table| table.get(key).is_some());
+    match key {
+        // They mean SACK.
+        "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
+        // Who gives a limit wants that.
+        "auto_buffer.limit_bdp" => given("auto_buffer", "limit"),
+        "auto_send_buffer.limit_bdp" => given("auto_send_buffer", "limit"),
+        // A window that cannot be scaled does not grow.
+        "receive_buffer" => matches!(tcp.get("window_scaling").map(|tree| &tree.value), Some(Value::Bool(false))),
+        _ => false,
     }
 }
 
@@ -248,6 +263,9 @@ fn put(tcp: &mut Tree, row: &Row, like: Like) {
             table.entry(key.to_owned()).or_insert_with(|| Tree::of_toml(row.value, &place));
             return;
         }
-        node = table.entry(key.to_owned()).or_insert_with(Tree::empty);
+        node = table.entry(key.to_owned()).or_insert_with(|| Tree::new(Value::Table(BTreeMap::new()), place.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -579,4 +579,53 @@ mod tests {
             cc.on_rto(true, &view(&cc, 0.0));
         }
     }
+
+    /// Linux: 5 % in each round trip before the first loss, however little each ACK acknowledges; then the function alone.
+    #[test]
+    fn before_the_first_loss_the_window_grows_by_a_share_at_least() {
+        let round = |cc: &mut Cubic, segments: u64| {
+            let (acks, newly_acked) = (cc.cwnd() / (segments * SMSS), segments * SMSS);
+            for _ in 0..acks {
+                let ack = AckSample { newly_acked, is_cwnd_limited: true, rtt: None };
+                cc.on_ack(&ack, &view(cc, 0.0));
+            }
+        };
+        let after = |first_growth: f64, segments: u64| {
+            let mut cc = with(100, CubicSettings { first_growth, ..CubicSettings::default() });
+            round(&mut cc, segments);
+            let first = cc.cwnd();
+            lose(&mut cc);
+            round(&mut cc, segments);
+            (first, cc.cwnd() - cc.ssthresh())
+        };
+        for segments in [1, 2] {
+            let (first, second) = after(0.05, segments);
+            near(first as f64, 105_000.0, 1.0);
+            // 5 % would be 3675 bytes of 73.5 segments.
+            assert!(second < 2000, "{second}");
+        }
+        assert!(after(0.0, 1).0 <= 101_000, "Reno's estimate");
+        // Where the function is steeper it counts: C such that it is ten segments higher a round trip later.
+        let mut cc = with(100, CubicSettings { first_growth: 0.05, c: 1000.0, ..CubicSettings::default() });
+        ack(&mut cc, 0.0);
+        ack(&mut cc, 0.1);
+        assert!(cc.cwnd() >= 100_050 + 70, "{}", cc.cwnd());
+    }
+
+    /// A timeout forgets the loss where that is asked for (Linux).
+    #[test]
+    fn after_a_timeout_that_resets_all_the_window_grows_by_the_share_again() {
+        for (after_rto, least, most) in [(CubicAfterRto::Reset, 73_500, 73_600), (CubicAfterRto::Rfc, 70_000, 71_000)] {
+            let mut cc = with(100, CubicSettings { after_rto, first_growth: 0.05, ..CubicSettings::default() });
+            cc.on_rto(true, &view(&cc, 0.0));
+            // Slow start from one segment to 70, then a round trip.
+            (0..69 + 70).for_each(|_| ack(&mut cc, 2.0));
+            assert!((least..=most).contains(&cc.cwnd()), "{after_rto:?}: {}", cc.cwnd());
+            // And from the next loss on not.
+            lose(&mut cc);
+            let left = cc.cwnd();
+            (0..left / SMSS).for_each(|_| ack(&mut cc, 2.0));
+            assert!(cc.cwnd() - left < left / 25, "{after_rto:?}: {} from {left}", cc.cwnd());
+        }
+    }
 }

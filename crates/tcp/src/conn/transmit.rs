@@ -153,12 +153,7 @@ impl Connection {
         }
         if self.episode.after_rto && !self.is_waiting_for_frto() {
             if let Some(lost) = self.board.next_lost() {
-                let is_limited = self.config.limited_retransmit && self.config.limited_transmit;
-                // Later ones say what the third has said.
-                let is_early = is_limited && self.episode.dupacks <= 2;
-                let dupacks = if is_early { u64::from(self.episode.dupacks) } else { 0 };
-                let window = self.cc.cwnd() + dupacks * u64::from(self.smss);
-                let fits = self.board.pipe() + self.board.len_of(lost) <= window;
+                let fits = self.board.pipe() + self.board.len_of(lost) <= self.window_after_rto();
                 self.usage.limited |= !fits;
                 return fits.then(|| self.resend(now, lost, true));
             }
@@ -255,6 +250,14 @@ impl Connection {
         self.config.nagle && len < u64::from(self.smss) && !has_fin && self.board.flight_size() > 0
     }
 
+    /// The window in the slow start after a timeout, with what limited transmit adds to it there.
+    fn window_after_rto(&self) -> u64 {
+        let dupacks = u64::from(self.episode.dupacks);
+        // Later ones say what the third has said.
+        let adds = self.config.limited_retransmit && self.config.limited_transmit && dupacks <= 2;
+        self.cc.cwnd() + if adds { dupacks * u64::from(self.smss) } else { 0 }
+    }
+
     /// Whether `len` new bytes fit the congestion window.
     #[inline]
     fn fits_cwnd(&mut self, len: u64) -> bool {
@@ -272,7 +275,8 @@ impl Connection {
                 episode.burst_left -= u32::from(fits);
                 fits
             }
-            Phase::Open if episode.dupacks == 0 || episode.after_rto => self.board.pipe() + len <= cwnd,
+            Phase::Open if episode.after_rto => self.board.pipe() + len <= self.window_after_rto(),
+            Phase::Open if episode.dupacks == 0 => self.board.pipe() + len <= cwnd,
             Phase::Open => {
                 // RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK what was reported
                 // has left the pipe, which gives the same.

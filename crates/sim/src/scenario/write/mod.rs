@@ -9,6 +9,7 @@ mod profile;
 mod queue;
 mod tcp;
 
+use super::like;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::tree::{Place, Tree, Value};
@@ -132,6 +133,14 @@ impl Resolved {
             Place::Default(Some(origin)) => format!("default, {origin}"),
             Place::Default(None) => "default".into(),
         };
+        // Of a table that stands in one line, the keys that a preset has filled.
+        if let (Value::Table(table), false) = (&written.value, matches!(written.place, Place::Default(_))) {
+            let filled = table.iter().filter_map(|(key, child)| match &child.place {
+                Place::Default(Some(origin)) if like::is_origin(origin) => Some(format!("; {key}: default, {origin}")),
+                _ => None,
+            });
+            return filled.fold(origin, |all, one| all + &one);
+        }
         // What was written in bdp has become bytes.
         match (&written.value, path.last()) {
             (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer")))

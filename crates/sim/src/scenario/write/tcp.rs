@@ -67,12 +67,13 @@ pub(super) fn transport(flow: &Flow) -> Json {
     });
     if let Some(start) = tcp.auto_buffer {
         written["receive_buffer"] = "auto".into();
-        written["auto_buffer"] = json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.receive_buffer) });
+        written["auto_buffer"] =
+            json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.receive_buffer), "limit_bdp": 0 });
     }
     if let Some(start) = tcp.auto_send_buffer {
         written["send_buffer"] = "auto".into();
         written["auto_send_buffer"] =
-            json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.send_buffer) });
+            json!({ "start": format!("{start} B"), "limit": format!("{} B", tcp.send_buffer), "limit_bdp": 0 });
     }
     written
 }

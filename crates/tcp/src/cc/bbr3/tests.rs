@@ -338,3 +338,41 @@ fn known_reconfigurations_are_survived() {
     assert!(after(true) >= 0.9, "{}", after(true));
     assert!(after(false) <= 0.8, "{}", after(false));
 }
+
+/// After a probe that lost too much the next one stops where that one's losses began, as a precaution, and is repeated
+/// when its feedback has come (`stopped_risky_probe` in released code, v2 and v3).
+#[test]
+fn a_risky_probe_stops_and_is_repeated() {
+    let versions: [Version; 3] = [
+        Bbr2Settings::default().into(),
+        Bbr3Settings::default().into(),
+        Bbr3Settings { profile: Bbr3Profile::Code, ..Bbr3Settings::default() }.into(),
+    ];
+    for version in versions {
+        // 100 segments of bandwidth times round trip, bounded by 90.
+        let up = |was_too_high: bool, in_flight: u64| {
+            let mut cc = Bbr3 { version, was_too_high, cwnd: 200 * SMSS, ..knowing(1e6, 100, State::Up) };
+            cc.delivered = 1000 * SMSS;
+            cc.bounds.long = 90 * SMSS;
+            cc.update_model(&mut Ack { in_flight: in_flight * SMSS, ..ack(0) });
+            cc
+        };
+        assert_eq!(up(true, 89).state, State::Up);
+        assert_eq!(up(false, 90).state, State::Up, "the last probe lost little");
+        let mut cc = up(true, 90);
+        assert_eq!((cc.state, cc.was_precaution, cc.was_too_high), (State::Down, true, false));
+        // A round trip later all of the probe is acknowledged, and no more than 2 % of it were lost.
+        let round = |cc: &mut Bbr3| {
+            let sample = Sample { prior_delivered: cc.delivered, is_app_limited: true, ..Sample::default() };
+            cc.update_model(&mut Ack { sample: Some(sample), in_flight: 1 << 40, ..ack(0) });
+            (cc.state, cc.was_precaution)
+        };
+        let mut lossy = cc.clone();
+        lossy.was_too_high = true;
+        assert_eq!(round(&mut cc), (State::Refill, false));
+        assert_eq!(round(&mut lossy), (State::Down, true), "not if this one lost too much as well");
+        let mut ended = up(false, 90);
+        ended.enter_down(Time::ZERO);
+        assert_eq!(round(&mut ended), (State::Down, false), "a probe that ran its course is not repeated");
+    }
+}

@@ -221,3 +221,32 @@ fn models_are_left_alone() {
         assert_eq!(s.conn.episode.prr.is_none(), is_model);
     }
 }
+
+/// RFC 8985 §7.4: a loss that a probe repaired is one reduction, after which recovery is over; a loss of the same window
+/// of data is no second one.
+#[test]
+fn rfc8985_7_4_a_probe_that_repaired_a_loss_is_a_recovery_that_ends_at_once() {
+    let rack = Recovery::Rack(Rack::default());
+    let (mut s, mut told) = sender_with(CcKind::Sack, false, false, |config| config.recovery = rack);
+    s.send(1);
+    s.now += Duration::from_millis(100);
+    s.ack(1, &[]);
+    assert_eq!(s.send(10).len(), 10);
+    s.now += Duration::from_millis(100);
+    s.ack(10, &[]);
+    s.now = s.conn.next_wakeup();
+    s.conn.handle_wakeup(s.now);
+    assert_eq!((s.leaving(), s.conn.counters.timeouts), (vec![10], 0));
+    assert_eq!(s.send(6), Vec::from_iter(11..17));
+    told();
+    s.now += Duration::from_millis(100);
+    s.ack(12, &[]);
+    assert_eq!(told(), ["congestion", "exit", "ack 2"]);
+    assert_eq!((s.ack(12, &[(13, 17)]), told()), (vec![12], vec![]));
+    s.ack(17, &[]);
+    assert_eq!(told(), ["exit"]);
+    // The next window of data.
+    s.send(5);
+    s.now += Duration::from_millis(100);
+    assert_eq!((s.ack(17, &[(18, 22)]), told()), (vec![17], vec!["resume at 17".into(), "congestion".into()]));
+}

@@ -348,3 +348,21 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
     s.at(s.now + Duration::from_millis(1500)).ack(last, &[]);
     assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
 }
+
+/// What controllers and tables take for the round-trip time is that of what the ACK newly delivers, not of what arrived long
+/// ago; a retransmission makes it unknown.
+#[test]
+fn the_round_trip_of_a_hole_is_not_that_of_what_was_sacked_above_it() {
+    let ms_of = |s: &mut Sender| s.conn.take_rtt().map(|rtt| rtt.as_ps() / 1_000_000_000);
+    for (sacked, resent, expected) in [(3, NONE.to_vec(), Some(500)), (4, vec![0], None)] {
+        let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+        s.send(1);
+        s.at(ms(10)).send(3);
+        assert_eq!(s.at(ms(100)).ack(0, &[(1, sacked)]), resent);
+        assert_eq!(ms_of(&mut s), Some(90));
+        let srtt = s.conn.srtt();
+        // The first segment comes late: its original, or the retransmission.
+        s.at(ms(500)).ack(sacked, &[]);
+        assert_eq!((ms_of(&mut s), s.conn.srtt() == srtt), (expected, expected.is_none()));
+    }
+}

@@ -201,3 +201,42 @@ fn tuned_buffers_follow_slow_start() {
         assert!(tuned <= unlimited + slack && tuned + Duration::from_secs(2) < fixed, "{tuned} {unlimited} {fixed}");
     }
 }
+
+/// Everything arrives, and the connection closes, however little the send buffer holds, with Nagle's algorithm and losses.
+#[test]
+fn any_send_buffer_is_enough() {
+    use super::random::{exchange, Fate};
+    for (send_buffer, auto_send_buffer) in [(1000, None), (1500, None), (2999, None), (20_000, Some(1000))] {
+        for (nagle, lost) in [(false, 0), (true, 0), (false, 9), (true, 9)] {
+            let config = Config { smss: 1000, send_buffer, auto_send_buffer, nagle, ..Config::default() };
+            let (a, b, _) = exchange(&config, 60_300, Seq::new(5), |k| {
+                if lost > 0 && k % 17 == lost {
+                    Fate::Drop
+                } else {
+                    Fate::Deliver
+                }
+            });
+            assert_eq!(b.counters().delivered_bytes, 60_300, "{send_buffer} {nagle} {lost}");
+            assert!(matches!(a.state(), State::TimeWait | State::Closed), "{send_buffer} {nagle} {lost}");
+            if lost == 0 {
+                assert_eq!((a.counters().sent_bytes, a.counters().timeouts), (60_300, 0), "{send_buffer} {nagle}");
+            }
+        }
+    }
+}
+
+/// It follows the window up to its limit, and never shrinks.
+#[test]
+fn tuned_send_buffers_hold_two_windows() {
+    let mut s = Sender::new(CcKind::Reno, 4, |config| {
+        (config.send_buffer, config.auto_send_buffer) = (15 * SMSS, Some(3 * SMSS));
+    });
+    assert_eq!(s.send(100), [0, 1, 2]);
+    // A window of five segments.
+    assert_eq!((s.ack(1, &[]), s.cwnd(), s.conn.send_buffer), (vec![3, 4, 5], 5, 10 * SMSS));
+    (2..=6).for_each(|ack| drop(s.ack(ack, &[])));
+    assert_eq!((s.cwnd(), s.conn.send_buffer), (10, 15 * SMSS));
+    s.time_out();
+    s.ack(7, &[]);
+    assert_eq!((s.cwnd(), s.conn.send_buffer), (2, 15 * SMSS));
+}

@@ -1,0 +1,202 @@
+use super::*;
+use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
+use bentpipe_tcp::{Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RttSampling, SackEvidence};
+use bentpipe_units::Duration;
+
+/// Two flows, of which `f` may have a transport of its own.
+fn read(tcp: &str, of_f: &str) -> Result<Resolved, Problems> {
+    let text = format!(
+        "duration = \"10 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
+         [tcp]\n{tcp}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n{of_f}\n[flow.g]\nfrom = \"a\"\nto = \"b\"\n"
+    );
+    from_toml(&text, "host.toml", &[])
+}
+
+fn resolved(tcp: &str) -> Resolved {
+    read(tcp, "").unwrap_or_else(|problems| panic!("{tcp}: {problems}"))
+}
+
+fn config(tcp: &str) -> Config {
+    resolved(tcp).scenario.flows[0].tcp.clone()
+}
+
+/// Key and origin of a line of the resolved scenario.
+fn origin(toml: &str, line: &str) -> String {
+    let found = toml.lines().find(|found| found.starts_with(line));
+    let found = found.unwrap_or_else(|| panic!("no {line} in\n{toml}"));
+    found.split_once("  # ").map_or(String::new(), |(_, origin)| origin.to_owned())
+}
+
+#[test]
+fn a_preset_fills_what_the_file_leaves_open_and_says_so() {
+    let linux = resolved("like = \"linux-6\"");
+    let tcp = &linux.scenario.flows[0].tcp;
+    assert_eq!((tcp.smss, tcp.timestamps, tcp.dsack, tcp.cc.kind()), (1448, true, true, CcKind::Cubic));
+    assert_eq!((tcp.recovery, tcp.reduction), (Recovery::Rack(Rack::default()), Reduction::PrrSsrb));
+    let [min, floor, delay] = [tcp.rto.min, tcp.rto.variance_min, tcp.ack.delay];
+    assert_eq!([min, floor, delay].map(|span| span.as_ps() / 1_000_000_000), [200, 200, 40]);
+    assert_eq!((tcp.ack.quick, tcp.ack.every, tcp.auto_send_buffer), (16, 2, Some(64_000)));
+    assert_eq!(linux.scenario.flows[0].like, Like::Linux6);
+    let toml = linux.to_toml();
+    for (line, said) in [
+        ("timestamps = true", "linux-6: tcp_timestamps = 1"),
+        ("dsack = true", "linux-6: tcp_dsack = 1"),
+        ("variance_min = ", "linux-6: the floor is on the variance term"),
+        ("quick = 16", "linux-6: TCP_MAX_QUICKACKS"),
+        ("cc = ", "linux-6: Linux since 2.6.19"),
+    ] {
+        let origin = origin(&toml, line);
+        assert!(origin.contains(said), "{line}: {origin}\n{toml}");
+    }
+    assert!(origin(&toml, "nagle = ").starts_with("default") && !origin(&toml, "nagle = ").contains("linux"), "{toml}");
+}
+
+/// The special values of a paced host, then those of any other.
+#[test]
+fn a_paced_host_differs_in_pacing_only() {
+    let (paced, plain) = (config("like = \"linux-6-paced\""), config("like = \"linux-6\""));
+    assert_ne!((paced.pacing, paced.growth.slow_start), (plain.pacing, plain.growth.slow_start));
+    assert_eq!(Config { pacing: plain.pacing, growth: plain.growth, ..paced }, plain);
+}
+
+#[test]
+fn what_the_file_says_goes_before_the_preset_also_within_tables() {
+    let tcp = config(
+        "like = \"linux-6\"\nsmss = \"1000 B\"\nrto = { min = \"300 ms\" }\nack = { every = 1 }\nsend_buffer = \"50 kB\"\n\
+         auto_buffer = { start = \"64 kB\" }\ncc = { kind = \"cubic\", first_growth = 0.1 }",
+    );
+    let ms = |span: Duration| span.as_ps() / 1_000_000_000;
+    assert_eq!((tcp.smss, ms(tcp.rto.min), tcp.ack.every), (1000, 300, 1));
+    assert_eq!((tcp.send_buffer, tcp.auto_send_buffer, tcp.auto_buffer), (50_000, None, Some(64_000)));
+    // The rest of the tables is the preset's.
+    assert_eq!((ms(tcp.rto.variance_min), ms(tcp.rto.max), ms(tcp.ack.delay), tcp.ack.quick), (200, 120_000, 40, 16));
+    // Four products of 625,000 B are less than the limit.
+    assert_eq!(tcp.receive_buffer, 3_145_728);
+    let toml = resolved("like = \"linux-6\"\ncc = { kind = \"cubic\", first_growth = 0.1 }").to_toml();
+    assert!(toml.contains("first_growth = 0.1") && toml.contains("after_rto = \"reset\""), "{toml}");
+}
+
+/// As a word or as a table.
+#[test]
+fn settings_of_a_congestion_control_are_for_that_one() {
+    for cubic in ["cc = \"cubic\"", "cc = { kind = \"cubic\" }", ""] {
+        let toml = resolved(&format!("like = \"linux-6\"\n{cubic}")).to_toml();
+        assert!(toml.contains("first_growth = 0.05") && toml.contains("after_rto = \"reset\""), "{cubic}\n{toml}");
+    }
+    let reno = resolved("like = \"linux-6\"\ncc = \"reno\"");
+    assert!(!reno.to_toml().contains("first_growth"));
+    let tcp = &reno.scenario.flows[0].tcp;
+    assert_eq!((tcp.cc.kind(), tcp.growth.slow_start), (CcKind::Reno, Config::default().growth.slow_start));
+    assert_eq!((tcp.recovery, tcp.smss), (Recovery::Rack(Rack::default()), 1448));
+}
+
+#[test]
+fn the_limit_of_a_tuned_buffer_is_what_the_path_needs() {
+    // 4 products of 100 Mbit/s times 0.5 s.
+    let sets = [("link.up.rate".to_owned(), "100 Mbit/s".to_owned())];
+    let text = "duration = \"1 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"250 ms\"\n\
+                [tcp]\nlike = \"linux-6\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n";
+    let tcp = &from_toml(text, "", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario.flows[0].tcp;
+    assert_eq!((tcp.receive_buffer, tcp.send_buffer), (25_000_000, 25_000_000));
+    assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(65_535), Some(64_000)));
+}
+
+#[test]
+fn a_flow_may_be_like_another_host() {
+    let both = |tcp: &str, of_f: &str| {
+        let flows = read(tcp, of_f).unwrap_or_else(|problems| panic!("{problems}")).scenario.flows;
+        <[Flow; 2]>::try_from(flows).unwrap_or_else(|_| panic!("two flows"))
+    };
+    let [f, g] = both("like = \"linux-6\"\ncc = \"newreno\"", "tcp.like = \"ns-2\"");
+    assert_eq!((f.like, f.tcp.rto.sampling, f.processing.1), (Like::Ns2, RttSampling::PerWindow, Duration::ZERO));
+    assert_eq!((g.like, g.tcp.rto.sampling, g.tcp.smss), (Like::Linux6, RttSampling::PerAck, 1448));
+    assert!(g.processing.1 > Duration::ZERO && !f.tcp.timestamps);
+    // What [tcp] says itself holds for all.
+    let [f, g] = both("like = \"linux-6\"\nrto.min = \"500 ms\"", "tcp.like = \"freebsd-14\"");
+    assert_eq!([f.tcp.rto.min, g.tcp.rto.min], [Duration::from_millis(500); 2]);
+    assert_eq!((f.tcp.rto.max, g.tcp.rto.max), (Duration::from_secs(64), Duration::from_secs(120)));
+    let [f, g] = both("", "tcp.like = \"linux-6\"");
+    assert_eq!((f.like, g.like, &g.tcp), (Like::Linux6, Like::Rfc, &Config::default()));
+}
+
+#[test]
+fn ns_2_takes_no_time_and_times_one_packet() {
+    let ns2 = |more: &str| resolved(&format!("like = \"ns-2\"\n{more}")).scenario.flows[0].clone();
+    let flow = ns2("");
+    assert_eq!((flow.processing, flow.tcp.rto.sampling), ((Duration::ZERO, Duration::ZERO), RttSampling::PerWindow));
+    assert_eq!((flow.tcp.rto.forget_after, flow.tcp.rto.reduce_again), (4, true));
+    assert!(flow.tcp.limited_retransmit && flow.tcp.grow_on_exit);
+    let newreno =
+        NewReno { exit: NewRenoExit::Ssthresh, deflate: NewRenoDeflate::Window, burst: 2, ..NewReno::default() };
+    assert_eq!(flow.tcp.recovery, Recovery::NewReno(newreno));
+    let sack = ns2("cc = \"sack\"").tcp;
+    assert!(matches!(sack.recovery, Recovery::Sack { evidence: SackEvidence::Hole, .. }) && !sack.grow_on_exit);
+    assert_eq!(ns2("cc = \"tahoe\"").tcp.recovery, Recovery::FastRetransmit);
+}
+
+/// To find losses in another way is what these are about.
+#[test]
+fn senders_with_a_recovery_of_their_own_keep_it() {
+    for cc in [CcKind::Tahoe, CcKind::TcpMin, CcKind::Scps, CcKind::Peach, CcKind::Swift] {
+        for like in Like::ALL {
+            let tcp = config(&format!("like = \"{}\"\ncc = \"{}\"", like.name(), cc.name()));
+            assert_eq!(tcp.recovery, cc.recovery(), "{} {}", like.name(), cc.name());
+            assert_eq!((tcp.dsack, tcp.reduction), (false, Reduction::AtOnce), "{} {}", like.name(), cc.name());
+        }
+    }
+    // And so does a file that names one.
+    let tcp = config("like = \"linux-6\"\nrecovery = \"newreno\"");
+    assert_eq!((tcp.recovery, tcp.dsack), (Recovery::NewReno(NewReno::default()), false));
+    assert_eq!(tcp.reduction, Reduction::AtOnce);
+}
+
+#[test]
+fn every_preset_fits_every_congestion_control_and_reads_back() {
+    for like in Like::ALL {
+        for cc in CcKind::ALL {
+            let first = resolved(&format!("like = \"{}\"\ncc = \"{}\"", like.name(), cc.name()));
+            let toml = first.to_toml();
+            let again = from_toml(&toml, "again", &[]).unwrap_or_else(|problems| panic!("{problems}\n{toml}"));
+            assert_eq!(again.scenario, first.scenario, "{} {}", like.name(), cc.name());
+            assert_eq!(again.digest(), first.digest());
+            let json = first.to_json().to_string();
+            let again = from_json(&json, "", &[]).unwrap_or_else(|problems| panic!("{problems}\n{json}"));
+            assert_eq!(again.scenario, first.scenario, "{} {}", like.name(), cc.name());
+        }
+        // Without one the preset's own.
+        resolved(&format!("like = \"{}\"", like.name()));
+    }
+}
+
+#[test]
+fn rfc_is_what_a_file_without_a_preset_is_like() {
+    let (without, with) = (resolved(""), resolved("like = \"rfc\""));
+    assert_eq!(without.scenario, with.scenario);
+    assert_eq!(without.digest(), with.digest());
+    assert_eq!(with.scenario.flows[0].tcp, Config::default());
+}
+
+#[test]
+fn a_name_that_is_none_is_refused_with_the_list() {
+    let problems = read("like = \"linux\"", "").map(drop).unwrap_err().to_string();
+    for said in ["tcp.like = \"linux\"", "freebsd-14", "linux-6", "linux-6-paced", "ns-2", "rfc", "windows-11"] {
+        assert!(problems.contains(said), "{said}: {problems}");
+    }
+    assert!(read("", "tcp.like = \"ns2\"").map(drop).unwrap_err().to_string().contains("did you mean \"ns-2\"?"));
+}
+
+/// Each key of a preset is one of the schema and has a value that is valid: else it would be dropped, or be an error of the
+/// program, without anybody seeing it.
+#[test]
+fn rows_name_keys_that_there_are() {
+    for like in Like::ALL {
+        for row in like.rows().into_iter().flatten() {
+            let cc = row.only.first().map_or(String::new(), |cc| format!("cc = \"{cc}\"\n"));
+            let written = resolved(&format!("{cc}like = \"{}\"", like.name())).to_json();
+            // The limit of a buffer is written as what the path needs.
+            let keys = row.key.split('.').filter(|key| *key != "limit_bdp");
+            let place = keys.fold(&written["tcp"], |table, key| &table[key]);
+            assert!(!place.is_null(), "{}: {}", like.name(), row.key);
+        }
+    }
+}
