@@ -158,8 +158,9 @@ impl Connection {
     /// RFC 5682 §2.1, and §3.1 where SACK is in use.
     ///
     /// DEVIATION: RFC 5682 §3.1 waits for the ACK of the first segment before it looks at what was SACKed. Here, as in
-    /// Linux, the first report of something that was never sent again decides, even if it comes before. Not if the timer
-    /// expired in fast recovery: what was sent meanwhile is SACKed whether the retransmission was lost or late.
+    /// Linux, the first report of something that was never sent again decides, even if it comes before. And where the timer
+    /// expires in fast recovery §3.1 does without F-RTO, as SACKs of retransmissions would mislead it; which segments were
+    /// never sent again is known here, so it is used, and waits for the ACK of the first segment.
     fn is_spurious_by_frto(&mut self, newly: u64) -> bool {
         let has_new_data = self.can_send_new();
         let Some(Spurious { frto, saved: Some(saved), .. }) = self.spurious.as_deref_mut() else { return false };
