@@ -361,7 +361,7 @@ def test_the_command_says_where_things_are(tmp_path):
     assert found["page"] == str(tmp_path / "s" / "report" / "report.html")
     assert all((tmp_path / path).exists() for path in (*found["figures"], *found["tables"]))
     done = CliRunner().invoke(app, ["report", str(tmp_path / "s")])
-    assert "report.html" in done.stdout.replace("\n", "")
+    assert "report.html" in "".join(done.stdout.split())
     assert "goodput, rtt (SVG, PNG)" in done.stdout
 
 

@@ -51,7 +51,7 @@ def tables_4_to_6(lab: Lab) -> Figure:
     kinds = (
         ("one sender", FROM_DATA),
         ("three, router's queue", THREE),
-        ("three, socket", measures.Network(senders=3, handshake=False, buffer_is="socket")),
+        ("three, socket", measures.Network(senders=3, handshake=False, buffer_is="receiver")),
     )
     with style():
         figure, panels = blank(3, height=4.8)

@@ -32,6 +32,10 @@ RATES = (8e-8, 8e-7, 8e-6, 8e-5, 8e-4)
 BUFFER_OF_BDP_KB = 675
 
 
+SOCKETS = {"receiver": "tcp.receive_buffer", "sender": "tcp.send_buffer"}
+"""Keys of the buffers at the two ends."""
+
+
 @dataclass(frozen=True)
 class Network:
     """What the paper leaves open about its test network."""
@@ -41,7 +45,7 @@ class Network:
     rtt_s: float = 0.54
     ssthresh: str = "32 segments"
     buffer_is: str = "router"
-    """What the buffer of the tables bounds: the `router`'s queue or the `socket`."""
+    """Which buffer the tables vary: the queue of the `router`, or the socket's at the `receiver` or at the `sender`."""
 
     def sets(self, buffer_kb: int) -> dict[str, Any]:
         """What this is in `dumbbell.toml`."""
@@ -53,9 +57,10 @@ class Network:
         if self.senders > 1:
             # Not in the same instant, or the order of the senders would decide whose packets a full queue drops.
             sets |= _count(self.senders) | {"flow.file.start": {"uniform": ["0 s", "10 ms"]}}
-        if self.buffer_is == "socket":
+        if self.buffer_is in SOCKETS:
             # The router then has what the paper gives it where nothing else is said.
-            return sets | {"tcp.receive_buffer": f"{buffer_kb} kB", "link.geo.queue": "1 bdp"}
+            return sets | {SOCKETS[self.buffer_is]: f"{buffer_kb} kB", "link.geo.queue": "1 bdp"}
+        assert self.buffer_is == "router", self.buffer_is
         # Packets of 1000 B; ns-2 counts the one being sent.
         return sets | {"link.geo.queue": f"{buffer_kb - 1} packets"}
 

@@ -328,7 +328,7 @@ def premature_timeouts(lab: Lab, *, setting: str) -> Finding:
     return Finding.exact(sum(counts.values()), note)
 
 
-def above_longest(lab: Lab, *, sampling: str = "per-window") -> Finding:
+def above_longest(lab: Lab, *, sampling: str = "per-window", karn: bool = True) -> Finding:
     """Share of the SRTT samples at 2e-5 above the longest SRTT without errors, 3300 B, granularity of experiment 1."""
     granularity = f"{runs.setting_1_ms(lab, HALF)} ms"
     _, clean_s = _estimates(lab, 0.0, granularity, "srtt_s")
@@ -336,6 +336,7 @@ def above_longest(lab: Lab, *, sampling: str = "per-window") -> Finding:
         "tcp.receive_buffer": HALF,
         "tcp.rto.granularity": granularity,
         "tcp.rto.sampling": sampling,
+        "tcp.rto.karn": karn,
         "duration": "719 s",
         **_errors(HIGH_RATE),
     }
