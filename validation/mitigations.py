@@ -64,7 +64,8 @@ MITIGATIONS = [
         "RFC 2488 §3.1",
         "tcp.smss",
         "Path MTU discovery finds the largest packet that the path takes. Windows grow by segments, so larger ones "
-        "grow faster, and headers weigh less. On a long path the first effect decides, on a short one the second.",
+        "grow faster, and headers weigh less. Over GEO, where nothing is lost here, headers weigh most; in low orbit "
+        "the growth after each handover does.",
         {"536 B": {"tcp.smss": "536 B"}, "1460 B": {"tcp.smss": "1460 B"}},
         sets=NO_OVERSHOOT,
     ),
@@ -103,10 +104,13 @@ MITIGATIONS = [
         "RFC 2488 §4.1 and §4.4, RFC 2760 §3.3",
         "tcp.cc, tcp.recovery",
         "Losses in bursts of 30 ms, every three seconds on average: some fifty segments over GEO. NewReno repairs "
-        "one loss in a round trip, and for so many that is worse than Reno's timeout. SACK repairs a burst in one "
-        "or two round trips. Proportional rate reduction (RFC 9937) does not send more than arrives while nothing "
-        "is repaired yet, and so takes some round trips longer where most of a window was lost; in return it never "
-        "sends half a window at once.",
+        "one loss in a round trip, and for a whole burst that is worse than Reno's timeout. SACK repairs a burst in "
+        "one or two round trips, without a timeout over GEO. Goodput hardly shows that, as every burst takes half "
+        "of the window in either case, and a sender that waits for the timer meets fewer. RACK also finds lost "
+        "retransmissions, and avoids timeouts in low orbit. Proportional rate reduction (RFC 9937) never sends "
+        "half a window in one go, and its recoveries are shorter. It gets less here, because it meets more bursts: "
+        "a sender that spreads its window is also hit by those that fall where another is idle for half a round "
+        "trip.",
         {
             "tahoe": {"tcp.cc": "tahoe"},
             "reno": {"tcp.cc": "reno"},
@@ -140,7 +144,7 @@ MITIGATIONS = [
         "RFC 2760 §3.2.1, RFC 6928",
         "tcp.initial_window",
         "Each doubling of the initial window saves a round trip of slow start. Ten segments are the default of the "
-        "Internet; over GEO they save a second and more of 100 kB against one segment.",
+        "Internet; over GEO they save half of the time of 100 kB against one segment.",
         {
             "1 segment": {"tcp.initial_window": "1 segments"},
             "RFC 3390": {"tcp.initial_window": "rfc3390"},
@@ -185,10 +189,15 @@ MITIGATIONS = [
         "Ending slow start",
         "RFC 2760 §3.2.4, RFC 3742, RFC 9406",
         "tcp.slow_start",
-        "Slow start doubles until the queue overflows, and learns of it a round trip later. Over GEO that costs "
-        "hundreds of packets and seconds of repair; whatever ends it in time doubles the goodput of the first "
-        "minute. In low orbit the round trip is short and the loss cheap, and steps of the delay at a handover can "
-        "end slow start too early.",
+        "Slow start grows until the queue overflows, and learns of it a round trip later. That costs hundreds of "
+        "packets, which SACK repairs in a few round trips, and leaves half of path and queue together: enough to "
+        "fill a path whose queue is as long as itself. So ending slow start earlier saves losses and waiting, not "
+        "time: the first minute over GEO is as good with the standard. Limited slow start takes most of that minute "
+        "to get to the same window. HyStart leaves a window below what the path holds, which then grows by a "
+        "segment in a round trip. HyStart++ comes too late to prevent the overflow; it is ahead because it counts "
+        "bytes and so doubles in fewer round trips. Hoe's estimate meets what the path holds if the spacing of ACKs "
+        "is exact; processing times of hosts blur it, the more the faster the link. In low orbit all but HyStart++ "
+        "leave a smaller window than the overshoot does, and so less when the first handover halves it.",
         {
             "standard": {},
             "limited": {"tcp.slow_start": "limited"},
@@ -221,8 +230,8 @@ MITIGATIONS = [
         "RFC 2760 §3.3.3",
         "tcp.verdict",
         "`always-link-error` is the bound: a sender that knows that no loss is congestion. The distance to it is "
-        "what any way of telling them apart can gain at one packet in ten thousand: much over GEO, little where "
-        "the round trip is short.",
+        "what any way of telling them apart can gain at one packet in ten thousand, and in low orbit at the "
+        "handovers: much on both paths, as both hold large windows.",
         {"congestion": {}, "bound": {"tcp.verdict": "always-link-error"}},
         sets={**ERRORS, **NO_OVERSHOOT},
     ),
@@ -257,7 +266,8 @@ MITIGATIONS = [
         "RFC 2760 §3.6",
         "tcp.pacing",
         "A window sent at once needs a queue for it. Spread over the round trip it needs almost none: with a queue "
-        "of twenty packets the paced sender loses less of its slow start.",
+        "of twenty packets bursts end slow start at a small part of what the path holds, and pacing lets it go on "
+        "to a window several times as large.",
         {"bursts": {}, "paced": {"tcp.pacing": "window"}},
         sets={"link.sat.forward.queue": "20 packets"},
     ),
@@ -267,9 +277,10 @@ MITIGATIONS = [
         "RFC 2760 §3.8, RFC 9040",
         "tcp.sharing",
         "Transfers of 10 MB, each on a new connection, which begins with the threshold that the one before it "
-        "left. What it left is half of what an overshoot or a handover made of it, and it is remembered: over GEO "
-        "nothing is gained, in low orbit much is lost. A remembered threshold helps only where losses tell the "
-        "size of the path; ending slow start by other signs is the better way.",
+        "left. Over GEO that is half of what overflowed the queue: slow start ends below it, only the first "
+        "transfer loses packets, and the others take as long as without. In low orbit much is lost: a handover "
+        "halves the threshold, transfers without a loss do not raise it, and so it falls from handover to handover. "
+        "A remembered threshold helps only where losses show the size of the path.",
         {"off": {}, "on": {"tcp.sharing": "on"}},
         metric="fct",
         sets={
@@ -282,10 +293,10 @@ MITIGATIONS = [
         "Fewer ACKs on a narrow way back",
         "RFC 2760 §3.9, RFC 3449 §2",
         "tcp.ack.every",
-        "With 50 kbit/s on the way back there is room for 156 ACKs in a second. The queue there drops the others; "
-        "those that remain acknowledge more at once, and the sender answers in bursts, which the queue on the way "
-        "there drops in turn. Acknowledging every eighth segment avoids that. The window has to grow by bytes "
-        "then, not by ACKs.",
+        "With 50 kbit/s on the way back there is room for 156 ACKs in a second. The queue there drops the others, "
+        "and those that remain wait in it: the round trip over GEO is twice as long, and a window that would fill "
+        "the path fills half of it. Acknowledging every eighth segment shortens that queue. The window has to grow "
+        "by bytes then, not by ACKs. In low orbit, where the round trip is short, the wait weighs even more.",
         {"every 2nd": {}, "every 4th": {"tcp.ack.every": "4"}, "every 8th": {"tcp.ack.every": "8"}},
         sets={"link.sat.reverse.rate": "50 kbit/s", **NO_OVERSHOOT, "tcp.byte_counting": "ubc"},
     ),

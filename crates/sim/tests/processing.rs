@@ -71,7 +71,7 @@ fn segments_of_a_connection_never_overtake() {
     }
 }
 
-/// What a flow's hosts draw is its own: it depends on the seed and on nobody else.
+/// What hosts draw depends on the seed and on the link that packets come by, not on flows elsewhere.
 #[test]
 fn other_flows_do_not_change_what_is_drawn() {
     let other = "[link.m]\nfrom = \"c\"\nto = \"d\"\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
@@ -90,17 +90,13 @@ fn other_flows_do_not_change_what_is_drawn() {
     assert!(alone[1..].windows(2).any(|two| two[0] != two[1]), "each is drawn");
 }
 
-/// Two flows of one kind draw different times.
+/// Of flows with different times that end at one node the one that may take longest decides, as it is one host.
 #[test]
-fn each_flow_draws_for_itself() {
-    let flows = EXCHANGES.replace("[flow.f]\n", "[flow.\"f{n}\"]\ncount = 2\n");
-    let table = run("{ uniform = [\"0 s\", \"2 ms\"] }", "", &flows, 1).transfers;
-    let of = |flow: &str| -> Vec<u64> {
-        let rows = table.text("flow").iter().zip(table.real("duration_s"));
-        rows.filter(|(name, _)| *name == flow).map(|(_, time)| time.to_bits()).collect()
-    };
-    assert_eq!((of("f1").len(), of("f2").len()), (20, 20));
-    assert_ne!(of("f1")[1..], of("f2")[1..]);
+fn a_host_has_one_time() {
+    let flows =
+        format!("{EXCHANGES}[flow.quick]\nfrom = \"a\"\nto = \"b\"\nstart = \"90 s\"\ntcp.processing = \"0 s\"\n");
+    let times = |flows: &str| run("\"3 ms\"", "", flows, 1).transfers.real("duration_s")[1..10].to_vec();
+    assert_eq!(times(&flows), times(EXCHANGES));
 }
 
 #[test]

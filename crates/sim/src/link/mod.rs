@@ -13,6 +13,7 @@ mod error;
 mod interleave;
 #[cfg(test)]
 pub(crate) mod naive;
+mod processing;
 mod profile;
 mod queue;
 mod ring;
@@ -23,6 +24,7 @@ use crate::record::{Cause, Histogram};
 use crate::scenario::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 use error::ErrorModel;
+pub(crate) use processing::{processing, Processing};
 use profile::{DelayProfile, Outages, RateProfile};
 use queue::{Discipline, Queue};
 use ring::Ring;
@@ -45,6 +47,8 @@ pub(crate) struct Link {
     /// Whether errors lose packets instead of corrupting them.
     errors_lose: bool,
     outages: Option<Box<Outages>>,
+    /// Of the host at the far end.
+    processing: Option<Box<Processing>>,
     counters: Counters,
     waits: Histogram,
 }
@@ -91,9 +95,15 @@ impl Link {
             error: ErrorModel::new(spec, seed, end),
             errors_lose: spec.effect == Effect::Lose,
             outages: Outages::of(spec, seed, end).map(Box::new),
+            processing: None,
             counters: Counters::default(),
             waits: Histogram::default(),
         }
+    }
+
+    /// The same link to a host that takes time.
+    pub(crate) fn to_host(self, processing: Option<Box<Processing>>) -> Self {
+        Self { processing, ..self }
     }
 
     /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
@@ -249,8 +259,10 @@ impl Link {
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
         let is_hit = self.error.hits(finish, self.counters.carried - 1, size);
         self.counters.corrupted += u64::from(is_hit && !self.errors_lose);
+        let index = self.counters.carried - 1;
+        let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
         // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
-        self.last_arrival = (finish + self.delay.at(finish)).max(self.last_arrival);
+        self.last_arrival = (finish + self.delay.at(finish) + processing).max(self.last_arrival);
         self.free_at = finish;
         self.note_usual(size);
         let slot = self.ring.push(packet);
@@ -269,7 +281,7 @@ impl Link {
 
     /// The next packet is likely to be of this size too.
     fn note_usual(&mut self, size: u64) {
-        if self.outages.is_none() && self.error.is_none() {
+        if self.outages.is_none() && self.error.is_none() && self.processing.is_none() {
             if let (Some(sending), Some(delay)) = (self.rate.constant(size), self.delay.constant()) {
                 self.usual = Usual { size, sending, delay };
             }

@@ -4,11 +4,11 @@
 use super::error::ErrorModel;
 use super::profile::{DelayProfile, Outages, RateProfile};
 use super::queue::{Discipline, Queue};
-use super::{Counters, Link, Losses};
+use super::{Counters, Link, Losses, Processing};
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
 use crate::scenario::{Effect, Link as Spec};
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// See the module.
@@ -23,6 +23,7 @@ pub(crate) struct NaiveLink {
     in_service: Option<Service>,
     on_the_way: VecDeque<Packet>,
     last_arrival: Time,
+    processing: Option<Box<Processing>>,
     counters: Counters,
     waits: Histogram,
     /// An idle link of the same kind: what the tables are made from.
@@ -48,10 +49,15 @@ impl NaiveLink {
             in_service: None,
             on_the_way: VecDeque::new(),
             last_arrival: Time::ZERO,
+            processing: None,
             counters: Counters::default(),
             waits: Histogram::default(),
             blank: Link::new(spec, seed, end),
         }
+    }
+
+    pub(crate) fn to_host(self, processing: Option<Box<Processing>>) -> Self {
+        Self { processing, ..self }
     }
 
     /// A packet is offered. If its sending starts at once: when that ends.
@@ -79,7 +85,9 @@ impl NaiveLink {
     pub(crate) fn finish_sending(&mut self, now: Time, losses: &mut Losses) -> (Time, Option<Time>) {
         let Service { packet, begin, .. } = self.in_service.take().expect("something is being sent");
         self.counters.busy_ps += (now - begin).as_ps();
-        self.last_arrival = self.last_arrival.max(now + self.delay.at(now));
+        let index = self.counters.carried - 1;
+        let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
+        self.last_arrival = self.last_arrival.max(now + self.delay.at(now) + processing);
         self.on_the_way.push_back(packet);
         if self.turns_away(now) {
             let before = losses.len();

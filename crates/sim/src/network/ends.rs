@@ -11,23 +11,14 @@ use bentpipe_units::{Seq, Time};
 impl Network {
     /// A packet has reached its host.
     #[inline]
-    pub(super) fn arrive(&mut self, packet: &Packet) {
+    pub(super) fn arrive(&mut self, node: usize, packet: &Packet) {
         if packet.is_datagram() {
             return self.receive_datagram(packet);
         }
-        if self.traffic.puts_off(self.now, packet) {
-            return self.rearm(packet.endpoint());
-        }
-        self.handle(packet);
-    }
-
-    /// A host comes to a packet that has arrived.
-    #[inline]
-    fn handle(&mut self, packet: &Packet) {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(self.traffic.node_of(endpoint)), *packet, Cause::NoListener);
+            return self.lose(Place::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
@@ -56,14 +47,9 @@ impl Network {
         // Else the deadline has moved later since.
         host.armed = if is_due { Time::NEVER } else { due };
         self.schedule.set(Source::Endpoint(endpoint), host.armed);
-        while let Some(packet) = self.traffic.hosts[endpoint].take_in(self.now) {
-            self.handle(&packet);
-        }
-        if self.traffic.hosts[endpoint].has_expired(self.now) {
+        if is_due {
             self.traffic.wake_endpoint(self.now, endpoint);
             self.drive(endpoint);
-        } else if is_due {
-            self.rearm(endpoint);
         }
     }
 
@@ -195,7 +181,8 @@ impl Network {
     /// A packet of a flow whose ends are on the same node.
     #[cold]
     fn loop_back(&mut self, packet: Packet) {
-        self.arrive(&packet);
+        let ends = &self.scenario.flows[packet.flow() as usize];
+        self.arrive(ends.to, &packet);
     }
 
     fn on_event(&mut self, endpoint: usize, event: Event) {

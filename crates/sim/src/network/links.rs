@@ -43,7 +43,7 @@ impl Network {
         if arrival.has_middleboxes {
             return self.enter_node(arrival.node as usize, packet);
         }
-        self.forward(&packet);
+        self.forward(arrival.node as usize, &packet);
     }
 
     /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
@@ -86,12 +86,12 @@ impl Network {
         is_dropped
     }
 
-    /// A packet leaves a node for its next hop.
+    /// A packet leaves `node` for its next hop.
     #[inline(always)]
-    pub(super) fn forward(&mut self, packet: &Packet) {
+    pub(super) fn forward(&mut self, node: usize, packet: &Packet) {
         let hop = self.hops[packet.next as usize];
         if hop == HOST {
-            return self.arrive(packet);
+            return self.arrive(node, packet);
         }
         self.accept(self.now, hop as usize, packet);
     }

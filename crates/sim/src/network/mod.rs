@@ -6,12 +6,12 @@ mod links;
 mod nodes;
 
 use crate::engine::{Schedule, Source};
-use crate::link::{Link, Losses};
+use crate::link::{processing, Link, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
 use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
 use crate::scenario::Scenario;
-use crate::traffic::{Host, Traffic};
+use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use links::{arrivals, Arrival};
 
@@ -73,7 +73,12 @@ impl Network {
             end,
             stop: None,
             horizon: Time::ZERO,
-            links: scenario.links.iter().map(|link| Link::new(link, seed, end)).collect(),
+            links: scenario
+                .links
+                .iter()
+                .zip(processing(scenario))
+                .map(|(link, time)| Link::new(link, seed, end).to_host(Processing::new(time, seed, &link.name)))
+                .collect(),
             arrivals: arrivals(scenario),
             nodes: scenario
                 .nodes
@@ -148,8 +153,7 @@ impl Network {
             self.count_losses(link);
         }
         let on_links: usize = self.links.iter().map(Link::len).sum();
-        let held: usize =
-            self.nodes.iter().flatten().map(Middlebox::held).chain(self.traffic.hosts.iter().map(Host::held)).sum();
+        let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (on_links + held) as u64;
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);

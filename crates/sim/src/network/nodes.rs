@@ -19,7 +19,7 @@ impl Network {
     /// A packet reaches position `position` of a node's middleboxes; past the last one it leaves the node.
     fn pass(&mut self, node: usize, position: usize, packet: Packet) {
         let Some(middlebox) = self.nodes[node].get_mut(position) else {
-            return self.forward(&packet);
+            return self.forward(node, &packet);
         };
         middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut self.outbox);
         self.carry_out(node, position);

@@ -271,7 +271,7 @@ pub struct Flow {
     pub phase_drawn: bool,
     /// Which host's settings filled what the file left open; they are all in `tcp`.
     pub like: Like,
-    /// Time that a host takes before it handles a segment: shortest and longest, the latter excluded unless they are equal.
+    /// Time that a host takes before it handles a packet: shortest and longest, the latter excluded unless they are equal.
     pub processing: (Duration, Duration),
 }
 

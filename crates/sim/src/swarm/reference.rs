@@ -3,12 +3,12 @@
 //! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
-use crate::link::{naive::NaiveLink, Link, Losses};
+use crate::link::{naive::NaiveLink, processing, Link, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::packet::{Bodies, Packet};
 use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
 use crate::scenario::{NodeKind, Scenario};
-use crate::traffic::{Host, Task, Traffic};
+use crate::traffic::{Task, Traffic};
 use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
@@ -79,7 +79,11 @@ impl<'a> Reference<'a> {
             links: scenario
                 .links
                 .iter()
-                .map(|link| NaiveLink::new(link, seed, Time::ZERO + scenario.duration))
+                .zip(processing(scenario))
+                .map(|(link, time)| {
+                    let processing = Processing::new(time, seed, &link.name);
+                    NaiveLink::new(link, seed, Time::ZERO + scenario.duration).to_host(processing)
+                })
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
             // A slot for each session: that slots are used again must not be seen.
@@ -145,15 +149,9 @@ impl<'a> Reference<'a> {
                     self.enter(self.traffic.flows[index].timer, Kind::End, index);
                     self.carry_out_tasks();
                 }
-                Some(end) => {
-                    while let Some(packet) = self.traffic.hosts[end].take_in(self.now) {
-                        self.handle(&packet);
-                        self.enter_end(end);
-                    }
-                    if self.traffic.hosts[end].has_expired(self.now) {
-                        self.traffic.wake_endpoint(self.now, end);
-                        self.drive(end);
-                    }
+                Some(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
+                    self.traffic.wake_endpoint(self.now, end);
+                    self.drive(end);
                 }
                 _ => {}
             },
@@ -191,8 +189,8 @@ impl<'a> Reference<'a> {
         route.get(packet.next as usize).copied()
     }
 
-    fn forward(&mut self, mut packet: Packet) {
-        let Some(link) = self.hop(&packet) else { return self.reach_host(packet) };
+    fn forward(&mut self, node: usize, mut packet: Packet) {
+        let Some(link) = self.hop(&packet) else { return self.reach_host(node, packet) };
         packet.next += 1;
         let mut losses = Losses::new();
         let sent = self.links[link].offer(self.now, packet, &mut losses);
@@ -200,26 +198,19 @@ impl<'a> Reference<'a> {
         self.lose_all(link, losses);
     }
 
-    fn reach_host(&mut self, packet: Packet) {
+    fn reach_host(&mut self, node: usize, packet: Packet) {
         if packet.is_datagram() {
             self.ledger.delivered += 1;
             return self.traffic.on_datagram(self.now, &packet);
         }
-        if self.traffic.puts_off(self.now, &packet) {
-            return self.enter_end(packet.endpoint());
-        }
-        self.handle(&packet);
-    }
-
-    fn handle(&mut self, packet: &Packet) {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(self.traffic.node_of(endpoint)), packet, Cause::NoListener);
+            return self.lose(Place::Node(node), &packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
-        self.bodies.release(packet);
+        self.bodies.release(&packet);
         let needless = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
         host.needless += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - needless);
@@ -237,7 +228,7 @@ impl<'a> Reference<'a> {
     fn transmit(&mut self, endpoint: usize) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
-            let flow = host.flow as usize;
+            let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
             let packet = Packet::of_class(host.class, &segment, host.owner, endpoint, 0, &mut self.bodies);
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
@@ -247,7 +238,8 @@ impl<'a> Reference<'a> {
                 self.note(flow, if segment.is_retransmission { "retransmission" } else { kind }, offset);
             }
             self.ledger.sent += 1;
-            self.forward(packet);
+            let ends = &self.scenario.flows[flow];
+            self.forward(if is_receiver { ends.to } else { ends.from }, packet);
         }
     }
 
@@ -265,7 +257,7 @@ impl<'a> Reference<'a> {
                     self.ledger.sent += 1;
                     let ends = &self.scenario.flows[flow];
                     let packet = Packet::datagram(self.now, flow as u32, size, 0).in_class(ends.class);
-                    self.forward(packet);
+                    self.forward(ends.from, packet);
                 }
             }
         }
@@ -322,7 +314,7 @@ impl<'a> Reference<'a> {
     }
 
     fn pass(&mut self, node: usize, position: usize, packet: Packet) {
-        let Some(middlebox) = self.nodes[node].get_mut(position) else { return self.forward(packet) };
+        let Some(middlebox) = self.nodes[node].get_mut(position) else { return self.forward(node, packet) };
         let mut out = Outbox::default();
         middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut out);
         self.carry_out(node, position, out);
@@ -365,8 +357,7 @@ impl<'a> Reference<'a> {
     }
 
     fn finish(mut self, stop: StopReason) -> RunResult {
-        let held = self.nodes.iter().flatten().map(Middlebox::held).chain(self.traffic.hosts.iter().map(Host::held));
-        let held: usize = held.sum();
+        let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = End { stop, at: self.now, ledger: self.ledger };
         assemble(self.scenario, end, &self.traffic, &faces(&self.links, self.now), &self.drops, self.recorder)

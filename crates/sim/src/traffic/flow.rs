@@ -1,6 +1,5 @@
 //! What a flow is at an instant of a run, and what it has counted.
 
-use super::host::Processing;
 use super::{arrivals, bulk, datagrams, exchange, page, Host};
 use crate::record::{Arrived, Completions, Histogram};
 use crate::scenario::{App, Flow, Link, Reader, Start};
@@ -39,8 +38,6 @@ pub(crate) struct FlowState {
     pub(crate) rtts: Histogram,
     /// Its transfers, if it makes more than one.
     completions: Option<Box<Completions>>,
-    /// None: its hosts take no time.
-    pub(super) processing: Option<Box<Processing>>,
     /// From which its ends draw their lots.
     lots: [Stream; 2],
     /// What its congestion controls choose at random follows from these, one for each end of each session.
@@ -98,7 +95,6 @@ impl FlowState {
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && !flow.app.is_datagrams()).then(Box::default),
             seeds: Stream::new(seed, &component, "cc"),
-            processing: Processing::new(flow.processing, seed, &component),
             lots: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
         }
     }

@@ -1,10 +1,8 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
-use crate::packet::Packet;
 use crate::scenario::Reader;
 use bentpipe_tcp::{Connection, State};
-use bentpipe_units::{Duration, Stream, Time};
-use std::collections::VecDeque;
+use bentpipe_units::Time;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -14,8 +12,6 @@ pub(crate) struct Host {
     pub(crate) armed: Time,
     /// When its application acts at this end: opens, answers, reads.
     pub(super) timer: Time,
-    /// Packets that have arrived and are not handled yet, each with the instant at which it will be.
-    inbox: VecDeque<Packet>,
     pub(super) goal: Goal,
     pub(crate) flow: u32,
     /// Where its route begins.
@@ -45,32 +41,6 @@ struct Reading {
     taken: u64,
 }
 
-/// The time that the hosts of a flow take before they handle a packet: drawn for each one.
-#[derive(Clone, Debug)]
-pub(super) struct Processing {
-    least: Duration,
-    /// How much longer it may be; the longest time is excluded.
-    spread: Duration,
-    /// One for each end, and how many packets have come to it.
-    draws: [(Stream, u64); 2],
-}
-
-impl Processing {
-    /// None for hosts that take no time.
-    pub(super) fn new((least, most): (Duration, Duration), seed: u64, component: &str) -> Option<Box<Self>> {
-        let draws = ["processing/sender", "processing/receiver"].map(|end| (Stream::new(seed, component, end), 0));
-        let spread = most.saturating_sub(least);
-        (most > Duration::ZERO).then(|| Box::new(Self { least, spread, draws }))
-    }
-
-    /// For the next packet that comes to this end.
-    pub(super) fn draw(&mut self, side: usize) -> Duration {
-        let (stream, count) = &mut self.draws[side];
-        *count += 1;
-        self.least + Duration::from_ps(stream.below(*count - 1, self.spread.as_ps()))
-    }
-}
-
 /// What an application waits for at one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
@@ -97,7 +67,6 @@ impl Host {
             conn,
             armed: Time::NEVER,
             timer: Time::NEVER,
-            inbox: VecDeque::new(),
             goal: Goal::Nothing,
             flow,
             first_hop,
@@ -115,34 +84,7 @@ impl Host {
 
     #[inline]
     pub(crate) fn next_wakeup(&self) -> Time {
-        let timers = self.conn.next_wakeup().min(self.timer);
-        self.inbox.front().map_or(timers, |packet| timers.min(packet.at))
-    }
-
-    /// Whether a timer of the connection or of its application has expired.
-    pub(crate) fn has_expired(&self, now: Time) -> bool {
-        self.conn.next_wakeup().min(self.timer) <= now
-    }
-
-    /// A packet has arrived that the host comes to after `pause`, or after those that arrived before.
-    pub(super) fn put_off(&mut self, now: Time, pause: Duration, packet: &Packet) {
-        let before = self.inbox.back().map_or(now, |last| last.at);
-        let mut packet = *packet;
-        packet.at = before.max(now + pause);
-        self.inbox.push_back(packet);
-    }
-
-    /// The next packet that the host comes to by `now`.
-    pub(crate) fn take_in(&mut self, now: Time) -> Option<Packet> {
-        if self.inbox.front()?.at > now {
-            return None;
-        }
-        self.inbox.pop_front()
-    }
-
-    /// Packets that have arrived and are not handled yet.
-    pub(crate) fn held(&self) -> usize {
-        self.inbox.len()
+        self.conn.next_wakeup().min(self.timer)
     }
 
     /// Whether its application waits for anything, or has to be told that there is something to read.

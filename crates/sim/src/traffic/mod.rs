@@ -180,21 +180,6 @@ impl Traffic {
         self.hosts[endpoint].conn.handle_wakeup(now);
     }
 
-    /// A packet has reached its host. True: the host comes to it later.
-    #[inline]
-    pub(crate) fn puts_off(&mut self, now: Time, packet: &Packet) -> bool {
-        let endpoint = packet.endpoint();
-        let Some(processing) = &mut self.flows[packet.flow() as usize].processing else { return false };
-        let pause = processing.draw(endpoint % 2);
-        self.hosts[endpoint].put_off(now, pause, packet);
-        true
-    }
-
-    /// The node at which an end is.
-    pub(crate) fn node_of(&self, endpoint: usize) -> usize {
-        self.flows[self.hosts[endpoint].flow as usize].ends[endpoint % 2]
-    }
-
     /// A connection has something to tell.
     pub(crate) fn on_event(&mut self, now: Time, endpoint: usize, event: Event) {
         let is_opener = endpoint % 2 == 0;

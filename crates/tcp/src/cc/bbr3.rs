@@ -16,12 +16,13 @@
 //! has segments, at most 63, if that is less: Reno's flows would probe as often. If no lower round-trip time was seen
 //! for 5 seconds, ProbeRTT halves the window for 200 ms or a round trip, whichever is longer.
 //!
-//! What a probe finds holds until the next: when more than 2 % of what was in flight with a segment are lost, the point
-//! at which they exceeded 2 % is the long-term bound, or 0.7 of the target if that is more; a clean probe raises it, by
-//! 1, 2, 4 ... segments a round trip. Outside of Up it is kept with 15 % of headroom in Cruise. Between probes a round
-//! trip with any loss sets short-term bounds of bandwidth and data in flight: what was delivered in it, or 0.7 of what
-//! they were if that is more. Loss recovery itself changes nothing; a timeout leaves one segment until all is repaired.
-//! A spurious loss takes back bounds and state.
+//! What a probe finds holds until the next: when more than 2 % of what was in flight with a segment are lost, the
+//! point at which they exceeded 2 % is the long-term bound, or 0.7 of the target if that is more; a clean probe raises
+//! it, by 1, 2, 4 ... segments a round trip. The probe after one that lost too much stops at this bound, and is
+//! repeated once it is known to have lost little. Outside of Up it is kept with 15 % of headroom in Cruise. Between
+//! probes a round trip with any loss sets short-term bounds of bandwidth and data in flight: what was delivered in it,
+//! or 0.7 of what they were if that is more. Loss recovery itself changes nothing; a timeout leaves one segment until
+//! all is repaired. A spurious loss takes back bounds and state.
 //!
 //! # bbr2
 //!
@@ -41,15 +42,18 @@
 //!
 //! # On satellite paths
 //!
-//! It holds a queue far shorter than loss-based senders, and random loss below 1 % costs little: of what losses leave
-//! of a link of 10 Mbit/s and 100 ms it takes 0.89 at 0.5 %, 0.52 at 2 % and 0.21 at 5 %. Beyond 2 % each probe looks
-//! like congestion, the long-term bound follows what survives, and a noisy link is left to v1. Over GEO a cycle of 2 to
-//! 3 seconds has four or five round trips: Down, a tenth below the bandwidth, has not drained what Up queued when the
-//! next probe is due, and a seventh of the product waits (v2 drains it), and new capacity is found slowly; ProbeRTT may
-//! come before Startup is over. Two flows that begin together may stay unequal for minutes, as neither sees losses of 2
-//! %. A handover to a longer path leaves the round-trip time too small for up to ten seconds, and a burst of loss there
-//! bounds the data in flight until the next probe; `leo` tells it when paths change. ProbeRTT keeps half the window and
-//! costs little.
+//! It holds a queue far shorter than loss-based flows do, and random loss of a few packets in a thousand costs little.
+//! Beyond 2 % each probe looks like congestion, the long-term bound follows what survives, and v1 gets far more out of
+//! a noisy link. Over GEO a cycle of 2 to 3 seconds has four or five round trips: Down, a tenth below the bandwidth,
+//! has not drained what Up queued when the next probe is due, so that a part of it keeps waiting (v2 drains it), and
+//! new capacity is found slowly; ProbeRTT may come before Startup is over. A handover to a longer path leaves the
+//! round-trip time too small for up to ten seconds, and a burst of loss there bounds the data in flight until the next
+//! probe; with `leo` it knows when paths change. ProbeRTT keeps half the window and costs little.
+//!
+//! Two flows over GEO that begin at different times do not become even, and may move apart: the long-term bound of
+//! each stays where its own first overflow set it, neither sees losses of 2 % afterwards, and nothing lowers the
+//! larger bound. This follows from the draft as it is coded here. It is unconfirmed, as it has not been checked
+//! against a second implementation.
 
 use super::bbr::{
     model_hooks, product, Aggregation, BbrQuantum, FullPipe, MaxOver, Pace, Reconfigurations, Rounds, Sample,

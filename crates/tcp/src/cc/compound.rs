@@ -14,11 +14,12 @@
 //! # On satellite paths
 //!
 //! It helps on long paths with little queueing: after random losses it is soon back, as its window goes with p^-0.8
-//! where Reno's goes with p^-0.5. In `geo` it has twice the goodput of `sack` with a round trip that is 20 ms above the
-//! path's, and twice in `s2` up to a loss rate of 1e-4. It harms nobody: beside `sack` both have half, in `geo` and in
-//! `s1`. It neither helps nor harms below 38 segments, which is all of `s1` and `s2` from a loss rate of 1e-3 on, and
-//! where delay varies for other reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is
-//! left until the base is forgotten: in `leo` it has what `sack` has.
+//! where Reno's goes with p^-0.5, so that in `s2` it has about twice the goodput of `sack` up to a loss rate of 1e-4.
+//! Where a queue stands, dwnd is zero and Reno is left: in `geo` the overshoot of slow start leaves a queue that lasts
+//! for minutes, and it is `sack`. It takes nothing from Reno's flows: beside `sack` both have half, in `geo` and in
+//! `s1`. It changes nothing below 38 segments, which is all of `s1` and `s2` from a loss rate of 1e-3 on. Where delay
+//! varies for other reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is left until
+//! the base is forgotten: in `leo` it has what `sack` has.
 
 use super::delays::{Least, Round};
 use super::settings::settings;

@@ -24,12 +24,12 @@
 //!
 //! # On satellite paths
 //!
-//! It helps where losses are errors of the link, which it does not mind, and where buffers are deep, which it leaves
-//! nearly empty. Its step of 1/δ segments in a round trip is slow over GEO until v has grown, which takes three round
-//! trips, and the pauses in which the queue empties are long there. A handover to a longer path looks like a queue for
-//! up to ten seconds, `rtt_min_window`: the window shrinks to what leaves little of the rate, or, as the queue seems
-//! never to empty, competitive mode sets in. With steps between 24 and 70 ms every 15 s it had 13 Mbit/s of 80 where
-//! CUBIC had 61 (120 ms of losses at each step).
+//! It helps where losses are errors of the link, to which it does not react, and where buffers are deep, which it
+//! leaves nearly empty. Its step of 1/δ segments in a round trip is slow over GEO until v has grown, which takes three
+//! round trips, and the pauses in which the queue empties are long there. A handover to a longer path looks like a
+//! queue for up to ten seconds, `rtt_min_window`: the window shrinks to what leaves little of the rate, or, as the
+//! queue seems never to empty, competitive mode sets in. So CUBIC has more where the delay steps by tens of
+//! milliseconds every 15 s, as in `leo`. Beside loss-based flows it gives way in `geo` and keeps its half in `s1`.
 
 use super::delays::{Greatest, Least, Round};
 use super::settings::settings;

@@ -26,10 +26,12 @@
 //!
 //! # On satellite paths
 //!
-//! It helps where the link itself loses many packets and nobody else uses it: neither a loss nor a timeout makes it slower
-//! than what it measured. It needs an oracle for the error rate, as HSWA. It harms all that share a queue with it, because a
-//! loss by congestion does not slow it down either, and it keeps a queue that was there when the mean was taken. On low
-//! orbits the round trip is above its mean for minutes while a satellite leaves: then it does not grow at all.
+//! It helps where the link itself loses many packets and nobody else uses it: neither a loss nor a timeout makes it
+//! slower than what it measured. It needs an oracle for the error rate, as HSWA. It takes most of `s1` from flows that
+//! share a queue with it, because a loss by congestion does not slow it down either, and it keeps a queue that was
+//! there when the mean was taken. In `geo`, where others lengthen the queue, the round trip is above its mean, and it
+//! gives way. On low orbits the round trip is above its mean for minutes while a satellite leaves: then it does not
+//! grow at all.
 
 use super::bandwidth::Tustin;
 use super::delays::Round;

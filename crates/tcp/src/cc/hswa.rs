@@ -29,12 +29,13 @@
 //!
 //! # On satellite paths
 //!
-//! It helps a single connection on a fast geostationary link with rare errors: 266 segments for each round trip at an error
-//! rate of 1e-8 fill 100 Mbit/s after a loss in 12 round trips, where Reno takes 3200. It needs an oracle for the error rate,
-//! and it helps less the more errors there are, since each still halves the window. It harms others, as the step does not
-//! depend on who shares the link, and itself with `per = "ack"`, which sends bursts of hundreds of segments at the rate of
-//! the first link. On low orbits the mean holds on to the round-trip times of other passes: after a handover to a longer path it
-//! grows slower than it could, and after one to a shorter path it takes a queue for none.
+//! It helps a single connection on a fast geostationary link with rare errors: 266 segments for each round trip at an
+//! error rate of 1e-8 fill 100 Mbit/s after a loss in 12 round trips, where Reno takes 3200. It needs an oracle for
+//! the error rate, and it helps less the more errors there are, since each still halves the window. It hurts others,
+//! as the step does not depend on who shares the link, and itself with `per = "ack"`, which sends bursts of hundreds
+//! of segments at the rate of the first link. On low orbits the mean holds on to the round-trip times of other passes:
+//! after a handover to a longer path it grows slower than it could, and after one to a shorter path it takes a queue
+//! for none.
 
 use super::settings::settings;
 use super::window::window_hooks;

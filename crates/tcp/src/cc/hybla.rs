@@ -7,10 +7,10 @@
 //! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
 //!
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
-//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Without one, as in Linux, the
-//! first ACK of a geostationary path asks for 65,535 segments; with `needs_ssthresh` slow start is the standard's until
-//! there is one. ρ is not known before the first ACK, so that a scaled initial window (Linux: ρ segments) or threshold takes
-//! effect there and not before. ACKs count, or bytes, as
+//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Without one, as in
+//! Linux, each ACK of a geostationary path asks for 65,535 segments, and the estimate of `hoe` comes too late; with
+//! `needs_ssthresh` slow start is the standard's until there is one. ρ is not known before the first ACK, so that a
+//! scaled initial window (Linux: ρ segments) or threshold takes effect there and not before. ACKs count, or bytes, as
 //! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
 //! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
 //! fixed point is `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements
@@ -19,12 +19,16 @@
 //! # On satellite paths
 //!
 //! It helps where one flow, or a proxy at the satellite link, has a long path with a known bottleneck: it reaches the
-//! rate of that link in seconds and recovers from random losses as fast as a terrestrial flow. In `s2` it has ten times
-//! the goodput of `sack` and more from a loss rate of 1e-4 on. It harms without pacing or without a threshold, where
-//! its bursts overflow the queue, and it adds 467 segments in a geostationary round trip whether or not others share
-//! the link: beside as many flows of `sack` it takes 93 % of `geo` and 92 % of `s1`, and leaves them a seventh of what
-//! they have among themselves. Where the path changes, a minimum round-trip time that is out of date makes it too
-//! cautious.
+//! rate of that link in a few round trips, as it accelerates from the first ACK on, and recovers from random losses as
+//! fast as a terrestrial flow. In `s2` it has ten times the goodput of `sack` and more from a loss rate of 1e-4 on.
+//!
+//! On a long path it needs a threshold (`initial_ssthresh`) or a bounded window (`receive_buffer` or `send_buffer`).
+//! Without either, a few ACKs open a window of hundreds of thousands of segments: the flood overflows the queue, and
+//! two minutes of `geo` do not suffice to repair it. Pacing softens the flood and does not prevent it. With
+//! `needs_ssthresh` the flood does not come, and the acceleration neither as long as there is no threshold. It adds
+//! 467 segments in a geostationary round trip whether or not others share the link, and leaves as many flows of `sack`
+//! next to nothing of `geo` and little of `s1`. Where the path changes, a minimum round-trip time that is out of date
+//! makes it too cautious.
 
 use super::settings::settings;
 use super::window::window_hooks;

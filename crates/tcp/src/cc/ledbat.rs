@@ -20,12 +20,11 @@
 //!
 //! # On satellite paths
 //!
-//! It suits software updates and the like beside other traffic: a loss-based sender that fills more than the target
-//! gets the path to itself. The target is a length of queue, not a share of the round trip, so it is as good over GEO,
+//! It suits software updates and the like beside other traffic: a loss-based flow that fills more than the target gets
+//! the path to itself. The target is a length of queue, not a share of the round trip, so it is as good over GEO,
 //! where only the growth of one segment in a round trip of half a second is slow: `slow_start_until` helps there. A
 //! handover to a longer path is taken for a queue until the shorter one is forgotten, ten minutes by default: with 100
-//! ms of target a path that is 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's: one packet in
-//! a thousand left it 4.4 Mbit/s of 20 over 100 ms, where Copa had 19.4.
+//! ms of target a path that is 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's.
 
 use super::settings::settings;
 use super::window::window_hooks;

@@ -4,30 +4,31 @@
 //! # On satellite paths
 //!
 //! This window is the measure of the others. It adds one segment in a round trip, so its rate over GEO grows 25 times
-//! as slowly as on a path a fifth as long, and one loss in the 6375 segments of a 100 Mbit/s path costs half an hour of
-//! growth. Its goodput falls with the root of the loss rate: in `s2` 15 of 100 Mbit/s are left at one packet in
-//! 100,000, and 0.7 at one in a thousand. It harms nobody of its kind, and most newer senders take more than half
-//! beside it.
+//! as slowly as on a path a fifth as long, and one loss in the 6375 segments of a 100 Mbit/s path costs half an hour
+//! of growth. Its goodput falls with the root of the loss rate: one packet lost in 100,000 leaves most of `s2` unused,
+//! one in a thousand nearly all of it. It takes no more than its part from others of its kind, and most of the faster
+//! ones take more than half beside it. A queue as long as the path hides all of that: in `geo` half of the window that
+//! overflowed still fills the link.
 //!
 //! # reno
 //!
-//! Recovery repairs one loss. After a handover that loses several packets it waits for the timer (four timeouts in a
-//! minute of `leo`), which costs little where the round trip is short: 82 of 100 Mbit/s. Over GEO, or where a queue
-//! overflows, each such timeout is a slow start.
+//! Recovery repairs one loss. After a handover that loses several packets it waits for the timer, which costs little
+//! where the round trip is short: in `leo` it has what `sack` has. Over GEO, or where a queue overflows, each such
+//! timeout is a slow start.
 //!
 //! # newreno
 //!
 //! Recovery repairs one loss in a round trip. The forty packets that a handover of `leo` takes would need two seconds,
-//! and the timer, which an impatient sender restarts only once, comes first: 47 of 100 Mbit/s, where Reno has 82 and
-//! SACK 80. On long paths losses in bursts are what it should not meet; single ones it repairs as well as SACK does.
+//! and the timer, which an impatient sender restarts only once, comes first: it halves a window that recovery has
+//! halved already. So it has far less there than Reno, whose recovery ends at once, and than SACK, and less in `geo`,
+//! too. On long paths losses in bursts are what it should not meet; single ones it repairs as well as SACK does.
 //!
 //! # sack
 //!
 //! Recovery repairs all losses of a window in one or two round trips, which matters most on the paths where one takes
-//! half a second: no timeout for a handover of `leo`. It does not help the window itself. In `geo` the overshoot of
-//! slow start halves it twice, and it then needs minutes to come back: 8.4 of 20 Mbit/s, where a sender that waited for
-//! the timer kept a larger threshold (`reno`, 13.6). Two such flows become even by a segment in a round trip, for which
-//! four minutes of `geo` are too short.
+//! half a second: neither a handover of `leo` nor the overshoot of slow start in `geo` costs a timeout as a rule. It
+//! does not help the window itself, which random losses hold down as they do Reno's. Two such flows become even by a
+//! segment in a round trip, for which four minutes of `geo` are too short.
 
 use super::settings::NoSettings;
 use super::window::window_hooks;

@@ -20,15 +20,14 @@
 //!
 //! # On satellite paths
 //!
-//! It helps where losses come at handovers and the queue is short: CUBIC loses 30 % of its window at each, four
-//! times a minute on Starlink, and SaTCP none: 68 Mbit/s of 80 against 61, with 120 ms of losses at each; 11.7
-//! against 10.1 in `starlink`, whose one packet in a thousand that is lost at all times rules both. The default
-//! `offset` is that of `starlink`; in `leo` the handovers come at 0, 15, 30 s and `offset = "0 s"` is to be told,
-//! though there is nothing to gain in it (96 Mbit/s each). Where the queue is deep and the window back soon, there
-//! is little to gain. It harms whoever shares the path while the bit is set, for
-//! then it does not give way: a queue that overflows in these 2.3 of 15 s goes on to overflow. Losses of the link at
-//! other times it takes for congestion, as CUBIC does. It needs to know the time of the handovers to some hundred
-//! milliseconds.
+//! It helps where losses come at handovers and the queue is short: CUBIC loses 30 % of its window at each, four times
+//! a minute on Starlink, and SaTCP none. In `starlink` it has a little more than CUBIC, as the one packet in a
+//! thousand that is lost at all times rules both. The default `offset` is that of `starlink`. In `leo` the handovers
+//! come at 0, 15, 30 s, which `offset = "0 s"` says, but there is nothing to gain: CUBIC fills that link. Where the
+//! queue is deep and the window back soon, there is little to gain either. It hurts whoever shares the path while the
+//! bit is set, for then it does not give way: a queue that overflows in these 2.3 of 15 s goes on to overflow, its own
+//! flow included, as in `geo` and, with the default `offset`, in `leo`. Losses of the link at other times it takes for
+//! congestion, as CUBIC does. It needs to know the time of the handovers to some hundred milliseconds.
 
 use super::reallocation::{Reallocation, Reallocations};
 use super::settings::settings;

@@ -9,11 +9,12 @@
 //! # On satellite paths
 //!
 //! It helps on long paths with few losses, since a window of any size is back 14 round trips after a loss, over GEO in
-//! seven seconds: in `s2` it has more than four times the goodput of `sack` up to a loss rate of 1e-4. It harms as soon
-//! as the queue is the limit: it fills any buffer (a median round trip of 0.99 s in `geo`, which has 0.54 s) and,
-//! growing by a hundredth with each ACK, overflows it by as much; handovers then cost it timeouts, nine in a minute of
-//! `leo`, where 82 % of the link are left. Two such flows do not converge, since both grow and shrink by shares: two
-//! minutes of `leo` do not make them even. Beside as many flows of `sack` it takes 81 % of `geo` and 65 % of `s1`.
+//! seven seconds: in `s2` it has four times the goodput of `sack` up to a loss rate of 1e-4, and it fills `leo` over
+//! all handovers, though these cost it timeouts. It hurts itself where the queue is the limit: growing by a hundredth
+//! with each ACK, it overflows the queue by as much, gives up only an eighth, loses again while it repairs, and ends
+//! in a timeout. In `geo` that happens every dozen seconds and costs a good third of the goodput that `sack` has. Two
+//! such flows do not converge, since both grow and shrink by shares: neither in `geo` nor in `leo` do two minutes make
+//! them even. It takes most of `geo` and seven tenths of `s1` from as many flows of `sack`.
 
 use super::settings::settings;
 use super::window::window_hooks;

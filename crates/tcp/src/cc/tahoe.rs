@@ -4,18 +4,18 @@
 //!
 //! # On satellite paths
 //!
-//! It shows what a restart costs where a round trip is long. Each loss costs a slow start, and a loss in that slow
-//! start leaves a threshold of a few segments: after the overshoot at the beginning of `geo` it goes on from almost
-//! nothing by one segment in half a second, and two minutes have 1.3 of 20 Mbit/s. What it resends from the hole on has
-//! mostly arrived: there one byte in six is sent twice. In `leo`, where slow start takes half a second, it keeps up (73
-//! Mbit/s, and `sack` 80).
+//! It shows what a restart costs where a round trip is long. Each loss costs a slow start, up to half of what was in
+//! flight. What it retransmits from the hole on has mostly arrived: after the overshoot of slow start in `geo` two of
+//! three retransmissions are needless. It loses some seconds there, and then has the threshold that `sack` has. A loss
+//! within such a slow start leaves a threshold of a few segments, from which one segment in a round trip takes minutes
+//! over GEO. In `leo`, where slow start takes half a second, it nearly keeps up with `sack`.
 //!
 //! # tcpmin
 //!
 //! Without fast retransmit each loss costs a timeout of a second or more, and all that was sent meanwhile has arrived
-//! or is lost by then, so that no duplicate ACK is mistaken for another loss: in `geo` that is better than Tahoe by far
-//! (16.7 Mbit/s), in `leo`, where losses come with each handover, it is worse (67 Mbit/s). With a coarse clock over low
-//! orbits the timer, not the window, decides: `leo-pass`.
+//! or is lost by then. In `geo`, where a full queue makes the round trip as long as that, it has what Tahoe has; in
+//! `leo`, where losses come with each handover, it has less. With a coarse clock over low orbits the timer, not the
+//! window, decides: `leo-pass`.
 
 use super::settings::NoSettings;
 use super::{AckSample, Congestion, CongestionControl, Init, PathState, Reno};

@@ -10,12 +10,12 @@
 //!
 //! # On satellite paths
 //!
-//! Alone on a long path with a deep buffer it fills the path without any loss: 17.8 of 20 Mbit/s in `geo`, where those
-//! that find the limit by losses overflow the queue in their first slow start. What slow start left in the queue goes
-//! by one segment in a round trip, so that the median round trip of two minutes is 0.77 s. It starves beside loss-based
-//! senders (19 % of `geo` and 21 % of `s1` beside as many flows of `sack`). A handover to a longer path looks like a
-//! queue and takes most of its window away (43 of 100 Mbit/s in `leo`), unless `base_rtt_window` lets it forget the
-//! shorter path. Random losses halve it like Reno, and it does not grow beyond what fills the path between them.
+//! Alone on a long path with a deep buffer it fills the path without any loss, where those that find the limit by
+//! losses overflow the queue in their first slow start. What slow start left in the queue goes by one segment in a
+//! round trip, so that in `geo` a queue stands for minutes. It starves beside loss-based flows: as many flows of
+//! `sack` leave it a quarter of `s1` and next to nothing of `geo`. A handover to a longer path looks like a queue and
+//! takes most of its window away, as in `leo`; `base_rtt_window` lets it forget the shorter path and gives back a
+//! part. Random losses halve it like Reno, and it does not grow beyond what fills the path between them.
 
 use super::backlog::{Delay, Progress, Rounds};
 use super::settings::settings;

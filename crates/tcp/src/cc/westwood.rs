@@ -25,12 +25,30 @@
 //!
 //! # On satellite paths
 //!
-//! It helps where the link itself loses packets: the loss does not change the rate at which the others arrive, so that the
-//! window stays near what the path holds, while Reno halves it again and again. It needs a path whose round trip it knows:
-//! with an RTTmin that is too small, as after the handover of a low orbit to a longer path, it leaves too little after each
-//! loss; with one that is too large (a first sample through a queue that stands) too much. At loss rates where timeouts rule,
-//! 1e-1 and more, the estimate falls with the rate, and it does no better than Reno. `westwood` harms others where ACKs come
-//! in bursts, as over shared return channels: it takes the burst for the rate of the path. `westwood-plus` does not.
+//! It helps where the link itself loses packets: the loss does not change the rate at which the others arrive, so that
+//! the window stays near what the path holds, while Reno halves it again and again. It needs a path whose round trip
+//! it knows: with an RTTmin that is too small, as after the handover of a low orbit to a longer path, it leaves too
+//! little after each loss; with one that is too large (a first sample through a queue that stands) too much. At loss
+//! rates where timeouts rule, 1e-1 and more, the estimate falls with the rate.
+//!
+//! On a clean path with a drop-tail queue the estimate of `westwood` and `westwood-nr` is too high: the time constant
+//! of the filter is longer than the round trip, and the filter takes the burst of ACKs before a loss for the rate of
+//! the path. So a loss hardly reduces the window, losses repeat, and Reno's recovery, which repairs one of them, then
+//! waits for the timer and retransmits from the hole on. With `recovery = "sack"` they fill the path. As the estimate
+//! is too high, both take more than half of `s1` from flows of `sack`, and more than their part wherever ACKs come in
+//! bursts, as over shared return channels. `westwood-plus` does not.
+//!
+//! After a silence the estimate of the two is too low: while nothing arrives the virtual samples lower it. In `geo`
+//! the timeout that ends the repair of slow start's overshoot takes the threshold down to a small part of what the
+//! loss before it left, and one segment in a round trip does not make up for that in two minutes (0 for
+//! `virtual_samples` avoids it).
+//!
+//! # westwood-plus
+//!
+//! The filter of Linux keeps seven eighths of its old value for each sample, twice over, and takes one sample for each
+//! round trip. So it lags far behind a rate that doubles in each round trip: the first loss after slow start on a long
+//! path leaves a small part of what the path holds, and from there the window grows by one segment in a round trip.
+//! Over GEO that takes minutes. Beside `sack` it has half of `s1` and an eighth of `geo`.
 
 use super::bandwidth::{PerRound, Tustin, WestwoodSmoothing};
 use super::delays::Least;

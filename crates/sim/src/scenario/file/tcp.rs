@@ -123,7 +123,7 @@ pub(in crate::scenario) struct Tcp {
     /// The size of the sender's buffer if that is `auto`.
     #[schemars(extend("default" = {}))]
     pub(in crate::scenario) auto_send_buffer: AutoSendBuffer,
-    /// Time that a host takes before it handles a segment that has arrived, drawn for each one; segments of a connection never overtake one another. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+    /// Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
     #[schemars(extend("default" = { "uniform": ["0 s", "100 us"] }, "x-origin" = "ns-2's overhead_ as it is usually set; hosts of today take tens of microseconds"))]
     pub(in crate::scenario) processing: Hold,
     /// Nagle's algorithm: hold small segments back while data are outstanding.

@@ -35,7 +35,7 @@ fn a_preset_fills_what_the_file_leaves_open_and_says_so() {
     assert_eq!((tcp.recovery, tcp.reduction), (Recovery::Rack(Rack::default()), Reduction::PrrSsrb));
     let [min, floor, delay] = [tcp.rto.min, tcp.rto.variance_min, tcp.ack.delay];
     assert_eq!([min, floor, delay].map(|span| span.as_ps() / 1_000_000_000), [200, 200, 40]);
-    assert_eq!((tcp.ack.quick, tcp.ack.every, tcp.auto_send_buffer), (16, 2, Some(64_000)));
+    assert_eq!((tcp.ack.quick, tcp.ack.every, tcp.auto_send_buffer), (16, 2, Some(128_000)));
     assert_eq!(linux.scenario.flows[0].like, Like::Linux6);
     let toml = linux.to_toml();
     for (line, said) in [
@@ -98,7 +98,7 @@ fn the_limit_of_a_tuned_buffer_is_what_the_path_needs() {
                 [tcp]\nlike = \"linux-6\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n";
     let tcp = &from_toml(text, "", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario.flows[0].tcp;
     assert_eq!((tcp.receive_buffer, tcp.send_buffer), (25_000_000, 25_000_000));
-    assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(65_535), Some(64_000)));
+    assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(65_535), Some(128_000)));
 }
 
 #[test]

@@ -21,13 +21,12 @@ impl Default for Acked {
 }
 
 impl Acked {
-    #[inline]
+    #[inline(always)]
     pub(super) fn note(&mut self, sent: &Sent) {
         self.is_ambiguous |= sent.resends > 0;
         if !sent.is(SACKED) {
-            if self.oldest == Time::NEVER {
-                self.oldest = sent.sent_at;
-            }
+            // Segments come in the order of sequence, and those that were sent once in that of time.
+            self.oldest = self.oldest.min(sent.sent_at);
             self.newest = sent.sent_at;
         }
     }
