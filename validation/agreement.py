@@ -72,6 +72,11 @@ class Cause:
 
 CAUSES = (
     Cause(
+        "reno",
+        "The law is the same. This is the kernel around the module, not the sender.",
+        KERNEL,
+    ),
+    Cause(
         "westwood",
         "The module is Westwood+, ours `westwood-plus`. Its window follows from an estimate of the rate, which each "
         "timeout and each pause lowers: how soon the kernel repairs lost retransmissions counts for more than with "

@@ -2022,7 +2022,7 @@ class Tcp(TypedDict, total=False):
         The size of the sender's buffer if that is `auto`.
 
     processing :
-        Time that a host takes before it handles a segment that has arrived, drawn for each one; segments of a connection never overtake one another. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+        Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
 
     nagle :
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.

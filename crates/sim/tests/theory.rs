@@ -326,3 +326,25 @@ fn corrupted_packets_go_on_where_lost_ones_do_not() {
         }
     }
 }
+
+/// Losses do not lengthen the path: what a hole kept back says nothing of its round trip (100.6 ms of propagation and
+/// sending, a delayed ACK for a second segment, 0.2 ms at the hosts).
+#[test]
+fn round_trips_under_loss_are_those_of_the_path() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"49.7 ms\"\nqueue = \"1 bdp\"";
+    let measured = |cc: &str, recovery: &str, loss: f64| {
+        let tcp = format!("cc = \"{cc}\"\nrecovery = \"{recovery}\"\nack = {{ every = 1 }}");
+        let error = format!("error = {{ kind = \"packet\", rate = {loss} }}");
+        let flows = run(60, &tcp, link, &error).flows;
+        ["rtt_p50_s", "rtt_p95_s"].map(|column| flows.real(column)[0])
+    };
+    for recovery in ["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"] {
+        for loss in [0.01, 0.05, 0.1] {
+            let [p50, p95] = measured("sack", recovery, loss);
+            assert!((0.1..0.103).contains(&p50) && p95 < 0.11, "{recovery} {loss}: {p50} {p95}");
+        }
+    }
+    // A sender that fills the path beside losses: what queues is its own.
+    let [p50, p95] = measured("bbr1", "rack", 0.1);
+    assert!((0.1..0.105).contains(&p50) && p95 < 0.125, "{p50} {p95}");
+}

@@ -18,6 +18,7 @@ pub struct Choice {
 /// Everything that can be chosen by `kind`.
 pub fn choices() -> Vec<Choice> {
     let topics = [
+        ("like", "Tcp", "like"),
         ("cc", "Tcp", "cc"),
         ("recovery", "Tcp", "recovery"),
         ("verdict", "Tcp", "verdict"),
