@@ -197,10 +197,10 @@ fn slow_start_overshoots_unless_it_is_ended_before() {
         let (beyond, exit) = ((exit.unwrap() - 2.0) * path, exit.unwrap());
         assert!((lost as f64 / beyond - 1.0).abs() < 0.01 && exit < most, "{slow_start}: {lost} {exit}");
     }
-    // ACKs are 83 us apart: only hosts that take no time keep the spacing of the path.
+    // ACKs are 83 us apart: hosts that take up to 100 us blur the spacing of the path.
     let (lost, exit) = end("hoe", "0 s");
     assert!(lost == 0 && (0.99..1.01).contains(&exit.unwrap()), "{lost} {exit:?}");
-    assert!(end("hoe", usual).0 > 0);
+    assert!(!(0.99..1.01).contains(&end("hoe", usual).1.unwrap()));
     let (lost, exit) = end("hystart", usual);
     assert!(lost == 0 && (0.5..2.0).contains(&exit.unwrap()), "{lost} {exit:?}");
     assert_eq!(end("limited", usual), (0, None));

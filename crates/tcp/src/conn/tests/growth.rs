@@ -37,9 +37,10 @@ fn rfc2861_3_2_idle_time_halves_the_window_for_each_timeout() {
 
 #[test]
 fn rfc2861_3_2_half_of_what_is_not_used_is_given_back_after_a_timeout_s_time() {
-    let s = used(CwndValidation::Rfc2861, 4, 2);
+    // Four samples in a round trip of a second: after the first round the timeout is a second, too.
+    let s = used(CwndValidation::Rfc2861, 4, 1);
     assert_eq!(s.cwnd(), 16);
-    let s = used(CwndValidation::Rfc2861, 4, 3);
+    let s = used(CwndValidation::Rfc2861, 4, 2);
     assert_eq!((s.cwnd(), s.ssthresh()), (10, 12));
     let s = used(CwndValidation::IfUsed, 4, 10);
     assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
