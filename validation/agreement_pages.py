@@ -66,9 +66,9 @@ ns-2's own, and how the two are configured alike.
 
 ## Ten senders over three satellites
 
-`validation/ns2/s1.toml`: utilisation by payload goodput, bentpipe / ns-2, {agreement.SEEDS} seeds each. ns-2's are its agent
-`linux`, which runs congestion control modules of Linux 2.6.16 to 2.6.22 on a sender with selective
-acknowledgements. Ours are the senders as they are specified, with the preset `ns-2`. Differences of more than
+`validation/ns2/s1.toml`: utilisation by payload goodput, bentpipe / ns-2, {agreement.SEEDS} seeds each.
+ns-2's are its agent `linux`, which runs congestion control modules of Linux 2.6.16 to 2.6.22 on a sender with
+selective acknowledgements. Ours are the senders as they are specified, with the preset `ns-2`. Differences of more than
 {agreement.LARGE:g} are bold and have a cause below; there are {len(large)} of them in {
         sum(len(values) for values in s1["ours"].values())
     }.

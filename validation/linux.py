@@ -126,8 +126,8 @@ needs more.
 
 What differs: `bbr` over 50 ms has a smaller window and a shorter queue than the kernel's, `cubic` at 1 % of loss is a
 little faster, and smoothed round trips under loss are one to three milliseconds longer, as they come from timestamps
-here and from the instants of ACKs there. The causes of the first two are not known. TCP small queues, transmissions in units of two segments, compressed
-SACKs and the thinning of ACKs above 1 Gbit/s are not modelled.
+here and from the instants of ACKs there. The causes of the first two are not known. TCP small queues, transmissions in
+units of two segments, compressed SACKs and the thinning of ACKs above 1 Gbit/s are not modelled.
 
 The other presets have no kernel beside them. `windows-11` and `freebsd-14` have only values that a primary source
 gives; every other key is that of `rfc`. Not known of Windows 11: initial window, timers, delayed ACKs, proportional

@@ -102,7 +102,7 @@ impl Link {
     }
 
     /// The same link to a host that takes time.
-    pub(crate) fn to_host(self, processing: Option<Box<Processing>>) -> Self {
+    pub(crate) fn toward_host(self, processing: Option<Box<Processing>>) -> Self {
         Self { processing, ..self }
     }
 

@@ -56,7 +56,7 @@ impl NaiveLink {
         }
     }
 
-    pub(crate) fn to_host(self, processing: Option<Box<Processing>>) -> Self {
+    pub(crate) fn toward_host(self, processing: Option<Box<Processing>>) -> Self {
         Self { processing, ..self }
     }
 

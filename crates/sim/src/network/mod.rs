@@ -77,7 +77,7 @@ impl Network {
                 .links
                 .iter()
                 .zip(processing(scenario))
-                .map(|(link, time)| Link::new(link, seed, end).to_host(Processing::new(time, seed, &link.name)))
+                .map(|(link, time)| Link::new(link, seed, end).toward_host(Processing::new(time, seed, &link.name)))
                 .collect(),
             arrivals: arrivals(scenario),
             nodes: scenario

@@ -82,7 +82,7 @@ impl<'a> Reference<'a> {
                 .zip(processing(scenario))
                 .map(|(link, time)| {
                     let processing = Processing::new(time, seed, &link.name);
-                    NaiveLink::new(link, seed, Time::ZERO + scenario.duration).to_host(processing)
+                    NaiveLink::new(link, seed, Time::ZERO + scenario.duration).toward_host(processing)
                 })
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),

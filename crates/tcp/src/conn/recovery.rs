@@ -219,7 +219,7 @@ impl Connection {
                     episode.partial_acks += 1;
                     episode.resend_first = true;
                     let restart_timer = options.timer == NewRenoTimer::SlowButSteady || episode.partial_acks == 1;
-                    Advance { in_recovery: true, restart_timer, ..Advance::USUAL }
+                    Advance { in_recovery: true, restart_timer }
                 }
                 Some(options) => {
                     let deflates = episode.is_reduced && !self.cc.is_model_based();
