@@ -303,7 +303,7 @@ impl Connection {
 
     /// A round-trip sample, if the ACK gives one: the time since the first of what it delivers was sent, so that the timer
     /// waits for delayed ACKs too. `timestamps` are those of an ACK that advances.
-    #[inline]
+    #[inline(always)]
     fn sample_rtt(&mut self, now: Time, timestamps: Option<Timestamps>, acked: &Acked) {
         self.last_rtt = acked.newest().map(|sent_at| now - sent_at);
         if self.has_timestamps {

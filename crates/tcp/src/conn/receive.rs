@@ -364,7 +364,7 @@ impl Receiver {
 
     /// The right edge that the buffer allows now. It moves only by worthwhile steps (RFC 9293 §3.8.6.2.2:
     /// silly window avoidance) and never to the left.
-    #[inline]
+    #[inline(always)]
     fn new_edge(&self) -> u64 {
         if self.reads_at_once {
             return (self.nxt + self.buffer).max(self.edge);

@@ -124,7 +124,7 @@ impl Scoreboard {
     }
 
     /// A new segment was sent at the end of the sequence.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, range: Range, now: Time) {
         debug_assert!(self.ring.back().is_none_or(|last| last.end() == range.start));
         self.ring.push_back(Sent {

@@ -204,8 +204,7 @@ impl Connection {
         if len == 0 && !has_fin {
             return None;
         }
-        if len < u64::from(self.smss) && end < self.offered && self.board.flight_size() > 0 {
-            // The send buffer is full: the application fills the segment up when an ACK has made room.
+        if end < self.offered && self.waits_for_room(len) {
             return None;
         }
         let usable = (self.snd_una + self.rwnd).saturating_sub(self.snd_nxt);
@@ -242,6 +241,12 @@ impl Connection {
     #[inline]
     pub(super) fn data_end(&self) -> u64 {
         self.offered.min(self.snd_una + self.send_buffer)
+    }
+
+    /// The send buffer is full: the application fills the segment up when an ACK has made room.
+    #[inline(never)]
+    fn waits_for_room(&self, len: u64) -> bool {
+        len < u64::from(self.smss) && self.board.flight_size() > 0
     }
 
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
@@ -424,7 +429,7 @@ impl Connection {
         self.irs.at(1 + self.receiver.ack_offset())
     }
 
-    #[inline]
+    #[inline(always)]
     fn sack_options(&mut self) -> Options {
         if self.has_sack && (self.receiver.has_holes() || self.reports_duplicate()) {
             self.sack_blocks()
