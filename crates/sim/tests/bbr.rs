@@ -55,7 +55,7 @@ const GEO: &str = "rate = \"20 Mbit/s\"\ndelay = \"270 ms\"\nqueue = \"4 bdp\"";
 #[test]
 fn bandwidth_and_round_trip_time_are_found() {
     for cc in VERSIONS {
-        // Where nothing varies, a least round-trip time is not found anew by chance.
+        // Where nothing varies, a least round-trip time is not found again by chance.
         let text = flows(cc, 90, 1, GEO, "").replace("[tcp]", "[tcp]\nprocessing = \"0 s\"");
         let result = run(&text, 1);
         let pace = median(held(&series(&result, "pacing_rate_bps"), 45.0, 90.0));
