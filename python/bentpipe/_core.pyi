@@ -7,6 +7,7 @@ from typing_extensions import Self, disjoint_base
 from bentpipe._tables import Tables
 
 __all__ = [
+    "RESULTS",
     "AckSample",
     "Congestion",
     "CongestionControl",
@@ -21,6 +22,9 @@ __all__ = [
     "hooks",
     "schema",
 ]
+
+RESULTS: int
+"""Which results this simulator gives: equal numbers, scenarios (by their digest) and seeds, equal results."""
 
 @final
 class Init:

@@ -29,6 +29,8 @@ mod _core {
     use super::told::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]
     use super::{build_info, choices, dictionary, hooks, schema, Run, Scenario};
+    #[pymodule_export]
+    const RESULTS: u32 = bentpipe_sim::RESULTS;
 }
 
 /// A checked scenario with every default filled in.

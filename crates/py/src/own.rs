@@ -10,7 +10,7 @@ use bentpipe_tcp::cc::{
     AckSample, CcKind, Congestion, CongestionControl, Cwnd, Delivery as Delivered, Init as Begin, Own, OwnCc, PathState,
 };
 use bentpipe_units::{Rate, Time};
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,7 +98,8 @@ pub(crate) struct Trouble {
 #[derive(Debug)]
 struct Failure {
     error: PyErr,
-    /// Such as `on_ack of MyIdea, flow bulk`.
+    class: String,
+    /// Such as `on_ack, flow bulk`.
     place: String,
 }
 
@@ -107,23 +108,26 @@ impl Trouble {
         self.is_there.load(Ordering::Relaxed)
     }
 
-    fn note(&self, error: PyErr, place: String) {
+    fn note(&self, error: PyErr, class: &str, place: String) {
         let mut first = self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        first.get_or_insert(Failure { error, place });
+        first.get_or_insert(Failure { error, class: class.to_owned(), place });
         self.is_there.store(true, Ordering::Relaxed);
     }
 
     /// The error to raise, if there was one, and whether the run is worth keeping until here: a Ctrl-C is no failure.
+    /// All else is, also what asks to end the process: a class must not end a comparison without a word.
     pub(crate) fn raised(&self, py: Python<'_>, now: Time) -> Option<(PyErr, bool)> {
-        let failure = self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
-        if !failure.error.is_instance_of::<PyException>(py) {
-            return Some((failure.error, true));
+        let Failure { error, class, place } =
+            self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            return Some((PyKeyboardInterrupt::new_err(format!("{class}.{place}")), true));
         }
         let at_s = now.as_secs_f64();
-        let traceback = traceback(py, &failure.error).unwrap_or_else(|_| failure.error.to_string());
-        let error = SenderError::new_err(format!("error: {}, at {at_s} s\n\n{}", failure.place, traceback.trim_end()));
-        error.set_cause(py, Some(failure.error));
-        Some((error, false))
+        let traceback = traceback(py, &error).unwrap_or_else(|_| error.to_string());
+        let message = format!("error: {class} failed in {place}, at {at_s} s\n\n{}", traceback.trim_end());
+        let failed = SenderError::new_err(message);
+        failed.set_cause(py, Some(error));
+        Some((failed, false))
     }
 }
 
@@ -166,7 +170,7 @@ impl Place {
     }
 
     fn note(&self, error: PyErr, hook: &str) {
-        self.trouble.note(error, format!("{} failed in {hook}, flow {}", self.class.name, self.flow));
+        self.trouble.note(error, &self.class.name, format!("{hook}, flow {}", self.flow));
     }
 }
 

@@ -180,6 +180,9 @@ fn the_digest_is_of_what_can_change_a_result() {
     let digest = |text: &str| from_toml(text, "", &[]).unwrap().digest();
     assert_eq!(digest(MINIMAL), digest(&format!("title = \"x\"\nseed = 5\n{MINIMAL}")));
     assert_ne!(digest(MINIMAL), digest(&MINIMAL.replace("250", "251")));
+    let recorded = "[record]\nseries = [\"cwnd_bytes\", \"events\"]\ninterval = \"7 ms\"\nrows_max = 9\n";
+    assert_eq!(digest(MINIMAL), digest(&format!("{MINIMAL}{recorded}")));
+    assert_ne!(digest(MINIMAL), digest(&format!("{MINIMAL}[record]\ntransfers_max = 9\n")));
     assert_eq!(digest(MINIMAL).len(), 16);
 }
 

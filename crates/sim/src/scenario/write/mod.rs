@@ -56,10 +56,12 @@ impl Resolved {
         Json::Object(document(&self.scenario))
     }
 
-    /// A hash of everything that can change a result, except the seed: 16 hexadecimal digits.
+    /// A hash of everything in the scenario that can change a result, except the seed: 16 hexadecimal digits. Series
+    /// change none; the table of transfers is as long as the scenario says.
     pub fn digest(&self) -> String {
         let mut document = document(&self.scenario);
-        document.retain(|key, _| key != "title" && key != "seed");
+        document.retain(|key, _| !matches!(key.as_str(), "title" | "seed" | "record"));
+        document.insert("transfers_max".into(), self.scenario.record.transfers_max.into());
         // FNV-1a, then the finaliser of SplitMix64: not against an adversary, only against chance.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let mut hash = Json::Object(document).to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step);

@@ -1,0 +1,186 @@
+//! What changes a result raises `RESULTS`: runs that are kept under one number must be what we would give now.
+//!
+//! `recorded.txt` has the number, and of each of these runs a hash of all its tables, with the names of their columns.
+//! `BLESS=1` writes it, where a hash changed only with a higher number.
+
+use bentpipe_sim::record::dictionary::SERIES;
+use bentpipe_sim::record::{RunResult, Table, Values};
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::{Network, RESULTS};
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::verdict::VerdictKind;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const FILE: &str = "tests/recorded.txt";
+
+/// Losses of all kinds, marks, reordering, and more to send than fits.
+const ROUGH: &str = r#"
+duration = "8 s"
+[tcp]
+ecn = "classic"
+[node.sat]
+middlebox = [{ kind = "impair", duplicate = "0.1 %", reorder = "0.2 %", hold = "10 ms" }]
+[link.up]
+from = "s{n}"
+to = "sat"
+count = 2
+rate = "20 Mbit/s"
+delay = "5 ms"
+[link.down]
+from = "sat"
+to = "r"
+rate = "4 Mbit/s"
+delay = "40 ms"
+queue = { kind = "red", limit = "40 packets", ecn = true }
+error = { kind = "packet", rate = 2e-3 }
+outage = { spans = [["5 s", "5.6 s"]] }
+[flow.f]
+from = "s{n}"
+to = "r"
+count = 2
+start = { uniform = ["0 s", "200 ms"] }
+"#;
+
+/// A hash of everything that a run gave.
+fn hash(result: &RunResult) -> String {
+    let tables = [
+        ("flows", &result.flows),
+        ("links", &result.links),
+        ("drops", &result.drops),
+        ("completions", &result.completions),
+        ("transfers", &result.transfers),
+        ("datagrams", &result.datagrams),
+        ("summary", &result.summary),
+        ("events", &result.events),
+    ];
+    let series = result.series.iter().map(|(name, table)| (name.as_str(), table));
+    // FNV-1a: against chance, not against an adversary.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bytes: &[u8]| {
+        for &byte in bytes.iter().chain(&[0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for (name, table) in tables.into_iter().chain(series) {
+        add(name.as_bytes());
+        for (column, values) in &table.columns {
+            add(column.as_bytes());
+            match values {
+                Values::Text(texts) => texts.iter().for_each(|text| add(text.as_bytes())),
+                Values::Real(reals) => reals.iter().for_each(|real| add(&real.to_bits().to_le_bytes())),
+                Values::Whole(wholes) => wholes.iter().for_each(|whole| add(&whole.to_le_bytes())),
+            }
+        }
+    }
+    result.notes.iter().for_each(|note| add(note.as_bytes()));
+    format!("{hash:016x}")
+}
+
+fn run(name: &str, text: &str, sets: &[(&str, &str)]) -> String {
+    let names: Vec<String> = SERIES.iter().map(|series| format!("{:?}", series.column.name)).collect();
+    let series = format!("[{}, \"events\"]", names.join(", "));
+    let sets = [sets, &[("record.series", &series)]].concat();
+    let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let read = from_toml(text, name, &sets).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let mut network = Network::build(&read.scenario, read.scenario.seed);
+    assert!(network.run(u64::MAX));
+    hash(&network.finish())
+}
+
+/// By name of a run, its hash: all that comes with bentpipe, cut short, and each congestion control and loss verdict.
+fn hashes() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenarios");
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|name| name.ends_with(".toml")) else {
+            continue;
+        };
+        let hash = run(name, &std::fs::read_to_string(&path).unwrap(), &[("duration", "6 s")]);
+        found.insert(name.to_owned(), hash);
+    }
+    for kind in CcKind::ALL {
+        found.insert(format!("cc-{}", kind.name()), run(kind.name(), ROUGH, &[("tcp.cc", kind.name())]));
+    }
+    for kind in VerdictKind::ALL {
+        found.insert(format!("verdict-{}", kind.name()), run(kind.name(), ROUGH, &[("tcp.verdict", kind.name())]));
+    }
+    found
+}
+
+/// The number and the hashes that a file has.
+fn read(text: &str) -> (u32, BTreeMap<String, String>) {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    let number = lines.next().and_then(|(_, number)| number.parse().ok()).unwrap_or(0);
+    (number, lines.map(|(name, hash)| (name.to_owned(), hash.to_owned())).collect())
+}
+
+fn written(number: u32, hashes: &BTreeMap<String, String>) -> String {
+    let lines: String = hashes.iter().map(|(name, hash)| format!("{name} {hash}\n")).collect();
+    format!("results {number}\n{lines}")
+}
+
+/// What is wrong with blessing what we have now, if anything. What was not recorded before changes no result.
+fn refused(before: &str, number: u32, hashes: &BTreeMap<String, String>) -> Option<String> {
+    let (old, kept) = read(before);
+    let changed: Vec<&str> = hashes
+        .iter()
+        .filter(|(name, hash)| kept.get(*name).is_some_and(|kept| kept != *hash))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let is_raised = number > old || (number == old && changed.is_empty());
+    (!is_raised).then(|| {
+        format!(
+            "{} of {} recorded runs changed, such as {:?}, and RESULTS is {number} as in {FILE} ({old}): raise RESULTS in \
+             crates/sim/src/lib.rs to {}, say in CHANGELOG.md (Results change) what changed and why, then BLESS=1",
+            changed.len(),
+            hashes.len(),
+            changed.first().unwrap_or(&"none"),
+            old + 1
+        )
+    })
+}
+
+#[test]
+fn what_changes_a_result_raises_its_number() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let (before, hashes) = (std::fs::read_to_string(&path).unwrap_or_default(), hashes());
+    if let Some(why) = refused(&before, RESULTS, &hashes) {
+        panic!("{why}");
+    }
+    let now = written(RESULTS, &hashes);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, now).unwrap();
+    } else {
+        assert!(before == now, "{FILE} is stale: BLESS=1 cargo test -p bentpipe-sim --test recorded");
+    }
+}
+
+#[test]
+fn a_changed_hash_is_blessed_with_a_higher_number_only() {
+    let hashes = |hash: &str| BTreeMap::from([("geo".to_owned(), hash.to_owned())]);
+    let before = written(7, &hashes("a"));
+    assert_eq!(refused(&before, 7, &hashes("a")), None);
+    assert_eq!(refused(&before, 8, &hashes("b")), None);
+    assert_eq!(refused(&before, 8, &hashes("a")), None);
+    let why = refused(&before, 7, &hashes("b")).unwrap();
+    assert!(why.contains("\"geo\"") && why.contains("raise RESULTS") && why.contains("to 8"), "{why}");
+    assert!(refused(&before, 6, &hashes("a")).is_some(), "a number that was used is not used again");
+    let more = BTreeMap::from([("geo".to_owned(), "a".to_owned()), ("leo".to_owned(), "c".to_owned())]);
+    assert_eq!(refused(&before, 7, &more), None, "a run that was not recorded yet");
+}
+
+#[test]
+fn a_column_is_a_part_of_the_hash() {
+    let read = from_toml(ROUGH, "rough", &[("duration".into(), "1 s".into())]).unwrap();
+    let result = || {
+        let mut network = Network::build(&read.scenario, 1);
+        assert!(network.run(u64::MAX));
+        network.finish()
+    };
+    let (one, mut other) = (result(), result());
+    assert_eq!(hash(&one), hash(&other));
+    let rows = other.flows.len();
+    other.flows = Table { columns: [other.flows.columns, vec![("new_s", Values::Real(vec![0.0; rows]))]].concat() };
+    assert_ne!(hash(&one), hash(&other));
+}
