@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +36,18 @@ class _Group(TyperGroup):
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interrupt:
             _say(str(interrupt) or "interrupted")
+            _leave_if_anyone_is_left()
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _leave_if_anyone_is_left() -> None:
+    """End the process at once where a congestion control in Python does not: its end would wait for it for ever."""
+    from bentpipe.pool import is_anyone_left
+
+    if is_anyone_left():
+        _say("a congestion control in Python does not return, and ends with the process")
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
 
 
 app = typer.Typer(

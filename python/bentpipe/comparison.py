@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,8 +15,9 @@ import polars as pl
 
 import bentpipe
 from bentpipe import _core, asking, metrics, outcomes, own, store
-from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe.errors import Interrupted, ScenarioError, SenderError
 from bentpipe.metrics import METRICS
+from bentpipe.pool import Pool
 from bentpipe.running import advance, run
 from bentpipe.scenario import scenario_of
 from bentpipe.statistics.comparing import ESTIMATORS, differences, statement
@@ -128,10 +130,11 @@ def compare(
     found: list[Outcome | None] = [None] * len(tasks)
     try:
         run_all(tasks, found, jobs or cores(), progress, outcomes.outcome)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         comparison = finished(found)
         count = len(comparison.seeds) if comparison else 0
-        raise Interrupted(f"interrupted after {count} of {replications} replications", lambda: comparison) from None
+        message = f"interrupted after {count} of {replications} replications"
+        raise Interrupted(message, lambda: comparison, where=str(interrupt)) from None
     comparison = finished(found)
     assert comparison is not None, "every run has ended"
     return comparison
@@ -427,35 +430,49 @@ def run_all(
     progress: Callable[[float], object] | None,
     kept: Callable[[Tables], T],
 ) -> None:
-    """Run the tasks in threads (the core releases the GIL), filling `found` with what is kept of each, in its place."""
-    stop = Event()
+    """Run the tasks in threads (the core releases the GIL), filling `found` with what is kept of each, in its place.
+
+    Raises
+    ------
+    SenderError
+        A congestion control in Python failed; the text says with which seed.
+    KeyboardInterrupt
+        Ctrl-C. The text says which congestion controls in Python had to be interrupted, and where.
+    """
     shares = [0.0] * len(tasks)
+    pool = Pool(jobs)
 
     def work(index: int) -> None:
         sender, seed = tasks[index]
-        if stop.is_set():
+        if pool.is_stopped():
             return
         try:
             simulation = _core.Run(sender, seed)
-            if advance(simulation, lambda share: shares.__setitem__(index, share), stop.is_set):
+            if advance(simulation, lambda share: shares.__setitem__(index, share), pool.is_stopped):
                 found[index] = kept(simulation.finish())
                 shares[index] = 1.0
-        except BaseException:
+        except BaseException as error:
             # The others' work would be thrown away.
-            stop.set()
+            pool.stop()
+            if isinstance(error, SenderError):
+                raise SenderError(f"{error}\n\n  with seed {seed}") from error.__cause__
             raise
 
-    with ThreadPoolExecutor(jobs) as pool:
-        pending: set[Future[None]] = {pool.submit(work, index) for index in range(len(tasks))}
-        try:
-            while pending:
-                done, pending = wait(pending, timeout=0.1)
-                for future in done:
-                    future.result()
-                if progress is not None:
-                    progress(sum(shares) / len(shares))
-        finally:
-            stop.set()
+    try:
+        pending: set[Future[None]] = {pool.submit(partial(work, index)) for index in range(len(tasks))}
+        while pending:
+            done, pending = wait(pending, timeout=0.1)
+            for future in done:
+                future.result()
+            if progress is not None:
+                progress(sum(shares) / len(shares))
+    except KeyboardInterrupt:
+        # Whoever presses Ctrl-C again does not want to wait.
+        with suppress(KeyboardInterrupt):
+            pool.close()
+        raise KeyboardInterrupt(" and ".join(dict.fromkeys(pool.interrupted))) from None
+    finally:
+        pool.close()
 
 
 def cores() -> int:

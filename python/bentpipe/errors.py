@@ -26,7 +26,7 @@ class SenderError(BentpipeError, RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the work early.
+    """Ctrl-C ended the work early; the text says how far it was, and in which congestion control in Python, if in one.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class Interrupted(KeyboardInterrupt):
         What was finished until then; None if nothing was.
     """
 
-    def __init__(self, message: str, make_result: Callable[[], Any] = lambda: None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, make_result: Callable[[], Any] = lambda: None, *, where: str = "") -> None:
+        super().__init__(f"{message}, in {where}" if where else message)
         self._make_result = make_result
 
     @cached_property

@@ -132,10 +132,11 @@ def mix(
 
     try:
         run_all(tasks, found, jobs or cores(), progress, Flows.of)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         mixed = finished()
         done = mixed.totals.height if mixed else 0
-        raise Interrupted(f"interrupted after {done} of {replications} replications", lambda: mixed) from None
+        message = f"interrupted after {done} of {replications} replications"
+        raise Interrupted(message, lambda: mixed, where=str(interrupt)) from None
     mixed = finished()
     assert mixed is not None, "every run has ended"
     return mixed

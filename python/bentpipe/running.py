@@ -70,10 +70,10 @@ def run(
     simulation = _core.Run(scenario._core)
     try:
         advance(simulation, progress)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         simulation.interrupt()
         message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
-        raise Interrupted(message, lambda: _result(scenario, simulation)) from None
+        raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
     return _result(scenario, simulation)
 
 

@@ -9,15 +9,16 @@ import re
 import signal
 import threading
 import time
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import bentpipe
 from bentpipe import own
 from bentpipe.errors import BentpipeError
+from bentpipe.pool import Pool
 from bentpipe.sweeps.tasks import Failure, execute, execute_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class Workers(Protocol):
 
     def close(self) -> None:
         """Stop what is running and wait for it."""
+
+    @property
+    def interrupted(self) -> list[str]:
+        """Where congestion controls in Python were that did not stop by themselves."""
 
 
 def cores() -> int:
@@ -130,8 +135,7 @@ class Threads(_Queue):
     def __init__(self, count: int) -> None:
         super().__init__()
         self._count = count
-        self._stop = Event()
-        self._pool = ThreadPoolExecutor(count)
+        self._pool = Pool(count)
 
     @property
     def count(self) -> int:
@@ -141,16 +145,19 @@ class Threads(_Queue):
         """Threads have them already."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
-        self.watch(task, self._pool.submit(self._work, task, scenario))
+        self.watch(task, self._pool.submit(partial(self._work, task, scenario)))
 
     def close(self) -> None:
-        self._stop.set()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.close()
+
+    @property
+    def interrupted(self) -> list[str]:
+        return self._pool.interrupted
 
     def _work(self, task: Task, scenario: Callable[[], _core.Scenario]) -> bytes | Failure | None:
-        if self._stop.is_set():
+        if self._pool.is_stopped():
             return None
-        return execute(scenario(), task.seed, task.tables, self._stop.is_set)
+        return execute(scenario(), task.seed, task.tables, self._pool.is_stopped)
 
 
 @contextmanager
@@ -239,6 +246,11 @@ class Cluster(_Queue):
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+
+    @property
+    def interrupted(self) -> list[str]:
+        # Processes are ended, whatever they do.
+        return []
 
     def _workers(self) -> list[dict[str, Any]]:
         return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
