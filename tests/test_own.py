@@ -5,15 +5,18 @@ import math
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import _core, own
+from bentpipe.cli import app
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
 
 SCENARIO = """
@@ -263,6 +266,82 @@ def test_an_exception_ends_all_that_was_asked_for(scenario, tmp_path):
         )
 
 
+EXITS = {
+    "SystemExit": "import sys; sys.exit(0)",
+    "GeneratorExit": "raise GeneratorExit",
+    "Odd": "raise type('Odd', (BaseException,), {})('no Exception')",
+}
+ASKED = {
+    "run": ["run", "hop.toml", "--cc", "exits.py:Exits"],
+    "compare": ["compare", "hop.toml", "--cc", "sack,exits.py:Exits", "--replications", "2"],
+    "mix": ["compare", "hop.toml", "--mix", "sack,exits.py:Exits", "--replications", "2"],
+    "sweep": ["sweep", "hop.toml", "--vary", "tcp.cc=sack,exits.py:Exits", "--replications", "2"],
+    "local": ["sweep", "hop.toml", "--vary", "tcp.cc=exits.py:Exits", "--replications", "1", "--on", "local:1"],
+}
+
+
+def exits_in(tmp_path, hook, what):
+    arguments = "self, init" if hook == "__init__" else "self, ack, path"
+    (tmp_path / "hop.toml").write_text(SCENARIO)
+    (tmp_path / "exits.py").write_text(
+        f"import bentpipe as bp\nclass Exits(bp.CongestionControl):\n    def {hook}({arguments}):\n        {what}\n"
+    )
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("kind", EXITS)
+def test_what_asks_to_end_the_process_is_an_error_of_the_sender(tmp_path, monkeypatch, asked, kind):
+    if asked == "local":
+        pytest.importorskip("distributed")
+    exits_in(tmp_path, "on_ack", EXITS[kind])
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ASKED[asked])
+    assert done.exit_code == 2, done.output
+    assert "error: Exits failed in on_ack, flow one" in done.stderr
+    assert kind in done.stderr
+    assert "exits.py" in done.stderr
+
+
+def test_so_it_is_where_the_object_is_made_and_where_the_file_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exits_in(tmp_path, "__init__", "import sys; sys.exit(0)")
+    done = CliRunner().invoke(app, ASKED["compare"])
+    assert done.exit_code == 2
+    assert "error: Exits failed in __init__, flow one, at 0 s" in done.stderr
+    (tmp_path / "exits.py").write_text("import sys\nsys.exit(3)\n")
+    done = CliRunner().invoke(app, ASKED["compare"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {tmp_path}/exits.py cannot be imported\n")
+    assert done.stderr.endswith("SystemExit: 3\n")
+
+
+@pytest.mark.parametrize("asked", ["compare", "mix", "sweep", "local"])
+def test_a_keyboard_interrupt_of_the_senders_own_is_its_error_where_no_signal_is_heard(tmp_path, monkeypatch, asked):
+    if asked == "local":
+        pytest.importorskip("distributed")
+    exits_in(tmp_path, "on_ack", "raise KeyboardInterrupt")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ASKED[asked])
+    assert done.exit_code == 2, done.output
+    assert re.search(r"error: Exits\.on_ack, flow one(\.\d)?: it raised KeyboardInterrupt\n", done.stderr)
+
+
+def test_a_sender_that_fails_in_a_sweep_is_shown_with_its_point_its_seed_and_how_to_repeat_it(tmp_path, monkeypatch):
+    exits_in(tmp_path, "on_ack", "raise ValueError('boom')")
+    monkeypatch.chdir(tmp_path)
+    vary = ["--vary", "tcp.cc=exits.py:Exits", "--vary", "link.hop.delay=20 ms,30 ms", "--set", "duration=4 s"]
+    done = CliRunner().invoke(app, ["sweep", "hop.toml", *vary, "--seed", "5", "--replications", "1", "--jobs", "1"])
+    assert done.exit_code == 2
+    *_, where, again = done.stderr.splitlines()
+    assert where == "  at the point tcp.cc=Exits, link.hop.delay=20 ms, with seed 5:"
+    words = shlex.split(again)
+    assert words[:3] == ["bentpipe", "run", "hop.toml"]
+    assert "tcp.cc=exits.py:Exits" in words
+    alone = CliRunner().invoke(app, words[1:])
+    assert alone.exit_code == 2
+    assert alone.stderr.splitlines()[0] in done.stderr, "at the same simulated time"
+
+
 NO_BYTES = ["x", math.nan, -1, 2**41, None]
 
 
@@ -311,7 +390,10 @@ def test_ctrl_c_in_a_hook_interrupts(scenario):
     assert interrupted.value.result.stop == "interrupted"
 
 
-@pytest.mark.parametrize("name", ["on_akc", "on_loss", "pacing_rat", "limit_cwdn"])
+NO_HOOKS = ["on_akc", "on_loss", "pacing_rat", "limit_cwdn", "onAck", "OnAck", "onack", "onLoss", "setWindw"]
+
+
+@pytest.mark.parametrize("name", NO_HOOKS)
 def test_methods_that_nothing_would_call_are_refused(name):
     with pytest.raises(ScenarioError, match=f"'{name}' is not a hook"):
         type("Slip", (bp.CongestionControl,), {name: lambda self: None})
@@ -319,6 +401,63 @@ def test_methods_that_nothing_would_call_are_refused(name):
 
 def test_helpers_of_ones_own_may_have_any_other_name():
     type("Fine", (bp.CongestionControl,), {"window": 1, "increase": lambda *_: 1, "half": lambda self: 0})
+
+
+def generator(self, ack, path):
+    yield
+
+
+async def coroutine(self, ack, path):
+    pass
+
+
+async def both(self, ack, path):
+    yield
+
+
+class Property:
+    cwnd = property(lambda self: 5)
+
+
+BODIES = {
+    "on_ack of Wrong is a generator": {"on_ack": generator},
+    "on_ack of Wrong is `async`": {"on_ack": coroutine},
+    "on_congestion of Wrong is `async`": {"on_congestion": both},
+    "on_ack of Wrong is a staticmethod": {"on_ack": staticmethod(lambda ack, path: None)},
+    "on_ack of Wrong is a classmethod": {"on_ack": classmethod(lambda cls, ack, path: None)},
+    "on_ack of Wrong is a property": {"on_ack": property(lambda self: None)},
+    "on_ack of Wrong is 5": {"on_ack": 5},
+    "Wrong has a cwnd of its own (property)": {"cwnd": property(lambda self: 5)},
+    "Wrong has a ssthresh of its own (int)": {"ssthresh": 5},
+    "Wrong has a cwnd of its own (member_descriptor)": {"__slots__": ("cwnd",)},
+}
+
+
+@pytest.mark.parametrize("wrong", BODIES)
+def test_what_would_never_run_or_hides_the_window_is_refused(wrong):
+    with pytest.raises(ScenarioError) as error:
+        type("Wrong", (bp.CongestionControl,), BODIES[wrong])
+    assert str(error.value).startswith(f"error: {wrong}")
+    assert "\n  expected " in str(error.value)
+
+
+def test_also_where_another_class_brings_it_or_it_comes_later(scenario):
+    with pytest.raises(ScenarioError, match="Property has a cwnd of its own"):
+        type("Wrong", (Property, bp.CongestionControl), {})
+    late = type("Late", (bp.CongestionControl,), {})
+    late.on_ack = generator
+    with pytest.raises(ScenarioError, match="on_ack of Late is a generator"):
+        bp.run(scenario, cc=late)
+
+
+def test_what_is_no_class_is_called_what_it_is(tmp_path):
+    (tmp_path / "func.py").write_text("def X():\n    pass\n")
+    with pytest.raises(ScenarioError) as error:
+        own.taken(f"{tmp_path}/func.py:X")
+    assert str(error.value) == (
+        f"error: X in {tmp_path}/func.py is no class, but of the type function\n"
+        "  expected a class that extends bentpipe.CongestionControl"
+    )
 
 
 def test_what_is_no_congestion_control_is_refused(scenario, tmp_path, idea):
@@ -473,6 +612,19 @@ def test_the_code_of_a_class_is_what_it_does():
         return own.code_of(Mine)
 
     assert closed_over(0.5) == closed_over(0.5) != closed_over(0.6)
+
+
+def test_the_code_does_not_depend_on_how_a_file_was_found(tmp_path, idea, monkeypatch):
+    loaded = own.taken(idea)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "myidea", raising=False)
+    imported = __import__("myidea").MyIdea
+    assert imported is not loaded
+    assert own.code_of(imported) == own.code_of(loaded)
+    monkeypatch.chdir(tmp_path)
+    assert own.where(imported) == own.where(loaded) == "myidea.py:MyIdea"
+    assert own.where(Inherits) == f"{Path(__file__)}:Inherits"
+    assert own.where(failing(lambda self: None)) is None
 
 
 def test_processes_read_the_source_of_a_file(scenario, idea, tmp_path):

@@ -12,7 +12,7 @@ import traceback
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from bentpipe import _core
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["AckSample", "Congestion", "CongestionControl", "Delivery", "Init", "PathState"]
 
 HOOKS: tuple[str, ...] = tuple(_core.hooks())
+STATE = tuple(name for name, value in vars(_core.CongestionControl).items() if isinstance(value, GetSetDescriptorType))
+"""What the connection reads from an object: `cwnd` and `ssthresh`."""
 LIKE = {
     "sack": "sack",
     "newreno": "newreno",
@@ -130,21 +132,45 @@ def _state(of: _core.CongestionControl) -> Iterator[tuple[str, Any]]:
 
 
 def _check_hooks(cls: type) -> None:
-    """Refuse methods that look like hooks and are none: they would never be called."""
-    for name, value in vars(cls).items():
-        if name in HOOKS and not callable(value):
-            raise ScenarioError(f"error: {name} of {cls.__name__} is {value!r}\n  expected a method")
-        if name in HOOKS or name.startswith("_") or not callable(value):
-            continue
-        if name.startswith("on_") or _is_slip(name):
-            raise ScenarioError(
-                "error: " + unknown(name, f"a hook, and {cls.__name__} has a method of that name", HOOKS)
-            )
+    """Refuse what looks like a hook and would never run, and what hides what the connection sets and reads."""
+    for each in (each for each in cls.__mro__ if each not in CongestionControl.__mro__):
+        for name, value in vars(each).items():
+            if name in STATE:
+                raise ScenarioError(
+                    f"error: {each.__name__} has a {name} of its own ({type(value).__name__}), which would hide that of"
+                    f" the connection\n  expected another name; hooks set self.{name}"
+                )
+            if name in HOOKS and (what := _why_no_hook(value)):
+                raise ScenarioError(f"error: {name} of {each.__name__} is {what}")
+            if name not in HOOKS and callable(getattr(value, "__func__", value)) and _is_slip(name):
+                raise ScenarioError(
+                    "error: " + unknown(name, f"a hook, and {each.__name__} has a method of that name", HOOKS)
+                )
+
+
+def _why_no_hook(value: object) -> str:
+    """What it is instead of a method that does its work when it is called; empty if it is one."""
+    if isinstance(value, (staticmethod, classmethod)):
+        return f"a {type(value).__name__}\n  expected a method: it works on the window of one connection"
+    if not callable(value):
+        return f"{'a property' if isinstance(value, property) else repr(value)}\n  expected a method"
+    function = inspect.unwrap(value)
+    if inspect.isgeneratorfunction(function):
+        return "a generator, and its lines would never run\n  expected a method without `yield`"
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "`async`, and its lines would never run\n  expected a method without `async`"
+    return ""
 
 
 def _is_slip(name: str) -> bool:
-    """Whether a name is one letter, or two that changed places, away from a hook."""
-    return name not in dir(_core.CongestionControl) and any(_is_near(name, hook) for hook in HOOKS)
+    """Whether a name is meant as a hook: like `onAck`, or one letter, or two that changed places, away from one."""
+    if name.startswith("_") or name in dir(_core.CongestionControl):
+        return False
+    return re.match("on_|[oO]n[A-Z]", name) is not None or any(_is_near(_flat(name), _flat(hook)) for hook in HOOKS)
+
+
+def _flat(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def _is_near(one: str, other: str) -> bool:
@@ -159,6 +185,11 @@ def _is_near(one: str, other: str) -> bool:
 def _shared(one: str, other: str) -> int:
     """How many letters they begin with alike."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def is_key(key: str) -> bool:
+    """Whether a dotted key of a scenario, or of what a sweep varies, names a congestion control."""
+    return key == "tcp.cc" or key.endswith(".tcp.cc")
 
 
 def is_own(what: object) -> bool:
@@ -194,6 +225,8 @@ def taken(sender: Sender) -> Sender:
 
 
 def _check_class(cls: type[CongestionControl]) -> None:
+    # Once more: attributes can be put into a class after it was made.
+    _check_hooks(cls)
     name = name_of(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
         raise ScenarioError(f"error: a congestion control cannot be called {name!r}\n  expected a name like MyIdea")
@@ -298,6 +331,18 @@ def written(senders: Mapping[str, type[CongestionControl]]) -> tuple[Written, ..
     return tuple(found)
 
 
+def where(cls: type[CongestionControl]) -> str | None:
+    """`FILE.py:CLASS`, by which the command line finds a class again; None if it cannot, as for one of a notebook."""
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if module is None or file is None or cls.__module__ == "__main__":
+        return None
+    here, path = Path.cwd(), Path(file)
+    text = f"{path.relative_to(here) if path.is_relative_to(here) else path}:{cls.__qualname__}"
+    is_there = getattr(module, cls.__qualname__, None) is cls and _IN_FILE.fullmatch(text) is not None
+    return text if is_there else None
+
+
 def read(senders: Sequence[Written]) -> dict[str, type[CongestionControl]]:
     """What `written` wrote, by name."""
     classes = [getattr(imported(each.path, each.source), each.name) for each in senders]
@@ -311,10 +356,14 @@ def _in_file(path: Path, name: str) -> type:
         raise ScenarioError(f"error: {path} cannot be read: {error.strerror}") from error
     module = imported(str(path.absolute()), source)
     found = getattr(module, name, None)
-    if not isinstance(found, type):
-        what = "has no class" if found is None else "has, but not as a class,"
+    if found is not None and not isinstance(found, type):
+        raise ScenarioError(
+            f"error: {name} in {path} is no class, but of the type {type(found).__name__}\n"
+            "  expected a class that extends bentpipe.CongestionControl"
+        )
+    if found is None:
         classes = [key for key, value in vars(module).items() if _is_usable(value)]
-        raise ScenarioError("error: " + unknown(name, f"there: {path} {what} {name}", classes))
+        raise ScenarioError("error: " + unknown(name, f"there: {path} has no class {name}", classes))
     return found
 
 
@@ -343,9 +392,10 @@ def imported(path: str, source: bytes) -> ModuleType:
     try:
         linecache.checkcache(path)
         exec(compile(source, path, "exec"), module.__dict__)
-    except Exception as error:
+    except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, ScenarioError):
+        # Also what asks to end the process, such as `sys.exit()`, which would end it without a word.
+        if isinstance(error, (ScenarioError, KeyboardInterrupt)):
             raise
         raise ScenarioError(f"error: {path} cannot be imported\n\n{_traceback(error)}") from error
     finally:
@@ -387,10 +437,14 @@ def _source(cls: type) -> str:
         return ""
 
 
+_NO_FACTS = ("__doc__", "__firstlineno__", "__static_attributes__", "__dict__", "__weakref__", "__module__")
+"""What says nothing about what a class does; its module may be imported under any name."""
+
+
 def _facts(values: Mapping[str, Any], seen: set[int]) -> Iterator[str]:
     """What is known of values: plain ones as they are, functions by what they do and use."""
     for name, value in sorted(values.items()):
-        if name in ("__doc__", "__firstlineno__", "__static_attributes__", "__dict__", "__weakref__"):
+        if name in _NO_FACTS:
             continue
         function = getattr(value, "__func__", getattr(value, "fget", value))
         if isinstance(function, FunctionType):

@@ -111,7 +111,9 @@ class Scenario:
     seed : int
         Seed of all random streams.
     digest : str
-        Hash of all that decides the results; equal digests, equal results.
+        Hash of all in the scenario that decides its results: every value that is not the default or is, but not the
+        title, the seed, nor which series are recorded. Equal digests and equal seeds give equal results with every
+        bentpipe that has the same number of results (see `docs/concepts/results.md`).
     flow_names, link_names : list of str
         In the order of the result tables.
 
@@ -318,7 +320,9 @@ def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
 
 def _with_classes(key: str, value: Any) -> Any:
     """`FILE.py:CLASS` as the class, where the key is for congestion controls. Never what stands in a scenario file."""
-    if not (key == "tcp.cc" or key.endswith(".tcp.cc")):
+    if key == "sweep.together" and isinstance(value, (list, tuple)):
+        return [{inner: _with_classes(inner, each) for inner, each in group.items()} for group in value]
+    if not own.is_key(key):
         return value
     if isinstance(value, (list, tuple)):
         return [_with_classes(key, each) for each in value]
