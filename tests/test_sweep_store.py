@@ -1,5 +1,6 @@
 """What can be wrong with the store of a sweep: it is said clearly, and nothing is lost."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -7,16 +8,20 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
+from bentpipe import _core, outcomes
 from bentpipe.cli import app
 from bentpipe.errors import BentpipeError
+from bentpipe.metrics import METRICS, Metric
+from bentpipe.reporting.reporting import report
 from bentpipe.sweeps import store as stores
-from bentpipe.sweeps import tasks, workers
+from bentpipe.sweeps import workers
 from bentpipe.sweeps.grid import Grid, arguments
 from bentpipe.sweeps.sweeping import Sweeping
 
@@ -87,23 +92,127 @@ def test_a_place_that_does_not_exist_is_said_before_there_is_a_store(small, tmp_
     assert not (tmp_path / "store").exists()
 
 
-def test_a_store_of_another_version_is_left_alone(small, store, monkeypatch):
-    before = files(store)
-    monkeypatch.setattr(tasks, "FORM", 7)
-    text = (
-        f"error: {store} is a store of version 1 of the results, and this bentpipe makes version 7\n"
+@pytest.fixture
+def upgraded(store, monkeypatch):
+    """A store of ten runs that another simulator made."""
+    monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
+    return store
+
+
+OTHERS = f"10 runs of results {_core.RESULTS} (bentpipe {bp.__version__})"
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_runs_of_another_simulator_are_named_and_kept_and_not_used(small, upgraded, begun, tmp_path, has_index):
+    before = files(upgraded)
+    if not has_index:
+        (upgraded / "index.sqlite").unlink()
+    said_is = (
+        f"error: {upgraded} has {OTHERS}, and this bentpipe gives results {_core.RESULTS}\n"
+        "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
+    )
+    assert said(bp.Sweep.load, upgraded) == said_is
+    assert said(report, upgraded) == said_is
+    result = sweep(small, upgraded)
+    assert len(begun) == 10, "nothing was taken over"
+    assert set(result.runs["run"].str.slice(0, 3)) == {f"r{_core.RESULTS}-"}
+    folder = f"results-{_core.RESULTS - 1}"
+    versions = [bp.__version__]
+    assert result.facts["aside"] == [{"results": _core.RESULTS - 1, "runs": 10, "versions": versions, "folder": folder}]
+    # Those are as they were, and ours are as if there had been no others.
+    assert files(upgraded / folder) == before
+    sweep(small, tmp_path / "other")
+    assert files(upgraded) == files(tmp_path / "other")
+
+
+def test_what_is_not_used_is_said_by_the_command_and_the_report(small, upgraded):
+    vary = ["--vary", "link.down.error.rate=0.002,0.01", "--replications", "5"]
+    done = CliRunner().invoke(app, ["sweep", str(small), *vary, "--store", str(upgraded)], env={"COLUMNS": "300"})
+    assert f"{OTHERS} are kept in {upgraded}/results-{_core.RESULTS - 1}, and not used" in done.stdout
+    page = report(upgraded).page.read_text()
+    assert f"{OTHERS} are in the store as well, and not used here." in page
+    assert f"results {_core.RESULTS}" in page
+
+
+def test_the_bentpipe_that_made_runs_can_go_on_with_them(small, upgraded, begun, monkeypatch):
+    sweep(small, upgraded)
+    begun.clear()
+    monkeypatch.setattr(_core, "RESULTS", _core.RESULTS - 1)
+    assert sweep(small, upgraded / f"results-{_core.RESULTS}").runs.height == 10
+    assert begun == []
+
+
+def test_runs_in_the_index_alone_are_kept_beside_as_well(small, tmp_path, monkeypatch, begun):
+    monkeypatch.setattr(stores.Store, "write", lambda self: None)
+    sweep(small, tmp_path / "store")
+    monkeypatch.undo()
+    assert files(tmp_path / "store") == {}
+    monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
+    assert sweep(small, tmp_path / "store").facts["aside"][0]["runs"] == 10
+    monkeypatch.setattr(_core, "RESULTS", _core.RESULTS - 1)
+    assert bp.Sweep.load(tmp_path / "store" / f"results-{_core.RESULTS}").runs.height == 10
+
+
+def test_what_a_crash_left_half_moved_is_moved_on(small, upgraded, monkeypatch):
+    before = files(upgraded)
+    moved, replace = [], Path.replace
+
+    def crash(self, target):
+        moved.append(self)
+        if len(moved) == 2:
+            raise OSError(5, "Input/output error")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", crash)
+    with pytest.raises(BentpipeError):
+        sweep(small, upgraded)
+    monkeypatch.setattr(Path, "replace", replace)
+    assert sweep(small, upgraded).runs.height == 10
+    folder = upgraded / f"results-{_core.RESULTS - 1}"
+    assert files(folder) == before
+    assert (folder / "index.sqlite").exists()
+    assert len(list(upgraded.glob("results-*"))) == 1
+
+
+def test_a_store_in_which_another_simulator_is_at_work_is_left_alone(small, store, monkeypatch):
+    with stores.Store(store):
+        monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
+        before = files(store)
+        assert "and another process is adding to them\n  wait for it" in said(sweep, small, store)
+        assert files(store) == before
+
+
+def test_a_metric_that_was_added_leaves_old_stores_readable_or_says_so(small, store, monkeypatch, begun):
+    monkeypatch.setitem(METRICS, "new", Metric("new", "new_metric", "1", True, "Something new"))
+    outcome = outcomes.outcome
+
+    def with_new(tables):
+        found = outcome(tables)
+        return outcomes.Outcome({**found.values, "new": 1.0}, found.completion_s)
+
+    monkeypatch.setattr(outcomes, "outcome", with_new)
+    # Without a new number of results, which a test refuses:
+    assert said(bp.Sweep.load, store) == (
+        "error: the runs of this store have no new_metric: another state of bentpipe made them\n"
         "  choose another folder, or use the bentpipe that made it"
     )
-    assert said(sweep, small, store) == text
-    assert said(bp.Sweep.load, store) == text
-    # Nor does it become one of this version when its index is gone.
+    monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
+    assert said(bp.Sweep.load, store).startswith(f"error: {store} has {OTHERS}, and ")
+    result = sweep(small, store)
+    assert len(begun) == 10
+    assert set(result.runs["new_metric"]) == {1.0}
+
+
+def test_a_store_without_its_index_is_read_from_the_other_files(small, store, tmp_path):
+    whole, made = bp.Sweep.load(store), report(store, tmp_path / "one").page.read_text()
     (store / "index.sqlite").unlink()
-    run = pl.read_parquet(store / "runs.parquet")["run"][0]
-    assert said(sweep, small, store) == (
-        f"error: {store} has runs of another version of the results, such as {run}\n"
-        "  choose another folder, or use the bentpipe that made it"
-    )
-    assert files(store) == before
+    before = {path.name for path in store.iterdir()}
+    found = bp.Sweep.load(store)
+    assert found.runs.equals(whole.runs)
+    assert found.table("flows").equals(whole.table("flows"))
+    assert found.facts == whole.facts
+    assert report(store, tmp_path / "two").page.read_text() == made
+    assert {path.name for path in store.iterdir()} == before
 
 
 def test_a_folder_that_is_something_else_is_left_alone(small, tmp_path):
@@ -203,8 +312,12 @@ def test_a_damaged_index_is_said_and_made_anew_once_it_is_deleted(small, store, 
 
 
 def test_what_fails_while_the_store_is_written_costs_nothing(small, tmp_path, monkeypatch, begun):
+    calls = itertools.count()
+
     def fail(number):
-        raise OSError(28, os.strerror(28))
+        # The first is of the file that says which sweep it is.
+        if next(calls):
+            raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(stores.os, "fsync", fail)
     assert said(sweep, small, tmp_path / "store") == (
@@ -331,7 +444,7 @@ def test_a_full_disk_is_said_and_what_was_finished_is_kept(small, tmp_path, moun
     options = "--vary link.down.error.rate=0.002,0.01 --replications 1000 --tables links"
     done = mounted(
         f"""
-        mount -t tmpfs -o size=700k none "$2/disk"
+        mount -t tmpfs -o size=800k none "$2/disk"
         {BENTPIPE} sweep "$1" {options} --store "$2/disk/store" || code=$?
         cp -r "$2/disk/store" "$2/store"
         exit $code

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from bentpipe import human
 from bentpipe.metrics import METRICS, TRANSFERS
+from bentpipe.sweeps import aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -147,6 +148,8 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield from _hidden(len(result.failures) - FAILURES_MAX, "more failed", hint="")
     if result.missing:
         yield Text(f"{_count(result.missing, 'run')} missing; the same command goes on", style="yellow")
+    for others in result.facts["aside"]:
+        yield Text(f"{aside.said(others)} are kept in {place / others['folder']}, and not used", style="yellow")
     yield Text(f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}")
 
 

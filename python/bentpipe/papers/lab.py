@@ -14,7 +14,8 @@ from bentpipe.running import run
 from bentpipe.scenario import load
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps.grid import Grid, arguments
-from bentpipe.sweeps.store import Memory, Store
+from bentpipe.sweeps.memory import Memory
+from bentpipe.sweeps.store import Store
 from bentpipe.sweeps.sweeping import Sweeping
 from bentpipe.sweeps.workers import Threads, cores
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe.errors import BentpipeError
 from bentpipe.metrics import METRICS
 from bentpipe.result import columns_frame
 
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 """The table with a row per run; the others are tables of runs."""
-_RUN_SCHEMA = {
-    "run": pl.String,
-    "seed": pl.UInt64,
-    **{metric.column: pl.Float64 for metric in METRICS.values()},
-    "version": pl.String,
-}
+
+
+def _run_schema() -> dict[str, type[pl.DataType]]:
+    numbers = {metric.column: pl.Float64 for metric in METRICS.values()}
+    return {"run": pl.String, "seed": pl.UInt64, **numbers, "version": pl.String}
 
 
 def merged(
@@ -45,19 +45,27 @@ def merged(
     read : callable
         Gives one of these.
     """
+    schema = _run_schema()
     runs = _fresh_runs(fresh)
     if RUNS in written:
-        runs = pl.concat([_without(read(RUNS), fresh).select(list(_RUN_SCHEMA)), runs])
+        kept = read(RUNS)
+        absent = [name for name in schema if name not in kept.columns]
+        if absent:
+            raise BentpipeError(
+                f"error: the runs of this store have no {absent[0]}: another state of bentpipe made them\n"
+                "  choose another folder, or use the bentpipe that made it"
+            )
+        runs = pl.concat([_without(kept, fresh).select(list(schema)), runs])
     runs = runs.filter(pl.col("run").is_in(list(parameters)))
     ids = runs["run"].to_list()
-    keys = sorted({key for own in parameters.values() for key in own} - _RUN_SCHEMA.keys())
+    keys = sorted({key for own in parameters.values() for key in own} - schema.keys())
     runs = runs.with_columns(column(key, [parameters[id_].get(key) for id_ in ids]) for key in keys)
     # By what is written only, so that the order is the same wherever the rows came from.
-    runs = runs.select("run", *keys, *list(_RUN_SCHEMA)[1:]).sort(*keys, "seed", "run")
+    runs = runs.select("run", *keys, *list(schema)[1:]).sort(*keys, "seed", "run")
     found = {RUNS: runs}
     place = runs.select("run").with_row_index("place")
-    kept = {table for record in fresh.values() for table in record["tables"]}
-    for table in sorted((kept | set(written)) - {RUNS}):
+    given = {table for record in fresh.values() for table in record["tables"]}
+    for table in sorted((given | set(written)) - {RUNS}):
         own = {id_: record["tables"][table] for id_, record in fresh.items() if table in record["tables"]}
         # What was written of a run stays unless the run gave this table again.
         parts = [_without(read(table), own)] if table in written else []
@@ -78,7 +86,7 @@ def column(key: str, values: list[Any]) -> pl.Series:
 
 def parameters_of(runs: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """By name of each run in the table of runs, the values of its keys."""
-    keys = [name for name in runs.columns if name not in _RUN_SCHEMA]
+    keys = [name for name in runs.columns if name not in _run_schema()]
     return {row["run"]: {key: row[key] for key in keys if row[key] is not None} for row in runs.iter_rows(named=True)}
 
 
@@ -88,7 +96,7 @@ def _without(frame: pl.DataFrame, fresh: Iterable[str]) -> pl.DataFrame:
 
 def _fresh_runs(fresh: Mapping[str, Any]) -> pl.DataFrame:
     rows = [(id_, record["seed"], *record["values"].values(), record["version"]) for id_, record in fresh.items()]
-    return pl.DataFrame(rows, schema=_RUN_SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=_run_schema(), orient="row")
 
 
 def _stacked(tables: Mapping[str, Columns]) -> list[pl.DataFrame]:

@@ -74,7 +74,9 @@ class Sweep:
         Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that shows it again).
     facts : dict
         Where the sweep is from: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (that made the
-        runs).
+        runs), `results` (their number, see `docs/concepts/results.md`), `senders` (by name, of each congestion control
+        of one's own its `class`, as `FILE.py:CLASS`, and a hash of its `code`), `aside` (runs in the store that another
+        simulator gave, and that are not used: `results`, `runs`, `versions`, `folder`).
     """
 
     title: str
@@ -102,8 +104,8 @@ class Sweep:
 
     @classmethod
     def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
-        """A sweep in an open store, which `facts` describe as `Store.noted` has them: the one that was last begun."""
-        facts = facts or store.noted("sweep")
+        """A sweep in an open store, which `facts` describe as `Store.begun` has them: the one that was last begun."""
+        facts = facts or store.begun()
         if facts is None:
             raise store.has_no_sweep()
         keys, written = facts["keys"], facts["points"]
@@ -222,7 +224,7 @@ class Sweep:
         """All of it but the kept tables as plain data, fit for JSON."""
         return {
             "title": self.title,
-            **{key: self.facts[key] for key in ("source", "sets", "seed", "version")},
+            **{key: self.facts[key] for key in ("source", "sets", "seed", "version", "results", "senders", "aside")},
             "keys": self.keys,
             "metrics": self.metrics,
             "statements": self.statements(),

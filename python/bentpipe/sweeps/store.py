@@ -4,6 +4,8 @@ What a run gave is committed to the index as soon as it is there, which survives
 the end, all of it is written into the Parquet files, sorted, each under a temporary name that is then renamed: the same
 runs are the same bytes, whatever the order in which they were done. Several processes may use a store at once; each
 holds a lock on a file of its own for as long as it lives, so that the work of one that died is known to be free.
+
+All runs of a store are of one number of results (`_core.RESULTS`); see `aside` for those of another.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from bentpipe import _core
 from bentpipe.errors import BentpipeError
 from bentpipe.store import refuse_unless_writable_folder
-from bentpipe.sweeps import tasks
+from bentpipe.sweeps import aside, tasks
 from bentpipe.sweeps.frames import RUNS, merged, parameters_of
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.sqlite"
 OWNERS = "working"
+SWEEP = "sweep.json"
 FAILURES = "failures"
 WAITING_MAX = 2000
 """Runs in the index alone before the Parquet files are written again; or as many as these have, which is more later."""
@@ -42,7 +46,7 @@ BUSY_S = 60
 
 READINGS = 3
 _WRITING = "writing"
-_SCHEMA = """
+SCHEMA = """
 create table if not exists facts (name text primary key, value text not null);
 create table if not exists runs (
     id text primary key,
@@ -100,43 +104,52 @@ class Store:
             raise
 
     def _open_to_read(self) -> None:
-        if not (self.folder / INDEX).is_file():
+        has_index = (self.folder / INDEX).is_file()
+        if not has_index and not self._path(RUNS).is_file():
             raise BentpipeError(
                 f"error: {self.folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
             )
         with self._guarded():
             try:
-                self._connect(self.folder / INDEX, "ro")
+                self._connect(self.folder / INDEX if has_index else None, "ro")
             except sqlite3.OperationalError:
                 # Where nothing may be written, the index cannot be opened as long as it has a journal.
                 self._index.close()
                 self._connect_to_copy()
-            self._check_form()
+            others = self._of_others()
+            if others is not None:
+                raise aside.refusal(self.folder, others)
+            if not has_index:
+                self._recover()
 
     def _open_to_write(self) -> None:
         refuse_unless_writable_folder(self.folder)
         # One that was killed at once may have left no more than this.
         is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
-        if not is_new and not (self.folder / INDEX).exists() and not self._path(RUNS).is_file():
+        is_ours = (self.folder / INDEX).exists() or self._path(RUNS).is_file() or aside.listed(self.folder)
+        if not is_new and not is_ours:
             raise self._is_foreign()
         with self._guarded():
             (self.folder / OWNERS).mkdir(parents=True, exist_ok=True)
             with self._alone():
                 self._begin_to_live()
                 self._connect(self.folder / INDEX, "rwc")
-                tables = {name for (name,) in self._index.execute("select name from sqlite_master")}
+                tables = self._tables()
                 if tables and "facts" not in tables:
                     raise self._is_foreign()
+                others = self._of_others()
+                if others is not None:
+                    self._put_aside(others)
+                    self._connect(self.folder / INDEX, "rwc")
                 # What is in the Parquet files takes no room in the index.
                 self._index.execute("pragma auto_vacuum = full")
                 self._index.execute("pragma journal_mode = wal")
                 # A commit survives the end of the process, which is what is promised. What must survive a power cut
                 # is in `write`.
                 self._index.execute("pragma synchronous = normal")
-                self._index.executescript(_SCHEMA)
+                self._index.executescript(SCHEMA)
                 with self._transaction():
-                    self._check_form()
-                    self._index.execute("insert or ignore into facts values ('form', ?)", (str(tasks.FORM),))
+                    self._index.execute("insert or ignore into facts values ('form', ?)", (str(_core.RESULTS),))
                     self._recover()
                     self._check_files()
             self._count()
@@ -262,7 +275,7 @@ class Store:
         """Bring the Parquet files up to date. Each is complete at every moment, before and after."""
         with self._guarded(), self._alone():
             self._count()
-            stale = self.noted("stale")
+            stale = self._noted("stale")
             if self._waiting == 0 and stale is None:
                 return
             # Other processes go on meanwhile: what they add after this is not taken for written.
@@ -278,7 +291,7 @@ class Store:
                     "insert into files values (?, '', ?) on conflict (name) do update set next = excluded.next", hashes
                 )
             for name, data in content.items():
-                self._replace(name, data)
+                self._replace(f"{name}.parquet", data)
             with self._transaction():
                 self._index.execute("update files set sha256 = next, next = null where next is not null")
                 self._index.executemany("update runs set record = null where id = ? and tables = ?", waiting)
@@ -299,15 +312,31 @@ class Store:
         with self._guarded():
             return self._frames(tables, ids)
 
-    def note(self, name: str, content: Any) -> None:
-        """Remember a fact about the store, such as what sweep was last begun."""
-        with self._guarded(), self._transaction():
-            self._index.execute("insert or replace into facts values (?, ?)", (name, json.dumps(content)))
-
-    def noted(self, name: str) -> Any:
-        """A fact, or None."""
+    def begin(self, sweep: Mapping[str, Any]) -> None:
+        """Remember which sweep was last begun. It is in a file of its own, so that nothing is in the index alone."""
         with self._guarded():
-            row = self._index.execute("select value from facts where name = ?", (name,)).fetchone()
+            self._replace(SWEEP, json.dumps(sweep).encode())
+
+    def begun(self) -> dict[str, Any] | None:
+        """The sweep that was last begun, or None."""
+        with self._guarded():
+            try:
+                return dict(json.loads((self.folder / SWEEP).read_bytes()))
+            except FileNotFoundError:
+                return None
+            except ValueError as error:
+                raise BentpipeError(
+                    f"error: {self.folder / SWEEP} is damaged: {error}\n  start the same sweep again: that writes it"
+                ) from error
+
+    def aside(self) -> list[dict[str, Any]]:
+        """Runs of another simulator that are kept beside: `results`, `runs`, `versions`, `folder`."""
+        with self._guarded():
+            return aside.listed(self.folder)
+
+    def _noted(self, name: str) -> Any:
+        """A fact, or None."""
+        row = self._index.execute("select value from facts where name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
     def has_no_sweep(self) -> BentpipeError:
@@ -323,11 +352,13 @@ class Store:
         with self._guarded(), self._transaction():
             yield
 
-    def _connect(self, place: Path, mode: str) -> None:
+    def _connect(self, place: Path | None, mode: str) -> None:
+        """To the index in a file, or to one in memory for a store that has none."""
+        uri = "file::memory:" if place is None else f"{place.absolute().as_uri()}?mode={mode}"
         # Transactions are begun by hand: see `_transaction`.
-        self._index = sqlite3.connect(
-            f"{place.absolute().as_uri()}?mode={mode}", uri=True, timeout=BUSY_S, isolation_level=None
-        )
+        self._index = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
+        if place is None:
+            self._index.executescript(SCHEMA)
         self._index.execute("select count(*) from sqlite_master")
 
     def _connect_to_copy(self) -> None:
@@ -387,14 +418,41 @@ class Store:
             )
         return BentpipeError(f"error: the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
 
-    def _check_form(self) -> None:
-        form = self.noted("form")
-        if form is not None and form != tasks.FORM:
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._index.execute("select name from sqlite_master")}
+
+    def _of_others(self) -> dict[str, Any] | None:
+        """What there is to know of the runs that are here, if another simulator gave them."""
+        tables = self._tables()
+        form = self._noted("form") if "facts" in tables else None
+        if form == _core.RESULTS:
+            return None
+        versions: dict[str, str] = {}
+        if self._path(RUNS).is_file():
+            frame = self._parsed(RUNS, self._path(RUNS).read_bytes())
+            if not {"run", "version"} <= set(frame.columns):
+                raise BentpipeError(f"error: {self._path(RUNS)} is not the table of a sweep\n  choose another folder")
+            versions = dict(frame.select("run", "version").iter_rows())
+        if "runs" in tables:
+            rows = self._index.execute("select id, record from runs where record is not null")
+            versions |= {id_: json.loads(record)["version"] for id_, record in rows}
+        return aside.of_others(form, versions)
+
+    def _put_aside(self, others: Mapping[str, Any]) -> None:
+        if any(path.name not in (_WRITING, self._owner) for path in (self.folder / OWNERS).iterdir()):
             raise BentpipeError(
-                f"error: {self.folder} is a store of version {form} of the results, and this bentpipe makes version"
-                f" {tasks.FORM}\n"
-                "  choose another folder, or use the bentpipe that made it"
+                f"error: {self.folder} has {aside.said(others)}, and another process is adding to them\n"
+                "  wait for it, or choose another folder"
             )
+        # What is in the journal goes into the index; one that was made just now has nothing in it.
+        self._index.execute("pragma journal_mode = delete")
+        is_empty = not self._tables()
+        self._index.close()
+        if is_empty:
+            (self.folder / INDEX).unlink()
+        # The index last: until it is gone, whoever comes after a crash goes on with this.
+        last = [self.folder / name for name in (FAILURES, SWEEP, INDEX)]
+        aside.put(self.folder, others, [*self._parquet_files(), *last])
 
     def _recover(self) -> None:
         """Take over what is there without the index."""
@@ -402,15 +460,7 @@ class Store:
         if known or not self._path(RUNS).exists():
             return
         frames = {path.stem: self._parsed(path.stem, path.read_bytes()) for path in self._parquet_files()}
-        if "run" not in frames[RUNS].columns:
-            raise BentpipeError(f"error: {self._path(RUNS)} is not the table of a sweep\n  choose another folder")
         parameters = parameters_of(frames[RUNS])
-        foreign = [id_ for id_ in parameters if not id_.startswith(f"r{tasks.FORM}-")]
-        if foreign:
-            raise BentpipeError(
-                f"error: {self.folder} has runs of another version of the results, such as {foreign[0]}\n"
-                "  choose another folder, or use the bentpipe that made it"
-            )
         # A run whose table is empty cannot be told from one whose table was not kept: it is done again if asked for.
         have = {name: set(frame["run"]) for name, frame in frames.items() if name != RUNS and "run" in frame.columns}
         self._index.executemany(
@@ -483,7 +533,7 @@ class Store:
         return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
 
     def _replace(self, name: str, data: bytes) -> None:
-        place = self.folder / f"{name}.parquet"
+        place = self.folder / name
         fresh = self.folder / f".{name}.{self._owner}.new"
         try:
             with fresh.open("wb") as file:
@@ -530,32 +580,6 @@ class Store:
             for record in fresh.values():
                 record["tables"] = {name: found for name, found in record["tables"].items() if name in wanted}
         return merged({id_: json.loads(text) for id_, text, _ in rows}, fresh, written, self._read)
-
-
-class Memory(Store):
-    """A store for as long as it is open: nothing is written."""
-
-    def __init__(self) -> None:
-        self.folder = Path(":memory:")
-        self._is_read_only = False
-        self._total = self._waiting = 0
-        self._owner = "this"
-        self._index = sqlite3.connect(":memory:", isolation_level=None)
-        self._index.executescript(_SCHEMA)
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._index.close()
-
-    def is_due(self) -> bool:
-        """Never."""
-        return False
-
-    def write(self) -> None:
-        """There is nowhere to write to."""
-
-    def keep_replay(self, id_: str, text: str) -> None:
-        """There is nowhere to keep it."""
 
 
 def _text(parameters: Mapping[str, Any]) -> str:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import math
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
-from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe import _core, own
+from bentpipe.errors import Interrupted, ScenarioError, SenderError
 from bentpipe.scenario import scenario_of
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks
+from bentpipe.sweeps.commands import run_command
 from bentpipe.sweeps.grid import Grid, Point, Until, arguments
+from bentpipe.sweeps.memory import Memory
 from bentpipe.sweeps.result import CONFIDENCE, Sweep, is_known
-from bentpipe.sweeps.store import Memory, Store
+from bentpipe.sweeps.store import Store
 from bentpipe.sweeps.workers import workers
 
 if TYPE_CHECKING:
@@ -210,17 +213,21 @@ class Sweeping:
         try:
             self._all()
         except KeyboardInterrupt:
-            self.place.close()
+            # Whoever presses Ctrl-C again does not want to wait.
+            with suppress(KeyboardInterrupt):
+                self.place.close()
             self._keep(self.place.finished(0))
             done, total = self.progress.reused + self.progress.done, self.progress.total
             result = Sweep.of(self.store, self._facts())
-            raise Interrupted(f"interrupted after {done:,} of {total:,} runs, which are kept", lambda: result) from None
+            message = f"interrupted after {done:,} of {total:,} runs, which are kept"
+            where = " and ".join(dict.fromkeys(self.place.interrupted))
+            raise Interrupted(message, lambda: result, where=where) from None
         return Sweep.of(self.store, self._facts())
 
     def _all(self) -> None:
         fresh = self._runs([(point, range(self.grid.replications)) for point in self.points])
         while fresh:
-            self.store.note("sweep", self._facts())
+            self.store.begin(self._facts())
             self._do(fresh)
             fresh = self._runs(self._unknown())
 
@@ -269,7 +276,9 @@ class Sweeping:
             with self.store.together():
                 self._keep(finished)
                 mine = self._claim(left, room) if left and room >= running else []
-            for _, outcome in finished:
+            for task, outcome in finished:
+                if isinstance(outcome, SenderError):
+                    raise self._located(outcome, task.id) from outcome.__cause__
                 if isinstance(outcome, BaseException):
                     raise outcome
             for id_ in mine:
@@ -283,6 +292,13 @@ class Sweeping:
             if not left and not running:
                 return
             finished = self.place.finished(running)
+
+    def _located(self, error: SenderError, id_: str) -> SenderError:
+        """With the run in which it was, and how to see it again."""
+        point, seed = self.runs[id_]
+        where = ", ".join(f"{key}={value}" for key, value in point.values.items())
+        again = run_command(self._facts(), point.values, seed)
+        return SenderError(f"{error}\n\n  at the point {where}, with seed {seed}" + (f":\n  {again}" if again else ""))
 
     def _claim(self, left: dict[str, None], count: int) -> list[str]:
         """Up to so many of the runs that are left; they are not left any more, nor those that another process did."""
@@ -327,6 +343,11 @@ class Sweeping:
             "tables": grid.tables,
             "until": None if grid.until is None else asdict(grid.until),
             "version": bentpipe.__version__,
+            "results": _core.RESULTS,
+            "senders": {
+                name: {"class": own.where(cls), "code": own.code_of(cls)} for name, cls in grid.senders.items()
+            },
+            "aside": self.store.aside(),
             "points": [
                 [list(point.values.values()), point.digest, grid.first_seed(point), count]
                 for point, count in zip(self.points, self.counts, strict=True)

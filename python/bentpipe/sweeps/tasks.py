@@ -13,6 +13,7 @@ import bentpipe
 from bentpipe import _core, outcomes, own
 from bentpipe.errors import BentpipeError, SenderError
 from bentpipe.metrics import METRICS
+from bentpipe.pool import raised_by_sender
 from bentpipe.running import advance
 
 if TYPE_CHECKING:
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
 
     from bentpipe._tables import Columns
 
-FORM = 1
-"""Version of what is kept of a run. It is part of a run's name, and grows when the meaning of results changes."""
-
 
 def name(digest: str, seed: int) -> str:
     """The name of a run: equal names, equal results."""
-    return f"r{FORM}-{digest}-{seed}"
+    return f"r{_core.RESULTS}-{digest}-{seed}"
 
 
 class Task(NamedTuple):
@@ -79,7 +77,11 @@ def execute_text(
             f"error: a worker has bentpipe {bentpipe.__version__}, and the sweep is by {version}\n"
             "  expected the same version everywhere"
         )
-    return execute(_scenario(text, tuple(senders)), seed, tables)
+    try:
+        return execute(_scenario(text, tuple(senders)), seed, tables)
+    except KeyboardInterrupt as interrupt:
+        # Workers hear no signals.
+        raise raised_by_sender(interrupt) from None
 
 
 @lru_cache(64)

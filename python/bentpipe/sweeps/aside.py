@@ -1,0 +1,73 @@
+"""Runs of a store that another simulator gave: named, kept beside, never used."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_FACTS = "aside.json"
+
+
+def of_others(form: int | None, versions: Mapping[str, str]) -> dict[str, Any] | None:
+    """What there is to know of the runs of a store, if another simulator gave them: `results`, `runs`, `versions`.
+
+    Parameters
+    ----------
+    form : int or None
+        The number of results of which the index is, if it says.
+    versions : mapping
+        Of each run, by its name, the version of bentpipe.
+    """
+    numbers = {_results_of(id_) for id_ in versions} if form is None else {form}
+    others = numbers - {_core.RESULTS}
+    if not others:
+        return None
+    return {"results": min(others), "runs": len(versions), "versions": sorted(set(versions.values()))}
+
+
+def _results_of(name: str) -> int:
+    """The number of results in the name of a run, as `tasks.name` has it; 0 where there is none."""
+    found = re.match(r"r(\d+)-", name)
+    return int(found[1]) if found else 0
+
+
+def put(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
+    """Move these files into a folder of their own: a store, with which the bentpipe that made it can go on."""
+    left = [path for path in paths if path.exists()]
+    place, k = folder / f"results-{others['results']}", 2
+    # After a crash, the rest goes where the first of them are.
+    while any((place / path.name).exists() for path in left):
+        place, k = folder / f"results-{others['results']}-{k}", k + 1
+    place.mkdir(exist_ok=True)
+    if not (place / _FACTS).exists():
+        (place / _FACTS).write_text(json.dumps(others), encoding="utf-8")
+    for path in left:
+        path.replace(place / path.name)
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    """What was put aside: `results`, `runs`, `versions`, `folder` (its name in the store)."""
+    places = sorted(folder.glob(f"results-*/{_FACTS}"))
+    return [{**json.loads(place.read_text(encoding="utf-8")), "folder": place.parent.name} for place in places]
+
+
+def said(others: Mapping[str, Any]) -> str:
+    """Such as `1,200 runs of results 1 (bentpipe 0.1.0)`."""
+    count = f"{others['runs']:,} run{'' if others['runs'] == 1 else 's'}"
+    return f"{count} of results {others['results']} (bentpipe {', '.join(others['versions']) or 'unknown'})"
+
+
+def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
+    """Where they would have to be read as if they were ours."""
+    return BentpipeError(
+        f"error: {folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
+        "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
+    )
