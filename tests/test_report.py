@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -261,6 +262,63 @@ def test_the_command_makes_the_same_store_and_report_again(written, tmp_path, gr
     # As one would type it, where that is possible.
     if grid not in ("file", "step"):
         assert "sweep.vary" not in command
+
+
+STEADY = """
+import bentpipe as bp
+
+
+class Steady(bp.CongestionControl):
+    def on_ack(self, ack, path):
+        self.cwnd = 20 * path.smss
+"""
+OWN = {
+    "alone": ["--vary", "tcp.cc=newreno,mine.py:Steady", "--vary", "link.l.error.rate=0,0.01"],
+    "together": ["--vary", "tcp.cc=newreno,mine.py:Steady; tcp.smss=536 B,1460 B"],
+    "set": ["--set", "tcp.cc=mine.py:Steady", "--vary", "link.l.error.rate=0,0.01"],
+}
+
+
+@pytest.mark.parametrize("grid", OWN)
+def test_the_command_names_the_file_of_a_sender_of_ones_own(written, tmp_path, grid, begun):
+    (tmp_path / "mine.py").write_text(STEADY)
+    done = CliRunner().invoke(app, ["sweep", written, *OWN[grid], "--replications", "2"])
+    assert done.exit_code == 0, done.output
+    first = report("it's a file.sweep")
+    made = json.loads((first.folder / "provenance.json").read_text())
+    assert "mine.py:Steady" in made["command"]
+    assert re.fullmatch(r"Steady: mine\.py:Steady, code [0-9a-f]{16}", made["senders"])
+    assert made["senders"] in first.page.read_text()
+    tex = "".join(path.read_text() for path in first.tables if path.suffix == ".tex")
+    assert "mine.py:Steady" in tex
+    begun.clear()
+    for part in made["command"].split(" && "):
+        done = CliRunner().invoke(app, shlex.split(part)[1:])
+        assert done.exit_code == 0, done.output
+    assert begun == [], "all of it is there already"
+    assert json.loads((first.folder / "provenance.json").read_text()) == made
+    # Another file is another sender, although its name is the same.
+    (tmp_path / "mine.py").write_text(STEADY.replace("20", "30"))
+    for part in made["command"].split(" && "):
+        assert CliRunner().invoke(app, shlex.split(part)[1:]).exit_code == 0
+    assert begun != []
+    other = json.loads((first.folder / "provenance.json").read_text())
+    assert other["command"] == made["command"]
+    assert other["senders"] != made["senders"]
+
+
+def test_where_no_command_can_name_a_sender_that_is_said(tmp_path):
+    def made():
+        class Mine(bp.CongestionControl):
+            pass
+
+        return Mine
+
+    bp.sweep(SCENARIO, {"tcp.cc": ["newreno", made()]}, replications=1, store=tmp_path / "s")
+    found = json.loads((report(tmp_path / "s").folder / "provenance.json").read_text())
+    assert found["command"] == ""
+    assert "no command makes it again: Mine was given in Python" in found["note"]
+    assert found["senders"].startswith("Mine: a class, code ")
 
 
 def test_the_command_for_a_scenario_that_was_in_no_file(tmp_path, monkeypatch):

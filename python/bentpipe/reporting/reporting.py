@@ -18,6 +18,7 @@ from bentpipe.reporting import figures
 from bentpipe.reporting.page import Code, Folded, Page, Picture, Points, Section, Tabled, Text
 from bentpipe.reporting.provenance import Provenance, of_sweep
 from bentpipe.reporting.tables import ROWS_MAX, Table
+from bentpipe.sweeps import aside
 from bentpipe.sweeps.frames import column as as_column
 from bentpipe.sweeps.result import Contrast, Sweep
 from bentpipe.sweeps.store import FAILURES
@@ -159,6 +160,10 @@ class _Reporter:
             wanted = int(sweep.points["replications"].sum())
             text = f"{_count(sweep.missing, 'run')} of {wanted:,} missing: not done yet, or failed."
             warnings.append(Text(text, is_warning=True))
+        warnings += [
+            Text(f"{aside.said(others)} are in the store as well, and not used here.", is_warning=True)
+            for others in sweep.facts["aside"]
+        ]
         first = sections[0]
         return Page(
             sweep.title or "untitled",
