@@ -128,6 +128,7 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
         "drops.parquet",
         "index.sqlite",
         "runs.parquet",
+        "sweep.json",
         "working",
     ]
     assert [path.name for path in (sweep.store / "working").iterdir()] == ["writing"]
@@ -137,9 +138,12 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
     "die",
     [
         ["_connect", 1, "after"],
+        # The first is of the file that says which sweep it is.
         ["_replace", 1, "before"],
         ["_replace", 1, "after"],
-        ["_replace", 4, "after"],
+        ["_replace", 2, "before"],
+        ["_replace", 2, "after"],
+        ["_replace", 5, "after"],
     ],
 )
 def test_killed_while_the_store_is_opened_or_written_it_goes_on(small, tmp_path, die):
