@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bentpipe import metrics
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.reference import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STATISTICS = ("mean", "median")
 CORRECTIONS = ("holm", "bh", "none")
@@ -36,6 +41,21 @@ def checked(
         raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
     if not 0 < confidence < 1:
         raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+
+
+def one_of(against: str, names: Sequence[str]) -> str:
+    """What `--against` names: one of the senders or cases that are compared, as it is written.
+
+    Raises
+    ------
+    ScenarioError
+        It is none of them.
+    """
+    # One of your own may be named by its file, as where it was asked for.
+    name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
+    if name not in names:
+        raise ScenarioError("error: --against: " + unknown(against, "one of those that are compared", names))
+    return name
 
 
 def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:

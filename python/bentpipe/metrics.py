@@ -1,4 +1,4 @@
-"""What senders are compared by: one number per run."""
+"""What senders are compared by: one number per run, and what is kept besides to say what it is of."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ METRICS = {
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
+
+BESIDE = {"completion_bound": "completion_bound_s", "finished": "transfers_finished"}
+"""What tables of runs have besides the metrics, by name the column: what the mean completion time is at least where not
+every transfer completed, and how many transfers the times of transfers are of."""
+COLUMNS = {metric.name: metric.column for metric in METRICS.values()} | BESIDE
 
 TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
 """The metrics of flows that make several transfers; there is none of them in a run without such flows."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import COLUMNS
 from bentpipe.result import columns_frame
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ RUNS = "runs"
 _RUN_SCHEMA = {
     "run": pl.String,
     "seed": pl.UInt64,
-    **{metric.column: pl.Float64 for metric in METRICS.values()},
+    **dict.fromkeys(COLUMNS.values(), pl.Float64),
     "version": pl.String,
 }
 
