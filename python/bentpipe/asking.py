@@ -68,11 +68,12 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
 
 
-def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str) -> None:
+def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str, against: str | None) -> None:
     """Refuse with a mix what is for senders that run apart."""
     if cc is not None:
         raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
-    if (metric, statistic, correction) != ("goodput", "mean", "holm"):
+    if (metric, statistic, correction, against) != ("goodput", "mean", "holm", None):
         raise BentpipeError(
-            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction"
+            "error: a mix is about shares of the goodput\n"
+            "  expected no --metric, --statistic, --correction, --against"
         )

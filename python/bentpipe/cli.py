@@ -57,6 +57,10 @@ Sets = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Put a value over the file's: link.feeder.rate='5 Mbit/s'."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Instead of the scenario's own.")]
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Compare every other one with this one; if not given, the best with each other."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 Save = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and scenario into this folder.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")]
@@ -143,6 +147,7 @@ def compare(
     ] = "mean",
     confidence: Annotated[float, typer.Option(help="Of intervals and statements.")] = 0.95,
     correction: Annotated[str, typer.Option(help="For several comparisons at once: holm, bh or none.")] = "holm",
+    against: Against = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
     sets: Sets = None,
     seed: Seed = None,
@@ -163,7 +168,7 @@ def compare(
     checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
     charted(chart, is_mix=mix is not None, is_drawn=plot is not None)
     if mix is not None:
-        unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction)
+        unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction, against=against)
     if cc is not None:
         named(cc)
     cases = _cases(case)
@@ -204,6 +209,7 @@ def compare(
                     confidence=confidence,
                     statistic=statistic,
                     correction=correction,
+                    against=against,
                     jobs=jobs,
                     progress=progress,
                 )

@@ -166,35 +166,29 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
 
 
 def _statement_of_shares(sender: str, other: str, difference: Difference, shares: Shares, metric: Metric) -> str:
-    is_many = is_of_transfers(metric)
-    of = "transfers" if is_many else "replications"
-    at = "" if is_many else "in "
-    against = f"{at}{shares.one} {of} against {shares.other}"
+    does, many = _does(metric), is_of_transfers(metric)
+    of = "transfers" if many else "replications"
+    against = f"{'' if many else 'in '}{shares.one} {of} against {shares.other}"
     if shares.is_shown:
         how = "more" if shares.more > shares.less else "less"
-        does = f"finishes {how} of its transfers" if is_many else f"{_does(metric)} {how} often"
-        return f"{sender} {does} than {other}: {against}"
-    what = f"how many transfers {sender} and {other} finish" if is_many else f"how often {sender} and {other} {_do(metric)}"
-    text = f"no difference can be shown in {what}: {against}"
+        return f"{sender} {does.format(how)} than {other}: {against}"
+    if shares.one.done == shares.other.done == 0:
+        return f"neither {sender} nor {other} completed any of the {max(shares.one.due, shares.other.due)} {of}"
+    times = statement(sender, other, difference._replace(shares=None), metric)
+    if many:
+        return f"{times} (of those that finished: {against})"
+    verb = "complete" if metric.name == "completion" else f"have a {metric.name}"
+    text = f"no difference can be shown in how often {sender} and {other} {verb}: {against}"
     if difference.value is None:
         return text
-    both = "of those that finished" if is_many else f"over the {difference.replications} that both {_did(metric)}"
-    if not _is_said(difference):
-        return f"{text}; {both}, none in {_what(metric, difference)} either"
-    amount = f"{_amount(difference, metric)} {_where(difference)} {other} in {_what(metric, difference)}"
-    return f"{text}; {both}, {sender} is {amount}"
-
-
-def _do(metric: Metric) -> str:
-    return "complete" if metric.name == "completion" else f"have a {metric.name}"
+    return f"{text}; of those that both completed ({difference.replications}), {times}"
 
 
 def _does(metric: Metric) -> str:
-    return "completes" if metric.name == "completion" else f"has a {metric.name}"
-
-
-def _did(metric: Metric) -> str:
-    return "completed" if metric.name == "completion" else f"have a {metric.name}"
+    """What one does more or less of than another."""
+    if is_of_transfers(metric):
+        return "finishes {} of its transfers"
+    return "completes {} often" if metric.name == "completion" else f"has a {metric.name} {{}} often"
 
 
 def sentence(
@@ -252,7 +246,7 @@ def _held(sender: str, other: str, held: Sequence[Shares], metric: Metric) -> It
             Counts(sum(each.done for each in counts), sum(each.due for each in counts))
             for counts in ([each.one for each in held], [each.other for each in held])
         )
-        of = "transfers finished" if is_of_transfers(metric) else f"replications {_did(metric)}"
+        of = "transfers finished" if is_of_transfers(metric) else "replications completed"
         yield f"where not all {of}: {sender} {one}, {other} {every}"
 
 
@@ -268,8 +262,7 @@ def _often(
     names = [name for name, each in often.items() if (each.more > each.less) == (how == "more")]
     if not names:
         return ""
-    does = f"finishes {how} of its transfers" if is_of_transfers(metric) else f"{_does(metric)} {how} often"
-    return f"{sender} {does} than {other} {preposition} {_conditions(names, order)}"
+    return f"{sender} {_does(metric).format(how)} than {other} {preposition} {_conditions(names, order)}"
 
 
 def _is_said(difference: Difference) -> bool:

@@ -33,6 +33,8 @@ ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean":
 """By the names in `asking.STATISTICS`."""
 OF_FINISHED = tuple(name for name in TRANSFERS if name != "unfinished")
 ALPHA = 0.05
+NAMED_MAX = 8
+"""Senders that are named in a note."""
 
 
 class AtLeast(Estimate):
@@ -163,20 +165,26 @@ def is_of_transfers(metric: Metric) -> bool:
     return metric.name in OF_FINISHED
 
 
-def counted(metric: Metric, counts: Counts) -> str:
-    """Such as `completed in 4 of 10 replications`."""
-    if metric.name == "completion":
-        return f"completed in {counts} replications"
-    if is_of_transfers(metric):
-        return f"finished {counts} transfers"
-    return f"has a {metric.name} in {counts} replications"
+def bound(text: str, found: Estimate | Interval) -> str:
+    """A value as text, with the sign of a bound where it is one."""
+    return f"> {text}" if isinstance(found, AtLeast) else text
 
 
 def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
-    """Who did not complete everything, as a note; None if all did."""
-    if all(counts.is_whole for counts in by_sender.values()):
+    """Who did not complete everything, such as `completion: sack completed in 4 of 10 replications`; None if all did."""
+    held = {name: counts for name, counts in by_sender.items() if not counts.is_whole}
+    if not held:
         return None
-    said = ", ".join(f"{name} {counted(metric, counts)}" for name, counts in by_sender.items())
+    does, of = _COUNTED.get(metric.name, ("finished", "transfers") if is_of_transfers(metric) else _HAS)
+    listed = [f"{name} {counts}" for name, counts in held.items()]
+    (name, first), *_ = held.items()
+    listed[0] = f"{name} {does} {first} {of}"
+    more = f" and {len(listed) - NAMED_MAX} more not all" if len(listed) > NAMED_MAX else ""
+    text = f"{metric.name}: {', '.join(listed[:NAMED_MAX])}{more}"
     if metric.name == "completion":
-        return f"{metric.name}: {said}; > is what the mean is at least, as the others took longer than they had"
-    return f"{metric.name}: {said}; only these are in the values"
+        return f"{text}; >: a run that did not complete counts with the time that it had, the mean is larger"
+    return f"{text}; the rest is in no value"
+
+
+_COUNTED = {"completion": ("completed in", "replications")}
+_HAS = ("has a value in", "replications")

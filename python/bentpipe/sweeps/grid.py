@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import asking
@@ -127,12 +127,29 @@ class Grid:
         ScenarioError
             All problems of the first point that makes no sense.
         """
-        found = []
+        found: list[Point] = []
         for index, positions in enumerate(product(*(range(len(values)) for _, values in self.axes))):
             found.append(Point(index, positions, self._values(positions), self._point(positions).digest))
             if index % 256 == 0:
                 tell()
+        if "seed" in self.keys:
+            self._refuse_common_runs(found)
         return found
+
+    def _refuse_common_runs(self, points: Sequence[Point]) -> None:
+        """Refuse points whose runs are the same: their means would not be independent, and would not look it."""
+        most = self.replications if self.until is None else self.replications_max
+        seeds: dict[str, list[int]] = {}
+        for point in points:
+            seeds.setdefault(point.digest, []).append(self.first_seed(point))
+        for first in map(sorted, seeds.values()):
+            near = next((pair for pair in pairwise(first) if pair[1] - pair[0] < most), None)
+            if near is not None:
+                raise ScenarioError(
+                    f"error: the points of seed {near[0]} and {near[1]} share runs: {most} replications have the seeds "
+                    f"{near[0]} to {near[0] + most - 1}\n"
+                    f"  expected seeds that are {most} or more apart, one replication, or no seed that varies"
+                )
 
     def core(self, point: Point) -> _core.Scenario:
         """The scenario of a point, for the core."""
