@@ -262,6 +262,7 @@ def sweep(
     tables: Annotated[
         str | None, typer.Option(metavar="A,B", help="Tables of each run to keep besides: flows, links, drops ...")
     ] = None,
+    against: Against = None,
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the results; NAME.sweep if not given.")
     ] = None,
@@ -295,6 +296,7 @@ def sweep(
                 until=_until(until),
                 metrics=None if metric is None else names_of(metric),
                 tables=None if tables is None else names_of(tables),
+                against=against,
                 store=place,
                 jobs=jobs,
                 on=on,
@@ -352,12 +354,13 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write; `report` in the store if not given.")
     ] = None,
+    against: Against = None,
     json: Json = False,
 ) -> None:
     """Write a sweep as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX)."""
     from bentpipe.reporting.reporting import report
 
-    written = report(store, out)
+    written = report(store, out, against=against)
     if json:
         _print_json(written.to_dict())
     else:

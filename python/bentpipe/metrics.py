@@ -38,6 +38,9 @@ METRICS = {
     )
 }
 
+SENDERS = ("tcp.cc", "case")
+"""Keys whose values are compared with each other where they vary in a sweep; the other keys are the conditions."""
+
 BESIDE = {"completion_bound": "completion_bound_s", "finished": "transfers_finished"}
 """What tables of runs have besides the metrics, by name the column: what the mean completion time is at least where not
 every transfer completed, and how many transfers the times of transfers are of."""

@@ -134,7 +134,8 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         found = result.estimates(name)
         divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
         table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
-        cells.append([_cell(each, divisor) for each in found])
+        counts = [None] * len(found) if name in TRANSFERS else result.counts(name)
+        cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
     points = result.points.head(POINTS_MAX)
     for number, row in enumerate(points.iter_rows(named=True)):
         names = [Text(human.setting(row[key])) for key in result.keys]
@@ -142,8 +143,12 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield Text(result.title, style="bold")
     yield table
     yield from _hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
-    yield Text("mean, ± 95 % interval\n", style="dim")
-    for statement in result.statements():
+    yield Text("mean, ± 95 % interval", style="dim")
+    for note in filter(None, map(result.unfinished, result.metrics)):
+        yield Text(note, style="yellow")
+    yield Text("")
+    first, *others = result.metrics
+    for statement in (*result.statements(first), *(text for name in others for text in result.best(name)[:1])):
         yield Text(statement)
     for failure in result.failures[:FAILURES_MAX]:
         yield Text(

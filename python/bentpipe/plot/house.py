@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import BentpipeError
 from bentpipe.store import refuse_unless_writable
@@ -96,6 +96,19 @@ def plain(text: str) -> str:
 def label(what: str, unit: str) -> str:
     """Of an axis; without a unit, only what it is."""
     return f"{what} ({unit})" if unit else what
+
+
+def at_least(axes: Axes, x: float, y: float, colour: Any, along: Literal["x", "y"], size: float = 4) -> None:
+    """A value that is only known to be larger than this: an open mark, and an arrow along the axis of the value."""
+    axes.plot(x, y, "o", color=colour, markerfacecolor="none", markersize=size, markeredgewidth=0.8, zorder=3)
+    axes.annotate(
+        "",
+        (x, y),
+        (13, 0) if along == "x" else (0, 13),
+        textcoords="offset points",
+        # From the offset to the mark, so the head is at the tail.
+        arrowprops={"arrowstyle": "<-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": size / 2},
+    )
 
 
 # The keys are literal types in some versions of matplotlib and plain text in others.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bentpipe import human
-from bentpipe.metrics import Metric, named
+from bentpipe.metrics import SENDERS, Metric, named
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.house import COLOURS, WIDE, WIDTH, label, nothing_of, plain, sheet, style
 
@@ -119,8 +119,6 @@ def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Dra
     """The same with the estimates of all points, and with notes."""
     if all(each.mean is None for each in estimates):
         raise nothing_of(what.name)
-    from bentpipe.sweeps.result import SENDERS
-
     with style():
         return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, SENDERS)).draw()
 

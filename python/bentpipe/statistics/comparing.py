@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe import human
 from bentpipe.statistics import correction as corrections
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
-from bentpipe.statistics.estimates import sign_test
+from bentpipe.statistics.estimates import fisher, sign_test
 from bentpipe.statistics.samples import ESTIMATORS, Counts, Sample, is_of_transfers
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Shares(NamedTuple):
     less: int
     """Replications in which it completed less; in the rest both the same."""
     p: float
-    """Of the exact sign test over `more` and `less`: McNemar's, where a replication completes or does not."""
+    """Of an exact test: Fisher's, where a replication completes or does not; among transfers, of which those of one run
+    hang together, the sign test over the replications (`more` and `less`)."""
     p_adjusted: float | None
     """Corrected together with the differences."""
     is_shown: bool
@@ -98,11 +99,6 @@ def differences(
         `holm`, `bh` or `none`.
     confidence : float
         Of each interval, and of what is shown.
-
-    References
-    ----------
-    McNemar, "Note on the sampling error of the difference between correlated proportions or percentages",
-    Psychometrika 12, 1947; exact as a sign test over the discordant pairs.
     """
     samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
     found = []
@@ -138,11 +134,15 @@ def differences(
 
 
 def _shares(one: Sample, other: Sample) -> Shares | None:
-    if one.counts.is_whole and other.counts.is_whole:
+    both = (one.due > 0) & (other.due > 0)
+    counts = [Counts(int(sample.done[both].sum()), int(sample.due[both].sum())) for sample in (one, other)]
+    if all(each.is_whole for each in counts):
         return None
     apart = one.shares - other.shares
     more, less = int(np.sum(apart > 0)), int(np.sum(apart < 0))
-    return Shares(one.counts, other.counts, more, less, sign_test(apart), None, is_shown=False)
+    is_single = max(one.due.max(), other.due.max()) <= 1
+    p = fisher(*counts[0], *counts[1]) if is_single else sign_test(apart)
+    return Shares(*counts, more, less, p, None, is_shown=False)
 
 
 def _corrected(shares: Shares, p: float | None, confidence: float) -> Shares:

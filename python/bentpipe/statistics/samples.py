@@ -13,7 +13,7 @@ each at most as long as it was watched, which here is the bound.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+K = TypeVar("K")
 ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
 """By the names in `asking.STATISTICS`."""
 OF_FINISHED = tuple(name for name in TRANSFERS if name != "unfinished")
@@ -136,15 +137,15 @@ def joined(samples: list[Sample]) -> Sample:
     return Sample(*(np.concatenate(arrays) for arrays in zip(*samples, strict=True)))
 
 
-def ranked(samples: Mapping[str, Sample], metric: Metric, statistic: str = "mean") -> list[str]:
-    """The senders that have anything, best first: the one order that everything uses.
+def ranked(samples: Mapping[K, Sample], metric: Metric, statistic: str = "mean") -> list[K]:
+    """The senders or points that have anything, best first: the one order that everything uses.
 
     First counts what was completed, then the value, where censored values count with what they are at least. So a
     sender that fails most never comes first. Whether a transfer ends just before or after the run does is chance, so
     among transfers only a smaller share that a sign test over the replications shows (5 %) goes before the times.
     """
     there = {name: sample for name, sample in samples.items() if sample.is_there}
-    whole = {name: sample.counts.done / sample.counts.due if sample.counts.due else 1.0 for name, sample in there.items()}
+    whole = {name: each.done / each.due if each.due else 1.0 for name, each in ((n, s.counts) for n, s in there.items())}
     if is_of_transfers(metric) and there:
         most = there[max(whole, key=lambda name: whole[name])]
         top = max(whole.values())
