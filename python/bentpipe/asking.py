@@ -15,6 +15,7 @@ STATISTICS = ("mean", "median")
 CORRECTIONS = ("holm", "bh", "none")
 CHARTS = ("intervals", "cwnd")
 """Of a comparison."""
+SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
@@ -66,6 +67,12 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         raise BentpipeError("error: " + unknown(chart, what, known))
     if chart is not None and not is_drawn:
         raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+
+
+def sweep_charted(chart: str) -> None:
+    """Whether there is such a chart of a sweep."""
+    if chart not in SWEEP_CHARTS:
+        raise BentpipeError("error: " + unknown(chart, "a chart of a sweep", SWEEP_CHARTS))
 
 
 def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str, against: str | None) -> None:

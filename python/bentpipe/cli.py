@@ -274,10 +274,14 @@ def sweep(
     seed: Seed = None,
     json: Json = False,
     plot: Plot = None,
+    chart: Annotated[str, typer.Option(help="What --plot draws: lines or map, which needs two axes.")] = "lines",
 ) -> None:
     """Run a grid of scenarios, each point many times. Interrupted or killed, it goes on where it was."""
     _check_places(None, plot)
+    from bentpipe.asking import sweep_charted
     from bentpipe.scenario import load, names_of
+
+    sweep_charted(chart)
 
     scenario = load(file, _pairs(sets, seed))
     place = store or Path(f"{Path(file).stem}.sweep")
@@ -318,7 +322,7 @@ def sweep(
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(result.plot(), plot)
+        save_figure(result.plot(chart=chart), plot)
 
 
 @app.command()

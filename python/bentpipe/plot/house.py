@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +27,14 @@ WIDE = 7.0
 # too faint for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, and what its reader must know besides."""
+
+    figure: Figure
+    notes: list[str]
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -91,6 +100,13 @@ def style() -> AbstractContextManager[None]:
 def plain(text: str) -> str:
     """Text of the user's, in which a dollar sign is a dollar sign."""
     return text.replace("$", r"\$")
+
+
+def spread(items: list[Any], most: int) -> list[Any]:
+    """At most so many, evenly from the first to the last."""
+    if len(items) <= most:
+        return items
+    return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]
 
 
 def label(what: str, unit: str) -> str:

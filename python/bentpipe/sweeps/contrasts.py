@@ -197,11 +197,11 @@ def preferred(choices: Sequence[Choice], metric: str) -> str:
     return f"best in {metric}, or not shown to be worse, of {len(choices)} settings: {said}"
 
 
-def named_point(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """A point as people say it: `sack, queue 1 bdp, rate 1e-3`."""
+def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str] | None = None) -> str:
+    """A point as people say it: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
     return ", ".join(
         human.setting(row[key]) if key in SENDERS else f"{human.short_key(key, keys)} {human.setting(row[key])}"
-        for key in keys
+        for key in (keys if shown is None else shown)
     )
 
 

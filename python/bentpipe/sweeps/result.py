@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import asking
+from bentpipe.errors import BentpipeError
 from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named
 from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
 from bentpipe.sweeps import tasks
@@ -262,11 +263,34 @@ class Sweep:
             held = [(f"{len(held)} of {len(there)} points", Counts(*map(sum, zip(*(each for _, each in held), strict=True))))]
         return not_whole(METRICS[metric], dict(held))
 
-    def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure: mean and 95 % interval over the key that varies most, a line per combination."""
-        from bentpipe.plot import sweep_figure
+    def plot(self, metric: str | None = None, chart: str = "lines") -> Figure:
+        """A matplotlib figure.
 
-        return sweep_figure(self, metric or self.metrics[0])
+        Parameters
+        ----------
+        metric : str, optional
+            The first that is reported if not given.
+        chart : str
+            `lines`: mean and 95 % interval over the key that varies most, a line per combination; `map`: the mean over
+            two keys, a panel per sender and combination of the others.
+
+        Raises
+        ------
+        BentpipeError
+            No such metric or chart, no run has the metric, or for a map fewer than two keys besides the sender vary.
+        """
+        from bentpipe.plot import draw_map, sweep_figure
+
+        asking.sweep_charted(chart)
+        what = named(metric or self.metrics[0])
+        if chart == "lines":
+            return sweep_figure(self, what.name)
+        drawn = draw_map(self, what, self.estimates(what.name))
+        if drawn is None:
+            raise BentpipeError(
+                "error: a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
+            )
+        return drawn.figure
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the kept tables as plain data, fit for JSON."""
