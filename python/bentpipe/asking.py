@@ -81,6 +81,5 @@ def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str, aga
         raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
     if (metric, statistic, correction, against) != ("goodput", "mean", "holm", None):
         raise BentpipeError(
-            "error: a mix is about shares of the goodput\n"
-            "  expected no --metric, --statistic, --correction, --against"
+            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction, --against"
         )

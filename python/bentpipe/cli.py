@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +10,13 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import __version__
+from bentpipe import progress as progress_of
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from rich.console import RenderableType
-
-    from bentpipe.sweeps.sweeping import Progress
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -103,7 +101,7 @@ def run(
     from bentpipe.running import run
 
     try:
-        with _progress("simulating") as progress:
+        with progress_of.share("simulating") as progress:
             result = run(scenario, progress=progress)
     except Interrupted as interrupt:
         if save is not None:
@@ -184,7 +182,7 @@ def compare(
 
     done: Any
     try:
-        with _progress("comparing") as progress:
+        with progress_of.share("comparing") as progress:
             if mix is not None:
                 from bentpipe.mixing import mix as share
 
@@ -290,7 +288,7 @@ def sweep(
 
     varied, together = parsed(vary or [])
     try:
-        with _counting() as progress:
+        with progress_of.runs() as progress:
             result = sweep(
                 scenario,
                 varied,
@@ -342,7 +340,7 @@ def reproduce(
     """Measure every claim of published papers: printed value, ours with its interval, verdict, and the figures anew."""
     from bentpipe.papers.reproducing import reproduce
 
-    with _doing() as progress:
+    with progress_of.steps() as progress:
         result = reproduce(papers or [], is_full=not quick, folder=out, jobs=jobs, progress=progress)
     if json:
         _print_json(result.to_dict())
@@ -522,73 +520,3 @@ def _print_json(content: Any) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[float], object] | None]:
-    """A bar on the terminal's error output, if there is one, for work that takes more than a second."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from time import monotonic
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=1.0)
-    begin = monotonic()
-
-    def progress(share: float) -> None:
-        if not bar.live.is_started and monotonic() - begin > 1:
-            bar.start()
-        bar.update(task, completed=share)
-
-    try:
-        yield progress
-    finally:
-        bar.stop()
-
-
-@contextmanager
-def _counting() -> Iterator[Callable[[Progress], object] | None]:
-    """How many runs are done, on the terminal's error output; without a terminal, one line at the end."""
-    from time import monotonic
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True), transient=True)
-    task = bar.add_task("preparing", total=None)
-    begin, last = monotonic(), None
-
-    def tell(progress: Any) -> None:
-        nonlocal last
-        last = progress
-        if not sys.stderr.isatty():
-            return
-        if not bar.live.is_started and monotonic() - begin > 1:
-            bar.start()
-        if progress.total:
-            bar.update(task, description=str(progress), total=progress.total, completed=progress.total - progress.left)
-
-    try:
-        yield tell
-    finally:
-        if bar.live.is_started:
-            bar.stop()
-        if last is not None and last.total:
-            _say(f"{last} in {monotonic() - begin:.3g} s")
-
-
-@contextmanager
-def _doing() -> Iterator[Callable[[str, float], object]]:
-    """What is being done and how far it is, on the terminal's error output, if there is one."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)

@@ -185,9 +185,9 @@ class Comparison:
         """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
 
         `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
-        called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`: how
-        many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean is
-        larger than `mean`, because runs that did not complete count with the time that they had.
+        called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`:
+        how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
+        is larger than `mean`, because runs that did not complete count with the time that they had.
         """
         return pl.DataFrame(
             [self._row(name, metric) for name in self.senders for metric in METRICS.values()],
@@ -224,7 +224,7 @@ class Comparison:
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences `sender - other` for each metric: of all pairs of senders, or of each other one to `against`.
+        """Paired differences `sender - other` for each metric, of all pairs; with `against`, of each other one to it.
 
         Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
         metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
@@ -308,7 +308,9 @@ class Comparison:
     def sample(self, sender: str, metric: str) -> Sample:
         """A metric of one sender in each replication, with what was completed."""
         rows = self.runs.filter(pl.col("sender") == sender)
-        columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *COLUMNS.values())}
+        columns = {
+            name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *COLUMNS.values())
+        }
         return Sample.named(metrics.named(metric).name, columns)
 
     def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

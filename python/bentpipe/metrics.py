@@ -19,6 +19,20 @@ class Metric:
     is_more_better: bool
     meaning: str
 
+    @property
+    def title(self) -> str:
+        """For headings."""
+        return _TITLES.get(self.name, self.name.capitalize())
+
+
+_TITLES = {
+    "jain": "Fairness (Jain)",
+    "resent": "Retransmitted",
+    "rtt": "RTT",
+    "fct": "Flow completion time",
+    "fct_p95": "Flow completion time, 95 % quantile",
+    "unfinished": "Not finished",
+}
 
 METRICS = {
     metric.name: metric

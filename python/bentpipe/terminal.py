@@ -201,9 +201,7 @@ def report(report: Report) -> Iterator[RenderableType]:
     yield places
 
 
-def _estimates(
-    comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = ""
-) -> Table:
+def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
     from bentpipe.statistics.samples import is_of_transfers
 
     table = _table(title, "sender", [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     names = []
     for place, (name, sample, each) in enumerate(zip(comparison.senders, samples, found, strict=True)):
         colour = COLOURS[place % len(COLOURS)]
-        dots = {"color": colour, "alpha": 0.4, "markersize": 4, "markeredgewidth": 0}
+        dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "markersize": 4, "markeredgewidth": 0}
         # The single runs a little below, where the interval does not hide them.
         height = [place + 0.25] * len(sample.values)
         axes.plot(sample.values / divisor, height, ".", **dots)

@@ -144,6 +144,7 @@ STYLE: dict[Any, object] = {
     "grid.linewidth": 0.4,
     "grid.alpha": 0.4,
     "lines.linewidth": 0.9,
+    "hatch.linewidth": 0.3,
     "pdf.fonttype": 42,
     "svg.hashsalt": "bentpipe",
 }

@@ -12,7 +12,7 @@ from bentpipe import human
 from bentpipe.metrics import SENDERS, Metric
 from bentpipe.plot.axis import numbers
 from bentpipe.plot.house import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
-from bentpipe.statistics.samples import AtLeast, bound
+from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers
 from bentpipe.sweeps.contrasts import named_point
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.statistics.estimates import Estimate
+    from bentpipe.statistics.samples import Counts
     from bentpipe.sweeps.result import Sweep
 
 PANELS_MAX = 12
@@ -86,7 +87,9 @@ class _Mapper:
         width, height = len(self.values[self.across]), len(self.values[self.up])
         beside = 1 if len(shown) == 1 or width > COLUMNS_MAX // 2 else 2
         rows = -(-len(shown) // beside)
-        figure = sheet(WIDTH if beside == 1 and width <= COLUMNS_MAX // 2 else WIDE, 0.9 + rows * (0.35 + 0.27 * height))
+        figure = sheet(
+            WIDTH if beside == 1 and width <= COLUMNS_MAX // 2 else WIDE, 0.9 + rows * (0.35 + 0.27 * height)
+        )
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
         cells = self._cells()
         norm = self._norm()
@@ -106,10 +109,10 @@ class _Mapper:
         figure.suptitle(f"{title}\n{label(self.what.meaning, self.unit)}{bounds}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
 
-    def _cells(self) -> dict[tuple[Any, ...], Estimate]:
-        keys = [*self.panels, self.up, self.across]
-        rows = self.sweep.points.select(keys).iter_rows()
-        return dict(zip(rows, self.estimates, strict=True))
+    def _cells(self) -> dict[tuple[Any, ...], tuple[Estimate, Counts]]:
+        rows = self.sweep.points.select(*self.panels, self.up, self.across).iter_rows()
+        values = zip(self.estimates, self.sweep.counts(self.what.name), strict=True)
+        return dict(zip(rows, values, strict=True))
 
     def _norm(self) -> Normalize:
         from matplotlib.colors import LogNorm, Normalize
@@ -118,12 +121,12 @@ class _Mapper:
         low, high = min(means), max(means)
         return LogNorm(low, high) if low > 0 and high > RATIO * low else Normalize(low, high if high > low else low + 1)
 
-    def _panel(self, axes: Axes, norm: Normalize, cells: dict[tuple[Any, ...], Estimate]) -> None:
+    def _panel(self, axes: Axes, norm: Normalize, cells: dict[tuple[Any, ...], tuple[Estimate, Counts]]) -> None:
         from matplotlib.patches import Rectangle
 
         ups, across = self.values[self.up], self.values[self.across]
         colours = self._colours()
-        for (up, at), each in cells.items():
+        for (up, at), (each, counts) in cells.items():
             y, x = ups.index(up), across.index(at)
             if each.mean is None:
                 axes.text(x, y, human.MISSING, ha="center", va="center", fontsize=6)
@@ -140,13 +143,14 @@ class _Mapper:
                     facecolor=colour,
                     edgecolor=ink if is_bound else "white",
                     linewidth=0,
-                    hatch="////" if is_bound else None,
+                    hatch="///" if is_bound else None,
                     alpha=1,
                 )
             )
             if len(across) <= COLUMNS_MAX:
                 box = {"facecolor": colour, "edgecolor": "none", "pad": 0.6} if is_bound else None
                 text = bound(human.mean_and_margin(each.mean / self.divisor, None)[0], each)
+                text += "" if counts.is_whole or is_of_transfers(self.what) else f"\n{counts}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=6, color=ink, bbox=box)
         axes.set_xlim(-0.5, len(across) - 0.5)
         axes.set_ylim(-0.5, len(ups) - 0.5)
@@ -166,7 +170,7 @@ class _Mapper:
         from matplotlib.cm import ScalarMappable
 
         bar = figure.colorbar(ScalarMappable(norm, self._colours()), ax=grid, location="right", aspect=30, pad=0.02)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.set_label(label(self.what.name, self.unit))
 
 

@@ -132,18 +132,20 @@ class _Drawer:
         return Drawing(figure, self.notes)
 
     def _sample(self) -> str:
+        bounds = ""
         if any(isinstance(each, AtLeast) for each in self.estimates):
+            bounds = "; open: at least this"
             self.notes.append("open with an arrow: not every run completed, and the mean is larger than this")
         counts = sorted({each.replications for each in self.estimates if each.replications})
         if counts == [1]:
-            return "one run at each point, no intervals"
+            return f"one run at each point, no intervals{bounds}"
         runs = f"{counts[-1]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         if any(
             each.replications < count
             for each, count in zip(self.estimates, self.sweep.points["replications"], strict=True)
         ):
             self.notes.append(f"runs without a {self.what.name} do not count")
-        return f"mean of {runs} replications, 95 % intervals"
+        return f"mean of {runs} replications, 95 % intervals{bounds}"
 
     # Lines.
 

@@ -135,14 +135,14 @@ def differences(
 
 def _shares(one: Sample, other: Sample) -> Shares | None:
     both = (one.due > 0) & (other.due > 0)
-    counts = [Counts(int(sample.done[both].sum()), int(sample.due[both].sum())) for sample in (one, other)]
-    if all(each.is_whole for each in counts):
+    first, second = (Counts(int(sample.done[both].sum()), int(sample.due[both].sum())) for sample in (one, other))
+    if first.is_whole and second.is_whole:
         return None
     apart = one.shares - other.shares
     more, less = int(np.sum(apart > 0)), int(np.sum(apart < 0))
     is_single = max(one.due.max(), other.due.max()) <= 1
-    p = fisher(*counts[0], *counts[1]) if is_single else sign_test(apart)
-    return Shares(*counts, more, less, p, None, is_shown=False)
+    p = fisher(*first, *second) if is_single else sign_test(apart)
+    return Shares(first, second, more, less, p, None, is_shown=False)
 
 
 def _corrected(shares: Shares, p: float | None, confidence: float) -> Shares:
@@ -179,7 +179,7 @@ def _statement_of_shares(sender: str, other: str, difference: Difference, shares
         return f"{times} (of those that finished: {against})"
     verb = "complete" if metric.name == "completion" else f"have a {metric.name}"
     text = f"no difference can be shown in how often {sender} and {other} {verb}: {against}"
-    if difference.value is None:
+    if difference.is_shown is None:
         return text
     return f"{text}; of those that both completed ({difference.replications}), {times}"
 
@@ -266,7 +266,9 @@ def _often(
 
 
 def _is_said(difference: Difference) -> bool:
-    return difference.value is not None and difference.value != 0 and difference.is_shown is not False
+    # Of a single run anything may be chance, which is said once; where others did not complete, it is no comparison.
+    is_alone = difference.is_shown is None and difference.shares is not None
+    return bool(difference.value) and difference.is_shown is not False and not is_alone
 
 
 def _where(difference: Difference) -> str:

@@ -197,14 +197,15 @@ def fisher(done: int, due: int, other_done: int, other_due: int) -> float:
     """
 
     def log_choose(n: int, k: Values) -> Values:
-        return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        chosen: Values = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return chosen
 
     total = done + other_done
-    counts = np.arange(max(0, total - other_due), min(due, total) + 1)
+    counts: Values = np.arange(max(0, total - other_due), min(due, total) + 1, dtype=np.float64)
     logs = log_choose(due, counts) + log_choose(other_due, total - counts)
     chances = np.exp(logs - logs.max())
     # Equal chances differ by what the arithmetic rounds.
-    far = chances <= chances[done - counts[0]] * (1 + 1e-7)
+    far = chances <= chances[done - int(counts[0])] * (1 + 1e-7)
     return min(1.0, float(chances[far].sum() / chances.sum()))
 
 

@@ -145,7 +145,9 @@ def ranked(samples: Mapping[K, Sample], metric: Metric, statistic: str = "mean")
     among transfers only a smaller share that a sign test over the replications shows (5 %) goes before the times.
     """
     there = {name: sample for name, sample in samples.items() if sample.is_there}
-    whole = {name: each.done / each.due if each.due else 1.0 for name, each in ((n, s.counts) for n, s in there.items())}
+    whole = {
+        name: each.done / each.due if each.due else 1.0 for name, each in ((n, s.counts) for n, s in there.items())
+    }
     if is_of_transfers(metric) and there:
         most = there[max(whole, key=lambda name: whole[name])]
         top = max(whole.values())
@@ -172,7 +174,7 @@ def bound(text: str, found: Estimate | Interval) -> str:
 
 
 def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
-    """Who did not complete everything, such as `completion: sack completed in 4 of 10 replications`; None if all did."""
+    """Who did not complete all, such as `completion: sack completed in 4 of 10 replications`; None if everyone did."""
     held = {name: counts for name, counts in by_sender.items() if not counts.is_whole}
     if not held:
         return None

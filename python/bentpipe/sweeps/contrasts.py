@@ -53,19 +53,20 @@ class Contrast:
         return sentence(self.sender, self.other, self.differences, METRICS[self.metric])
 
     def counted(self) -> str:
-        """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at none, ...`."""
+        """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`."""
         metric = METRICS[self.metric]
         found = [judged(each, metric) for each in self.differences.values()]
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
         by = f" ({often} of these by what was completed)" if often else ""
         return (
-            f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: better at {found.count(1)}, "
-            f"worse at {found.count(-1)}{by}, no difference can be shown at {found.count(0)}"
+            f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: "
+            f"better at {found.count(1)}, worse at {found.count(-1)}{by}, "
+            f"no difference can be shown at {found.count(0)}"
         )
 
 
 def judged(difference: Difference, metric: Metric) -> int:
-    """Whether the first is shown to be better (1) or worse (-1) than the other: by what it completed, or else in value."""
+    """Whether the first is shown to be better (1) or worse (-1) than the other: by what it completed, else in value."""
     shares = difference.shares
     if shares is not None and shares.is_shown:
         return 1 if shares.more > shares.less else -1
@@ -90,10 +91,14 @@ class Ranked:
 def ranking(samples: Mapping[int, Sample], metric: Metric) -> list[Ranked]:
     """All points that have the metric, best first, each against the best in pairs of equal seeds.
 
-    Points that are not shown to be worse may be the best in truth: multiple comparisons with the best (Hsu, "Constrained
-    simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics 12, 1984), here by
-    Holm's correction over all other points. Which is best by chance is decided by the same values, but a two-sided test
-    has as much in hand as that takes.
+    Points that are not shown to be worse may be the best in truth: multiple comparisons with the best, here in pairs,
+    by two-sided tests, with Holm's correction over all other points. A test simulates that the point which is best in
+    truth is among them in at least 95 % of sweeps, although the same values decide which one looks best.
+
+    References
+    ----------
+    Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics
+    12, 1984.
     """
     order = ranked(samples, metric)
     if not order:
@@ -137,7 +142,9 @@ class Compared:
     metric : Metric
     """
 
-    def __init__(self, points: pl.DataFrame, keys: Sequence[str], samples: Mapping[int, Sample], metric: Metric) -> None:
+    def __init__(
+        self, points: pl.DataFrame, keys: Sequence[str], samples: Mapping[int, Sample], metric: Metric
+    ) -> None:
         self.metric = metric
         self.sender = sender_of(points, keys)
         self.settings: dict[str, dict[str, Any]] = {}
@@ -156,9 +163,7 @@ class Compared:
             return []
         contrasted = [(other, against) for other in order if other != against] if against else []
         contrasted = contrasted or [(order[0], other) for other in order[1:]]
-        pairs = [
-            (one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]
-        ]
+        pairs = [(one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]]
         found = differences(
             [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs], confidence=CONFIDENCE
         )
@@ -178,15 +183,14 @@ class Compared:
         }
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
         found = differences(
-            [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs], confidence=CONFIDENCE
+            [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
+            confidence=CONFIDENCE,
         )
         equals: dict[str, list[str]] = {}
         for (at, _, other), difference in zip(pairs, found, strict=True):
             if judged(difference, self.metric) <= 0:
                 equals.setdefault(at, []).append(other)
-        return [
-            Choice(at, self.settings[at], order[0], equals.get(at, [])) for at, order in orders.items() if order
-        ]
+        return [Choice(at, self.settings[at], order[0], equals.get(at, [])) for at, order in orders.items() if order]
 
 
 def preferred(choices: Sequence[Choice], metric: str) -> str:

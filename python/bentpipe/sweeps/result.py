@@ -13,9 +13,18 @@ from bentpipe.errors import BentpipeError
 from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named
 from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
 from bentpipe.sweeps import tasks
-from bentpipe.sweeps.contrasts import CONFIDENCE, Compared, Contrast, best_of, named_point, preferred, ranking, sender_of
-from bentpipe.sweeps.rows import difference_rows, ranked_row
+from bentpipe.sweeps.contrasts import (
+    CONFIDENCE,
+    Compared,
+    Contrast,
+    best_of,
+    named_point,
+    preferred,
+    ranking,
+    sender_of,
+)
 from bentpipe.sweeps.frames import column
+from bentpipe.sweeps.rows import difference_rows, ranked_row
 from bentpipe.sweeps.store import FAILURES, Store
 
 if TYPE_CHECKING:
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     from bentpipe.sweeps.contrasts import Choice, Ranked
 
     Values = NDArray[np.float64]
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Sweep:
@@ -166,8 +176,8 @@ class Sweep:
         """A row per point: the keys, `replications` (with a value), of each reported metric mean, `_low` and `_high`.
 
         `_low` to `_high` is Student's 95 % interval; null with a single replication. Where a metric is of what was
-        completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean is
-        larger than what stands there, as runs that did not complete count with the time that they had.
+        completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean
+        is larger than what stands there, as runs that did not complete count with the time that they had.
         """
         found = {METRICS[name].column: self.estimates(name) for name in self.metrics}
         first = next(iter(found.values()))
@@ -236,7 +246,7 @@ class Sweep:
         return said + self.best(what.name) + self._unknown(what.name)
 
     def best(self, metric: str) -> list[str]:
-        """Which point is best, which are not shown to be worse, which is worst; and which sender at how many settings."""
+        """Which point is best, which are not shown to be worse, which is worst; which sender at how many settings."""
         order = self.ranking(metric)
         choices = self.choices(metric)
         said = list(best_of(order, self.points, self.keys, METRICS[metric])) if order else []
@@ -260,7 +270,12 @@ class Sweep:
         there = [(names[point], sample.counts) for point, sample in self.samples(metric).items() if sample.is_there]
         held = [(name, counts) for name, counts in there if not counts.is_whole]
         if len(held) > NAMED_MAX:
-            held = [(f"{len(held)} of {len(there)} points", Counts(*map(sum, zip(*(each for _, each in held), strict=True))))]
+            held = [
+                (
+                    f"{len(held)} of {len(there)} points",
+                    Counts(*map(sum, zip(*(each for _, each in held), strict=True))),
+                )
+            ]
         return not_whole(METRICS[metric], dict(held))
 
     def plot(self, metric: str | None = None, chart: str = "lines") -> Figure:
@@ -331,7 +346,7 @@ class Sweep:
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
         rows = {row["point"]: {key: row[key] for key in self.keys} for row in self.points.iter_rows(named=True)}
-        return [{"rank": at, **ranked_row(each, rows[each.point])} for at, each in enumerate(self.ranking(metric), 1)]
+        return [{"rank": at, **rows[each.point], **ranked_row(each)} for at, each in enumerate(self.ranking(metric), 1)]
 
     def _unknown(self, metric: str) -> list[str]:
         """Where it was to be known better than it is."""

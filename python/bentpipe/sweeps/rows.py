@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.statistics.samples import AtLeast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from bentpipe.statistics.comparing import Difference
     from bentpipe.sweeps.contrasts import Contrast, Ranked
 
 
-def ranked_row(each: Ranked, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A point in its place: keys, mean and interval, how much was completed, and the test against the best."""
+def ranked_row(each: Ranked) -> dict[str, Any]:
+    """A point in its place: mean and interval, how much was completed, and the test against the best."""
     behind = each.behind
     shares = behind.shares if behind is not None else None
     return {
-        **settings,
         "mean": each.found.value,
         "low": each.found.low,
         "high": each.found.high,
@@ -30,29 +30,31 @@ def ranked_row(each: Ranked, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def difference_row(each: Difference) -> dict[str, Any]:
+    """A difference; the last six columns are null where all was completed."""
+    return {
+        "pairs": each.replications,
+        "difference": each.value,
+        "low": each.low,
+        "high": each.high,
+        "difference_pct": each.percent(each.value),
+        "p": each.p,
+        "p_adjusted": each.p_adjusted,
+        "effect": each.effect.value,
+        "is_shown": each.is_shown,
+        "sender_completed": each.shares and each.shares.one.done,
+        "other_completed": each.shares and each.shares.other.done,
+        "more_often": each.shares and each.shares.more,
+        "less_often": each.shares and each.shares.less,
+        "p_completed": each.shares and each.shares.p_adjusted,
+        "is_completed_shown": each.shares and each.shares.is_shown,
+    }
+
+
 def difference_rows(contrasts: Sequence[Contrast]) -> list[dict[str, Any]]:
-    """A row per pair of senders and setting; the last six columns are null where all was completed."""
+    """A row per pair of senders and setting."""
     return [
-        {
-            "sender": contrast.sender,
-            "other": contrast.other,
-            **contrast.settings[at],
-            "pairs": each.replications,
-            "difference": each.value,
-            "low": each.low,
-            "high": each.high,
-            "difference_pct": each.percent(each.value),
-            "p": each.p,
-            "p_adjusted": each.p_adjusted,
-            "effect": each.effect.value,
-            "is_shown": each.is_shown,
-            "sender_completed": each.shares and each.shares.one.done,
-            "other_completed": each.shares and each.shares.other.done,
-            "more_often": each.shares and each.shares.more,
-            "less_often": each.shares and each.shares.less,
-            "p_completed": each.shares and each.shares.p_adjusted,
-            "is_completed_shown": each.shares and each.shares.is_shown,
-        }
+        {"sender": contrast.sender, "other": contrast.other, **contrast.settings[at], **difference_row(each)}
         for contrast in contrasts
         for at, each in contrast.differences.items()
     ]
