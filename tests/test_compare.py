@@ -18,9 +18,7 @@ from bentpipe.statistics.estimates import estimate
 def by_hand(small, **values):
     """A comparison in which the goodput of each sender in each replication is given."""
     runs = [
-        {"sender": cc, "replication": k, "seed": 3 + k}
-        | dict.fromkeys(COLUMNS.values(), 1.0)
-        | {"goodput_bps": value}
+        {"sender": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": value}
         for cc, column in values.items()
         for k, value in enumerate(column)
     ]

@@ -263,9 +263,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     problems: list[str] = []
     found: dict[str, Sender] = {}
     classes: dict[str, type[CongestionControl]] = {}
-    every = [taken(sender) for each in asked for sender in (known if each == "all" else [each])]
-    for at, whole in enumerate(every):
-        _refuse_twice(whole, every[:at])
+    for whole in (taken(sender) for each in asked for sender in (known if each == "all" else [each])):
         if isinstance(whole, str):
             if whole not in known:
                 problems.append(unknown(whole, "a congestion control", known))

@@ -218,11 +218,11 @@ def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], 
         of = "" if each.counts.is_whole else f" ({each.counts})"
         return f"{named_point(rows[each.point], keys)}: {amount(each.found, metric)}{of}"
 
+    if not rest:
+        yield f"{metric.name} at {said(best)}"
+        return
     text = f"best in {metric.name} at {said(best)}"
     equals = [each for each in rest if not each.is_worse]
-    if not rest:
-        yield text
-        return
     if best.found.replications == 1:
         yield f"{text}; with one run nothing else can be shown to be worse"
     elif not equals:

@@ -243,7 +243,9 @@ class Sweep:
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
         if sender_of(self.points, self.keys) is not None:
             said += self._contrasted(what.name)
-        return said + self.best(what.name) + self._unknown(what.name)
+        # Where only senders vary, the best against each other one has said it.
+        is_said = self.against is None and len(self._compared(what.name).settings) == 1
+        return said + ([] if is_said else self.best(what.name)) + self._unknown(what.name)
 
     def best(self, metric: str) -> list[str]:
         """Which point is best, which are not shown to be worse, which is worst; which sender at how many settings."""
