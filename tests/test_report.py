@@ -209,7 +209,7 @@ def test_every_figure_and_table_says_where_it_is_from(tmp_path):
     for fact in ("seeds 1 to 3", "3 replications of each point", f"bentpipe {bp.__version__}"):
         assert html.count(fact) >= 2
     shown = "".join(checked(html).shown)
-    assert shown.count(command) == 2
+    assert shown.count(command) == 3
     assert 'delay = "20 ms"' in shown
     assert command in (found.folder / "tables" / "points.tex").read_text()
     description = ET.parse(found.folder / "figures" / "goodput.svg").getroot()

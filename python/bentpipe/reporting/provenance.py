@@ -33,6 +33,7 @@ _OPTIONS = {
     "sweep.replications_max": "--replications-max",
     "sweep.metrics": "--metric",
     "sweep.tables": "--tables",
+    "sweep.against": "--against",
     "seed": "--seed",
 }
 
@@ -89,7 +90,7 @@ def of_sweep(sweep: Sweep) -> Provenance:
         seeds=_seeds(sweep),
         replications=_replications(sweep.points["replications"].to_list()),
         version=f"bentpipe {', '.join(versions)}",
-        command=_command(facts["source"] if has_file else file, facts["sets"]),
+        command=_command(facts["source"] if has_file else file, facts["sets"], facts.get("report_against")),
         scenario=facts["scenario"],
         files={file: text, RESOLVED: facts["scenario"]},
         note="" if has_file else f"{file} is beside the report",
@@ -113,13 +114,12 @@ def _replications(counts: Sequence[int]) -> str:
     return f"{fewest if fewest == most else f'{fewest} to {most}'} replications of each point"
 
 
-def _command(source: str, sets: Iterable[Sequence[str]]) -> str:
+def _command(source: str, sets: Iterable[Sequence[str]], against: str | None) -> str:
     """The command that makes the sweep and its report again."""
     file = f"./{source}" if source.startswith("-") else source
     store = f"{Path(file).stem}.sweep"
-    return (
-        f"{shlex.join(['bentpipe', 'sweep', file, *_arguments(sets)])} && {shlex.join(['bentpipe', 'report', store])}"
-    )
+    report = ["bentpipe", "report", store, *(["--against", against] if against else [])]
+    return f"{shlex.join(['bentpipe', 'sweep', file, *_arguments(sets)])} && {shlex.join(report)}"
 
 
 def _arguments(sets: Iterable[Sequence[str]]) -> list[str]:

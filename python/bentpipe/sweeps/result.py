@@ -98,7 +98,7 @@ class Sweep:
         if against is not None:
             sender = sender_of(found.points, found.keys)
             names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
-            found.facts["against"] = asking.one_of(against, names)
+            found.facts["against"] = found.facts["report_against"] = asking.one_of(against, names)
         return found
 
     @classmethod
