@@ -284,6 +284,13 @@ def test_every_other_one_is_compared_with_the_one_that_is_named():
     assert by_hand(**values).statements[0].startswith("best is ")
 
 
+def test_a_scenario_file_says_against_whom(small):
+    sweep = bp.sweep(bp.load(small, {"sweep.against": "reno"}), {"tcp.cc": ["reno", "sack"]}, replications=2)
+    assert sweep.against == "reno"
+    assert [(each.sender, each.other) for each in sweep.contrasts("goodput")] == [("sack", "reno")]
+    assert bp.sweep(small, {"tcp.cc": ["reno", "sack"]}, replications=2).against is None
+
+
 def test_against_a_name_that_is_none_of_them(small):
     with pytest.raises(ScenarioError, match="did you mean 'reno'"):
         bp.compare(small, ["reno", "sack"], against="ren")

@@ -401,7 +401,9 @@ def test_quantities_are_numbers_of_one_unit():
 def test_an_axis_is_log_where_values_are_spaced_by_ratios():
     assert Axis.of("k", [1e-5, 1e-4, 1e-3]).is_log
     assert Axis.of("k", ["500 kbit/s", "1 Mbit/s", "4 Mbit/s", "16 Mbit/s"]).is_log
+    assert Axis.of("k", ["0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp"]).is_log
     assert not Axis.of("k", [1, 10, 20, 30, 40]).is_log
+    assert not Axis.of("k", [1, 2, 3, 4]).is_log
     assert not Axis.of("k", [float(value) for value in range(1, 41)]).is_log
     with_zero = Axis.of("k", [0.0, 1e-4, 1e-3, 1e-2])
     assert with_zero.is_log

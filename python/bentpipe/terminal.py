@@ -99,6 +99,7 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
 def mix(mix: Mix) -> Iterator[RenderableType]:
     """Senders in one run: a row per sender, means over half widths, then what can be said."""
     from bentpipe.mixing import QUANTITIES
+    from bentpipe.statistics.samples import Counts
 
     titles = ("goodput", "share", "own", "resent", "timeouts", "rtt")
     shown = {name: [mix.estimate(sender, name) for sender in mix.senders] for name in titles}
@@ -108,7 +109,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
         is_share = name == "share"
         divisor, unit = (0.01, "%") if is_share else human.scale([each.value for each in found], QUANTITIES[name].unit)
         table.add_column("among\nits own" if name == "own" else _title(name, unit), justify="right")
-        columns.append([_cell(each, divisor) for each in found])
+        columns.append([_cell(each, divisor, Counts(each.replications, len(mix.seeds))) for each in found])
     for place, sender in enumerate(mix.senders):
         table.add_row(Text(sender), *(column[place] for column in columns))
     yield table
