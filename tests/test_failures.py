@@ -350,6 +350,9 @@ def test_the_report_marks_what_did_not_complete_and_has_means_before_differences
     assert heads == sorted(heads)
     assert html.index("Means at all points") < html.index("<h2>From the best") < html.index("<h2>Differences</h2>")
     assert "&gt; 16.0 (0 of 6)" in html
+    # What is written on cells keeps its colour on a page, whatever the colour of its text.
+    assert "fill: #fafafa" in html
+    assert "fill: #0a0a0a" in html
     assert "the time that it had" in html
     assert "bentpipe report scenario.sweep --against sack" in html
     names = {path.name for path in found.figures}

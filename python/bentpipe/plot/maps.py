@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 PANELS_MAX = 12
 COLUMNS_MAX = 12
 """Cells beside each other in which a number can be read."""
+DARK, LIGHT = "#0a0a0a", "#fafafa"
+"""On cells. Not black and white, which pages turn into the colour of their text and of nothing."""
+LETTER = 0.06
+"""Inches of a letter at an axis."""
 RATIO = 30
 """Of the largest to the smallest mean, from where on colours are logarithmic."""
 
@@ -78,6 +82,7 @@ class _Mapper:
         self.divisor, self.unit = human.scale([each.mean for each in estimates], what.unit)
         self.values = {key: _ordered(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys}
         self.notes: list[str] = []
+        self.width = WIDTH
 
     def draw(self) -> Drawing:
         every = list(product(*(self.values[key] for key in self.panels)))
@@ -91,6 +96,8 @@ class _Mapper:
             WIDTH if beside == 1 and width <= COLUMNS_MAX // 2 else WIDE, 0.9 + rows * (0.35 + 0.27 * height)
         )
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
+        # Of a panel, without the axis on the left and the scale of colours.
+        self.width = (figure.get_figwidth() - 1.3) / beside
         cells = self._cells()
         norm = self._norm()
         for axes, panel in zip(grid.flat, shown, strict=False):
@@ -133,15 +140,15 @@ class _Mapper:
                 continue
             colour = colours(norm(each.mean / self.divisor))
             is_bound = isinstance(each, AtLeast)
-            # Black or white, whatever is read better on it (luminance, ITU-R BT.709).
-            ink = "black" if np.dot(colour[:3], (0.2126, 0.7152, 0.0722)) > 0.45 else "white"
+            # Dark or light, whatever is read better on it (luminance, ITU-R BT.709).
+            ink = DARK if np.dot(colour[:3], (0.2126, 0.7152, 0.0722)) > 0.45 else LIGHT
             axes.add_patch(
                 Rectangle(
                     (x - 0.5, y - 0.5),
                     1,
                     1,
                     facecolor=colour,
-                    edgecolor=ink if is_bound else "white",
+                    edgecolor=ink if is_bound else "none",
                     linewidth=0,
                     hatch="///" if is_bound else None,
                     alpha=1,
@@ -154,9 +161,12 @@ class _Mapper:
                 axes.text(x, y, text, ha="center", va="center", fontsize=6, color=ink, bbox=box)
         axes.set_xlim(-0.5, len(across) - 0.5)
         axes.set_ylim(-0.5, len(ups) - 0.5)
-        step = -(-len(across) // COLUMNS_MAX)
-        axes.set_xticks(range(0, len(across), step), [plain(human.setting(value)) for value in across[::step]])
-        axes.set_yticks(range(len(ups)), [plain(human.setting(value)) for value in ups])
+        # As many ticks as there is room for their texts.
+        texts = [_tick(value) for value in across]
+        fit = max(1, int(self.width / (LETTER * (max(map(len, texts)) + 2))))
+        step = -(-len(across) // fit)
+        axes.set_xticks(range(0, len(across), step), texts[::step])
+        axes.set_yticks(range(len(ups)), [_tick(value) for value in ups])
         axes.tick_params(length=0)
         for side in axes.spines.values():
             side.set_visible(False)
@@ -172,6 +182,11 @@ class _Mapper:
         bar = figure.colorbar(ScalarMappable(norm, self._colours()), ax=grid, location="right", aspect=30, pad=0.02)
         bar.outline.set_visible(False)
         bar.set_label(label(self.what.name, self.unit))
+
+
+def _tick(value: Any) -> str:
+    """A value of a key, with three digits: steps of a logarithmic range have many."""
+    return plain(human.setting(float(f"{value:.3g}") if isinstance(value, float) else value))
 
 
 def _ordered(values: list[Any]) -> list[Any]:
