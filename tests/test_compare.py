@@ -10,8 +10,7 @@ import bentpipe as bp
 from bentpipe import human
 from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.metrics import METRICS
-from bentpipe.outcomes import Outcome, completion
+from bentpipe.metrics import COLUMNS
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import estimate
 
@@ -19,9 +18,7 @@ from bentpipe.statistics.estimates import estimate
 def by_hand(small, **values):
     """A comparison in which the goodput of each sender in each replication is given."""
     runs = [
-        {"sender": cc, "replication": k, "seed": 3 + k}
-        | {m.column: 1.0 for m in METRICS.values()}
-        | {"goodput_bps": value}
+        {"sender": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": value}
         for cc, column in values.items()
         for k, value in enumerate(column)
     ]
@@ -128,13 +125,6 @@ def test_one_sender_has_nothing_to_be_compared_with(small):
 def test_nothing_random_is_said(small):
     comparison = by_hand(small, a=[10.0, 10.0], b=[8.0, 8.0])
     assert comparison.statements[0].startswith("all replications are equal")
-
-
-def test_unfinished_transfers_do_not_make_a_sender_look_fast():
-    nan = np.nan
-    outcomes = [Outcome({}, np.array(times)) for times in ([1, nan, 3], [2, nan, nan], [5, nan, 7])]
-    assert completion(outcomes) == pytest.approx([2, nan, 6], nan_ok=True)
-    assert completion([Outcome({}, np.array([nan]))]) == pytest.approx([nan], nan_ok=True)
 
 
 @pytest.fixture

@@ -157,7 +157,7 @@ def test_nothing_delivered_is_said():
     ("senders", "sets", "cases", "said"),
     [
         (["reno"], {}, {}, "expected two senders or more"),
-        (["reno", "reno"], {}, {}, "expected two senders or more"),
+        (["reno", "reno"], {}, {}, "reno is there twice"),
         ([], {}, {}, "a mix of none"),
         (["reno", "cubik"], {}, {}, "did you mean 'cubic'"),
         (["reno", "slow"], {}, {"slow": {"link.sat.delay": "1 s"}}, "case slow changes [link]"),

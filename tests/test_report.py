@@ -18,10 +18,10 @@ from bentpipe.errors import BentpipeError
 from bentpipe.plot import sweep_figure
 from bentpipe.plot.axis import Axis, numbers
 from bentpipe.plot.sweeps import PANELS_MAX, Layout
-from bentpipe.reporting import reporting
 from bentpipe.reporting.page import Code, Folded, Page, Points, Section, Text
 from bentpipe.reporting.reporting import report
 from bentpipe.reporting.tables import Table
+from bentpipe.sweeps import contrasts
 
 TITLE = "<script>alert('$1')</script> & 10 % of_all {costs} $2 ^~#"
 SCENARIO = {
@@ -112,7 +112,13 @@ def test_report_has_page_figures_and_tables(tmp_path):
         *(f"figures/{metric}.{ending}" for metric in ("goodput", "rtt") for ending in ("svg", "png")),
         *(
             f"tables/{table}.{ending}"
-            for table in ("points", "differences-goodput", "differences-rtt")
+            for table in (
+                "points",
+                "ranking-goodput",
+                "ranking-rtt",
+                "differences-goodput",
+                "differences-rtt",
+            )
             for ending in ("csv", "tex")
         ),
     }
@@ -122,7 +128,7 @@ def test_report_has_page_figures_and_tables(tmp_path):
     html = found.page.read_text()
     checker = checked(html)
     assert checker.tags.count("svg") == 2
-    assert checker.tags.count("table") == 3
+    assert checker.tags.count("table") == 5
     assert all(statement in "".join(checker.shown) for statement in found.statements)
 
 
@@ -200,11 +206,11 @@ def test_every_figure_and_table_says_where_it_is_from(tmp_path):
     found = report(tmp_path / "s")
     html = found.page.read_text()
     command = json.loads((found.folder / "provenance.json").read_text())["command"]
-    assert html.count('class="made"') == html.count("<figure>") == 2
+    assert html.count('class="made"') == html.count("<figure>") == 3
     for fact in ("seeds 1 to 3", "3 replications of each point", f"bentpipe {bp.__version__}"):
         assert html.count(fact) >= 2
     shown = "".join(checked(html).shown)
-    assert shown.count(command) == 2
+    assert shown.count(command) == 3
     assert 'delay = "20 ms"' in shown
     assert command in (found.folder / "tables" / "points.tex").read_text()
     description = ET.parse(found.folder / "figures" / "goodput.svg").getroot()
@@ -424,16 +430,16 @@ def test_the_command_says_where_things_are(tmp_path):
 
 
 def test_many_settings_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(reporting, "LETTERS_MAX", 40)
+    monkeypatch.setattr(contrasts, "LETTERS_MAX", 40)
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack", "newreno"], **RATES})
     found = report(tmp_path / "s")
     shown = [sum(bool(each.is_shown) for each in one.differences.values()) for one in sweep.contrasts("goodput")]
     for statement, count in zip(found.statements, shown, strict=False):
-        assert "of 4 settings: above at" in statement
+        assert "of 4 settings: better at" in statement
         assert statement.endswith(f"no difference can be shown at {4 - count}")
     html = "".join(checked(found.page.read_text()).shown)
     assert "Setting by setting" in html
-    assert all(statement in html for statement in sweep.statements())
+    assert all(one.in_full() in html for one in sweep.contrasts("goodput"))
 
 
 # Figures.
@@ -453,7 +459,9 @@ def test_quantities_are_numbers_of_one_unit():
 def test_an_axis_is_log_where_values_are_spaced_by_ratios():
     assert Axis.of("k", [1e-5, 1e-4, 1e-3]).is_log
     assert Axis.of("k", ["500 kbit/s", "1 Mbit/s", "4 Mbit/s", "16 Mbit/s"]).is_log
+    assert Axis.of("k", ["0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp"]).is_log
     assert not Axis.of("k", [1, 10, 20, 30, 40]).is_log
+    assert not Axis.of("k", [1, 2, 3, 4]).is_log
     assert not Axis.of("k", [float(value) for value in range(1, 41)]).is_log
     with_zero = Axis.of("k", [0.0, 1e-4, 1e-3, 1e-2])
     assert with_zero.is_log
@@ -487,7 +495,7 @@ def test_the_numeric_key_with_most_values_is_the_axis_and_senders_have_the_colou
         {"link.a_b.delay": ["10 ms", "20 ms", "40 ms"]},
         {"tcp.cc": ["reno"]},
         {"link.a_b.queue": ["10 packets", "1 bdp"], "link.a_b.delay": ["10 ms", "40 ms"], **RATES, "tcp.cc": ["sack"]},
-        {"seed": [1, 2, 3]},
+        {"seed": [1, 3, 5]},
         {"link.a_b.delay": {"from": "10 ms", "to": "170 ms", "count": 17}, "link.a_b.rate": ["1 Mbit/s", "2 Mbit/s"]},
         {"link.a_b.delay": ["10 ms", "20 ms"], "link.a_b.rate": [f"{k} Mbit/s" for k in range(1, 9)]},
     ],

@@ -7,7 +7,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
 from bentpipe.statistics.correction import adjusted, benjamini_hochberg
@@ -413,7 +413,7 @@ def test_conditions_are_corrected_together():
 
 def by_hand(small, statistic="mean", correction="holm", **values):
     runs = [
-        {"sender": cc, "replication": k, "seed": 3 + k} | {m.column: 1.0 for m in METRICS.values()} | {"goodput_bps": v}
+        {"sender": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": v}
         for cc, column in values.items()
         for k, v in enumerate(column)
     ]

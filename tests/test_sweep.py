@@ -113,14 +113,23 @@ def test_each_of_two_sweeps_in_a_store_has_its_own_result(small, tmp_path):
     assert runs["tcp.cc"].null_count() == 4
 
 
-def test_a_seed_can_be_varied_and_runs_in_common_are_done_once(small, begun):
-    result = bp.sweep(small, {"seed": [1, 2]}, replications=2)
-    assert sorted(begun) == [1, 2, 3]
-    assert result.runs["seed"].to_list() == [1, 2, 2, 3]
-    assert result.points["seed"].to_list() == [1, 2]
+def test_a_seed_can_be_varied_and_no_two_points_share_runs(small, begun, tmp_path):
+    result = bp.sweep(small, {"seed": [1, 3]}, replications=2)
+    assert sorted(begun) == [1, 2, 3, 4]
+    assert result.runs["seed"].to_list() == [1, 2, 3, 4]
+    assert result.points["seed"].to_list() == [1, 3]
     assert result.missing == 0
     result.summary  # noqa: B018
     result.to_dict()
+    with pytest.raises(
+        ScenarioError, match="the points of seed 1 and 2 share runs: 2 replications have the seeds 1 to 2"
+    ):
+        bp.sweep(small, {"seed": [1, 2]}, replications=2, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+    # Other senders have other runs.
+    together = [{"seed": [1, 2], "tcp.cc": ["reno", "sack"]}]
+    assert bp.sweep(small, together=together, replications=2).runs.height == 4
+    assert bp.sweep(small, {"seed": [1, 2]}, replications=1).runs.height == 2
 
 
 # Adaptive stopping
@@ -240,7 +249,15 @@ def test_the_command_says_how_far_it_came_and_what_can_be_said(small, tmp_path):
     done = CliRunner().invoke(app, ["sweep", str(small), *options])
     assert done.exit_code == 0
     assert "6 of 6 runs" in done.stderr
-    for text in ("Two senders", "rate", "runs", "goodput", "2e-3", "mean, ± 95 % interval", "goodput is lowest at"):
+    for text in (
+        "Two senders",
+        "rate",
+        "runs",
+        "goodput",
+        "2e-3",
+        "mean, ± 95 % interval",
+        "best in goodput at rate 2e-3",
+    ):
         assert text in done.stdout
     done = CliRunner().invoke(app, ["sweep", str(small), *options, "--json"])
     assert "6 of 6 runs, 6 reused" in done.stderr
@@ -256,7 +273,7 @@ def test_progress_says_what_is_left():
 
 def test_one_point_is_neither_lowest_nor_highest_and_one_sender_has_nobody_to_be_compared_with(small):
     (said,) = bp.sweep(small, {"tcp.cc": ["sack"]}, replications=3).statements()
-    assert said.startswith("goodput at cc sack: ")
+    assert said.startswith("goodput at sack: ")
 
 
 def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):

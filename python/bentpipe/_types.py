@@ -3413,6 +3413,9 @@ class Sweep(TypedDict, total=False):
     metrics :
         What is reported, in this order; see `bentpipe list metrics`. The store has all of them. Default: ["goodput"].
 
+    against :
+        A congestion control or case that varies: every other one is compared with it. Without it, the best with every other one.
+
     tables :
         Tables of each run that are kept besides its metrics. Default: [].
 
@@ -3427,6 +3430,7 @@ class Sweep(TypedDict, total=False):
     replications_max: int
     until: Until
     metrics: List[str]
+    against: str
     tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams"]]
     vary: Dict[str, object]
     together: List[Dict[str, object]]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bentpipe import metrics
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.reference import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STATISTICS = ("mean", "median")
 CORRECTIONS = ("holm", "bh", "none")
 CHARTS = ("intervals", "cwnd")
 """Of a comparison."""
+SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
@@ -38,6 +44,21 @@ def checked(
         raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
 
 
+def one_of(against: str, names: Sequence[str]) -> str:
+    """What `--against` names: one of the senders or cases that are compared, as it is written.
+
+    Raises
+    ------
+    ScenarioError
+        It is none of them.
+    """
+    # One of your own may be named by its file, as where it was asked for.
+    name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
+    if name not in names:
+        raise ScenarioError("error: --against: " + unknown(against, "one of those that are compared", names))
+    return name
+
+
 def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
     """Whether there is such a chart, and a place for it."""
     known = MIX_CHARTS if is_mix else CHARTS
@@ -48,11 +69,17 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
 
 
-def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str) -> None:
+def sweep_charted(chart: str) -> None:
+    """Whether there is such a chart of a sweep."""
+    if chart not in SWEEP_CHARTS:
+        raise BentpipeError("error: " + unknown(chart, "a chart of a sweep", SWEEP_CHARTS))
+
+
+def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str, against: str | None) -> None:
     """Refuse with a mix what is for senders that run apart."""
     if cc is not None:
         raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
-    if (metric, statistic, correction) != ("goodput", "mean", "holm"):
+    if (metric, statistic, correction, against) != ("goodput", "mean", "holm", None):
         raise BentpipeError(
-            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction"
+            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction, --against"
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +11,13 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import __version__
+from bentpipe import progress as progress_of
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from rich.console import RenderableType
-
-    from bentpipe.sweeps.sweeping import Progress
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -69,6 +67,10 @@ Sets = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Put a value over the file's: link.feeder.rate='5 Mbit/s'."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Instead of the scenario's own.")]
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Compare every other one with this one; if not given, the best with each other."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 Save = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and scenario into this folder.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")]
@@ -111,7 +113,7 @@ def run(
     from bentpipe.running import run
 
     try:
-        with _progress("simulating") as progress:
+        with progress_of.share("simulating") as progress:
             result = run(scenario, progress=progress)
     except Interrupted as interrupt:
         if save is not None:
@@ -155,6 +157,7 @@ def compare(
     ] = "mean",
     confidence: Annotated[float, typer.Option(help="Of intervals and statements.")] = 0.95,
     correction: Annotated[str, typer.Option(help="For several comparisons at once: holm, bh or none.")] = "holm",
+    against: Against = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
     sets: Sets = None,
     seed: Seed = None,
@@ -175,7 +178,7 @@ def compare(
     checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
     charted(chart, is_mix=mix is not None, is_drawn=plot is not None)
     if mix is not None:
-        unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction)
+        unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction, against=against)
     if cc is not None:
         named(cc)
     cases = _cases(case)
@@ -191,7 +194,7 @@ def compare(
 
     done: Any
     try:
-        with _progress("comparing") as progress:
+        with progress_of.share("comparing") as progress:
             if mix is not None:
                 from bentpipe.mixing import mix as share
 
@@ -216,6 +219,7 @@ def compare(
                     confidence=confidence,
                     statistic=statistic,
                     correction=correction,
+                    against=against,
                     jobs=jobs,
                     progress=progress,
                 )
@@ -268,6 +272,7 @@ def sweep(
     tables: Annotated[
         str | None, typer.Option(metavar="A,B", help="Tables of each run to keep besides: flows, links, drops ...")
     ] = None,
+    against: Against = None,
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the results; NAME.sweep if not given.")
     ] = None,
@@ -279,10 +284,14 @@ def sweep(
     seed: Seed = None,
     json: Json = False,
     plot: Plot = None,
+    chart: Annotated[str, typer.Option(help="What --plot draws: lines or map, which needs two axes.")] = "lines",
 ) -> None:
     """Run a grid of scenarios, each point many times. Interrupted or killed, it goes on where it was."""
     _check_places(None, plot)
+    from bentpipe.asking import sweep_charted
     from bentpipe.scenario import load, names_of
+
+    sweep_charted(chart)
 
     scenario = load(file, _pairs(sets, seed))
     place = store or Path(f"{Path(file).stem}.sweep")
@@ -291,7 +300,7 @@ def sweep(
 
     varied, together = parsed(vary or [])
     try:
-        with _counting() as progress:
+        with progress_of.runs() as progress:
             result = sweep(
                 scenario,
                 varied,
@@ -301,6 +310,7 @@ def sweep(
                 until=_until(until),
                 metrics=None if metric is None else names_of(metric),
                 tables=None if tables is None else names_of(tables),
+                against=against,
                 store=place,
                 jobs=jobs,
                 on=on,
@@ -322,7 +332,7 @@ def sweep(
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(result.plot(), plot)
+        save_figure(result.plot(chart=chart), plot)
 
 
 @app.command()
@@ -342,7 +352,7 @@ def reproduce(
     """Measure every claim of published papers: printed value, ours with its interval, verdict, and the figures anew."""
     from bentpipe.papers.reproducing import reproduce
 
-    with _doing() as progress:
+    with progress_of.steps() as progress:
         result = reproduce(papers or [], is_full=not quick, folder=out, jobs=jobs, progress=progress)
     if json:
         _print_json(result.to_dict())
@@ -358,12 +368,13 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write; `report` in the store if not given.")
     ] = None,
+    against: Against = None,
     json: Json = False,
 ) -> None:
     """Write a sweep as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX)."""
     from bentpipe.reporting.reporting import report
 
-    written = report(store, out)
+    written = report(store, out, against=against)
     if json:
         _print_json(written.to_dict())
     else:
@@ -521,73 +532,3 @@ def _print_json(content: Any) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[float], object] | None]:
-    """A bar on the terminal's error output, if there is one, for work that takes more than a second."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from time import monotonic
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=1.0)
-    begin = monotonic()
-
-    def progress(share: float) -> None:
-        if not bar.live.is_started and monotonic() - begin > 1:
-            bar.start()
-        bar.update(task, completed=share)
-
-    try:
-        yield progress
-    finally:
-        bar.stop()
-
-
-@contextmanager
-def _counting() -> Iterator[Callable[[Progress], object] | None]:
-    """How many runs are done, on the terminal's error output; without a terminal, one line at the end."""
-    from time import monotonic
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True), transient=True)
-    task = bar.add_task("preparing", total=None)
-    begin, last = monotonic(), None
-
-    def tell(progress: Any) -> None:
-        nonlocal last
-        last = progress
-        if not sys.stderr.isatty():
-            return
-        if not bar.live.is_started and monotonic() - begin > 1:
-            bar.start()
-        if progress.total:
-            bar.update(task, description=str(progress), total=progress.total, completed=progress.total - progress.left)
-
-    try:
-        yield tell
-    finally:
-        if bar.live.is_started:
-            bar.stop()
-        if last is not None and last.total:
-            _say(f"{last} in {monotonic() - begin:.3g} s")
-
-
-@contextmanager
-def _doing() -> Iterator[Callable[[str, float], object]]:
-    """What is being done and how far it is, on the terminal's error output, if there is one."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)

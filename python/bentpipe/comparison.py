@@ -16,12 +16,13 @@ import polars as pl
 import bentpipe
 from bentpipe import _core, asking, metrics, outcomes, own, store
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.pool import Pool
 from bentpipe.running import advance, run
 from bentpipe.scenario import scenario_of
-from bentpipe.statistics.comparing import ESTIMATORS, differences, statement
+from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
+from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe._tables import Tables
-    from bentpipe.outcomes import Outcome
+    from bentpipe.metrics import Metric
     from bentpipe.own import Sender
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.comparing import Difference
@@ -49,6 +50,7 @@ def compare(
     confidence: float = 0.95,
     statistic: str = "mean",
     correction: str = "holm",
+    against: str | None = None,
     jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
@@ -82,6 +84,9 @@ def compare(
     correction : str
         For several pairs of senders: `holm` bounds the chance of any false statement, `bh` (Benjamini-Hochberg) the
         share of false ones, `none` neither.
+    against : str, optional
+        One of the senders or cases: every other one is compared with it, and with nothing else. If not given, the best
+        is, and the differences are those of all pairs.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
@@ -94,7 +99,7 @@ def compare(
     Raises
     ------
     ScenarioError
-        An unknown sender, or no flow that would take it.
+        An unknown sender or one that is named twice, no flow that would take it, or `against` none of them.
     BentpipeError
         An unknown metric, statistic or correction, or a number out of bounds.
     SenderError
@@ -114,20 +119,22 @@ def compare(
     # Time series would only cost memory here.
     senders = senders_of(scenario.replace("record.series", []), cc, cases)
     names = tuple(senders)
+    if against is not None:
+        against = asking.one_of(against, names)
     seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
     # Replication by replication, so that an interrupted comparison has complete ones.
     tasks = [(sender._core, seed) for seed in seeds for sender in senders.values()]
 
-    def finished(found: list[Outcome | None]) -> Comparison | None:
+    def finished(found: list[dict[str, float] | None]) -> Comparison | None:
         rows = [found[k * len(names) : (k + 1) * len(names)] for k in range(replications)]
         complete = {k: [o for o in row if o is not None] for k, row in enumerate(rows) if None not in row}
         if not complete:
             return None
         runs = _runs(names, {k: seeds[k] for k in complete}, list(complete.values()))
         version = bentpipe.__version__
-        return Comparison(scenario, names, runs, metric, confidence, version, statistic, correction, senders)
+        return Comparison(scenario, names, runs, metric, confidence, version, statistic, correction, senders, against)
 
-    found: list[Outcome | None] = [None] * len(tasks)
+    found: list[dict[str, float] | None] = [None] * len(tasks)
     try:
         run_all(tasks, found, jobs or cores(), progress, outcomes.outcome)
     except KeyboardInterrupt as interrupt:
@@ -150,7 +157,8 @@ class Comparison:
     senders : tuple of str
         Names of the congestion controls or cases, as asked for.
     runs : polars.DataFrame
-        One row per replication and sender: `sender`, `replication`, `seed` and a column per metric.
+        One row per replication and sender: `sender`, `replication`, `seed`, a column per metric, `completion_bound_s`
+        (what the completion time is at least, where it is missing) and `transfers_finished`.
     metric : str
         What `statements` are about.
     confidence : float
@@ -160,6 +168,8 @@ class Comparison:
         As in `compare`.
     scenarios : mapping
         By sender, the scenario that was run.
+    against : str or None
+        Who every other one is compared with; None for the best.
     """
 
     scenario: Scenario
@@ -171,29 +181,19 @@ class Comparison:
     statistic: str = "mean"
     correction: str = "holm"
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
+    against: str | None = None
 
     @property
     def table(self) -> pl.DataFrame:
         """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
 
         `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
-        called `median`.
+        called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`:
+        how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
+        is larger than `mean`, because runs that did not complete count with the time that they had.
         """
         return pl.DataFrame(
-            [
-                {
-                    "sender": name,
-                    "metric": metric.name,
-                    "unit": metric.unit,
-                    "replications": found.replications,
-                    self.statistic: found.value,
-                    "low": found.low,
-                    "high": found.high,
-                }
-                for name in self.senders
-                for metric in METRICS.values()
-                for found in [self.estimate(name, metric.name)]
-            ],
+            [self._row(name, metric) for name in self.senders for metric in METRICS.values()],
             schema={
                 "sender": pl.String,
                 "metric": pl.String,
@@ -202,18 +202,43 @@ class Comparison:
                 self.statistic: pl.Float64,
                 "low": pl.Float64,
                 "high": pl.Float64,
+                "completed": pl.Int64,
+                "due": pl.Int64,
+                "is_bound": pl.Boolean,
             },
         )
 
+    def _row(self, sender: str, metric: Metric) -> dict[str, Any]:
+        """Of `table`."""
+        sample = self.sample(sender, metric.name)
+        found = sample.estimate(self.statistic, self.confidence)
+        return {
+            "sender": sender,
+            "metric": metric.name,
+            "unit": metric.unit,
+            "replications": found.replications,
+            self.statistic: found.value,
+            "low": found.low,
+            "high": found.high,
+            "completed": sample.counts.done,
+            "due": sample.counts.due,
+            "is_bound": isinstance(found, AtLeast),
+        }
+
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences `sender - other` of all pairs of senders, for each metric.
+        """Paired differences `sender - other` for each metric, of all pairs; with `against`, of each other one to it.
 
         Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
         metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
-        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all pairs of the
+        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
         metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
         `median_pct`, and `effect` is Cliff's delta.
+
+        All these are of what both completed. Where one of them did not complete everything, `sender_completed` and
+        `other_completed` are how many did, `more_often` in how many replications the sender completed more, and
+        `less_often` less; `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are of the exact test of
+        these. Otherwise these columns are null.
         """
         return pl.DataFrame(
             [row for name in METRICS for row in self._rows(name)],
@@ -233,18 +258,22 @@ class Comparison:
                 "p": pl.Float64,
                 "p_adjusted": pl.Float64,
                 "is_shown": pl.Boolean,
+                "sender_completed": pl.Int64,
+                "other_completed": pl.Int64,
+                "more_often": pl.Int64,
+                "less_often": pl.Int64,
+                "p_completed": pl.Float64,
+                "is_completed_shown": pl.Boolean,
             },
         )
 
     @property
     def statements(self) -> list[str]:
-        """What can be said about the metric: the best sender against each other one, in plain words."""
+        """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
         metric = METRICS[self.metric]
-        values = {name: self.estimate(name, self.metric).value for name in self.senders}
-        known = {name: value for name, value in values.items() if value is not None}
+        order = ranked(self._samples(self.metric), metric, self.statistic)
         said = ["only one sender: there is nothing to compare it with"] if len(self.senders) == 1 else []
-        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in known]
-        order = sorted(known, key=lambda name: known[name], reverse=metric.is_more_better)
+        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.senders) > 1 and self._is_fixed():
@@ -253,7 +282,22 @@ class Comparison:
             wanted, level = least(self.confidence), f"{100 * self.confidence:g} %"
             said.append(f"too few replications: medians need at least {wanted} for intervals of {level}")
         found = self._differences(self.metric, best=order[:1])
-        return said + [statement(order[0], other, found[order[0], other], metric) for other in order[1:]]
+        if self.against is not None:
+            pairs = [(name, self.against) for name in order if name != self.against and self.against in order]
+        else:
+            pairs = [(order[0], other) for other in order[1:]]
+        return said + [statement(*pair, found[pair], metric) for pair in pairs]
+
+    def order(self, metric: str | None = None) -> list[str]:
+        """The senders that have the metric, best first: by what they completed, then by the value."""
+        what = metrics.named(metric or self.metric)
+        return ranked(self._samples(what.name), what, self.statistic)
+
+    def unfinished(self, metric: str) -> str | None:
+        """Who did not complete everything, as a note to a table or figure; None if all did."""
+        what = METRICS[metric]
+        counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
+        return not_whole(what, counts)
 
     @property
     def seeds(self) -> list[int]:
@@ -261,8 +305,16 @@ class Comparison:
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
     def estimate(self, sender: str, metric: str) -> Estimate | Interval:
-        """Mean or median of a metric for one sender, with its interval."""
-        return ESTIMATORS[self.statistic](self.values(sender, metric), self.confidence)
+        """Mean or median of a metric for one sender, with its interval; a bound where not every run completed."""
+        return self.sample(sender, metric).estimate(self.statistic, self.confidence)
+
+    def sample(self, sender: str, metric: str) -> Sample:
+        """A metric of one sender in each replication, with what was completed."""
+        rows = self.runs.filter(pl.col("sender") == sender)
+        columns = {
+            name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *COLUMNS.values())
+        }
+        return Sample.named(metrics.named(metric).name, columns)
 
     def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """A metric of one sender in each replication, shape (replications,); NaN where missing."""
@@ -330,18 +382,24 @@ class Comparison:
             "confidence": self.confidence,
             "statistic": self.statistic,
             "correction": self.correction,
+            "against": self.against,
             "version": self.version,
             "digest": self.scenario.digest,
         }
 
     def _is_fixed(self) -> bool:
-        columns = [metric.column for metric in METRICS.values()]
-        return self.runs.select("sender", *columns).n_unique() == len(self.senders)
+        return self.runs.select("sender", *COLUMNS.values()).n_unique() == len(self.senders)
+
+    def _samples(self, metric: str) -> dict[str, Sample]:
+        return {name: self.sample(name, metric) for name in self.senders}
 
     def _differences(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
         """By sender and other, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
-        values = {name: self.values(name, metric) for name in self.senders}
-        pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
+        values = self._samples(metric)
+        if self.against is not None:
+            pairs = [(name, self.against) for name in self.senders if name != self.against]
+        else:
+            pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
         found = differences(
             ((values[one], values[other]) for one, other in pairs),
             statistic=self.statistic,
@@ -369,6 +427,12 @@ class Comparison:
                 "p": found.p,
                 "p_adjusted": found.p_adjusted,
                 "is_shown": found.is_shown,
+                "sender_completed": found.shares and found.shares.one.done,
+                "other_completed": found.shares and found.shares.other.done,
+                "more_often": found.shares and found.shares.more,
+                "less_often": found.shares and found.shares.less,
+                "p_completed": found.shares and found.shares.p_adjusted,
+                "is_completed_shown": found.shares and found.shares.is_shown,
             }
             for (sender, other), found in self._differences(metric).items()
         ]
@@ -480,19 +544,16 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _runs(senders: Sequence[str], seeds: dict[int, int], replications: list[list[Outcome]]) -> pl.DataFrame:
-    times = iter(outcomes.completion([outcome for row in replications for outcome in row]))
-    rows: list[dict[str, Any]] = []
-    for (k, seed), row in zip(seeds.items(), replications, strict=True):
-        for name, outcome in zip(senders, row, strict=True):
-            values = {**outcome.values, "completion": next(times)}
-            rows.append(
-                {"sender": name, "replication": k, "seed": seed} | {m.column: values[m.name] for m in METRICS.values()}
-            )
-    numbers = {metric.column: pl.Float64 for metric in METRICS.values()}
+def _runs(senders: Sequence[str], seeds: dict[int, int], replications: list[list[dict[str, float]]]) -> pl.DataFrame:
+    rows = [
+        {"sender": name, "replication": k, "seed": seed} | {column: values[key] for key, column in COLUMNS.items()}
+        for (k, seed), row in zip(seeds.items(), replications, strict=True)
+        for name, values in zip(senders, row, strict=True)
+    ]
+    numbers = dict.fromkeys(COLUMNS.values(), pl.Float64)
     schema = {"sender": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))
 
 
 def _absent(metric: str) -> str:
-    return "its transfers were not completed" if metric == "completion" else "there is no such value in any of its runs"
+    return "no flow has an end" if metric == "completion" else "there is no such value in any of its runs"

@@ -1,4 +1,4 @@
-"""What senders are compared by: one number per run."""
+"""What senders are compared by: one number per run, and what is kept besides to say what it is of."""
 
 from __future__ import annotations
 
@@ -19,6 +19,20 @@ class Metric:
     is_more_better: bool
     meaning: str
 
+    @property
+    def title(self) -> str:
+        """For headings."""
+        return _TITLES.get(self.name, self.name.capitalize())
+
+
+_TITLES = {
+    "jain": "Fairness (Jain)",
+    "resent": "Retransmitted",
+    "rtt": "RTT",
+    "fct": "Flow completion time",
+    "fct_p95": "Flow completion time, 95 % quantile",
+    "unfinished": "Not finished",
+}
 
 METRICS = {
     metric.name: metric
@@ -37,6 +51,14 @@ METRICS = {
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
+
+SENDERS = ("tcp.cc", "case")
+"""Keys whose values are compared with each other where they vary in a sweep; the other keys are the conditions."""
+
+BESIDE = {"completion_bound": "completion_bound_s", "finished": "transfers_finished"}
+"""What tables of runs have besides the metrics, by name the column: what the mean completion time is at least where not
+every transfer completed, and how many transfers the times of transfers are of."""
+COLUMNS = {metric.name: metric.column for metric in METRICS.values()} | BESIDE
 
 TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
 """The metrics of flows that make several transfers; there is none of them in a run without such flows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,55 +12,31 @@ if TYPE_CHECKING:
     from bentpipe._tables import Columns, Tables
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a comparison keeps of a run."""
-
-    values: dict[str, float]
-    """By name of the metric; NaN where missing."""
-    completion_s: NDArray[np.float64]
-    """Per flow; NaN where not completed."""
-
-
-def outcome(tables: Tables) -> Outcome:
-    """The metrics of one run. Where senders are compared, `completion` says which transfers count."""
+def outcome(tables: Tables) -> dict[str, float]:
+    """What is kept of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
     sent = numbers(flows, "sent_bytes").sum()
     rtt = numbers(flows, "rtt_p50_s")
     rtt = rtt[~np.isnan(rtt)]
     utilisation = numbers(links, "utilisation")
     unfinished = float(numbers(summary, "transfers_unfinished")[0] + numbers(summary, "transfers_failed")[0])
-    return Outcome(
-        values={
-            "goodput": float(numbers(summary, "goodput_bps")[0]),
-            "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
-            "jain": float(numbers(summary, "jain")[0]),
-            "completion": float(numbers(summary, "completion_mean_s")[0]),
-            "resent": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
-            "timeouts": float(numbers(flows, "timeouts").sum()),
-            "lost": float(numbers(summary, "lost_packets")[0]),
-            "rtt": float(rtt.mean()) if len(rtt) else np.nan,
-            "fct": float(numbers(summary, "transfer_mean_s")[0]),
-            "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
-            "slowdown": float(numbers(summary, "slowdown_mean")[0]),
-            "unfinished": unfinished if len(numbers(tables["completions"], "transfers")) else np.nan,
-        },
-        completion_s=numbers(flows, "completion_s"),
-    )
-
-
-def completion(outcomes: list[Outcome]) -> list[float]:
-    """Mean completion time of each run over the transfers, which are the flows that completed in at least one run.
-
-    NaN for a run in which one of these did not complete: leaving that flow out would praise a sender for failing.
-    """
-    flows = max((len(outcome.completion_s) for outcome in outcomes), default=0)
-    is_transfer = np.zeros(flows, dtype=bool)
-    for outcome in outcomes:
-        # Cases may differ in how many flows they have.
-        is_transfer[: len(outcome.completion_s)] |= ~np.isnan(outcome.completion_s)
-    own = [outcome.completion_s[is_transfer[: len(outcome.completion_s)]] for outcome in outcomes]
-    return [float(times.mean()) if len(times) else np.nan for times in own]
+    has_transfers = len(numbers(tables["completions"], "transfers")) > 0
+    return {
+        "goodput": float(numbers(summary, "goodput_bps")[0]),
+        "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
+        "jain": float(numbers(summary, "jain")[0]),
+        "completion": float(numbers(summary, "completion_mean_s")[0]),
+        "resent": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
+        "timeouts": float(numbers(flows, "timeouts").sum()),
+        "lost": float(numbers(summary, "lost_packets")[0]),
+        "rtt": float(rtt.mean()) if len(rtt) else np.nan,
+        "fct": float(numbers(summary, "transfer_mean_s")[0]),
+        "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
+        "slowdown": float(numbers(summary, "slowdown_mean")[0]),
+        "unfinished": unfinished if has_transfers else np.nan,
+        "completion_bound": float(numbers(summary, "completion_bound_s")[0]),
+        "finished": float(numbers(summary, "transfers")[0]) if has_transfers else np.nan,
+    }
 
 
 def numbers(columns: Columns, name: str) -> NDArray[np.float64]:

@@ -259,11 +259,26 @@ def united(*senders: Mapping[str, type[CongestionControl]]) -> dict[str, type[Co
 
 
 def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
-    """Each by itself; a text may have several, with commas between them."""
+    """Each by itself; a text may have several, with commas between them.
+
+    Raises
+    ------
+    ScenarioError
+        One is there twice.
+    """
     asked: list[Sender] = []
     for each in [cc] if isinstance(cc, (str, type)) else cc:
         asked += [part.strip() for part in each.split(",") if part.strip()] if isinstance(each, str) else [each]
-    return list(dict.fromkeys(asked))
+    for at, each in enumerate(asked):
+        _refuse_twice(each, asked[:at])
+    return asked
+
+
+def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
+    """A sender beside itself would look like a result."""
+    if sender in others:
+        name = sender if isinstance(sender, str) else name_of(sender)
+        raise ScenarioError(f"error: {name} is there twice\n  expected each congestion control or case once")
 
 
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
@@ -281,8 +296,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     problems: list[str] = []
     found: dict[str, Sender] = {}
     classes: dict[str, type[CongestionControl]] = {}
-    for sender in (sender for each in asked for sender in (known if each == "all" else [each])):
-        whole = taken(sender)
+    for whole in (taken(sender) for each in asked for sender in (known if each == "all" else [each])):
         if isinstance(whole, str):
             if whole not in known:
                 problems.append(unknown(whole, "a congestion control", known))

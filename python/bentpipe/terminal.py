@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bentpipe.result import RunResult
     from bentpipe.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.samples import Counts
     from bentpipe.sweeps.result import Sweep
 
 FLOWS_MAX = 12
@@ -79,14 +80,19 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if name in TRANSFERS}
-    yield _estimates(comparison.senders, {name: found for name, found in shown.items() if name not in TRANSFERS})
+    yield _estimates(comparison, {name: found for name, found in shown.items() if name not in TRANSFERS})
     if of_transfers:
-        yield _estimates(comparison.senders, of_transfers, "Transfers")
+        yield _estimates(comparison, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
         margin = "±" if comparison.statistic == "mean" else "with"
         level = f"{100 * comparison.confidence:g} %"
-        yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval\n", style="dim")
+        yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval", style="dim")
+    # The times of transfers are all of the same ones.
+    notes = (comparison.unfinished(name) for name in shown if name not in ("fct_p95", "slowdown"))
+    for note in filter(None, notes):
+        yield Text(note, style="yellow")
+    yield Text("")
     for statement in comparison.statements:
         yield Text(statement)
 
@@ -94,6 +100,7 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
 def mix(mix: Mix) -> Iterator[RenderableType]:
     """Senders in one run: a row per sender, means over half widths, then what can be said."""
     from bentpipe.mixing import QUANTITIES
+    from bentpipe.statistics.samples import Counts
 
     titles = ("goodput", "share", "own", "resent", "timeouts", "rtt")
     shown = {name: [mix.estimate(sender, name) for sender in mix.senders] for name in titles}
@@ -103,7 +110,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
         is_share = name == "share"
         divisor, unit = (0.01, "%") if is_share else human.scale([each.value for each in found], QUANTITIES[name].unit)
         table.add_column("among\nits own" if name == "own" else _title(name, unit), justify="right")
-        columns.append([_cell(each, divisor) for each in found])
+        columns.append([_cell(each, divisor, Counts(each.replications, len(mix.seeds))) for each in found])
     for place, sender in enumerate(mix.senders):
         table.add_row(Text(sender), *(column[place] for column in columns))
     yield table
@@ -129,7 +136,8 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         found = result.estimates(name)
         divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
         table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
-        cells.append([_cell(each, divisor) for each in found])
+        counts = [None] * len(found) if name in TRANSFERS else result.counts(name)
+        cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
     points = result.points.head(POINTS_MAX)
     for number, row in enumerate(points.iter_rows(named=True)):
         names = [Text(human.setting(row[key])) for key in result.keys]
@@ -137,8 +145,12 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield Text(result.title, style="bold")
     yield table
     yield from _hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
-    yield Text("mean, ± 95 % interval\n", style="dim")
-    for statement in result.statements():
+    yield Text("mean, ± 95 % interval", style="dim")
+    for note in filter(None, map(result.unfinished, result.metrics)):
+        yield Text(note, style="yellow")
+    yield Text("")
+    first, *others = result.metrics
+    for statement in (*result.statements(first), *(text for name in others for text in result.best(name)[:1])):
         yield Text(statement)
     for failure in result.failures[:FAILURES_MAX]:
         yield Text(
@@ -193,14 +205,21 @@ def report(report: Report) -> Iterator[RenderableType]:
     yield places
 
 
-def _estimates(senders: Sequence[str], shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
+def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
+    from bentpipe.statistics.samples import is_of_transfers
+
     table = _table(title, "sender", [])
     cells: list[list[str]] = []
     for name, found in shown.items():
         divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
         table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
-        cells.append([_cell(each, divisor) for each in found])
-    for place, name in enumerate(senders):
+        # Of transfers there are many, and several columns are of them; they are counted below the table.
+        counts = [
+            None if is_of_transfers(METRICS[name]) else comparison.sample(sender, name).counts
+            for sender in comparison.senders
+        ]
+        cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
+    for place, name in enumerate(comparison.senders):
         table.add_row(Text(name), *(column[place] for column in cells))
     return table
 
@@ -377,8 +396,15 @@ def _title(name: str, unit: str) -> str:
     return f"{name}\n{unit}" if unit else f"\n{name}"
 
 
-def _cell(found: Estimate | Interval, divisor: float) -> str:
-    """The value, and under it its margin, or two where the interval is not symmetric."""
+def _cell(found: Estimate | Interval, divisor: float, counts: Counts | None = None) -> str:
+    """The value, and under it its margin, or two where the interval is not symmetric; then of how many, if not all."""
+    from bentpipe.statistics.samples import bound
+
+    text = bound(_value_and_margin(found, divisor), found)
+    return text if counts is None or counts.is_whole or found.value is None else f"{text}\n{counts}"
+
+
+def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     value, low, high = (None if each is None else each / divisor for each in (found.value, found.low, found.high))
     if value is None:
         return human.MISSING

@@ -94,6 +94,7 @@ pub(crate) fn sweep(sweep: &Sweep) -> Value {
         "replications_max": sweep.replications_max,
         "until": sweep.until.as_ref().map(|(metric, half_width)| json!({ "metric": metric, "half_width": half_width })),
         "metrics": sweep.metrics,
+        "against": sweep.against,
         "tables": sweep.tables.iter().map(|table| table.name()).collect::<Vec<_>>(),
         "axes": axes.collect::<Vec<_>>(),
     })

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison, windows_figure
 from bentpipe.plot.house import COLOURS, DASHES, ENDINGS, WIDTH, check_place, save
+from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
 from bentpipe.plot.runs import PANELS, run_figure
 from bentpipe.plot.sweeps import sweep_figure
@@ -17,6 +18,7 @@ __all__ = [
     "check_place",
     "comparison_figure",
     "draw_comparison",
+    "draw_map",
     "mix_figure",
     "run_figure",
     "save",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TICKS_MAX = 7
 """Values that are written at the axis themselves; of more, round ones are."""
 TICK_LETTERS = 5
-DECADE = 10
-"""Values of a log axis spread over so much at least."""
+SPAN = 4
+"""Values of a log axis spread over so much at least: of less, ratios and differences are hardly told apart."""
 
 _FACTORS: dict[str, dict[str, float]] = {
     "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600},
@@ -144,7 +144,7 @@ class Axis:
 def _is_log(values: Any) -> bool:
     """Whether positive values are spaced more evenly by their ratios than by their differences."""
     values = np.unique(values)
-    if len(values) < 3 or values[0] <= 0 or values[-1] < DECADE * values[0]:
+    if len(values) < 3 or values[0] <= 0 or values[-1] < SPAN * values[0]:
         return False
     steps, ratios = np.diff(values), np.diff(np.log(values))
     return bool(np.std(ratios) / np.mean(ratios) < np.std(steps) / np.mean(steps))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bentpipe import human
 from bentpipe.metrics import Metric, named
-from bentpipe.plot.house import COLOURS, blank, label, nothing_of, plain, style
+from bentpipe.plot.house import COLOURS, at_least, blank, label, nothing_of, plain, style
 from bentpipe.plot.runs import windows
+from bentpipe.statistics.samples import AtLeast, is_of_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +44,7 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
         No such metric, or no run has it.
     """
     what = named(metric)
-    if comparison.runs[what.column].is_null().all():
+    if not comparison.order(what.name):
         raise nothing_of(what.name)
     with style():
         return _comparison_figure(comparison, what)
@@ -53,6 +56,8 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     count = len(comparison.seeds)
     of = "" if comparison.statistic == "mean" else f"{comparison.statistic}s of "
     sample = f"{of}{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+    if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.senders):
+        sample += "; open: at least this"
     figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
     return figure
 
@@ -88,21 +93,39 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
 
 
 def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
-    """Draw mean, interval and single runs of each sender into given axes, for figures of several comparisons."""
+    """Draw mean, interval and single runs of each sender into given axes, for figures of several comparisons.
+
+    Where not every run completed, the mean is only known to be larger than what is drawn: an open mark with an arrow.
+    """
     what = named(metric)
-    divisor, unit = human.scale(comparison.runs[what.column].to_list(), what.unit)
-    for place, name in enumerate(comparison.senders):
+    samples = [comparison.sample(name, what.name) for name in comparison.senders]
+    found = [comparison.estimate(name, what.name) for name in comparison.senders]
+    divisor, unit = human.scale([*comparison.runs[what.column].to_list(), *(each.value for each in found)], what.unit)
+    names = []
+    for place, (name, sample, each) in enumerate(zip(comparison.senders, samples, found, strict=True)):
         colour = COLOURS[place % len(COLOURS)]
-        values = comparison.values(name, what.name) / divisor
+        dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "markersize": 4, "markeredgewidth": 0}
         # The single runs a little below, where the interval does not hide them.
-        axes.plot(values, [place + 0.25] * len(values), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0)
-        found = comparison.estimate(name, what.name)
-        if found.value is not None:
+        height = [place + 0.25] * len(sample.values)
+        axes.plot(sample.values / divisor, height, ".", **dots)
+        held = np.where(np.isnan(sample.values), sample.bounds, np.nan) / divisor
+        axes.plot(held, height, ">", **{**dots, "markersize": 3})
+        names.append(name if sample.counts.is_whole else f"{name}\n{sample.counts} {_ended(what)}")
+        if isinstance(each, AtLeast) and each.value is not None:
+            at_least(axes, each.value / divisor, place, colour, "x")
+        elif each.value is not None:
             margins = None
-            if found.low is not None and found.high is not None:
-                margins = [[(found.value - found.low) / divisor], [(found.high - found.value) / divisor]]
-            axes.errorbar(found.value / divisor, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
-    axes.set_yticks(range(len(comparison.senders)), comparison.senders)
-    axes.set_ylim(len(comparison.senders) - 0.4, -0.6)
+            if each.low is not None and each.high is not None:
+                margins = [[(each.value - each.low) / divisor], [(each.high - each.value) / divisor]]
+            axes.errorbar(each.value / divisor, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
+    if any(isinstance(each, AtLeast) for each in found):
+        # For the arrows, which the axis does not know of.
+        axes.margins(x=0.1)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(label(what.meaning, unit))
     axes.grid(axis="x")
+
+
+def _ended(what: Metric) -> str:
+    return "finished" if is_of_transfers(what) else "completed"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import BentpipeError
 from bentpipe.store import refuse_unless_writable
@@ -26,6 +27,14 @@ WIDE = 7.0
 # too faint for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, and what its reader must know besides."""
+
+    figure: Figure
+    notes: list[str]
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -93,9 +102,29 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def spread(items: list[Any], most: int) -> list[Any]:
+    """At most so many, evenly from the first to the last."""
+    if len(items) <= most:
+        return items
+    return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]
+
+
 def label(what: str, unit: str) -> str:
     """Of an axis; without a unit, only what it is."""
     return f"{what} ({unit})" if unit else what
+
+
+def at_least(axes: Axes, x: float, y: float, colour: Any, along: Literal["x", "y"], size: float = 4) -> None:
+    """A value that is only known to be larger than this: an open mark, and an arrow along the axis of the value."""
+    axes.plot(x, y, "o", color=colour, markerfacecolor="none", markersize=size, markeredgewidth=0.8, zorder=3)
+    axes.annotate(
+        "",
+        (x, y),
+        (13, 0) if along == "x" else (0, 13),
+        textcoords="offset points",
+        # From the offset to the mark, so the head is at the tail.
+        arrowprops={"arrowstyle": "<-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": size / 2},
+    )
 
 
 # The keys are literal types in some versions of matplotlib and plain text in others.
@@ -115,6 +144,7 @@ STYLE: dict[Any, object] = {
     "grid.linewidth": 0.4,
     "grid.alpha": 0.4,
     "lines.linewidth": 0.9,
+    "hatch.linewidth": 0.3,
     "pdf.fonttype": 42,
     "svg.hashsalt": "bentpipe",
 }

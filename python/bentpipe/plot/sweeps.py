@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bentpipe import human
-from bentpipe.metrics import Metric, named
+from bentpipe.metrics import SENDERS, Metric, named
 from bentpipe.plot.axis import Axis
-from bentpipe.plot.house import COLOURS, WIDE, WIDTH, label, nothing_of, plain, sheet, style
+from bentpipe.plot.house import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
+from bentpipe.statistics.samples import AtLeast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,14 +90,6 @@ class Layout:
         return cls(axes[x], colour, dash, rest, values, along)
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure, and what its reader must know besides."""
-
-    figure: Figure
-    notes: list[str]
-
-
 def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     """Mean and 95 % interval over the numeric key with most values, a line per combination of the others.
 
@@ -119,8 +112,6 @@ def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Dra
     """The same with the estimates of all points, and with notes."""
     if all(each.mean is None for each in estimates):
         raise nothing_of(what.name)
-    from bentpipe.sweeps.result import SENDERS
-
     with style():
         return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, SENDERS)).draw()
 
@@ -141,23 +132,27 @@ class _Drawer:
         return Drawing(figure, self.notes)
 
     def _sample(self) -> str:
+        bounds = ""
+        if any(isinstance(each, AtLeast) for each in self.estimates):
+            bounds = "; open: at least this"
+            self.notes.append("open with an arrow: not every run completed, and the mean is larger than this")
         counts = sorted({each.replications for each in self.estimates if each.replications})
         if counts == [1]:
-            return "one run at each point, no intervals"
+            return f"one run at each point, no intervals{bounds}"
         runs = f"{counts[-1]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         if any(
             each.replications < count
             for each, count in zip(self.estimates, self.sweep.points["replications"], strict=True)
         ):
             self.notes.append(f"runs without a {self.what.name} do not count")
-        return f"mean of {runs} replications, 95 % intervals"
+        return f"mean of {runs} replications, 95 % intervals{bounds}"
 
     # Lines.
 
     def _lines(self, x: Axis) -> Figure:
         layout = self.layout
         panels = list(product(*(layout.values[key] for key in layout.panels)))
-        shown = _spread(panels, PANELS_MAX)
+        shown = spread(panels, PANELS_MAX)
         if len(shown) < len(panels):
             self.notes.append(f"{len(shown)} of {len(panels)} panels are shown; the tables have all")
         columns = _columns(len(shown), len(layout.values[layout.panels[-1]]) if layout.panels else 1)
@@ -223,9 +218,13 @@ class _Drawer:
                     / self.divisor
                     for of in ("mean", "low", "high")
                 )
-                axes.plot(places, means, **drawn)
+                open_ = [isinstance(each, AtLeast) for _, each, _ in part]
+                axes.plot(places, means, **drawn, markevery=[at for at, is_open in enumerate(open_) if not is_open])
                 if not is_named:
                     continue
+                for place, mean, is_open in zip(places, means, open_, strict=True):
+                    if is_open:
+                        at_least(axes, place, mean, drawn["color"], "y", size=3)
                 # Of a single run there is no interval, not even one of no width.
                 has = ~np.isnan(lows)
                 if self._is_band():
@@ -379,7 +378,7 @@ class _Drawer:
         colours = [None] * points.height if layout.colour is None else points[layout.colour].to_list()
         for row, colour, each in zip(points.select(keys).iter_rows(), colours, self.estimates, strict=True):
             rows.setdefault(row, []).append((colour, each))
-        shown = _spread(list(rows), ROWS_MAX)
+        shown = spread(list(rows), ROWS_MAX)
         if len(shown) < len(rows):
             self.notes.append(f"{len(shown)} of {len(rows)} rows are shown; the tables have all")
         senders = [None] if layout.colour is None else layout.values[layout.colour]
@@ -394,6 +393,9 @@ class _Drawer:
                 margin = None if each.half_width is None else each.half_width / self.divisor
                 # Senders below each other, so that none hides another.
                 height = at + (0.0 if len(senders) == 1 else 0.5 * (place / (len(senders) - 1) - 0.5))
+                if isinstance(each, AtLeast):
+                    at_least(axes, each.mean / self.divisor, height, COLOURS[place % len(COLOURS)], "x", size=3.5)
+                    continue
                 axes.errorbar(
                     each.mean / self.divisor,
                     height,
@@ -484,13 +486,6 @@ def _columns(panels: int, last: int) -> int:
     if panels == 4:
         return 2
     return last if 2 <= last <= 4 else 3
-
-
-def _spread(items: list[Any], most: int) -> list[Any]:
-    """At most so many, evenly from the first to the last."""
-    if len(items) <= most:
-        return items
-    return [items[round(at)] for at in np.linspace(0, len(items) - 1, most)]
 
 
 def _parts(line: list[tuple[float, Any, Any]], zero: Any) -> Iterator[list[tuple[float, Any, Any]]]:

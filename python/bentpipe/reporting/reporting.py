@@ -12,15 +12,18 @@ import polars as pl
 from bentpipe import human, store
 from bentpipe.errors import BentpipeError
 from bentpipe.metrics import METRICS
-from bentpipe.plot.house import label
+from bentpipe.plot.house import Drawing, label
+from bentpipe.plot.maps import draw_map
 from bentpipe.plot.sweeps import draw_sweep
 from bentpipe.reporting import figures
 from bentpipe.reporting.page import Code, Folded, Page, Picture, Points, Section, Tabled, Text
 from bentpipe.reporting.provenance import Provenance, of_sweep
 from bentpipe.reporting.tables import ROWS_MAX, Table
+from bentpipe.statistics.samples import AtLeast, bound
 from bentpipe.sweeps import aside
 from bentpipe.sweeps.frames import column as as_column
-from bentpipe.sweeps.result import Contrast, Sweep
+from bentpipe.sweeps.result import Sweep
+from bentpipe.sweeps.rows import difference_row, ranked_row
 from bentpipe.sweeps.store import FAILURES
 
 if TYPE_CHECKING:
@@ -30,13 +33,12 @@ if TYPE_CHECKING:
     from bentpipe.reporting.page import Block
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate
+    from bentpipe.sweeps.contrasts import Ranked
 
 FORM = "bentpipe report"
 FOLDER = "report"
 PAGE = "report.html"
 FAILURES_MAX = 50
-LETTERS_MAX = 400
-"""A statement about so many settings that it is longer is counted first, and then given in full to who wants it."""
 FOLDED_MAX = 20_000
 """Nobody reads more."""
 
@@ -70,7 +72,9 @@ class Report:
         }
 
 
-def report(store: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Report:
+def report(
+    store: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, against: str | None = None
+) -> Report:
     """Write what a sweep gave as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX).
 
     Equal stores give equal files. An older report is replaced.
@@ -81,6 +85,8 @@ def report(store: str | os.PathLike[str], folder: str | os.PathLike[str] | None 
         The folder of a sweep; it is only read.
     folder : path, optional
         Where to write; `report` in the store if not given.
+    against : str, optional
+        The sender or case that every other one is compared with, instead of what the sweep says.
 
     Returns
     -------
@@ -90,9 +96,11 @@ def report(store: str | os.PathLike[str], folder: str | os.PathLike[str] | None 
     ------
     BentpipeError
         There is no sweep in the store, or the folder cannot be written.
+    ScenarioError
+        `against` is no sender or case of the sweep.
     """
     place = _place(Path(store), folder)
-    return _Reporter(Sweep.load(store)).write(place)
+    return _Reporter(Sweep.load(store, against)).write(place)
 
 
 def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
@@ -150,7 +158,12 @@ class _Reporter:
         sweep = self.sweep
         size = f"{_count(sweep.points.height, 'point')}, {_count(sweep.runs.height, 'run')}"
         sections = [self._metric(name) for name in sweep.metrics]
-        sections.append(Section("All points", [self._points()]))
+        sections.append(Section("Means at all points", [self._points()]))
+        # Means before differences: what is compared should be known first.
+        ranked = [self._ranked(name) for name in sweep.metrics if len(sweep.ranking(name)) > 1]
+        sections += [Section("From the best to the worst", ranked)] if ranked else []
+        compared = [self._differences(METRICS[name]) for name in sweep.metrics if sweep.contrasts(name)]
+        sections += [Section("Differences", compared)] if compared else []
         if sweep.failures:
             sections.append(self._failures())
         scenario = Folded("The scenario with every default filled in", [Code(self.provenance.scenario)], "scenario")
@@ -178,31 +191,72 @@ class _Reporter:
     def _metric(self, name: str) -> Section:
         metric = METRICS[name]
         blocks: list[Block] = []
-        contrasts = self.sweep.contrasts(name)
-        statements = self.sweep.statements(name)
-        long = [text for text in statements if len(text) > LETTERS_MAX]
-        counted = dict(zip(reversed(statements), map(_counted, reversed(contrasts)), strict=False))
-        said = [counted.get(text, text) if text in long else text for text in statements]
+        said = self.sweep.statements(name)
         self.said += said
         blocks.append(Points(said))
-        if sum(map(len, long)) > FOLDED_MAX:
+        note = self.sweep.unfinished(name)
+        blocks += [Text(f"{note[:1].upper()}{note[1:]}.", is_warning=True)] if note else []
+        # What was counted, for who wants it setting by setting.
+        full = [text for each in self.sweep.contrasts(name) if (text := each.in_full()) not in said]
+        if sum(map(len, full)) > FOLDED_MAX:
             blocks.append(Text(f"Setting by setting they are in tables/differences-{name}.csv."))
-        elif long:
-            blocks.append(Folded("Setting by setting", [Points(long)]))
+        elif full:
+            blocks.append(Folded("Setting by setting", [Points(full)]))
         if any(each.mean is not None for each in self.estimates[name]):
-            drawing = draw_sweep(self.sweep, metric, self.estimates[name])
-            drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
-            self.figures[name] = drawn
-            caption = f"{metric.meaning}: {_what_is_drawn(self.estimates[name])}."
-            caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
-            svg = figures.inline(drawn, f"f{len(self.figures)}", f"{metric.meaning} of {self.sweep.title}")
-            blocks.append(Picture(svg, caption, self.provenance))
-        if contrasts:
-            table = self._differences(metric, contrasts)
-            blocks.append(Tabled(table, self._caption(table, _DIFFERENCES), self.provenance))
-        return Section(f"{name[:1].upper()}{name[1:]}", blocks)
+            what_is_drawn = _what_is_drawn(self.estimates[name])
+            blocks.append(
+                self._picture(name, metric, draw_sweep(self.sweep, metric, self.estimates[name]), what_is_drawn)
+            )
+            heat = draw_map(self.sweep, metric, self.estimates[name])
+            if heat is not None:
+                blocks.append(self._picture(f"{name}-map", metric, heat, "mean in each cell, brighter is better"))
+        return Section(metric.title, blocks)
 
-    def _differences(self, metric: Metric, contrasts: Sequence[Contrast]) -> Table:
+    def _picture(self, file: str, metric: Metric, drawing: Drawing, what_is_drawn: str) -> Picture:
+        drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
+        self.figures[file] = drawn
+        caption = f"{metric.meaning}: {what_is_drawn}."
+        caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
+        svg = figures.inline(drawn, f"f{len(self.figures)}", f"{metric.meaning} of {self.sweep.title}")
+        return Picture(svg, caption, self.provenance)
+
+    def _ranked(self, name: str) -> Tabled:
+        """Every point in its place, against the best."""
+        metric, keys = METRICS[name], self.sweep.keys
+        order = self.sweep.ranking(name)
+        settings = {row["point"]: [row[key] for key in keys] for row in self.sweep.points.iter_rows(named=True)}
+        rows = [ranked_row(each) for each in order]
+        data = pl.DataFrame(
+            [
+                pl.Series("rank", range(1, len(order) + 1), dtype=pl.Int64),
+                *(as_column(key, [settings[each.point][at] for each in order]) for at, key in enumerate(keys)),
+                *pl.DataFrame(rows, infer_schema_length=None).get_columns(),
+            ]
+        ).rename({"mean": metric.column, "low": f"{metric.column}_low", "high": f"{metric.column}_high"})
+        divisor, unit = human.scale([each.found.value for each in order], metric.unit)
+        head = [
+            *(human.short_key(key, keys) for key in keys),
+            "rank",
+            label(name, unit),
+            "completed",
+            "worse than the best",
+        ]
+        shown = [
+            [
+                *map(human.setting, settings[each.point]),
+                str(at),
+                bound(_margin(each.found.value, each.found.low, each.found.high, divisor), each.found),
+                str(each.counts),
+                _worse(each),
+            ]
+            for at, each in enumerate(order[:ROWS_MAX], 1)
+        ]
+        table = Table(f"ranking-{name}", data, head, shown, len(keys), len(order))
+        self.tables.append(table)
+        return Tabled(table, self._caption(table, f"{metric.title}. {_RANKING}"), self.provenance)
+
+    def _differences(self, metric: Metric) -> Tabled:
+        contrasts = self.sweep.contrasts(metric.name)
         keys = list(next((each for one in contrasts for each in one.settings.values()), {}))
         flat = [
             (contrast, contrast.settings[at], difference)
@@ -210,36 +264,48 @@ class _Reporter:
             for at, difference in contrast.differences.items()
         ]
         found = [difference for _, _, difference in flat]
+        names = {
+            "difference": f"{metric.column}_difference",
+            "low": f"{metric.column}_low",
+            "high": f"{metric.column}_high",
+        }
+        rest = pl.DataFrame([difference_row(each) for each in found], infer_schema_length=None).rename(names)
         data = pl.DataFrame(
             [
                 pl.Series("sender", [contrast.sender for contrast, _, _ in flat], dtype=pl.String),
                 pl.Series("other", [contrast.other for contrast, _, _ in flat], dtype=pl.String),
                 *(as_column(key, [settings[key] for _, settings, _ in flat]) for key in keys),
-                pl.Series("pairs", [each.replications for each in found], dtype=pl.Int64),
-                *(
-                    pl.Series(f"{metric.column}_{name}", [getattr(each, of) for each in found], dtype=pl.Float64)
-                    for name, of in (("difference", "value"), ("low", "low"), ("high", "high"))
-                ),
-                pl.Series("difference_pct", [each.percent(each.value) for each in found], dtype=pl.Float64),
-                pl.Series("p", [each.p for each in found], dtype=pl.Float64),
-                pl.Series("p_adjusted", [each.p_adjusted for each in found], dtype=pl.Float64),
-                pl.Series("effect", [each.effect.value for each in found], dtype=pl.Float64),
-                pl.Series("is_shown", [each.is_shown for each in found], dtype=pl.Boolean),
+                *rest.get_columns(),
             ]
         )
         shown = flat[:ROWS_MAX]
         divisor, unit = human.scale([each.value for each in found], metric.unit)
         short = [human.short_key(key, self.sweep.keys) for key in keys]
-        head = ["sender", "against", *short, "pairs", label("difference", unit), "in %", "p", "effect", "shown"]
+        # Only where not all was completed: who completed more is another question than who was faster.
+        is_held = any(each.shares is not None for each in found)
+        completed = ["completed", "p of that"] if is_held else []
+        head = [
+            "sender",
+            "against",
+            *short,
+            *completed,
+            "pairs",
+            label("difference", unit),
+            "in %",
+            "p",
+            "effect",
+            "shown",
+        ]
         rows = [
             [
                 contrast.sender,
                 contrast.other,
                 *(human.setting(settings[key]) for key in keys),
+                *(_completed(each) if is_held else []),
                 str(each.replications),
                 _margin(each.value, each.low, each.high, divisor),
                 _margin(each.percent(each.value), each.percent(each.low), each.percent(each.high), 1),
-                human.MISSING if each.p_adjusted is None else _probability(each.p_adjusted),
+                _probability(each.p_adjusted),
                 _effect(each),
                 {True: "yes", False: "no", None: human.MISSING}[each.is_shown],
             ]
@@ -247,7 +313,10 @@ class _Reporter:
         ]
         table = Table(f"differences-{metric.name}", data, head, rows, 2 + len(keys), len(flat))
         self.tables.append(table)
-        return table
+        who = "Each other one against" if self.sweep.against else "The best against each other one"
+        who += f" {self.sweep.against}" if self.sweep.against else ""
+        text = f"{metric.title}. {who}, {_DIFFERENCES}" + (f" {_HELD}" if is_held else "")
+        return Tabled(table, self._caption(table, text), self.provenance)
 
     # What is about all of them.
 
@@ -266,12 +335,13 @@ class _Reporter:
             metric = METRICS[name]
             divisor, unit = human.scale([each.mean for each in found], metric.unit)
             head.append(label(name, unit))
-            # Fewer values than runs change what a mean is about, so they are counted where it happens.
+            # Fewer values than there should be change what a mean is about, so they are counted where it happens.
+            completed = sweep.counts(name)
             cells.append(
                 [
-                    _margin(each.mean, each.low, each.high, divisor)
-                    + (f" (of {each.replications})" if each.mean is not None and each.replications < count else "")
-                    for each, count in zip(found[:ROWS_MAX], runs, strict=False)
+                    bound(_margin(each.mean, each.low, each.high, divisor), each)
+                    + ("" if of.is_whole or each.mean is None else f" ({of})")
+                    for each, of in zip(found[:ROWS_MAX], completed, strict=False)
                 ]
             )
             data = data.with_columns(
@@ -279,11 +349,14 @@ class _Reporter:
                 pl.Series(f"{metric.column}_low", [each.low for each in found], dtype=pl.Float64),
                 pl.Series(f"{metric.column}_high", [each.high for each in found], dtype=pl.Float64),
                 pl.Series(f"{metric.column}_count", [each.replications for each in found], dtype=pl.Int64),
+                pl.Series(f"{metric.column}_completed", [of.done for of in completed], dtype=pl.Int64),
+                pl.Series(f"{metric.column}_due", [of.due for of in completed], dtype=pl.Int64),
+                pl.Series(f"{metric.column}_is_bound", [isinstance(each, AtLeast) for each in found], dtype=pl.Boolean),
             )
         rows = list(zip(*cells, strict=True))
         table = Table("points", data, head, rows, len(sweep.keys), sweep.points.height)
         self.tables.append(table)
-        return Tabled(table, self._caption(table, "Mean ± half of the 95 % interval at each point."), self.provenance)
+        return Tabled(table, self._caption(table, _POINTS), self.provenance)
 
     def _caption(self, table: Table, text: str) -> str:
         if table.total <= len(table.rows):
@@ -306,9 +379,21 @@ class _Reporter:
         return Section("What failed", blocks)
 
 
+_POINTS = (
+    "Mean ± half of the 95 % interval at each point. In brackets how many completed, or have a value, where not all "
+    "did; > is what the mean is at least, as runs that did not complete count with the time that they had."
+)
+_RANKING = (
+    "First counts how much was completed, then the mean. Each point against the best, in pairs of equal seeds: whether "
+    "it is shown to be worse at 5 %, corrected for all of them (Holm). Those that are not may be the best in truth."
+)
 _DIFFERENCES = (
-    "The best sender against each other one, in pairs of equal seeds: mean difference ± half of its 95 % interval; p, "
+    "in pairs of equal seeds: mean difference ± half of its 95 % interval; p, "
     "corrected for all rows (Holm); effect size, Hedges' g_z; whether the difference is shown at 5 %."
+)
+_HELD = (
+    "Differences are of what both completed. How much each completed goes before; p of that is of an exact test, "
+    "corrected with the others."
 )
 
 
@@ -316,18 +401,6 @@ def _what_is_drawn(estimates: Sequence[Estimate]) -> str:
     if any(each.half_width is not None for each in estimates):
         return "mean and 95 % interval"
     return "one run at each point, so no intervals"
-
-
-def _counted(contrast: Contrast) -> str:
-    """A statement about many settings, in numbers."""
-    found = list(contrast.differences.values())
-    shown = [each for each in found if each.is_shown and each.value]
-    above = sum(1 for each in shown if (each.value or 0) > 0)
-    text = f"{contrast.sender} against {contrast.other} in {contrast.metric}, of {_count(len(found), 'setting')}: "
-    unknown = sum(each.value is None for each in found)
-    parts = [f"above at {above}", f"below at {len(shown) - above}"]
-    parts.append(f"no difference can be shown at {len(found) - len(shown) - unknown}")
-    return text + ", ".join(parts) + (f", no values of both at {unknown}" if unknown else "")
 
 
 def _margin(value: float | None, low: float | None, high: float | None, divisor: float) -> str:
@@ -338,8 +411,22 @@ def _margin(value: float | None, low: float | None, high: float | None, divisor:
     return mean if margin is None else f"{mean} ± {margin}"
 
 
-def _probability(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+def _probability(p: float | None) -> str:
+    return human.MISSING if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _completed(difference: Difference) -> list[str]:
+    """Of both, and the p of the test."""
+    shares = difference.shares
+    if shares is None:
+        return ["all", human.MISSING]
+    return [f"{shares.one}, {shares.other}", _probability(shares.p_adjusted)]
+
+
+def _worse(each: Ranked) -> str:
+    if each.behind is None:
+        return "the best"
+    return "yes" if each.is_worse else "not shown"
 
 
 def _effect(difference: Difference) -> str:

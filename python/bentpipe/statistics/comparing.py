@@ -9,10 +9,11 @@ import numpy as np
 from bentpipe import human
 from bentpipe.statistics import correction as corrections
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
-from bentpipe.statistics.estimates import Estimate, Interval, estimate, median
+from bentpipe.statistics.estimates import fisher, sign_test
+from bentpipe.statistics.samples import ESTIMATORS, Counts, Sample, is_of_transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,16 +21,32 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
-"""By the names in `asking.STATISTICS`."""
 _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median": np.median}
 
 RANGE_MIN = 3
 """As many neighbouring conditions are named by the first and the last."""
 
 
+class Shares(NamedTuple):
+    """Which of two completed more, where one of them did not complete everything."""
+
+    one: Counts
+    other: Counts
+    more: int
+    """Replications in which the first completed more than the other."""
+    less: int
+    """Replications in which it completed less; in the rest both the same."""
+    p: float
+    """Of an exact test: Fisher's, where a replication completes or does not; among transfers, of which those of one run
+    hang together, the sign test over the replications (`more` and `less`)."""
+    p_adjusted: float | None
+    """Corrected together with the differences."""
+    is_shown: bool
+    """Whether `p_adjusted` is below 1 - confidence."""
+
+
 class Difference(NamedTuple):
-    """A paired difference `one - other`."""
+    """A paired difference `one - other`, over the pairs in which both have a value."""
 
     statistic: str
     """`mean` or `median`: what `value` is of the differences."""
@@ -50,6 +67,8 @@ class Difference(NamedTuple):
     """Hedges' g_z for means, Cliff's delta for medians."""
     is_shown: bool | None
     """Whether `p_adjusted` is below 1 - confidence; None without a test."""
+    shares: Shares | None = None
+    """Where not all was completed; None where all was."""
 
     def percent(self, value: float | None) -> float | None:
         """A value, low or high, in percent of the base; None if that is zero."""
@@ -57,7 +76,7 @@ class Difference(NamedTuple):
 
 
 def differences(
-    pairs: Iterable[tuple[Values, Values]],
+    pairs: Iterable[tuple[Values | Sample, Values | Sample]],
     *,
     statistic: str = "mean",
     correction: str = "holm",
@@ -65,12 +84,15 @@ def differences(
 ) -> list[Difference]:
     """Compare each pair of samples, and correct for all of them.
 
+    Where something was not completed there are two questions: who completed more, and who was faster over the
+    replications that both completed. Each has its test, and both count in the correction.
+
     Parameters
     ----------
     pairs : iterable of (one, other)
-        Each an ndarray of shape (n,) with one value per replication, NaN where missing; replication k has the same seed
-        in both, so that what the seed does to both cancels (common random numbers; Law, "Simulation Modeling and
-        Analysis", §11.2).
+        Each a `Sample`, or an ndarray of shape (n,) with one value per replication, NaN where missing; replication k
+        has the same seed in both, so that what the seed does to both cancels (common random numbers; Law, "Simulation
+        Modeling and Analysis", §11.2).
     statistic : str
         `mean` (Student's paired t) or `median` (sign test, bootstrap interval) of the differences.
     correction : str
@@ -78,15 +100,19 @@ def differences(
     confidence : float
         Of each interval, and of what is shown.
     """
+    samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
     found = []
-    for one, other in pairs:
+    for first, second in samples:
+        one, other = first.values, second.values
         apart = one - other
         paired = ~np.isnan(apart)
         base = abs(float(_MIDDLES[statistic](other[paired]))) if paired.any() else 0.0
         effect = hedges_paired(one, other) if statistic == "mean" else cliff(one[paired], other[paired])
         found.append((ESTIMATORS[statistic](apart, confidence), base, effect))
-    adjusted = corrections.adjusted([each.p for each, _, _ in found], correction)
-    return [
+    shares = [_shares(first, second) for first, second in samples]
+    tests = [*(each.p for each, _, _ in found), *(each.p for each in shares if each is not None)]
+    adjusted = iter(corrections.adjusted(tests, correction))
+    whole = [
         Difference(
             statistic,
             each.replications,
@@ -99,18 +125,70 @@ def differences(
             effect,
             None if p is None else p < 1 - confidence,
         )
-        for (each, base, effect), p in zip(found, adjusted, strict=True)
+        for (each, base, effect), p in zip(found, adjusted)  # noqa: B905 - the rest are those of the shares
+    ]
+    return [
+        difference if share is None else difference._replace(shares=_corrected(share, next(adjusted), confidence))
+        for difference, share in zip(whole, shares, strict=True)
     ]
 
 
+def _shares(one: Sample, other: Sample) -> Shares | None:
+    both = (one.due > 0) & (other.due > 0)
+    first, second = (Counts(int(sample.done[both].sum()), int(sample.due[both].sum())) for sample in (one, other))
+    if first.is_whole and second.is_whole:
+        return None
+    apart = one.shares - other.shares
+    more, less = int(np.sum(apart > 0)), int(np.sum(apart < 0))
+    is_single = max(one.due.max(), other.due.max()) <= 1
+    p = fisher(*first, *second) if is_single else sign_test(apart)
+    return Shares(first, second, more, less, p, None, is_shown=False)
+
+
+def _corrected(shares: Shares, p: float | None, confidence: float) -> Shares:
+    return shares._replace(p_adjusted=p, is_shown=p is not None and p < 1 - confidence)
+
+
 def statement(sender: str, other: str, difference: Difference, metric: Metric) -> str:
-    """What can be said of one difference, such as `sack is 12.1 % (±1.0 %) above reno in goodput`."""
+    """What can be said of one difference, such as `sack is 12.1 % (±1.0 %) above reno in goodput`.
+
+    Where not all was completed, first who completed more; then, if that cannot be shown, the difference over what both
+    completed.
+    """
+    if difference.shares is not None:
+        return _statement_of_shares(sender, other, difference, difference.shares, metric)
     if difference.value is None:
         return f"{sender} and {other} cannot be compared: no replication has a {metric.name} of both"
     what = _what(metric, difference)
     if not _is_said(difference):
         return f"no difference in {what} can be shown between {sender} and {other}"
     return f"{sender} is {_amount(difference, metric)} {_where(difference)} {other} in {what}"
+
+
+def _statement_of_shares(sender: str, other: str, difference: Difference, shares: Shares, metric: Metric) -> str:
+    does, many = _does(metric), is_of_transfers(metric)
+    of = "transfers" if many else "replications"
+    against = f"{'' if many else 'in '}{shares.one} {of} against {shares.other}"
+    if shares.is_shown:
+        how = "more" if shares.more > shares.less else "less"
+        return f"{sender} {does.format(how)} than {other}: {against}"
+    if shares.one.done == shares.other.done == 0:
+        return f"neither {sender} nor {other} completed any of the {max(shares.one.due, shares.other.due)} {of}"
+    times = statement(sender, other, difference._replace(shares=None), metric)
+    if many:
+        return f"{times} (of those that finished: {against})"
+    verb = "complete" if metric.name == "completion" else f"have a {metric.name}"
+    text = f"no difference can be shown in how often {sender} and {other} {verb}: {against}"
+    if difference.is_shown is None:
+        return text
+    return f"{text}; of those that both completed ({difference.replications}), {times}"
+
+
+def _does(metric: Metric) -> str:
+    """What one does more or less of than another."""
+    if is_of_transfers(metric):
+        return "finishes {} of its transfers"
+    return "completes {} often" if metric.name == "completion" else f"has a {metric.name} {{}} often"
 
 
 def sentence(
@@ -130,34 +208,67 @@ def sentence(
         Between an outcome and its conditions.
     """
     order = list(by_condition)
-    said = {name: each for name, each in by_condition.items() if _is_said(each)}
-    unknown = [name for name, each in by_condition.items() if each.value is None]
-    equal = [name for name in order if name not in said and name not in unknown]
-    if len(unknown) == len(order):
+    # Who completes more often at a condition is not judged by the time of those that did.
+    often = {name: each.shares for name, each in by_condition.items() if each.shares and each.shares.is_shown}
+    timed = {name: each for name, each in by_condition.items() if name not in often}
+    said = {name: each for name, each in timed.items() if _is_said(each)}
+    unknown = [name for name, each in timed.items() if each.value is None]
+    equal = [name for name in timed if name not in said and name not in unknown]
+    held = [each.shares for each in by_condition.values() if each.shares is not None]
+    if len(unknown) == len(order) and not held:
         return f"{sender} and {other} cannot be compared: no replication has a {metric.name} of both"
     what = _what(metric, next(iter(by_condition.values())))
 
-    clauses: list[str] = []
+    times: list[str] = []
     for where in dict.fromkeys(map(_where, said.values())):
         amounts: dict[str, list[str]] = {}
         for name, each in said.items():
             if _where(each) == where:
                 amounts.setdefault(_amount(each, metric), []).append(name)
         (first, names), *more = amounts.items()
-        subject = f"{sender} is {first} {where} {other} in {what}" if not clauses else f"{first} {where}"
+        subject = f"{sender} is {first} {where} {other} in {what}" if not times else f"{first} {where}"
         rest = [f"{amount} {preposition} {_conditions(names, order)}" for amount, names in more]
-        clauses.append(_listed([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
+        times.append(_listed([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
     if equal:
-        between = "" if clauses else f" between {sender} and {other}"
-        subject = "no difference" if clauses else f"no difference in {what}"
-        clauses.append(f"{subject} can be shown{between} {preposition} {_conditions(equal, order)}")
+        between = "" if times else f" between {sender} and {other}"
+        subject = "no difference" if times else f"no difference in {what}"
+        times.append(f"{subject} can be shown{between} {preposition} {_conditions(equal, order)}")
     if unknown:
-        clauses.append(f"no replication has a {metric.name} of both {preposition} {_conditions(unknown, order)}")
-    return "; ".join(clauses)
+        times.append(f"no replication has a {metric.name} of both {preposition} {_conditions(unknown, order)}")
+    first_of_all = [_often(sender, other, how, often, order, metric, preposition) for how in ("more", "less")]
+    return "; ".join([*filter(None, first_of_all), *times, *_held(sender, other, held, metric)])
+
+
+def _held(sender: str, other: str, held: Sequence[Shares], metric: Metric) -> Iterator[str]:
+    """How much was completed where not all was."""
+    if held:
+        one, every = (
+            Counts(sum(each.done for each in counts), sum(each.due for each in counts))
+            for counts in ([each.one for each in held], [each.other for each in held])
+        )
+        of = "transfers finished" if is_of_transfers(metric) else "replications completed"
+        yield f"where not all {of}: {sender} {one}, {other} {every}"
+
+
+def _often(
+    sender: str,
+    other: str,
+    how: str,
+    often: Mapping[str, Shares],
+    order: Sequence[str],
+    metric: Metric,
+    preposition: str,
+) -> str:
+    names = [name for name, each in often.items() if (each.more > each.less) == (how == "more")]
+    if not names:
+        return ""
+    return f"{sender} {_does(metric).format(how)} than {other} {preposition} {_conditions(names, order)}"
 
 
 def _is_said(difference: Difference) -> bool:
-    return difference.value is not None and difference.value != 0 and difference.is_shown is not False
+    # Of a single run anything may be chance, which is said once; where others did not complete, it is no comparison.
+    is_alone = difference.is_shown is None and difference.shares is not None
+    return bool(difference.value) and difference.is_shown is not False and not is_alone
 
 
 def _where(difference: Difference) -> str:

@@ -30,6 +30,7 @@ _OPTIONS = {
     "sweep.replications_max": "--replications-max",
     "sweep.metrics": "--metric",
     "sweep.tables": "--tables",
+    "sweep.against": "--against",
     "seed": "--seed",
 }
 
@@ -40,13 +41,15 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
     Parameters
     ----------
     facts : mapping
-        Of the sweep: `source`, `sets`, `senders`, `written`.
+        Of the sweep: `source`, `sets`, `senders`, `written`, and `report_against` if a report asked for it.
     """
     if given_in_python(facts):
         return ""
     source = facts["source"] if has_file(facts) else f"{WRITTEN}.{facts['written'][1]}"
     sweep = ["bentpipe", "sweep", _path(source), *_arguments(_spelled_sets(facts))]
-    return f"{shlex.join(sweep)} && {shlex.join(['bentpipe', 'report', f'{Path(source).stem}.sweep'])}"
+    against = facts.get("report_against")
+    report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
+    return f"{shlex.join(sweep)} && {shlex.join(report)}"
 
 
 def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) -> str:

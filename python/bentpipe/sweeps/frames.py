@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import COLUMNS
 from bentpipe.result import columns_frame
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ RUNS = "runs"
 
 
 def _run_schema() -> dict[str, type[pl.DataType]]:
-    numbers = {metric.column: pl.Float64 for metric in METRICS.values()}
+    numbers = dict.fromkeys(COLUMNS.values(), pl.Float64)
     return {"run": pl.String, "seed": pl.UInt64, **numbers, "version": pl.String}
 
 

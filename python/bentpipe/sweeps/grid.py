@@ -7,11 +7,12 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import asking
 from bentpipe.errors import ScenarioError
+from bentpipe.metrics import SENDERS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,11 +71,14 @@ class Grid:
         What is reported.
     tables : list of str
         Tables of each run that are kept.
+    against : str or None
+        The congestion control or case that every other one is compared with.
 
     Raises
     ------
     ScenarioError
-        There is no such metric, or none; a key that varies has no influence on a run.
+        There is no such metric, or none; a key that varies has no influence on a run; points share runs; `against` is
+        none of those that vary.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -110,7 +114,20 @@ class Grid:
                 )
         for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
             asking.checked(metric=metric)
+        self.against = self._against(written["against"])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
+
+    def _against(self, asked: str | None) -> str | None:
+        if asked is None:
+            return None
+        varied = {key: [row[keys.index(key)] for row in values] for keys, values in self.axes for key in keys}
+        key = next((key for key in SENDERS if key in varied), None)
+        if key is None:
+            raise ScenarioError(
+                f"error: nothing to compare with {asked}: neither congestion controls nor cases vary\n"
+                "  expected --vary tcp.cc=A,B or case=A,B"
+            )
+        return asking.one_of(asked, list(map(str, varied[key])))
 
     def __len__(self) -> int:
         """Number of points."""
@@ -127,12 +144,29 @@ class Grid:
         ScenarioError
             All problems of the first point that makes no sense.
         """
-        found = []
+        found: list[Point] = []
         for index, positions in enumerate(product(*(range(len(values)) for _, values in self.axes))):
             found.append(Point(index, positions, self._values(positions), self._point(positions).digest))
             if index % 256 == 0:
                 tell()
+        if "seed" in self.keys:
+            self._refuse_common_runs(found)
         return found
+
+    def _refuse_common_runs(self, points: Sequence[Point]) -> None:
+        """Refuse points whose runs are the same: their means would not be independent, and would not look it."""
+        most = self.replications if self.until is None else self.replications_max
+        seeds: dict[str, list[int]] = {}
+        for point in points:
+            seeds.setdefault(point.digest, []).append(self.first_seed(point))
+        for first in map(sorted, seeds.values()):
+            near = next((pair for pair in pairwise(first) if pair[1] - pair[0] < most), None)
+            if near is not None:
+                raise ScenarioError(
+                    f"error: the points of seed {near[0]} and {near[1]} share runs: {most} replications have the seeds "
+                    f"{near[0]} to {near[0] + most - 1}\n"
+                    f"  expected seeds that are {most} or more apart, one replication, or no seed that varies"
+                )
 
     def core(self, point: Point) -> _core.Scenario:
         """The scenario of a point, for the core."""
@@ -168,6 +202,7 @@ def arguments(
     until: Mapping[str, Any] | None = None,
     metrics: Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
+    against: str | None = None,
 ) -> list[tuple[str, Any]]:
     """What these say, as values over the table `[sweep]` of a scenario.
 
@@ -189,6 +224,7 @@ def arguments(
         "until": until,
         "metrics": metrics,
         "tables": tables,
+        "against": against,
     }
     return sets + [(f"sweep.{key}", value) for key, value in plain.items() if value is not None]
 

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import human
-from bentpipe.metrics import METRICS, named
-from bentpipe.statistics.comparing import differences, sentence, statement
-from bentpipe.statistics.estimates import estimate
+from bentpipe import asking
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named
+from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
 from bentpipe.sweeps import tasks
+from bentpipe.sweeps.contrasts import (
+    CONFIDENCE,
+    Compared,
+    Contrast,
+    best_of,
+    named_point,
+    preferred,
+    ranking,
+    sender_of,
+)
 from bentpipe.sweeps.frames import column
+from bentpipe.sweeps.rows import difference_rows, ranked_row
 from bentpipe.sweeps.store import FAILURES, Store
 
 if TYPE_CHECKING:
@@ -23,35 +34,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate
+    from bentpipe.sweeps.contrasts import Choice, Ranked
 
     Values = NDArray[np.float64]
-
-CONFIDENCE = 0.95
-SENDERS = ("tcp.cc", "case")
-"""Keys whose values are compared with each other where they vary; the other keys are the conditions."""
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A sender against another one, at each combination of the other keys that both have."""
-
-    metric: str
-    sender: str
-    other: str
-    settings: dict[str, dict[str, Any]]
-    """By name of the condition, the values of its keys."""
-    differences: dict[str, Difference]
-    """By name of the condition; its name is empty if no other key varies."""
-
-    def __str__(self) -> str:
-        """What can be said."""
-        if not self.differences:
-            return f"{self.sender} and {self.other} have no setting of the other keys in common"
-        if list(self.differences) == [""]:
-            return statement(self.sender, self.other, self.differences[""], METRICS[self.metric])
-        return sentence(self.sender, self.other, self.differences, METRICS[self.metric])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -89,18 +75,33 @@ class Sweep:
     _tables: dict[str, pl.DataFrame]
     _contrasts: dict[str, list[Contrast]] = field(default_factory=dict, init=False)
     """By metric, those that were asked for: in a large grid they take seconds."""
+    _samples: dict[str, dict[int, Sample]] = field(default_factory=dict, init=False)
+    _rankings: dict[str, list[Ranked]] = field(default_factory=dict, init=False)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Sweep:
+    def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Sweep:
         """The sweep that was last begun in a store; the store is only read.
+
+        Parameters
+        ----------
+        folder : path
+        against : str, optional
+            The sender or case that every other one is compared with, instead of what the sweep says.
 
         Raises
         ------
         BentpipeError
             It is not a store, of another version, or damaged.
+        ScenarioError
+            `against` is no sender or case of it.
         """
         with Store(folder, is_read_only=True) as store:
-            return cls.of(store)
+            found = cls.of(store)
+        if against is not None:
+            sender = sender_of(found.points, found.keys)
+            names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
+            found.facts["against"] = found.facts["report_against"] = asking.one_of(against, names)
+        return found
 
     @classmethod
     def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
@@ -126,7 +127,7 @@ class Sweep:
             orient="row",
         )
         frames = store.frames(facts["tables"], names)
-        metrics = [metric.column for metric in METRICS.values()]
+        metrics = list(COLUMNS.values())
         # A seed that is varied is where a point begins; each run shows its own.
         of_points = [key for key in keys if key != "seed"]
         runs = (
@@ -167,14 +168,22 @@ class Sweep:
         return int(self.points["replications"].sum()) - self.runs.height
 
     @property
+    def against(self) -> str | None:
+        """The sender or case that every other one is compared with; None for the best."""
+        against: str | None = self.facts.get("against")
+        return against
+
+    @property
     def summary(self) -> pl.DataFrame:
         """A row per point: the keys, `replications` (with a value), of each reported metric mean, `_low` and `_high`.
 
-        `_low` to `_high` is Student's 95 % interval; null with a single replication.
+        `_low` to `_high` is Student's 95 % interval; null with a single replication. Where a metric is of what was
+        completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean
+        is larger than what stands there, as runs that did not complete count with the time that they had.
         """
         found = {METRICS[name].column: self.estimates(name) for name in self.metrics}
         first = next(iter(found.values()))
-        return self.points.with_columns(
+        frame = self.points.with_columns(
             pl.Series("replications", [each.replications for each in first], dtype=pl.Int64),
             *(
                 pl.Series(f"{column}{end}", [getattr(each, of) for each in estimates], dtype=pl.Float64)
@@ -182,43 +191,125 @@ class Sweep:
                 for end, of in (("", "value"), ("_low", "low"), ("_high", "high"))
             ),
         )
+        for name in (name for name in self.metrics if name == "completion" or name in TRANSFERS):
+            counts, column = self.counts(name), METRICS[name].column
+            is_bound = [isinstance(each, AtLeast) for each in found[column]]
+            frame = frame.with_columns(
+                pl.Series(f"{column}_completed", [each.done for each in counts], dtype=pl.Int64),
+                pl.Series(f"{column}_due", [each.due for each in counts], dtype=pl.Int64),
+                pl.Series(f"{column}_is_bound", is_bound, dtype=pl.Boolean),
+            )
+        return frame
 
     def estimates(self, metric: str) -> list[Estimate]:
-        """The mean of a metric at each point of the grid, with Student's 95 % interval."""
-        values = self.values(metric)
-        return [estimate(values[point], CONFIDENCE) for point in self.points["point"]]
+        """The mean of a metric at each point of the grid, with Student's 95 % interval.
+
+        A bound (`AtLeast`) where not every run completed.
+        """
+        samples = self.samples(metric)
+        return [samples[point].estimate("mean", CONFIDENCE) for point in self.points["point"]]  # type: ignore[misc]
+
+    def counts(self, metric: str) -> list[Counts]:
+        """How much was completed at each point."""
+        samples = self.samples(metric)
+        return [samples[point].counts for point in self.points["point"]]
+
+    def samples(self, metric: str) -> dict[int, Sample]:
+        """By point, a metric in each replication that is wanted, with what was completed."""
+        if metric not in self._samples:
+            wanted = self.points.select("point", "replications").iter_rows()
+            columns = ("replication", *COLUMNS.values())
+            found = {point: {name: np.full(count, np.nan) for name in columns} for point, count in wanted}
+            for point, replication, *values in self.runs.select("point", *columns).iter_rows():
+                for name, value in zip(columns, (replication, *values), strict=True):
+                    found[point][name][replication] = np.nan if value is None else value
+            self._samples[metric] = {point: Sample.named(metric, each) for point, each in found.items()}
+        return self._samples[metric]
 
     def values(self, metric: str) -> dict[int, Values]:
         """By point, a metric in each replication that is wanted; NaN where a run is missing or has no value."""
-        rows = self.runs.select("point", "replication", METRICS[metric].column).iter_rows()
-        found = {
-            point: np.full(count, np.nan) for point, count in self.points.select("point", "replications").iter_rows()
-        }
-        for point, replication, value in rows:
-            found[point][replication] = np.nan if value is None else value
-        return found
+        return {point: sample.values for point, sample in self.samples(metric).items()}
 
     def statements(self, metric: str | None = None) -> list[str]:
         """What can be said with confidence about a metric (the first that is reported), in plain words.
 
-        Where senders (`tcp.cc`) or cases vary, the best is compared with each other one at each combination of the
-        other keys, in pairs of equal seeds and corrected for all of these (Holm). Otherwise the best and the worst
-        point are named.
+        Where senders (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other one at each
+        combination of the other keys, in pairs of equal seeds and corrected for all of these (Holm). Then the best and
+        the worst point of the grid are named.
         """
         what = named(metric or self.metrics[0])
-        if self.runs[what.column].is_null().all():
+        order = self.ranking(what.name)
+        if not order:
             return [f"there is no {what.name} in any of the runs"]
-        sender = self._sender
         count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
-        said += self._extremes(what.name) if sender is None else self._against(what.name)
-        return said + self._unknown(what.name)
+        if sender_of(self.points, self.keys) is not None:
+            said += self._contrasted(what.name)
+        # Where only senders vary, the best against each other one has said it.
+        is_said = self.against is None and len(self._compared(what.name).settings) == 1
+        return said + ([] if is_said else self.best(what.name)) + self._unknown(what.name)
 
-    def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure: mean and 95 % interval over the key that varies most, a line per combination."""
-        from bentpipe.plot import sweep_figure
+    def best(self, metric: str) -> list[str]:
+        """Which point is best, which are not shown to be worse, which is worst; which sender at how many settings."""
+        order = self.ranking(metric)
+        choices = self.choices(metric)
+        said = list(best_of(order, self.points, self.keys, METRICS[metric])) if order else []
+        is_known = max(self.points["replications"].to_list()) > 1
+        return said + ([preferred(choices, metric)] if len(choices) > 1 and is_known else [])
 
-        return sweep_figure(self, metric or self.metrics[0])
+    def ranking(self, metric: str) -> list[Ranked]:
+        """All points that have the metric, best first: by what was completed, then by the mean."""
+        if metric not in self._rankings:
+            self._rankings[metric] = ranking(self.samples(metric), METRICS[metric])
+        return self._rankings[metric]
+
+    def choices(self, metric: str) -> list[Choice]:
+        """At each setting of the other keys the best sender or case, and which are not shown to be worse."""
+        compared = self._compared(metric)
+        return compared.choices() if compared.sender is not None else []
+
+    def unfinished(self, metric: str) -> str | None:
+        """Where not everything was completed, as a note; None if all was."""
+        names = {row["point"]: named_point(row, self.keys) for row in self.points.iter_rows(named=True)}
+        there = [(names[point], sample.counts) for point, sample in self.samples(metric).items() if sample.is_there]
+        held = [(name, counts) for name, counts in there if not counts.is_whole]
+        if len(held) > NAMED_MAX:
+            held = [
+                (
+                    f"{len(held)} of {len(there)} points",
+                    Counts(*map(sum, zip(*(each for _, each in held), strict=True))),
+                )
+            ]
+        return not_whole(METRICS[metric], dict(held))
+
+    def plot(self, metric: str | None = None, chart: str = "lines") -> Figure:
+        """A matplotlib figure.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The first that is reported if not given.
+        chart : str
+            `lines`: mean and 95 % interval over the key that varies most, a line per combination; `map`: the mean over
+            two keys, a panel per sender and combination of the others.
+
+        Raises
+        ------
+        BentpipeError
+            No such metric or chart, no run has the metric, or for a map fewer than two keys besides the sender vary.
+        """
+        from bentpipe.plot import draw_map, sweep_figure
+
+        asking.sweep_charted(chart)
+        what = named(metric or self.metrics[0])
+        if chart == "lines":
+            return sweep_figure(self, what.name)
+        drawn = draw_map(self, what, self.estimates(what.name))
+        if drawn is None:
+            raise BentpipeError(
+                "error: a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
+            )
+        return drawn.figure
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the kept tables as plain data, fit for JSON."""
@@ -227,7 +318,11 @@ class Sweep:
             **{key: self.facts[key] for key in ("source", "sets", "seed", "version", "results", "senders", "aside")},
             "keys": self.keys,
             "metrics": self.metrics,
+            "against": self.against,
             "statements": self.statements(),
+            "best": {name: self.best(name) for name in self.metrics},
+            "ranking": {name: self._ranking_rows(name) for name in self.metrics},
+            "differences": {name: difference_rows(self.contrasts(name)) for name in self.metrics},
             "summary": self.summary.to_dicts(),
             "runs": self.runs.to_dicts(),
             "missing": self.missing,
@@ -241,44 +336,21 @@ class Sweep:
         return "".join(f"<p>{statement}</p>" for statement in self.statements()) + self.summary._repr_html_()
 
     def contrasts(self, metric: str) -> list[Contrast]:
-        """The best sender (or case) against each other one; empty where none vary, or only one has the metric.
+        """The best sender (or case) against each other one, or each other one `against` one.
 
-        All differences are corrected together (Holm).
+        Empty where none vary, or only one has the metric. All differences are corrected together (Holm).
         """
         if metric not in self._contrasts:
-            self._contrasts[metric] = self._compared(metric)
+            compared = self._compared(metric)
+            self._contrasts[metric] = compared.contrasts(self.against) if compared.sender is not None else []
         return self._contrasts[metric]
 
-    def _compared(self, metric: str) -> list[Contrast]:
-        sender = self._sender
-        if sender is None:
-            return []
-        count = self.points[sender].n_unique()
-        # What goes with the sender is part of it, not a condition under which it is compared.
-        others = [key for key in self.keys if key != sender and self.points.select(sender, key).n_unique() > count]
-        samples: dict[str, dict[str, Values]] = {}
-        settings: dict[str, dict[str, Any]] = {}
-        of_points = self.values(metric)
-        for row, condition in zip(self.points.iter_rows(named=True), _conditions(self.points, others), strict=True):
-            settings[condition] = {key: row[key] for key in others}
-            samples.setdefault(row[sender], {})[condition] = of_points[row["point"]]
-        means = {
-            name: np.nanmean(np.concatenate(list(found.values())))
-            for name, found in samples.items()
-            if any(np.isfinite(values).any() for values in found.values())
-        }
-        best, *rest = sorted(means, key=lambda name: means[name], reverse=METRICS[metric].is_more_better) or [""]
-        pairs = [(other, at) for other in rest for at in samples[best] if at in samples[other]]
-        found = differences(
-            [_paired(samples[best][at], samples[other][at]) for other, at in pairs], confidence=CONFIDENCE
-        )
-        by_other: dict[str, dict[str, Difference]] = {other: {} for other in rest}
-        for (other, at), difference in zip(pairs, found, strict=True):
-            by_other[other][at] = difference
-        return [
-            Contrast(metric, best, other, {at: settings[at] for at in by_condition}, by_condition)
-            for other, by_condition in by_other.items()
-        ]
+    def _compared(self, metric: str) -> Compared:
+        return Compared(self.points, self.keys, self.samples(metric), METRICS[metric])
+
+    def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
+        rows = {row["point"]: {key: row[key] for key in self.keys} for row in self.points.iter_rows(named=True)}
+        return [{"rank": at, **rows[each.point], **ranked_row(each)} for at, each in enumerate(self.ranking(metric), 1)]
 
     def _unknown(self, metric: str) -> list[str]:
         """Where it was to be known better than it is."""
@@ -295,61 +367,17 @@ class Sweep:
             f" {len(found)} points, after at most {most} runs of each"
         ]
 
-    @property
-    def _sender(self) -> str | None:
-        return next((key for key in SENDERS if key in self.keys and self.points[key].n_unique() > 1), None)
-
-    def _against(self, metric: str) -> list[str]:
+    def _contrasted(self, metric: str) -> list[str]:
         contrasts = self.contrasts(metric)
-        if not contrasts:
-            column = METRICS[metric].column
-            places = self.runs.filter(pl.col(column).is_not_null())["point"].unique()
-            names = self.points.filter(pl.col("point").is_in(places.implode()))[self._sender or ""]
-            return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
-        return [str(contrast) for contrast in contrasts]
-
-    def _extremes(self, metric: str) -> list[str]:
-        column, unit = METRICS[metric].column, METRICS[metric].unit
-        summary = self.summary.filter(pl.col(column).is_not_null()).sort(column, maintain_order=True)
-        divisor, text = human.scale(summary[column].to_list(), unit)
-        said = []
-        ends = {" is lowest": 0, " is highest": -1} if summary.height > 1 else {"": 0}
-        for word, end in ends.items():
-            row = summary.row(end, named=True)
-            half = (
-                None if row[f"{column}_low"] is None else (row[f"{column}_high"] - row[f"{column}_low"]) / 2 / divisor
-            )
-            mean, margin = human.mean_and_margin(row[column] / divisor, half)
-            where = ", ".join(f"{human.short_key(key, self.keys)} {human.setting(row[key])}" for key in self.keys)
-            amount = f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
-            said.append(f"{metric}{word} at {where}: {amount}")
-        return said
+        if contrasts:
+            return [str(contrast) for contrast in contrasts]
+        samples = self._compared(metric).samples
+        names = [name for name, found in samples.items() if any(each.is_there for each in found.values())]
+        if self.against is not None and self.against not in names:
+            return [f"{self.against} has no {metric}: there is nothing to compare with it"]
+        return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
 
 
 def is_known(found: Estimate, share: float) -> bool:
     """Whether the interval of a mean is within ± this share of it."""
     return found.mean is not None and found.half_width is not None and found.half_width <= share * abs(found.mean)
-
-
-def _conditions(points: pl.DataFrame, keys: list[str]) -> list[str]:
-    """Of each point the values of these keys as a name, which no other values have."""
-    rows = [tuple(row[key] for key in keys) for row in points.iter_rows(named=True)]
-    names: list[str] = []
-    # Numbers as people write them have six digits; where that makes two of them one, all.
-    for text in (human.setting, str):
-        names = [
-            ", ".join(
-                text(value) if len(keys) == 1 else f"{human.short_key(key, keys)} {text(value)}"
-                for key, value in zip(keys, row, strict=True)
-            )
-            for row in rows
-        ]
-        if len(set(names)) == len(set(rows)):
-            break
-    return names
-
-
-def _paired(one: Values, other: Values) -> tuple[Values, Values]:
-    """The replications that both have."""
-    count = min(len(one), len(other))
-    return one[:count], other[:count]

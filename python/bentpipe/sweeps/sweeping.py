@@ -17,9 +17,10 @@ from bentpipe.scenario import scenario_of
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks
 from bentpipe.sweeps.commands import run_command
+from bentpipe.sweeps.contrasts import CONFIDENCE
 from bentpipe.sweeps.grid import Grid, Point, Until, arguments
 from bentpipe.sweeps.memory import Memory
-from bentpipe.sweeps.result import CONFIDENCE, Sweep, is_known
+from bentpipe.sweeps.result import Sweep, is_known
 from bentpipe.sweeps.store import Store
 from bentpipe.sweeps.workers import workers
 
@@ -88,6 +89,7 @@ def sweep(
     until: Mapping[str, Any] | None = None,
     metrics: Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
+    against: str | None = None,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
@@ -120,6 +122,8 @@ def sweep(
         What is reported; the store has all metrics.
     tables : sequence of str, optional
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
+    against : str, optional
+        One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
     store : path, optional
         A folder; made if it is not there. Without it, nothing is kept but the result.
     jobs : int, optional
@@ -150,6 +154,7 @@ def sweep(
         until=until,
         metrics=metrics,
         tables=tables,
+        against=against,
     )
     grid = Grid(scenario_of(scenario).with_sets(asked))
     if not grid.keys:
@@ -341,6 +346,7 @@ class Sweeping:
             "keys": grid.keys,
             "metrics": grid.metrics,
             "tables": grid.tables,
+            "against": grid.against,
             "until": None if grid.until is None else asdict(grid.until),
             "version": bentpipe.__version__,
             "results": _core.RESULTS,

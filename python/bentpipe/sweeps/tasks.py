@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bentpipe
 from bentpipe import _core, outcomes, own
 from bentpipe.errors import BentpipeError, SenderError
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import COLUMNS
 from bentpipe.pool import raised_by_sender
 from bentpipe.running import advance
 
@@ -56,13 +56,13 @@ def execute(
         raise
     except (BentpipeError, MemoryError) as error:
         return Failure(str(error) or "not enough memory")
-    values = outcomes.outcome(found).values
+    values = outcomes.outcome(found)
     kept = {table: _packed(found[table]) for table in tables}  # type: ignore[literal-required]
     record = {
         "seed": seed,
         "version": bentpipe.__version__,
         # JSON has no NaN.
-        "values": {metric: None if math.isnan(values[metric]) else values[metric] for metric in METRICS},
+        "values": {metric: None if math.isnan(values[metric]) else values[metric] for metric in COLUMNS},
         "tables": kept,
     }
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()

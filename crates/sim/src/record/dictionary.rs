@@ -155,6 +155,12 @@ pub const SUMMARY: &[Column] = &[
         "s",
         "Mean of `completion_s` over the flows that have an end of their own; missing if one of them did not complete.",
     ),
+    column(
+        "completion_bound_s",
+        "s",
+        "The same, where a flow that did not complete counts with the time that it had, from its first packet to the end of \
+         the scenario's duration: the mean is at least this (right-censored, Kaplan and Meier 1958).",
+    ),
     whole("transfers", "1", "Transfers that are complete, of flows that make several."),
     whole("transfers_failed", "1", "Transfers whose connection gave up."),
     whole("transfers_unfinished", "1", "Transfers under way when the run ended."),

@@ -3,7 +3,7 @@
 use super::dictionary::{Column, COMPLETIONS, DATAGRAMS, DROPS, FLOWS, LINKS, SUMMARY, TRANSFERS};
 use super::table::{Table, Values};
 use super::transfers::{Completions, TransferRows};
-use super::{Cause, End, Recorder, RunResult};
+use super::{Cause, End, Recorder, RunResult, StopReason};
 use crate::link::Link;
 use crate::scenario::Scenario;
 use crate::traffic::{FlowState, Traffic};
@@ -228,7 +228,9 @@ fn summary(scenario: &Scenario, end: End, flows: &Table, links: &[Link], traffic
     table.whole(end.ledger.lost);
     table.whole(end.ledger.in_flight);
     table.whole(links.iter().map(|link| link.counters().carried).sum());
-    table.real(completion_mean_s(scenario, flows));
+    let (mean_s, bound_s) = completion_s(scenario, end, flows);
+    table.real(mean_s);
+    table.real(bound_s);
     table.whole(all.completed());
     table.whole(all.failed);
     table.whole(all.unfinished());
@@ -240,12 +242,20 @@ fn summary(scenario: &Scenario, end: End, flows: &Table, links: &[Link], traffic
     table.finish()
 }
 
-/// NaN if one of them did not complete: leaving that flow out would praise a sender for failing.
-fn completion_mean_s(scenario: &Scenario, flows: &Table) -> f64 {
-    let times = flows.real("completion_s");
-    let ending = scenario.flows.iter().zip(times).filter(|(flow, _)| flow.app.has_end());
-    let (sum, count) = ending.fold((0.0, 0.0), |(sum, count), (_, time)| (sum + time, count + 1.0));
-    ratio(sum, count)
+/// Mean over the flows that have an end of their own, and what it is at least. The mean is NaN if one of them did not
+/// complete: leaving that flow out would praise a sender for failing.
+fn completion_s(scenario: &Scenario, end: End, flows: &Table) -> (f64, f64) {
+    // A flow that gave up before the end of the run would not have completed until then either.
+    let last = if end.stop == StopReason::Interrupted { end.at } else { Time::ZERO + scenario.duration };
+    let (mut sum, mut least, mut count) = (0.0, 0.0, 0.0);
+    let times = flows.real("completion_s").iter().zip(flows.real("start_s"));
+    for (_, (time, start)) in scenario.flows.iter().zip(times).filter(|(flow, _)| flow.app.has_end()) {
+        let had = if start.is_nan() { 0.0 } else { last.as_secs_f64() - start };
+        sum += time;
+        least += if time.is_nan() { had } else { *time };
+        count += 1.0;
+    }
+    (ratio(sum, count), ratio(least, count))
 }
 
 /// Jain's index (D. Chiu and R. Jain 1989); NaN if nothing was delivered at all.

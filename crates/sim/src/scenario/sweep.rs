@@ -40,6 +40,8 @@ pub struct Sweep {
     pub until: Option<(String, f64)>,
     /// What is reported.
     pub metrics: Vec<String>,
+    /// Who every other one is compared with; the best if not given.
+    pub against: Option<String>,
     /// Tables that are kept of each run.
     pub tables: Vec<Table>,
     /// The grid: each position of an axis with each of the others.
@@ -89,6 +91,7 @@ impl Sweep {
             replications_max: written.replications_max.max(written.replications),
             until: written.until.map(|until| (until.metric, until.half_width.0)),
             metrics: written.metrics,
+            against: written.against,
             tables: written.tables.into_iter().map(|table| table.0).collect(),
             axes,
             base,

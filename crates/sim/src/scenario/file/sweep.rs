@@ -21,6 +21,8 @@ pub(in crate::scenario) struct Sweep {
     /// What is reported, in this order; see `bentpipe list metrics`. The store has all of them.
     #[schemars(extend("default" = ["goodput"]))]
     pub(in crate::scenario) metrics: Vec<String>,
+    /// A congestion control or case that varies: every other one is compared with it. Without it, the best with every other one.
+    pub(in crate::scenario) against: Option<String>,
     /// Tables of each run that are kept besides its metrics.
     #[schemars(extend("default" = []))]
     pub(in crate::scenario) tables: Vec<Named<Table>>,

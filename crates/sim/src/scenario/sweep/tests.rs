@@ -58,13 +58,16 @@ fn every_value_meets_every_value_of_the_other_keys() {
 #[test]
 fn what_is_not_written_has_defaults_and_the_grid_is_no_part_of_the_scenario() {
     let bare = from_toml(SCENARIO, "f", &[]).unwrap();
-    let written = from_toml(&format!("{SCENARIO}[sweep]\nreplications = 200\nuntil = {{}}"), "f", &[]).unwrap();
+    let written =
+        from_toml(&format!("{SCENARIO}[sweep]\nreplications = 200\nuntil = {{}}\nagainst = \"reno\""), "f", &[])
+            .unwrap();
     assert_eq!(bare.digest(), written.digest());
     assert_eq!(bare.to_toml(), written.to_toml());
     let (bare, written) = (bare.sweep.unwrap(), written.sweep.unwrap());
     assert_eq!((bare.replications, bare.replications_max, bare.points()), (10, 100, 1));
     assert_eq!((written.replications, written.replications_max), (200, 200));
     assert_eq!(written.until, Some(("goodput".into(), 0.02)));
+    assert_eq!((bare.against, written.against), (None, Some("reno".into())));
 }
 
 #[test]
