@@ -61,7 +61,10 @@ def test_what_is_in_the_store_is_read_without_us(store):
     ("vary", "wrong"),
     [
         ("tcp.ccc=sack", ["error: tcp.ccc is not a known key", 'did you mean "cc"?', "at the point tcp.ccc=sack"]),
-        ("link.donw.error.rate=0", ["error: link.donw.from is missing", "at the point link.donw.error.rate=0"]),
+        (
+            "link.donw.error.rate=0",
+            ["error: link.donw is not in the scenario", 'did you mean "down"?', "at the point link.donw.error.rate=0"],
+        ),
         ("tcp.cc=sack,renno", ['error: tcp.cc = "renno" is not', 'did you mean "reno"?', "at the point tcp.cc=renno"]),
         ("tcp.cc", ["error: --vary tcp.cc\n  expected each key once, with its values"]),
         ("tcp.cc=[]", ["error: sweep.vary.tcp.cc is empty: nothing would be run", "expected at least one value"]),
@@ -314,7 +317,7 @@ def test_what_fails_while_the_store_is_written_costs_nothing(small, tmp_path, mo
         if next(calls):
             raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(stores.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     assert said(sweep, small, tmp_path / "store") == (
         f"error: {tmp_path}/store cannot be written: no space left on device\n"
         "  every run that was kept before is safe; make room and start again"

@@ -1,12 +1,17 @@
 """Where the command `bentpipe` and `python -m bentpipe` begin."""
 
-import errno
+import codecs
+import io
 import os
 import sys
 
 
 def main() -> None:
     """Run the command line. Ctrl-C while it is still being loaded, and a full disk, end it without a traceback."""
+    codecs.register_error("bentpipe", _degraded)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="bentpipe")
     try:
         from bentpipe.cli import app
 
@@ -15,12 +20,26 @@ def main() -> None:
         # As in `cli`, which may not have been loaded.
         sys.exit(130)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        print("error: the output cannot be written: no space left on device", file=sys.stderr)
+        from bentpipe import atomic
+
+        print(f"error: the output cannot be written: {atomic.reason(error)}", file=sys.stderr)
         # What is still in the buffer would fail again while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
+
+
+ASCII = {"±": "+-", "µ": "u", "…": "...", "–": "-", "×": "x"}
+
+
+def _degraded(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What a terminal gets that cannot show a letter: another one, or its number as JSON and TOML write it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letter = error.object[error.start]
+    if "\udc80" <= letter <= "\udcff":
+        # A byte of a file's name, which leaves as it came.
+        return letter.encode("utf-8", "surrogateescape"), error.start + 1
+    return ASCII.get(letter, f"\\u{ord(letter):04x}"), error.start + 1
 
 
 if __name__ == "__main__":

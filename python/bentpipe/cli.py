@@ -10,15 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from bentpipe import __version__
-from bentpipe import progress as progress_of
-from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe import __version__, atomic, overrides, progress
+from bentpipe.asking import CHARTS, CORRECTIONS, MIX_CHARTS, STATISTICS
+from bentpipe.errors import BentpipeError, Interrupted
+from bentpipe.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rich.console import RenderableType
 
+ARGUMENTS = {
+    "FILE": "Scenario file, the name of one that comes with bentpipe (list scenarios), or - for the standard input.",
+    "STORE": "Folder with the results of a sweep.",
+    "[PAPER]...": "See: list papers. All of them if not given.",
+    "[TOPIC]": "Such as cc, queue, error, scenarios, series, causes. All of them, in short, if not given.",
+}
+"""What the positional arguments are, by their name in the help."""
+UNKNOWN_WIDTH = 80
+"""Letters in a line where nobody says how many there are."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -36,6 +46,24 @@ class _Group(TyperGroup):
             _say(str(interrupt) or "interrupted")
             _leave_if_anyone_is_left()
             raise typer.Exit(INTERRUPTED) from None
+        except OSError as error:
+            # Without a name it is the output that failed: see `__main__`.
+            if error.filename is None:
+                raise
+            _say(f"error: {error.filename}: {atomic.reason(error)}")
+            raise typer.Exit(2) from None
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command: Any = super().get_command(ctx, cmd_name)
+        if command is None:
+            return None
+        for parameter in command.params:
+            # Not in the annotations: Click, from 8.5, drops what Typer says there.
+            if parameter.param_type_name == "argument":
+                parameter.help = ARGUMENTS[str(parameter.metavar)]
+        # From 8.5, Click lists them, too.
+        command.format_arguments = lambda *_: None
+        return command
 
 
 def _leave_if_anyone_is_left() -> None:
@@ -59,9 +87,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[
-    str, typer.Argument(metavar="FILE", help="Scenario file, or the name of one that comes with bentpipe.")
-]
+File = Annotated[str, typer.Argument(metavar="FILE")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Put a value over the file's: link.feeder.rate='5 Mbit/s'."),
@@ -76,7 +102,7 @@ Save = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables and
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")]
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe run geo --cc cubic --set duration='60 s' --plot cubic.png")
 def run(
     file: File,
     cc: Annotated[
@@ -94,7 +120,7 @@ def run(
     _check_places(save, plot)
     from bentpipe.scenario import load, names_of
 
-    scenario = load(file, _pairs(sets, seed))
+    scenario = load(file, overrides.pairs(sets, seed))
     if cc is not None:
         from bentpipe.running import with_sender
 
@@ -113,11 +139,12 @@ def run(
     from bentpipe.running import run
 
     try:
-        with progress_of.share("simulating") as progress:
-            result = run(scenario, progress=progress)
+        with progress.sharing("simulating") as tell:
+            result = run(scenario, progress=tell)
     except Interrupted as interrupt:
         if save is not None:
             interrupt.result.save(save)
+            raise Interrupted(f"{interrupt}; the run until then is saved in {save}") from None
         raise
     if save is not None:
         result.save(save)
@@ -132,7 +159,7 @@ def run(
         _print(terminal.run(result, show_all))
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe compare geo --cc cubic,bbr3 --metric rtt --replications 20")
 def compare(
     file: File,
     cc: Annotated[
@@ -151,12 +178,22 @@ def compare(
         typer.Option(metavar="A,B", help="Congestion controls or cases that share the same runs: who starves whom?"),
     ] = None,
     replications: Annotated[int, typer.Option(min=1, help="Runs of each sender, each with its own seed.")] = 10,
-    metric: Annotated[str, typer.Option(help="What the statements and the figure are about.")] = "goodput",
+    metric: Annotated[
+        str, typer.Option(metavar="NAME", help=f"What the statements and the figure are about: {', '.join(METRICS)}.")
+    ] = "goodput",
     statistic: Annotated[
-        str, typer.Option(help="mean or median: of the replications and of their differences.")
+        str,
+        typer.Option(
+            metavar="|".join(STATISTICS), help="mean or median: of the replications and of their differences."
+        ),
     ] = "mean",
     confidence: Annotated[float, typer.Option(help="Of intervals and statements.")] = 0.95,
-    correction: Annotated[str, typer.Option(help="For several comparisons at once: holm, bh or none.")] = "holm",
+    correction: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(CORRECTIONS), help="For several comparisons at once: Holm, Benjamini-Hochberg, none."
+        ),
+    ] = "holm",
     against: Against = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; all cores if not given.")] = None,
     sets: Sets = None,
@@ -166,7 +203,9 @@ def compare(
     plot: Plot = None,
     chart: Annotated[
         str | None,
-        typer.Option(help="What --plot draws: intervals or cwnd; with --mix: all, share, goodput or cwnd."),
+        typer.Option(
+            metavar="NAME", help=f"What --plot draws: {' or '.join(CHARTS)}; with --mix: {', '.join(MIX_CHARTS)}."
+        ),
     ] = None,
 ) -> None:
     """Run a scenario with many senders: replications, confidence intervals, what can be said with confidence."""
@@ -181,20 +220,29 @@ def compare(
         unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction, against=against)
     if cc is not None:
         named(cc)
-    cases = _cases(case)
-    scenario = load(file, _pairs(sets, seed))
-    if not json:
-        from bentpipe import terminal
+    cases = overrides.cases(case)
+    scenario = load(file, overrides.pairs(sets, seed))
+    is_titled = json
 
-        _print([terminal.facts(scenario), ""])
+    def titled() -> None:
+        # When the first run is under way, as all that is asked has been checked by then.
+        nonlocal is_titled
+        if not is_titled:
+            is_titled = True
+            from bentpipe import terminal
+
+            _print([terminal.facts(scenario), ""])
 
     def shown(result: Any) -> None:
         if not json:
+            from bentpipe import terminal
+
+            titled()
             _print(terminal.comparison(result) if mix is None else terminal.mix(result))
 
     done: Any
     try:
-        with progress_of.share("comparing") as progress:
+        with progress.sharing("comparing", titled) as tell:
             if mix is not None:
                 from bentpipe.mixing import mix as share
 
@@ -205,7 +253,7 @@ def compare(
                     replications=replications,
                     confidence=confidence,
                     jobs=jobs,
-                    progress=progress,
+                    progress=tell,
                 )
             else:
                 from bentpipe.comparison import compare
@@ -221,7 +269,7 @@ def compare(
                     correction=correction,
                     against=against,
                     jobs=jobs,
-                    progress=progress,
+                    progress=tell,
                 )
     except Interrupted as interrupt:
         # What is finished is valid for the replications that it names, so it is worth having.
@@ -229,6 +277,8 @@ def compare(
             if save is not None:
                 interrupt.result.save(save)
             shown(interrupt.result)
+            if save is not None:
+                raise Interrupted(f"{interrupt}; these are saved in {save}") from None
         raise
     if save is not None:
         done.save(save)
@@ -244,7 +294,7 @@ def compare(
         )
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe sweep geo --vary tcp.cc=cubic,bbr3 --vary 'link.up.error.rate=1e-6..1e-3:4:log'")
 def sweep(
     file: File,
     vary: Annotated[
@@ -289,33 +339,33 @@ def sweep(
     """Run a grid of scenarios, each point many times. Interrupted or killed, it goes on where it was."""
     _check_places(None, plot)
     from bentpipe.asking import sweep_charted
-    from bentpipe.scenario import load, names_of
+    from bentpipe.scenario import STDIN, load, names_of
 
     sweep_charted(chart)
 
-    scenario = load(file, _pairs(sets, seed))
-    place = store or Path(f"{Path(file).stem}.sweep")
-    from bentpipe.sweeps.grid import parsed
-    from bentpipe.sweeps.sweeping import sweep
+    scenario = load(file, overrides.pairs(sets, seed))
+    place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
+    from bentpipe.sweeps.grid import arguments, parsed
 
     varied, together = parsed(vary or [])
+    # Before the rest is imported, which takes longer than to find what is wrong.
+    scenario = scenario.with_sets(
+        arguments(
+            varied,
+            together,
+            replications=replications,
+            replications_max=replications_max,
+            until=overrides.until(until),
+            metrics=None if metric is None else names_of(metric),
+            tables=None if tables is None else names_of(tables),
+            against=against,
+        )
+    )
+    from bentpipe.sweeps.sweeping import sweep
+
     try:
-        with progress_of.runs() as progress:
-            result = sweep(
-                scenario,
-                varied,
-                together=together,
-                replications=replications,
-                replications_max=replications_max,
-                until=_until(until),
-                metrics=None if metric is None else names_of(metric),
-                tables=None if tables is None else names_of(tables),
-                against=against,
-                store=place,
-                jobs=jobs,
-                on=on,
-                progress=progress,
-            )
+        with progress.counting() as tell:
+            result = sweep(scenario, store=place, jobs=jobs, on=on, progress=tell)
     except Interrupted as interrupt:
         if not json:
             from bentpipe import terminal
@@ -335,11 +385,9 @@ def sweep(
         save_figure(result.plot(chart=chart), plot)
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe reproduce hswa --full --out hswa")
 def reproduce(
-    papers: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER]...", help="See: list papers. All of them if not given.")
-    ] = None,
+    papers: Annotated[list[str] | None, typer.Argument(metavar="[PAPER]...")] = None,
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Few replications, a minute; or as many as the tolerances need.")
     ] = True,
@@ -352,8 +400,8 @@ def reproduce(
     """Measure every claim of published papers: printed value, ours with its interval, verdict, and the figures anew."""
     from bentpipe.papers.reproducing import reproduce
 
-    with progress_of.steps() as progress:
-        result = reproduce(papers or [], is_full=not quick, folder=out, jobs=jobs, progress=progress)
+    with progress.doing() as tell:
+        result = reproduce(papers or [], is_full=not quick, folder=out, jobs=jobs, progress=tell)
     if json:
         _print_json(result.to_dict())
     else:
@@ -362,9 +410,9 @@ def reproduce(
         _print(terminal.reproduction(result, out))
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe report geo.sweep --out page")
 def report(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder with the results of a sweep.")],
+    store: Annotated[Path, typer.Argument(metavar="STORE")],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write; `report` in the store if not given.")
     ] = None,
@@ -372,6 +420,10 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a sweep as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX)."""
+    if not store.is_dir():
+        from bentpipe.store import is_no_sweep
+
+        raise is_no_sweep(store)
     from bentpipe.reporting.reporting import report
 
     written = report(store, out, against=against)
@@ -383,19 +435,19 @@ def report(
         _print(terminal.report(written))
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe check geo --set tcp.like=linux-6")
 def check(file: File, sets: Sets = None, json: Json = False) -> None:
     """Check a scenario and print it with every default filled in."""
     from bentpipe.scenario import load
 
-    scenario = load(file, _pairs(sets))
+    scenario = load(file, overrides.pairs(sets))
     if json:
         _print_json(scenario.to_dict())
     else:
         typer.echo(scenario.resolved(), nl=False)
 
 
-@app.command()
+@app.command(epilog="Example: bentpipe schema > scenario.schema.json")
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors and forms."""
     from bentpipe.reference import schema
@@ -403,9 +455,9 @@ def schema() -> None:
     _print_json(schema())
 
 
-@app.command("list")
+@app.command("list", epilog="Example: bentpipe list cc")
 def list_(
-    topic: Annotated[str | None, typer.Argument(help="Such as cc, queue, error, scenarios, series, causes.")] = None,
+    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]")] = None,
     json: Json = False,
 ) -> None:
     """List what can be named: congestion controls, queues, scenarios, time series and more."""
@@ -477,57 +529,31 @@ def _check_places(save: Path | None, plot: Path | None) -> None:
     if save is not None:
         from bentpipe.store import refuse_unless_free
 
+        if str(save) == "-":
+            raise BentpipeError("error: --save - is no folder\n  a result is several files; --json prints it instead")
         refuse_unless_free(save)
-
-
-def _until(text: str | None) -> dict[str, str] | None:
-    if text is None:
-        return None
-    metric, equals, share = text.partition("=")
-    if not equals:
-        raise ScenarioError(f"error: --until {text}\n  expected a metric and a share of its mean, such as goodput=2%")
-    return {"metric": metric.strip(), "half_width": share.strip()}
-
-
-def _pairs(sets: list[str] | None, seed: int | None = None) -> list[tuple[str, Any]]:
-    pairs: list[tuple[str, Any]] = []
-    for text in sets or []:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise ScenarioError(f"error: --set {text}\n  expected KEY=VALUE, such as duration='60 s'")
-        pairs.append((key.strip(), value.strip()))
-    return pairs if seed is None else [*pairs, ("seed", seed)]
-
-
-def _cases(texts: list[str] | None) -> dict[str, dict[str, Any]]:
-    """`NAME: KEY=VALUE; KEY=VALUE` each; the settings may be missing, and the name, which then is the settings."""
-    cases: dict[str, dict[str, Any]] = {}
-    for text in texts or []:
-        name, colon, rest = text.partition(":")
-        if not colon or "=" in name:
-            name = rest = text
-        settings = [part for part in map(str.strip, rest.split(";")) if part]
-        if name.strip() in cases or not name.strip() or not all("=" in setting for setting in settings):
-            raise ScenarioError(
-                f"error: --case {text}\n  expected a name and settings, each name once:"
-                " 'prr: tcp.reduction=prr; tcp.dsack=true'"
-            )
-        cases[name.strip()] = dict(_pairs(settings))
-    return cases
 
 
 def _print(what: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
+    # A width of nothing, which some environments give, is one that is not known.
+    is_unknown = set(os.environ.get("COLUMNS", "")) == {"0"}
+    console = Console(highlight=False, width=UNKNOWN_WIDTH if is_unknown else None)
     for each in what:
-        console.print(each)
+        # Lines that are meant to be copied, such as paths, are never broken.
+        if isinstance(each, str):
+            console.out(each, highlight=False)
+        else:
+            console.print(each)
 
 
 def _print_json(content: Any) -> None:
     from json import dumps
 
-    typer.echo(dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    # Where the terminal cannot show all letters, JSON has its own way to write them.
+    is_ascii = sys.stdout.encoding.lower().replace("-", "") != "utf8"
+    typer.echo(dumps(content, indent=2, ensure_ascii=is_ascii, allow_nan=False))
 
 
 def _say(text: str) -> None:

@@ -32,17 +32,32 @@ def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
     return next((prefix for prefix in prefixes if largest >= 0.9995 * prefix[0]), prefixes[-1])
 
 
-def column(values: Sequence[float | None], unit: str) -> tuple[list[str], str]:
-    """Texts that line up under each other, and their unit.
+def column(
+    values: Sequence[float | None], unit: str, among: Iterable[float | None] | None = None
+) -> tuple[list[str], str]:
+    """Texts that line up under each other, and their unit: that of the largest of these values, or of those `among`.
+
+    What is too small for the digits shown is not zero.
 
     >>> column([9_510_000, 12_000, None], "bit/s")
     (['9.51', '0.01', '-'], 'Mbit/s')
+    >>> column([1_300_000, 300, 0], "B")
+    (['1.30', '<0.01', '0.00'], 'MB')
+    >>> column([0.671], "s", among=[0.671, 1.9])
+    (['0.671'], 's')
     """
-    divisor, text = scale(values, unit)
+    divisor, text = scale(values if among is None else among, unit)
     scaled = [None if value is None else value / divisor for value in values]
     is_count = all(value is None or isinstance(value, int) for value in values) and divisor == 1
     digits = 0 if is_count else _digits(max((abs(value) for value in scaled if value is not None), default=0))
-    return [MISSING if value is None else f"{value:.{digits}f}" for value in scaled], text
+    least = 10.0**-digits
+
+    def shown(value: float | None) -> str:
+        if value is None:
+            return MISSING
+        return f"<{least:.{digits}f}" if 0 < value < least / 2 else f"{value:.{digits}f}"
+
+    return [shown(value) for value in scaled], text
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -98,6 +113,15 @@ def exponent(value: float) -> str:
     """
     digits, power = f"{value:.5e}".split("e")
     return f"{digits.rstrip('0').rstrip('.')}e{int(power)}" if value else "0"
+
+
+def count(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> count(1, "flow"), count(1200, "flow")
+    ('1 flow', '1,200 flows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def short_key(key: str, keys: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import inspect
 import linecache
+import os
 import re
 import sys
 import traceback
@@ -365,6 +366,8 @@ def read(senders: Sequence[Written]) -> dict[str, type[CongestionControl]]:
 
 def _in_file(path: Path, name: str) -> type:
     try:
+        if path.is_fifo():
+            raise ScenarioError(f"error: {path} is a pipe, which may never end\n  expected a file with a class")
         source = path.read_bytes()
     except OSError as error:
         raise ScenarioError(f"error: {path} cannot be read: {error.strerror}") from error
@@ -395,7 +398,7 @@ def imported(path: str, source: bytes) -> ModuleType:
         It cannot be imported. The text has the traceback.
     """
     # Under a name of its own, which hides no other module.
-    name = f"_bentpipe_{Path(path).stem}_{hashlib.sha256(path.encode() + source).hexdigest()[:12]}"
+    name = f"_bentpipe_{Path(path).stem}_{hashlib.sha256(os.fsencode(path) + source).hexdigest()[:12]}"
     spec = spec_from_file_location(name, path)
     assert spec is not None, "it is a Python file"
     module = module_from_spec(spec)

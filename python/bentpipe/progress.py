@@ -1,4 +1,4 @@
-"""How far something is, on the terminal's error output."""
+"""How far a command is, on the terminal's error output."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def share(what: str) -> Iterator[Callable[[float], object] | None]:
-    """A bar on the terminal's error output, if there is one, for work that takes more than a second."""
+def sharing(what: str, begun: Callable[[], object] = lambda: None) -> Iterator[Callable[[float], object]]:
+    """A bar, if there is a terminal, for work that takes more than a second. `begun` is called when it is under way."""
     if not sys.stderr.isatty():
-        yield None
+        yield lambda share: begun()
         return
     from time import monotonic
 
@@ -28,19 +28,20 @@ def share(what: str) -> Iterator[Callable[[float], object] | None]:
     task = bar.add_task(what, total=1.0)
     begin = monotonic()
 
-    def progress(share: float) -> None:
+    def tell(share: float) -> None:
+        begun()
         if not bar.live.is_started and monotonic() - begin > 1:
             bar.start()
         bar.update(task, completed=share)
 
     try:
-        yield progress
+        yield tell
     finally:
         bar.stop()
 
 
 @contextmanager
-def runs() -> Iterator[Callable[[Progress], object] | None]:
+def counting() -> Iterator[Callable[[Progress], object] | None]:
     """How many runs are done, on the terminal's error output; without a terminal, one line at the end."""
     from time import monotonic
 
@@ -71,7 +72,7 @@ def runs() -> Iterator[Callable[[Progress], object] | None]:
 
 
 @contextmanager
-def steps() -> Iterator[Callable[[str, float], object]]:
+def doing() -> Iterator[Callable[[str, float], object]]:
     """What is being done and how far it is, on the terminal's error output, if there is one."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn

@@ -58,6 +58,8 @@ def unit(table: str, column: str) -> str:
 def unknown(name: str, what: str, known: Iterable[str]) -> str:
     """The text for a name that is not known: all known ones and the nearest."""
     known = list(known)
-    nearest = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
+    by_letters = {each.lower(): each for each in known}
+    nearest = get_close_matches(name.lower(), by_letters, n=1, cutoff=0.5)
+    hint = f"; did you mean {by_letters[nearest[0]]!r}?" if nearest else ""
     return f"{name!r} is not {what}\n  known: {', '.join(known) or 'none'}{hint}"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import bentpipe
-from bentpipe import own, store
+from bentpipe import human, own, store
 from bentpipe.errors import BentpipeError
 from bentpipe.reference import dictionary, unknown
 from bentpipe.scenario import Scenario
@@ -262,12 +262,14 @@ class RunResult:
             "seed": self.seed,
             "version": self.version,
             "digest": self.scenario.digest,
+            # A run that was interrupted is a part of one.
+            "stop": self.stop,
         }
 
     def __repr__(self) -> str:
         goodput = self.summary["goodput_bps"][0] or 0.0
         return (
-            f"<RunResult {self.scenario.title!r}, seed {self.seed}: {self.flows.height} flows, "
+            f"<RunResult {self.scenario.title!r}, seed {self.seed}: {human.count(self.flows.height, 'flow')}, "
             f"{goodput / 1e6:.3g} Mbit/s, {self.stop} at {self.simulated_s:g} s>"
         )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, own
+from bentpipe import _core, atomic, own
 from bentpipe.errors import ScenarioError
+from bentpipe.human import count
 from bentpipe.reference import unknown
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 SIZE_MAX = 16 * 1024 * 1024
 """Bytes. A larger scenario file is certainly something else."""
 
+SHOWN_MAX = 200
+"""Letters of a name that cannot be one."""
+STDIN = "-"
+"""The name of the standard input."""
 SHIPPED = Path(__file__).parent / "scenarios"
 
 
@@ -32,7 +38,8 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     ----------
     path : path
         A TOML file, or JSON if the name ends in `.json`. If there is no such file, the name of a scenario that comes
-        with bentpipe (`bentpipe list scenarios`), such as `"s1"`. Traces that it names are read from its folder.
+        with bentpipe (`bentpipe list scenarios`), such as `"s1"`. Traces that it names are read from its folder. `-` is
+        the standard input; traces are then read from the current folder.
     sets : mapping or pairs, optional
         Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
 
@@ -45,16 +52,30 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     ScenarioError
         The file cannot be read or is not a valid scenario; the text lists all problems with their places.
     """
-    found = _find(path)
-    form = "json" if os.fspath(path).endswith(".json") else "toml"
-    return Scenario(_read(found), form=form, source=os.fspath(path), sets=sets, folder=found.absolute().parent)
+    name = os.fspath(path)
+    try:
+        if name == STDIN:
+            text, folder = _text(sys.stdin.buffer.read(SIZE_MAX + 1), STDIN), Path.cwd()
+        else:
+            found = _find(path)
+            text, folder = _read(found), found.absolute().parent
+    except OSError as error:
+        raise ScenarioError(f"error: {_shown(name)} cannot be read: {atomic.reason(error)}") from error
+    form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
+    return Scenario(text, form=form, source=name, sets=sets, folder=folder)
 
 
 def scenario_of(what: Scenario | Mapping[str, Any] | str | os.PathLike[str]) -> Scenario:
     """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe."""
     if isinstance(what, Scenario):
         return what
-    return load(what) if isinstance(what, (str, os.PathLike)) else Scenario(what)
+    if isinstance(what, (str, os.PathLike)):
+        return load(what)
+    if not hasattr(what, "items"):
+        raise ScenarioError(
+            f"error: {what!r} is no scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
+        )
+    return Scenario(what)
 
 
 def names_of(names: str | Iterable[str]) -> list[str]:
@@ -136,14 +157,16 @@ class Scenario:
         senders: Mapping[str, type[own.CongestionControl]] | None = None,
     ) -> None:
         found: Senders = {}
-        if not isinstance(scenario, str):
+        if isinstance(scenario, str):
+            scenario = readable(scenario)
+        else:
             scenario, form = _to_json(scenario, found), "json"
-        self._text, self._form, self._source = scenario, form, source
+        self._text, self._form, self._source = scenario, form, readable(source)
         self._sets, self._case, self._over = _literals(sets, found), case, _literals(over, found)
         self._senders = own.united(senders or {}, found)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
-        self._core = read(self._text, source, self._sets, self._folder, own.given(self._senders))
+        self._core = read(self._text, self._source, self._sets, self._folder, own.given(self._senders))
         if case is not None:
             self._core = self._core.case(case, self._over)
 
@@ -266,7 +289,8 @@ class Scenario:
         return hash((self.digest, self.seed))
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.title!r}: {len(self.flow_names)} flows, {self.duration_s:.10g} s, seed {self.seed}>"
+        flows = count(len(self.flow_names), "flow")
+        return f"<Scenario {self.title!r}: {flows}, {self.duration_s:.10g} s, seed {self.seed}>"
 
 
 def _find(path: str | os.PathLike[str]) -> Path:
@@ -277,20 +301,25 @@ def _find(path: str | os.PathLike[str]) -> Path:
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
         return SHIPPED / f"{name}.toml"
     names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
-    raise ScenarioError("error: " + unknown(name, "a file, nor a scenario that comes with bentpipe", names))
+    raise ScenarioError("error: " + unknown(_shown(name), "a file, nor a scenario that comes with bentpipe", names))
 
 
 def _read(path: Path) -> str:
-    try:
-        if path.is_dir():
-            raise ScenarioError(f"error: {path} is a directory\n  expected a scenario file")
-        if path.stat().st_size > SIZE_MAX:
-            raise ScenarioError(_too_large(path))
-        with path.open("rb") as file:
-            # A pipe or device has no size beforehand.
-            content = file.read(SIZE_MAX + 1)
-    except OSError as error:
-        raise ScenarioError(f"error: {path} cannot be read: {error.strerror}") from error
+    if path.is_dir():
+        raise ScenarioError(f"error: {path} is a directory\n  expected a scenario file")
+    if path.stat().st_size > SIZE_MAX:
+        raise ScenarioError(_too_large(path))
+    # One that is already open, such as /dev/stdin or <(...), has a writer; to open another waits for one, for ever.
+    if path.is_fifo() and not os.path.realpath(path).startswith("/proc/"):
+        raise ScenarioError(
+            f"error: {path} is a pipe\n  expected a scenario file, or - for the standard input: ... | bentpipe run -"
+        )
+    with path.open("rb") as file:
+        # A pipe or device has no size beforehand.
+        return _text(file.read(SIZE_MAX + 1), path)
+
+
+def _text(content: bytes, path: Path | str) -> str:
     if len(content) > SIZE_MAX:
         raise ScenarioError(_too_large(path))
     try:
@@ -301,7 +330,20 @@ def _read(path: Path) -> str:
         ) from error
 
 
-def _too_large(path: Path) -> str:
+def readable(text: str) -> str:
+    """Text of the command line or a file's name as Unicode: bytes that the locale does not know are read as UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError as error:
+        letter = ascii(text[error.start])
+        raise ScenarioError(f"error: {letter} (letter {error.start + 1} of a text) is not Unicode") from error
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
+
+
+def _too_large(path: Path | str) -> str:
     return f"error: {path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
 
 
@@ -315,7 +357,7 @@ def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
 def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     """Values as text. Classes become their names, and are put into `senders`."""
     pairs = sets.items() if hasattr(sets, "items") else sets
-    return [(key, _literal(_with_classes(key, value), senders)) for key, value in pairs]
+    return [(readable(key), readable(_literal(_with_classes(key, value), senders))) for key, value in pairs]
 
 
 def _with_classes(key: str, value: Any) -> Any:

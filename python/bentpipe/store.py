@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import shutil
-from contextlib import contextmanager
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import atomic
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     import polars as pl
 
@@ -31,7 +34,7 @@ def write(
 
     def fill(place: Path) -> None:
         for name, table in tables.items():
-            table.write_parquet(place / f"{name}.parquet")
+            (place / f"{name}.parquet").write_bytes(parquet(table))
         (place / "scenario.toml").write_text(scenario, encoding="utf-8")
 
     put(folder, form, fill, provenance=provenance)
@@ -41,10 +44,12 @@ def put(
     folder: str | os.PathLike[str], form: str, fill: Callable[[Path], object], *, provenance: Mapping[str, Any]
 ) -> None:
     """Let a result folder be filled under a temporary name beside it, then put it in place of an older result."""
-    place = Path(folder).absolute()
+    with atomic.writing(folder):
+        place = Path(folder).absolute()
     refuse_unless_free(place)
-    fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
-    old = place.with_name(f".{place.name}.{os.getpid()}.old")
+    # A name may be as long as the system allows.
+    fresh = place.with_name(f".{place.name[:40]}.{os.getpid()}.new")
+    old = place.with_name(f".{place.name[:40]}.{os.getpid()}.old")
     try:
         fresh.mkdir(parents=True)
         fill(fresh)
@@ -56,77 +61,100 @@ def put(
     except OSError as error:
         if old.exists() and not place.exists():
             old.rename(place)
-        raise BentpipeError(f"error: {place} cannot be written: {error.strerror}") from error
+        raise BentpipeError(f"error: {place} cannot be written: {atomic.reason(error)}") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
         if place.exists():
             shutil.rmtree(old, ignore_errors=True)
 
 
-@contextmanager
-def writing(place: Path) -> Iterator[None]:
-    """What goes wrong when a place is written, said in one way."""
-    try:
-        yield
-    except OSError as error:
-        raise BentpipeError(f"error: {place} cannot be written: {error.strerror}") from error
+def parquet(table: pl.DataFrame) -> bytes:
+    """A table as the content of a Parquet file. Polars has errors of its own for a full disk, so it does not write."""
+    content = io.BytesIO()
+    # In one piece, as pieces show in the file.
+    table.rechunk().write_parquet(content)
+    return content.getvalue()
 
 
 def replace(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file: the old one stays until the new one is whole."""
-    place = Path(path)
-    fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
-    with writing(place):
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(place)
-        finally:
-            fresh.unlink(missing_ok=True)
+    with atomic.writing(path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        atomic.replace(path, text.encode())
 
 
 def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     """Raise unless the place is empty or holds an older result, which may be replaced."""
     place = Path(folder)
-    is_free = not os.path.lexists(place) or (place.is_dir() and not any(place.iterdir()))
-    if not is_free and _form(place) is None:
-        raise BentpipeError(f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in")
-    _refuse_unless_makeable(place)
+    with atomic.writing(place):
+        is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
+        if not is_free and _form(place) is None:
+            raise BentpipeError(
+                f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in"
+            )
+        _refuse_unless_makeable(place)
 
 
 def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
     """Raise unless files can be written into this folder, which may have to be made first."""
     place = Path(folder)
-    if not os.path.lexists(place):
-        _refuse_unless_makeable(place)
-    elif not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise BentpipeError(f"error: {place} cannot be written: {_why_not(place)}\n  choose another folder")
+    with atomic.writing(place):
+        if not _is_there(place):
+            _refuse_unless_makeable(place)
+        elif wrong := _why_not(place):
+            raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another folder")
+
+
+def _is_there(place: Path) -> bool:
+    """Whether there is something; a name that cannot be one, as it is too long, is an error."""
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _refuse_unless_makeable(place: Path) -> None:
     parent = next(folder for folder in place.absolute().parents if os.path.lexists(folder))
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise BentpipeError(f"error: {place} cannot be written: {_why_not(parent)}\n  choose another folder to save in")
+    if wrong := _why_not(parent):
+        raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another folder to save in")
 
 
 def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
     """Raise unless a file can be written there: its folder exists, and the file may be made or replaced."""
     place = Path(path)
-    wrong = None
-    if place.is_dir():
-        wrong = f"{place} is a folder"
-    elif not place.parent.is_dir() or not os.access(place.parent, os.W_OK):
-        wrong = _why_not(place.parent)
-    elif place.exists() and not os.access(place, os.W_OK):
-        wrong = f"{place} is write-protected"
-    if wrong is not None:
+    with atomic.writing(place):
+        if place.is_dir():
+            wrong = f"{place} is a folder"
+        elif place.exists() and not place.is_file():
+            wrong = f"{place} is no regular file"
+        elif place.exists() and not os.access(place, os.W_OK):
+            wrong = f"{place} is write-protected"
+        else:
+            wrong = _why_not(place.parent)
+    if wrong:
         raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another place, or make the folder")
 
 
+def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
+    """For a place that should be the store of a sweep."""
+    return BentpipeError(f"error: {folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
+
+
 def _why_not(folder: Path) -> str:
+    """Why no file can be made in a folder; empty if one can."""
     if not os.path.lexists(folder):
         return f"there is no folder {folder}"
-    return f"{folder} is write-protected" if folder.is_dir() else f"{folder} is no folder"
+    if not folder.is_dir():
+        return f"{folder} is no folder"
+    # Permissions do not tell everything: some file systems take no files from anybody.
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return f"{folder} is write-protected"
+        return f"no file can be made in {folder}: {atomic.reason(error)}"
 
 
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:

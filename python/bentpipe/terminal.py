@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.table import Table
+from rich.cells import cell_len
+from rich.table import Column, Table
 from rich.text import Text
 
 from bentpipe import human
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from bentpipe.comparison import Comparison
     from bentpipe.mixing import Mix
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from bentpipe.statistics.samples import Counts
     from bentpipe.sweeps.result import Sweep
 
+GAP = 2
+"""Spaces between columns."""
+BROKEN_AT = 12
+"""Letters that a text keeps in a narrow terminal."""
 FLOWS_MAX = 12
 POINTS_MAX = 40
 FAILURES_MAX = 5
@@ -42,6 +48,56 @@ class Shown(NamedTuple):
     title: str
     values: Sequence[float | None]
     unit: str
+    quantity: str = ""
+    """Columns of one quantity have one unit; empty: it is the only one."""
+
+
+class Blocks(Table):
+    """A table that is never wider than the terminal: columns that do not fit follow below, with the names again."""
+
+    names = 1
+    """So many columns on the left say what a row is of."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        blocks = self._blocks(options.max_width)
+        if len(blocks) == 1:
+            yield from super().__rich_console__(console, options)
+            return
+        for number, columns in enumerate(blocks):
+            block = Table(
+                title=self.title if number == 0 else None,
+                title_justify="left",
+                title_style="bold",
+                box=None,
+                pad_edge=False,
+                padding=(0, GAP, 0, 0),
+            )
+            block.columns = [replace(column, _index=at) for at, column in enumerate(columns)]
+            block.rows = list(self.rows)
+            if number > 0 and not all(str(column.header).startswith("\n") for column in columns):
+                yield Text("")
+            yield block
+
+    def _blocks(self, width: int) -> list[list[Column]]:
+        """The columns of each block."""
+        names, values = self.columns[: self.names], self.columns[self.names :]
+        room = width - sum(map(_needed, names))
+        blocks: list[list[Column]] = []
+        left = 0
+        for column in values:
+            if _needed(column) > left or not blocks:
+                blocks.append([*names])
+                left = room
+            blocks[-1].append(column)
+            left -= _needed(column)
+        return blocks or [names]
+
+
+def _needed(column: Column) -> int:
+    """The letters that a column takes at least, with the space to the next; long texts are broken."""
+    lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
+    widest = max(map(cell_len, lines), default=0)
+    return GAP + (min(widest, BROKEN_AT) if column.overflow == "fold" else widest)
 
 
 def facts(scenario: Scenario) -> Text:
@@ -134,7 +190,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     cells = []
     for name in result.metrics:
         found = result.estimates(name)
-        divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
+        divisor, unit = _scale(name, {name: found})
         table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
         counts = [None] * len(found) if name in TRANSFERS else result.counts(name)
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
@@ -162,7 +218,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         yield Text(f"{_count(result.missing, 'run')} missing; the same command goes on", style="yellow")
     for others in result.facts["aside"]:
         yield Text(f"{aside.said(others)} are kept in {place / others['folder']}, and not used", style="yellow")
-    yield Text(f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}")
+    yield f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}"
 
 
 def reproduction(result: Reproduction, place: Path) -> Iterator[RenderableType]:
@@ -185,24 +241,22 @@ def reproduction(result: Reproduction, place: Path) -> Iterator[RenderableType]:
     for each in result.papers:
         counts.add_row(Text(each.paper.name), *(str(each.counts.get(kind, 0)) for kind in kinds))
     yield counts
-    yield Text(f"\nPages, figures and claims.csv are in {place}")
+    yield f"\nPages, figures and claims.csv are in {place}"
 
 
 def report(report: Report) -> Iterator[RenderableType]:
     """What can be said, and where the parts of the report are."""
-    places = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    places.add_column(style="bold")
-    places.add_column(overflow="fold")
-    places.add_row("page", Text(str(report.page)))
+    # Not a table: that would break a path which somebody copies.
+    places = [f"page     {report.page}"]
     for what, files in (("figures", report.figures), ("tables", report.tables)):
         kinds = ", ".join(dict.fromkeys(file.suffix[1:].upper().replace("TEX", "LaTeX") for file in files))
         names = ", ".join(dict.fromkeys(file.stem for file in files))
         if files:
-            places.add_row(what, Text(f"{files[0].parent}\n{names} ({kinds})"))
+            places += [f"{what:<9}{files[0].parent}", f"{'':<9}{names} ({kinds})"]
     for statement in report.statements:
         yield Text(statement)
     yield Text("")
-    yield places
+    yield from places
 
 
 def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
@@ -211,7 +265,7 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
     table = _table(title, "sender", [])
     cells: list[list[str]] = []
     for name, found in shown.items():
-        divisor, unit = human.scale([each.value for each in found], METRICS[name].unit)
+        divisor, unit = _scale(name, shown)
         table.add_column(_SHORT.get(name) or _title(name, unit), justify="right")
         # Of transfers there are many, and several columns are of them; they are counted below the table.
         counts = [
@@ -237,7 +291,9 @@ def choices(entries: Sequence[tuple[str, str]]) -> Table:
 def _flows(flows: pl.DataFrame) -> Table:
     names = flows["flow"].to_list()
     texts = [("sender", flows["cc"].to_list()), ("outcome", flows["outcome"].to_list())]
-    return _rows("Flows", "flow", names, texts, _flow_columns(flows))
+    table = _rows("Flows", "flow", names, texts, _flow_columns(flows))
+    table.names = 1
+    return table
 
 
 def _spread(flows: pl.DataFrame) -> Table:
@@ -248,19 +304,22 @@ def _spread(flows: pl.DataFrame) -> Table:
         kinds += ["min", "median", "max"]
         parts.append(group)
     columns = []
-    for title, _, unit in _flow_columns(flows):
+    for title, _, unit, quantity in _flow_columns(flows):
         source = _FLOW_COLUMNS[title]
         values: list[float | None] = []
         for group in parts:
             values += [group[source].min(), group[source].median(), group[source].max()]  # type: ignore[list-item]
-        columns.append(Shown(title, values, unit))
+        columns.append(Shown(title, values, unit, quantity))
     return _rows("Flows", "sender", names, [("", kinds)], columns)
 
 
 def _flow_columns(flows: pl.DataFrame) -> list[Shown]:
     from bentpipe.reference import unit
 
-    columns = [Shown(title, flows[name].to_list(), unit("flows", name)) for title, name in _FLOW_COLUMNS.items()]
+    columns = [
+        Shown(title, flows[name].to_list(), unit("flows", name), "rtt" if "rtt" in name else "")
+        for title, name in _FLOW_COLUMNS.items()
+    ]
     return [column for column in columns if any(value is not None for value in column.values)]
 
 
@@ -277,12 +336,14 @@ def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
         values = {"transfers": row["transfers"], "unfinished": row["transfers_unfinished"]}
         values |= {"failed": row["transfers_failed"], "slowdown": row["slowdown_mean"]}
         values |= {name: row[f"transfer_{name}_s"] for name in ("mean", "p50", "p95", "p99")}
-        columns = [Shown(title, [values[title]], unit) for title, _, unit in _COMPLETION_COLUMNS]
+        columns = [Shown(title, [values[title]], unit, unit) for title, _, unit in _COMPLETION_COLUMNS]
         yield _rows("Transfers", "flow", ["all"], [], columns)
         yield Text(f"{totals.height} flows; --all shows each", style="dim")
         return
     shown = rows if totals.height == 1 else totals
-    columns = [Shown(title, _counts(shown[name].to_list(), unit), unit) for title, name, unit in _COMPLETION_COLUMNS]
+    columns = [
+        Shown(title, _counts(shown[name].to_list(), unit), unit, unit) for title, name, unit in _COMPLETION_COLUMNS
+    ]
     columns = [column for column in columns if any(value is not None for value in column.values)]
     names = shown["sizes" if totals.height == 1 else "flow"].to_list()
     yield _rows("Transfers", "sizes" if totals.height == 1 else "flow", names, [], columns)
@@ -302,10 +363,10 @@ def _datagrams(datagrams: pl.DataFrame, show_all: bool) -> Iterator[RenderableTy
     columns = [
         Shown("sent", shown["sent_packets"].to_list(), "1"),
         Shown("lost", shown["loss_pct"].to_list(), "%"),
-        Shown("delay min", shown["delay_min_s"].to_list(), "s"),
-        Shown("p50", shown["delay_p50_s"].to_list(), "s"),
-        Shown("p95", shown["delay_p95_s"].to_list(), "s"),
-        Shown("p99", shown["delay_p99_s"].to_list(), "s"),
+        Shown("delay min", shown["delay_min_s"].to_list(), "s", "delay"),
+        Shown("p50", shown["delay_p50_s"].to_list(), "s", "delay"),
+        Shown("p95", shown["delay_p95_s"].to_list(), "s", "delay"),
+        Shown("p99", shown["delay_p99_s"].to_list(), "s", "delay"),
         Shown("jitter", shown["jitter_s"].to_list(), "s"),
     ]
     yield _rows("Datagrams", "flow", shown["flow"].to_list(), [], columns)
@@ -363,13 +424,23 @@ def _summary(result: RunResult) -> Text:
     return text
 
 
+def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
+    """Divisor and unit of a metric, the same for all of its quantity that are shown (`fct`, `fct_p95`)."""
+    if name == "utilisation":
+        return 0.01, "%"
+    quantity = name.partition("_")[0]
+    values = [each.value for other, found in shown.items() if other.partition("_")[0] == quantity for each in found]
+    return human.scale(values, METRICS[name].unit)
+
+
 def _rows(
     title: str, key: str, names: Sequence[str], texts: Sequence[tuple[str, Sequence[str]]], columns: Sequence[Shown]
-) -> Table:
+) -> Blocks:
     table = _table(title, key, [name for name, _ in texts])
     printed = []
     for column in columns:
-        cells, unit = human.column(column.values, column.unit)
+        same = [each for each in columns if each.quantity == column.quantity and each.quantity] or [column]
+        cells, unit = human.column(column.values, column.unit, [value for each in same for value in each.values])
         table.add_column(_title(column.title, unit), justify="right", no_wrap=True)
         printed.append(cells)
     for place, name in enumerate(names):
@@ -377,15 +448,16 @@ def _rows(
     return table
 
 
-def _table(title: str, key: str, texts: Sequence[str]) -> Table:
-    table = Table(
+def _table(title: str, key: str, texts: Sequence[str]) -> Blocks:
+    table = Blocks(
         title=f"\n{title}" if title else None,
         title_justify="left",
         title_style="bold",
         box=None,
         pad_edge=False,
-        padding=(0, 2, 0, 0),
+        padding=(0, GAP, 0, 0),
     )
+    table.names = 1 + len(texts)
     for text in (key, *texts):
         table.add_column(f"\n{text}", overflow="fold")
     return table
@@ -421,8 +493,7 @@ def _hidden(count: int, what: str, hint: str = "; --all shows each") -> Iterator
         yield Text(f"{count} {what}{hint}", style="dim")
 
 
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+_count = human.count
 
 
 _COMPLETION_COLUMNS = (
@@ -443,4 +514,4 @@ _FLOW_COLUMNS = {
     "RTT p50": "rtt_p50_s",
     "RTT p95": "rtt_p95_s",
 }
-_SHORT = {"utilisation": "busiest\nlink", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}
+_SHORT = {"utilisation": "busiest\nlink %", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}

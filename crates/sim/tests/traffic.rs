@@ -280,3 +280,16 @@ fn sizes_and_times_depend_on_nobody() {
         assert!(first.iter().all(|(key, drawn)| other.get(key).is_none_or(|found| found == drawn)));
     }
 }
+
+/// A flow of several transfers has received many last bytes; that of the flow itself comes when it completes.
+#[test]
+fn the_last_byte_received_has_no_time_before_the_flow_completed() {
+    let flow = |count: &str| format!("app = {{ kind = \"bulk\", size = \"20 kB\", pause = \"1 s\"{count} }}");
+    for (count, outcome) in [("", "running"), (", count = 3", "completed")] {
+        let flows = run(20, "", CLEAN, &flow(count)).flows;
+        assert_eq!(flows.text("outcome"), [outcome]);
+        let is_there = outcome == "completed";
+        assert_eq!(flows.real("completion_rx_s")[0].is_finite(), is_there);
+        assert_eq!(flows.real("completion_s")[0].is_finite(), is_there);
+    }
+}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
-from bentpipe import store
+from bentpipe import atomic, store
 from bentpipe.papers import claims, pages, verdicts, webpage
 from bentpipe.papers.lab import Lab
 from bentpipe.reporting.figures import Drawn
@@ -140,7 +140,7 @@ def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
     drawn = Drawn.of(getattr(module, figure.draw)(lab), note)
     if place is not None:
         target = place / paper.name
-        with store.writing(target):
+        with atomic.writing(target):
             target.mkdir(parents=True, exist_ok=True)
             drawn.write(target, figure.name, note)
     return drawn

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bentpipe import atomic
 from bentpipe.errors import BentpipeError
 from bentpipe.store import refuse_unless_writable
 
@@ -52,6 +54,8 @@ def _check_ending(path: str | os.PathLike[str]) -> None:
 def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int = 300) -> None:
     """Write a figure; the ending of the name decides the kind. Equal figures are equal files.
 
+    An older file stays as it is until the new one is whole.
+
     The note goes into the file's own description, where it stays with the figure. Pixels of an inch matter to PNG only.
     """
     _check_ending(path)
@@ -60,11 +64,11 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int 
     about: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
     if note:
         about["Subject" if ending == ".pdf" else "Description"] = note
-    try:
-        with style():
-            figure.savefig(path, dpi=dpi, metadata=about)
-    except OSError as error:
-        raise BentpipeError(f"error: {path} cannot be written: {error.strerror}") from error
+    content = io.BytesIO()
+    with style():
+        figure.savefig(content, format=ending[1:], dpi=dpi, metadata=about)
+    with atomic.writing(path):
+        atomic.replace(path, content.getvalue())
 
 
 def sheet(width: float, height: float) -> Figure:

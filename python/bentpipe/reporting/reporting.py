@@ -434,5 +434,4 @@ def _effect(difference: Difference) -> str:
     return human.MISSING if effect.value is None else f"{effect.value:.2f}, {effect.magnitude}"
 
 
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+_count = human.count

@@ -249,7 +249,7 @@ def parsed(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     f"error: --vary {text}\n  expected each key once, with its values: tcp.cc=newreno,sack,"
                     " or link.up.error.rate=1e-5..1e-1:9:log"
                 )
-            group[key.strip()] = _values(values.strip())
+            group[key.strip()] = _values(key.strip(), values.strip())
         if not group:
             raise ScenarioError(
                 f"error: --vary {text!r} says nothing\n  expected a key with values: tcp.cc=newreno,sack"
@@ -261,11 +261,18 @@ def parsed(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return vary, together
 
 
-_RANGE = re.compile(r"(?P<from>[^,]+?)\.\.(?P<to>[^,]+?):(?P<count>\d+)(?P<log>:log)?")
+_RANGE = re.compile(r"(?P<from>[^,]+?)\.\.(?P<to>[^,:]+?):(?P<count>\d+)(?P<log>:log)?")
+_NEARLY = re.compile(r"[-+.]?\d[^,\"']*\.\.\s*[-+.]?\d[^,]*")
+"""Two numbers with two points between them: meant as a range, whatever follows."""
 
 
-def _values(text: str) -> Any:
+def _values(key: str, text: str) -> Any:
     found = _RANGE.fullmatch(text)
+    if not found and _NEARLY.fullmatch(text):
+        raise ScenarioError(
+            f"error: --vary {key}={text} is no range\n"
+            "  expected FROM..TO:COUNT, or FROM..TO:COUNT:log, like 1e-5..1e-1:9:log"
+        )
     if found:
         ends = {"from": _value(found["from"]), "to": _value(found["to"]), "count": int(found["count"])}
         return ends | ({"scale": "log"} if found["log"] else {})

@@ -14,7 +14,6 @@ import fcntl
 import hashlib
 import io
 import json
-import os
 import shutil
 import sqlite3
 import tempfile
@@ -26,13 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from bentpipe import _core
+from bentpipe import _core, atomic
 from bentpipe.errors import BentpipeError
-from bentpipe.store import refuse_unless_writable_folder
+from bentpipe.store import is_no_sweep, parquet, refuse_unless_writable_folder
 from bentpipe.sweeps import aside, tasks
 from bentpipe.sweeps.frames import RUNS, merged, parameters_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 INDEX = "index.sqlite"
@@ -106,9 +106,7 @@ class Store:
     def _open_to_read(self) -> None:
         has_index = (self.folder / INDEX).is_file()
         if not has_index and not self._path(RUNS).is_file():
-            raise BentpipeError(
-                f"error: {self.folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
-            )
+            raise is_no_sweep(self.folder)
         with self._guarded():
             try:
                 self._connect(self.folder / INDEX if has_index else None, "ro")
@@ -281,7 +279,7 @@ class Store:
             # Other processes go on meanwhile: what they add after this is not taken for written.
             waiting = self._index.execute("select id, tables from runs where record is not null").fetchall()
             frames = self._frames()
-            content = {name: _parquet(frame) for name, frame in frames.items()}
+            content = {name: parquet(frame) for name, frame in frames.items()}
             hashes = [(name, _hash(data)) for name, data in content.items()]
             # These must not be lost in a power cut, as the files are not.
             self._index.execute("pragma synchronous = full")
@@ -533,16 +531,8 @@ class Store:
         return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
 
     def _replace(self, name: str, data: bytes) -> None:
-        place = self.folder / name
-        fresh = self.folder / f".{name}.{self._owner}.new"
-        try:
-            with fresh.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(place)
-        finally:
-            fresh.unlink(missing_ok=True)
+        # What a process that dies leaves behind has its mark.
+        atomic.replace(self._path(name), data, mark=self._owner)
 
     def _read(self, name: str) -> pl.DataFrame:
         """One of the Parquet files, as it was written."""
@@ -588,10 +578,3 @@ def _text(parameters: Mapping[str, Any]) -> str:
 
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    content = io.BytesIO()
-    # In one piece, as pieces show in the file.
-    frame.rechunk().write_parquet(content)
-    return content.getvalue()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Done: TypeAlias = Future[bytes | Failure | None]
 
 POLL_S = 0.1
+PROCESSES_MAX = 1024
 CONNECT_S = 10
 LINGER_S = 0.02
 """How long to wait for more after one has ended: to keep many short runs at once costs no more than one."""
@@ -83,8 +84,10 @@ def workers(on: str | None, jobs: int | None) -> Workers:
         raise BentpipeError(
             f"error: --jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers"
         )
-    local = re.fullmatch(r"local:(\d+)", on)
-    if local and 1 <= int(local[1]) <= 1024:
+    local = re.fullmatch(r"local:(\d{1,9})", on)
+    if local and not 1 <= int(local[1]) <= PROCESSES_MAX:
+        raise BentpipeError(f"error: --on {on}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}")
+    if local:
         return Cluster(None, int(local[1]))
     if on.startswith("dask://") and len(on) > len("dask://"):
         return Cluster(on.removeprefix("dask://"))

@@ -67,7 +67,7 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         table.text(outcome(state));
         table.real(totals.first_sent.map_or(f64::NAN, Time::as_secs_f64));
         table.real(since_start(state.completed));
-        table.real(since_start(state.received));
+        table.real(since_start(state.completed.and(state.received)));
         table.real(ratio(received.arrived_bytes as f64 * 8.0, run_s));
         table.real(ratio(delivered_bits, run_s));
         table.real(ratio(delivered_bits, active_s));

@@ -6,7 +6,8 @@
 
 use super::problem::{did_you_mean, Problem, SHOWN};
 use super::text::{Format, FORMATS};
-use super::tree::{Place, Tree, Value};
+use super::tree::{quoted, shortened, Place, Tree, Value, NAME_MAX};
+use super::words;
 use schemars::generate::SchemaSettings;
 use serde_json::{json, Map, Value as Json};
 use std::sync::OnceLock;
@@ -120,7 +121,7 @@ fn select(schema: &'static Json, tree: &mut Tree) -> Result<&'static Shape, Vec<
         Value::Text(text) => is(shape, "string") && is_text(shape, text).is_ok(),
         Value::List(_) => is(shape, "array"),
         Value::Bool(_) => is(shape, "boolean"),
-        Value::Int(_) => is(shape, "integer") || is(shape, "number"),
+        Value::Int(_) | Value::Huge(_) => is(shape, "integer") || is(shape, "number"),
         Value::Float(x) => is(shape, "number") && x.is_finite(),
         Value::Date(_) | Value::Null => false,
     };
@@ -233,10 +234,14 @@ impl Check {
                     }
                 }
                 (_, Some(values)) => {
+                    let written = |(_, child): &(&String, &Tree)| !matches!(child.place, Place::Set(_));
+                    let names: Vec<String> = table.iter().filter(written).map(|(key, _)| key.clone()).collect();
                     for (key, child) in table.iter_mut() {
                         let path = join(path, key);
                         self.name(key, &child.key, &path);
-                        self.walk(values, child, &path);
+                        if !self.is_misnamed(values, key, child, &path, &names) {
+                            self.walk(values, child, &path);
+                        }
                     }
                 }
                 _ => {}
@@ -265,12 +270,39 @@ impl Check {
                 let n = *n;
                 self.range(shape, n as f64, n > i128::from(u64::MAX), tree, path);
             }
+            Value::Huge(_) => self.range(shape, f64::INFINITY, true, tree, path),
             Value::Float(x) => {
                 let x = *x;
                 self.range(shape, x, false, tree, path);
             }
             _ => {}
         }
+    }
+
+    /// Whether `--set` made an entry of its own, which lacks something, by a slip in the name of another; that is reported.
+    fn is_misnamed(
+        &mut self,
+        schema: &'static Json,
+        key: &str,
+        child: &mut Tree,
+        path: &str,
+        names: &[String],
+    ) -> bool {
+        if !matches!(child.place, Place::Set(_)) {
+            return false;
+        }
+        let required = select(schema, child).ok().and_then(|shape| shape.get("required")).and_then(Json::as_array);
+        let lacks = |name: &Json| name.as_str().is_some_and(|name| child.get(name).is_none());
+        let hint = match required {
+            Some(required) if required.iter().any(lacks) => self.guess(key, names.iter().map(String::as_str)),
+            _ => String::new(),
+        };
+        if hint.is_empty() {
+            return false;
+        }
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.add(&child.place, path, format!("{path} is not in the scenario"), list("known", &known), hint);
+        true
     }
 
     /// Unknown and missing keys of a table.
@@ -286,7 +318,10 @@ impl Check {
             if !properties.contains_key(key) {
                 let path = join(path, key);
                 let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-                let hint = self.guess(key, known.iter().copied());
+                let hint = match words::key(key, |name| properties.contains_key(name)) {
+                    hint if hint.is_empty() => self.guess(key, known.iter().copied()),
+                    hint => hint,
+                };
                 self.add(&child.key, &path, format!("{path} is not a known key"), list("known", &known), hint);
             }
         }
@@ -301,8 +336,7 @@ impl Check {
     /// Names stand in tables, file names and figures.
     fn name(&mut self, name: &str, place: &Place, path: &str) {
         if let Some(why) = bad_name(name) {
-            let shown = Tree::new(Value::Text(name.into()), Place::Nowhere);
-            self.add(place, path, format!("the name {shown} {why}"), NAME.into(), String::new());
+            self.add(place, path, format!("the name {} {why}", quoted(name)), NAME.into(), String::new());
         }
     }
 
@@ -368,7 +402,8 @@ impl Check {
                 match (said, format) {
                     (Some(said), Some(format)) => {
                         let expected = format!("expected {}, like \"{}\"", format.expected, format.example);
-                        (&tree.place, path.to_owned(), format!("{path} = {tree} {said}"), expected, String::new())
+                        let hint = words::quantity(text, format);
+                        (&tree.place, path.to_owned(), format!("{path} = {tree} {said}"), expected, hint)
                     }
                     _ if words.is_empty() && kinds.is_empty() => {
                         let message = format!("{path} = {tree} is a text");
@@ -408,10 +443,10 @@ impl Check {
     }
 }
 
-fn type_name(tree: &Tree) -> &'static str {
+pub(super) fn type_name(tree: &Tree) -> &'static str {
     match &tree.value {
         Value::Bool(_) => "a boolean",
-        Value::Int(_) => "a bare number",
+        Value::Int(_) | Value::Huge(_) => "a bare number",
         Value::Float(x) if !x.is_finite() => "not a number that can be used",
         Value::Float(_) => "a bare decimal number",
         Value::Text(_) => "a text",
@@ -452,9 +487,9 @@ fn list(what: &str, names: &[&str]) -> String {
 /// A key below a path, quoted where it would be ambiguous.
 pub(super) fn join(path: &str, key: &str) -> String {
     let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(char::is_control) {
-        Tree::new(Value::Text(key.into()), Place::Nowhere).to_string()
+        quoted(key)
     } else {
-        key.to_owned()
+        shortened(key).into_owned()
     };
     if path.is_empty() {
         key
@@ -467,7 +502,7 @@ pub(super) fn join(path: &str, key: &str) -> String {
 pub(super) fn bad_name(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("is empty"),
-        _ if name.chars().count() > 200 => Some("is too long"),
+        _ if name.chars().count() > NAME_MAX => Some("is too long"),
         _ if name.contains('/') => Some("contains a slash"),
         _ if name.chars().any(char::is_control) => Some("contains a control character"),
         _ => None,

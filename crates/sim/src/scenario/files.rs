@@ -64,6 +64,14 @@ impl Files for Folder {
         if !path.metadata().map_err(unreadable)?.is_file() {
             return Err(("is not a file".into(), "expected a file in the scenario's folder or below it".into()));
         }
+        // What a link leads to may be anybody's, and messages show lines of it.
+        let (inside, found) = (self.0.canonicalize().map_err(unreadable)?, path.canonicalize().map_err(unreadable)?);
+        if !found.starts_with(inside) {
+            return Err((
+                "is a link that leads out of the scenario's folder".into(),
+                "expected a file in the scenario's folder or below it".into(),
+            ));
+        }
         let mut content = Vec::new();
         File::open(path).and_then(|file| file.take(SIZE_MAX + 1).read_to_end(&mut content)).map_err(unreadable)?;
         if content.len() as u64 > SIZE_MAX {

@@ -14,6 +14,7 @@ mod file;
 mod files;
 mod generate;
 mod inherit;
+mod json;
 mod like;
 mod load;
 mod own;
@@ -30,6 +31,7 @@ mod tests;
 mod text;
 mod trace;
 mod tree;
+mod words;
 mod work;
 mod write;
 
@@ -74,7 +76,7 @@ pub fn from_toml_with(
     from_tree(tree, source, sets, files)
 }
 
-/// Reads the same as JSON, which is how Python values arrive: there, places are paths of keys only.
+/// Reads the same as JSON, which is how Python values arrive: there, places are the source's name and paths of keys.
 ///
 /// # Errors
 /// Everything that is wrong with it.
@@ -93,8 +95,8 @@ pub fn from_json_with(
     files: &dyn Files,
 ) -> Result<Resolved, Problems> {
     too_large(text, source, sets)?;
-    match serde_json::from_str(text) {
-        Ok(value) => from_tree(Tree::from_json(&value), source, sets, files),
+    match json::read(text) {
+        Ok(tree) => from_tree(tree, source, sets, files),
         Err(error) => {
             let place = format!("{source}:{}:{}", error.line(), error.column());
             Err(alone(place, format!("not JSON: {error}"), String::new()))
@@ -123,6 +125,10 @@ fn alone(place: String, message: String, expected: String) -> Problems {
 }
 
 fn from_tree(mut tree: Tree, source: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
+    if tree.table().is_none() {
+        let message = format!("a scenario is a table, and this is {}", check::type_name(&tree));
+        return Err(alone(source.into(), message, "expected duration, link and flow, by name".into()));
+    }
     let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
     let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
     let mut check = Check::default();

@@ -67,7 +67,9 @@ pub(super) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>)
         return None;
     }
     let near = names.into_iter().filter(|name| name.len() <= LONGEST_NAME);
-    let best = near.map(|name| (distance(given, name), name)).min()?;
+    // Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
+    let given = given.to_lowercase();
+    let best = near.map(|name| (distance(&given, &name.to_lowercase()), name)).min()?;
     // Something must remain of what was given: any two letters are one mistake apart.
     (best.0 <= (length / 3).max(1) && best.0 < length).then_some(best.1)
 }
@@ -107,6 +109,7 @@ mod tests {
         let names = ["newreno", "reno", "sack", "tahoe"];
         assert_eq!(nearest("newrno", names), Some("newreno"));
         assert_eq!(nearest("rneo", names), Some("reno"));
+        assert_eq!(nearest("SACK", names), Some("sack"));
         assert_eq!(nearest("quic", names), None);
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest("x", []), None);

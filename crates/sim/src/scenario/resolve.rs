@@ -156,9 +156,13 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
             transfers_max: file.record.transfers_max,
         },
     };
-    if let Some((message, expected)) = work::refuse(&scenario) {
-        let place = report.tree.at(["duration"]).place.clone();
-        report.check.add(&place, "duration", message, expected, String::new());
+    if let Some(work::TooMuch { mut key, message, expected }) = work::refuse(&scenario) {
+        // As written: the entry that the link is from, and the direction.
+        if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {
+            let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
+            key.splice(1..2, [entry.to_owned(), side.to_owned()]);
+        }
+        report.value(&key, &message, &expected);
     }
     report.check.found.is_empty().then(|| Meaning {
         scenario,

@@ -273,7 +273,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"100 %\", link = \"up\" }", "expected less than 100 %, or overload = true"),
         ("[flow.f]", "[flow.f]\ncount = 2\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\" }", "make 120.0000 % of what it carries"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = { kind = \"pareto\", shape = 1, min = \"1 kB\" }, interval = \"1 s\" }", "is out of range"),
-        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 B\", interval = \"1 us\", overload = true }", "transfers would arrive"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 B\", interval = \"1 us\", overload = true }", "transfers arrive"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", jitter = \"5 ms\" }", "more than half the distance between datagrams, which is 9.6 ms"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"70 kB\" }", "no payload of a datagram"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\ntcp = { cc = \"reno\" }", "datagrams have no transport"),
@@ -317,13 +317,13 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "interleave = { span = \"1 s\", corrects = \"128 B\" }\ndelay", "expected at most 127 B"),
         ("delay", "outage = { mean_up = \"0 s\", mean_down = \"1 s\" }\ndelay", "is no duration of a state"),
         ("delay", "outage = { mean_up = \"1 s\" }\ndelay", "link.up.outage.mean_down is missing"),
-        ("delay", "outage = { mean_up = \"1 ns\", mean_down = \"1 ns\" }\ndelay", "would change about"),
+        ("delay", "outage = { mean_up = \"1 ns\", mean_down = \"1 ns\" }\ndelay", "changes about"),
         ("\"10 Mbit/s\"", "{ file = \"rates.csv\" }", "cannot be found: this scenario is in no folder"),
         ("[flow.f]", "[node.a]\nmiddlebox = [{ kind = \"impair\", reorder = 0.1 }]\n[flow.f]", "node.a.middlebox.0.reorder = 0.1 holds packets back for no time"),
         ("[flow.f]", "[node.a]\nmiddlebox = [{ kind = \"impair\", hold = { uniform = [\"1 s\", \"1 s\"] } }]\n[flow.f]", "is an empty span"),
         ("delay", "queue = \"5\"\ndelay", "link.up.queue = \"5\" is not a queue limit: the unit is missing"),
         ("\"10 Mbit/s\"\ndelay = \"250 ms\"", "\"1000000 Gbit/s\"\ndelay = \"1 us\"", "packet-hops"),
-        ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "would change about"),
+        ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "changes about"),
         ("[flow.f]", "[record]\nseries = [\"queue_bytes\"]\ninterval = \"1 ns\"\n[flow.f]", "samples"),
         ("[link.up]", "[link.up", "not TOML"),
     ] {
@@ -348,7 +348,7 @@ fn all_problems_come_at_once_in_the_order_of_the_file() {
 fn a_year_of_packets_is_refused_with_the_arithmetic() {
     let text = MINIMAL.replace("10 s", "4000 h").replace("10 Mbit/s", "10 Gbit/s");
     let problem = from_toml(&text, "f", &[]).unwrap_err().to_string();
-    assert!(problem.contains("the run would take about 2.4e13 packet-hops"), "{problem}");
+    assert!(problem.contains("duration = \"4000 h\" makes the run take about 2.4e13 packet-hops"), "{problem}");
     assert!(problem.contains("lower the rate or the duration"));
 }
 
@@ -363,7 +363,7 @@ fn sets_go_over_the_file_and_are_checked_like_it() {
         problem.contains("link.up.rate = \"fast\" is not a bit rate") && problem.contains("  --set link.up.rate"),
         "{problem}"
     );
-    assert!(set("link.upp.rate", "1 b/s").unwrap_err().to_string().contains("link.upp.from is missing"));
+    assert!(set("link.down.rate", "1 b/s").unwrap_err().to_string().contains("link.down.from is missing"));
     assert!(set("tcp.cd", "reno").unwrap_err().to_string().contains("did you mean \"cc\"?"));
     assert!(set("duration.x", "1").unwrap_err().to_string().contains("below a single value"));
 }
@@ -377,6 +377,93 @@ fn json_is_read_like_toml() {
     let problems = from_json(&json.replace("10 Mbit/s", "x"), "", &[]).unwrap_err();
     assert_eq!((problems.problems[0].place.as_str(), problems.problems[0].path.as_str()), ("", "link.up.rate"));
     assert!(from_json("null", "", &[]).is_err() && from_json("[]", "", &[]).is_err());
+}
+
+#[test]
+fn json_mistakes_have_the_name_of_the_source() {
+    let said = |text: &str| from_json(text, "s.json", &[]).unwrap_err().to_string();
+    for (text, what) in [("[]", "a list"), ("null", "nothing"), ("3", "a bare number"), ("\"a\"", "a text")] {
+        let expected = format!("error: a scenario is a table, and this is {what}");
+        assert!(said(text).starts_with(&expected) && said(text).contains("  s.json\n"), "{}", said(text));
+    }
+    let twice = said("{\"seed\": 1,\n \"seed\": 2}");
+    assert!(twice.contains("not JSON: duplicate key \"seed\"") && twice.contains("s.json:2:"), "{twice}");
+    assert!(said("{\"duration\": \"1 s\"}").contains("error: link is missing"), "{}", said("{}"));
+    assert!(said("{}").lines().filter(|line| line.starts_with("error:")).all(|line| line.ends_with("  s.json")));
+}
+
+#[test]
+fn what_is_long_is_cut_in_messages() {
+    let key = "k".repeat(1 << 20);
+    for said in [
+        from_toml(&format!("{key} = 1\n{MINIMAL}"), "f", &[]).unwrap_err(),
+        from_toml(&format!("{MINIMAL}[flow.{key}]\n"), "f", &[]).unwrap_err(),
+        from_json(&format!("{{\"{key}\": 1, \"{key}\": 2}}"), "f", &[]).unwrap_err(),
+        set(&key, "1").unwrap_err(),
+        set(&"k.".repeat(10_000), "1").unwrap_err(),
+    ] {
+        assert!(said.to_string().len() < 2000, "{}", said.to_string().len());
+    }
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_shown_as_written() {
+    let digits = "9".repeat(400);
+    for (key, said) in [("seed", "is out of range"), ("duration", "is a bare number")] {
+        let problem = set(key, &digits).unwrap_err().to_string();
+        assert!(problem.contains(&format!("{key} = {}... {said}", "9".repeat(60))), "{problem}");
+    }
+}
+
+#[test]
+fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
+    let problem = set("link.uo.rate", "1 Mbit/s").unwrap_err().to_string();
+    assert!(problem.starts_with("error: link.uo is not in the scenario"), "{problem}");
+    assert!(problem.contains("known: up; did you mean \"up\"?\n1 problem"), "{problem}");
+    assert!(set("link.uo", "{ from = 'b', to = 'c', rate = '1 Mbit/s', delay = '1 ms' }").is_err_and(|problems| {
+        // A new link; it leads nowhere.
+        problems.to_string().contains("leads nowhere")
+    }));
+    assert_eq!(set("flow.f2", "{ from = 'a', to = 'b' }").unwrap().scenario.flows.len(), 2);
+}
+
+#[test]
+fn options_are_called_by_their_own_names() {
+    let sets = [("sweep.until".into(), "{ metric = 'goodput', half_width = 'x' }".into())];
+    let problem = from_toml(MINIMAL, "f", &sets).map(drop).unwrap_err().to_string();
+    assert!(problem.contains("--until\n") && !problem.contains("--set"), "{problem}");
+}
+
+/// Where the limit is reached, not at the duration, and with the key as it is written.
+#[test]
+fn too_many_changes_are_reported_at_their_key() {
+    for (from, to, key) in [
+        ("delay =", "outage = { mean_up = \"1 ps\", mean_down = \"1 ps\" }\ndelay =", "link.up.outage"),
+        (
+            "\"250 ms\"",
+            "\"250 ms\"\nreverse.error = { kind = \"gilbert-elliott\", mean_good = \"1 ps\", mean_bad = \"1 ps\", rate_bad = 1 }",
+            "link.up.reverse.error",
+        ),
+        ("\"10 Mbit/s\"", "{ points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ps\" }", "link.up.rate"),
+    ] {
+        let problem = wrong(from, to);
+        assert!(problem.contains(&format!("error: {key} = {{...}} changes about")), "{problem}");
+        assert!(!problem.contains("geo.toml:2:"), "{problem}");
+    }
+}
+
+/// Nothing slows datagrams down: what a link cannot carry waits, if its queue has room.
+#[test]
+fn what_would_wait_without_end_is_refused() {
+    let flow = "[flow.f]\napp = { kind = \"cbr\", rate = \"100 Gbit/s\", size = \"200 B\" }";
+    let with = |queue: &str| {
+        let text = MINIMAL.replace("[flow.f]", flow).replace("delay =", &format!("queue = {queue}\ndelay ="));
+        from_toml(&text, "f", &[]).map(drop).map_err(|problems| problems.to_string())
+    };
+    let problem = with("\"unlimited\"").unwrap_err();
+    assert!(problem.contains("link.up.queue = \"unlimited\" lets about 6.2e8 packets wait in 10 s"), "{problem}");
+    assert!(with("\"100000000 packets\"").is_err());
+    assert_eq!(with("\"1000 packets\""), Ok(()));
 }
 
 #[test]

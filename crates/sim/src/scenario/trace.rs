@@ -233,7 +233,7 @@ fn series<T, R: Fn(&str) -> Result<T, String>>(
     })
 }
 
-/// Of values at one instant, the last counts.
+/// Of values at one instant, the last counts: the clocks of measurements are often coarser than their samples.
 fn put<T>(points: &mut Vec<(Time, T)>, at: Time, value: T) {
     match points.last_mut() {
         Some(last) if last.0 == at => last.1 = value,
@@ -319,8 +319,17 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
+/// What is between the commas, without the quotes that some programs put around every cell (RFC 4180).
 fn cells(line: &str) -> impl Iterator<Item = &str> {
-    line.split(',').map(str::trim)
+    let mut is_quoted = false;
+    let ends = move |c: char| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    };
+    line.split(ends).map(|cell| {
+        let cell = cell.trim();
+        cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).map_or(cell, str::trim)
+    })
 }
 
 fn unit_of(name: &str, units: Units) -> Option<u64> {
@@ -403,7 +412,7 @@ mod tests {
     #[test]
     fn a_csv_file_becomes_points_that_begin_with_the_run() {
         let csv = "\u{feff}# from a terminal\nt_utc_s,latency_ms,downlink_bps\r\n\n1748560813.333,78.5297,1373919.8\n\
-                   1748560814.535,74.7,2e6\n1748560814.535, 70.1 ,3000000\n";
+                   1748560814.535,74.7,2e6\n1748560814.535, \"70.1\" ,3000000\n";
         let rate = "rate = { file = \"t\", column = \"downlink_bps\" }\ndelay = \"1 ms\"";
         let points = vec![(ms(0), Rate::from_bps(1_373_920)), (ms(1202), Rate::from_bps(3_000_000))];
         assert_eq!(scenario(rate, csv).links[0].rate, Profile::Points { points, linear: false, period: None });
@@ -473,6 +482,7 @@ mod tests {
             ),
             (rate, b"time_s,rate_bps\n0,-5\n", "line 2: \"-5\" is not a bit rate: it is negative"),
             (rate, b"time_s,rate_bps\n1,5\n0,5\n", "line 3: \"0\" comes before the line above it"),
+            (rate, b"time_s,rate_bps\n\"1,5\n", "line 2: has 1 columns"),
             (rate, b"time_s,rate_bps\n1,5,6\n", "line 2: has 3 columns"),
             (rate, b"time_s,rate_bps,rtt_ms\n1,5,6\n", "expected column to be one of: rate_bps, rtt_ms"),
             (rate, b"time_s,rate\n1,5\n", "the name of column \"rate\" does not end in a unit"),
@@ -522,6 +532,18 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("bentpipe-trace-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("in")).unwrap();
         std::fs::write(folder.join("in/t"), "x").unwrap();
+        std::fs::write(folder.join("secret"), "x").unwrap();
+        #[cfg(unix)]
+        for (target, name) in [("../secret", "in/out"), ("t", "in/u")] {
+            drop(std::fs::remove_file(folder.join(name)));
+            std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+        }
+        #[cfg(unix)]
+        {
+            let inner = Folder(folder.join("in"));
+            assert!(inner.read("out").unwrap_err().0.contains("leads out of the scenario's folder"));
+            assert_eq!(inner.read("u").unwrap(), b"x");
+        }
         let files = Folder(folder.clone());
         assert_eq!(files.read("in/t").unwrap(), b"x");
         assert_eq!(files.read("./in/t").unwrap(), b"x");

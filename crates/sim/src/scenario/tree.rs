@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use bentpipe_tcp::cc::OwnCc;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -24,6 +25,8 @@ pub(super) struct Tree {
 pub(super) enum Value {
     Bool(bool),
     Int(i128),
+    /// A whole number that does not fit, as written: out of any range.
+    Huge(String),
     Float(f64),
     Text(String),
     /// Dates are a type of TOML that scenarios have no use for.
@@ -115,11 +118,6 @@ impl Tree {
         }
     }
 
-    /// Reads JSON.
-    pub(super) fn from_json(value: &serde_json::Value) -> Self {
-        Self::of_json(value, &Place::Nowhere)
-    }
-
     /// A JSON value that stands at `place`.
     pub(super) fn of_json(value: &serde_json::Value, place: &Place) -> Self {
         let value = match value {
@@ -144,6 +142,7 @@ impl Tree {
         match &self.value {
             Value::Bool(b) => (*b).into(),
             Value::Int(n) => u64::try_from(*n).map_or_else(|_| (*n as i64).into(), Into::into),
+            Value::Huge(digits) => digits.as_str().into(),
             Value::Float(x) => (*x).into(),
             Value::Text(text) | Value::Date(text) => text.as_str().into(),
             Value::Null => serde_json::Value::Null,
@@ -172,7 +171,8 @@ impl Tree {
             hint: hint.into(),
         };
         let Some(path) = split_path(key) else {
-            return Err(problem(format!("\"{key}\" is not a path of keys"), "for example link.feeder.rate"));
+            let message = format!("\"{}\" is not a path of keys", shortened(key));
+            return Err(problem(message, "for example link.feeder.rate"));
         };
         let mut node = self;
         for step in &path {
@@ -220,11 +220,13 @@ impl Place {
     /// For messages; empty where there is no text.
     pub(super) fn shown(&self, source: &str) -> String {
         match self {
-            Place::Nowhere | Place::Default(_) => String::new(),
+            Place::Nowhere | Place::Default(_) => source.to_owned(),
             Place::Line { line, column } => format!("{source}:{line}:{column}"),
+            // By the option that it came from.
             Place::Set(key) => match key.strip_prefix("sweep.vary.") {
-                Some(key) => format!("--vary {key}"),
-                None => format!("--set {key}"),
+                Some(key) => format!("--vary {}", shortened(key)),
+                None if key.starts_with("sweep.until") => "--until".into(),
+                None => format!("--set {}", shortened(key)),
             },
         }
     }
@@ -237,16 +239,31 @@ impl std::fmt::Display for Tree {
             Value::Float(x) if !x.is_finite() => x.to_string(),
             Value::Date(date) => date.clone(),
             Value::Int(n) => n.to_string(),
+            Value::Huge(digits) => digits.clone(),
             Value::Text(text) => serde_json::Value::from(text.chars().take(WIDTH + 1).collect::<String>()).to_string(),
             Value::List(list) if list.len() > WIDTH => "[...]".into(),
             Value::Table(_) => "{...}".into(),
             _ => self.to_json().to_string(),
         };
-        if text.chars().count() <= WIDTH {
-            return f.write_str(&text);
-        }
-        write!(f, "{}...", text.chars().take(WIDTH).collect::<String>())
+        f.write_str(&cut(&text, WIDTH))
     }
+}
+
+/// Text in quotes, for messages; what is long is cut.
+pub(super) fn quoted(text: &str) -> String {
+    Tree::new(Value::Text(text.into()), Place::Nowhere).to_string()
+}
+
+fn cut(text: &str, width: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(width) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// A key or name in a message: whole, if it can be one.
+pub(super) fn shortened(key: &str) -> Cow<'_, str> {
+    cut(key, NAME_MAX)
 }
 
 /// A path of keys: `a.b`, with quotes round a key that contains a point.
@@ -300,8 +317,9 @@ fn from_value(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Tree {
     let place = lines.place(value.span().start);
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
-        // What does not fit 128 bits is out of any range.
-        DeValue::Integer(n) => Value::Int(i128::from_str_radix(n.as_str(), n.radix()).unwrap_or(i128::MAX)),
+        DeValue::Integer(n) => {
+            i128::from_str_radix(n.as_str(), n.radix()).map_or_else(|_| Value::Huge(n.as_str().to_owned()), Value::Int)
+        }
         DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(b) => Value::Bool(*b),
         DeValue::Datetime(date) => Value::Date(date.to_string()),
@@ -339,6 +357,8 @@ impl<'a> Lines<'a> {
 
 /// Characters of a value that a message shows.
 const WIDTH: usize = 60;
+/// Characters of a name at most.
+pub(super) const NAME_MAX: usize = 200;
 /// Keys in a path: more than any scenario has.
 const DEEPEST: usize = 32;
 

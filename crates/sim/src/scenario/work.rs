@@ -1,6 +1,6 @@
 //! How much work a run is: what would take days is refused before it starts.
 
-use super::{App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Profile, Scenario, Stay};
+use super::{App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Profile, QueueLimit, Scenario, Stay};
 use crate::record::dictionary;
 use crate::traffic::page;
 use bentpipe_units::{Duration, Rate};
@@ -11,11 +11,29 @@ const HOPS_MAX: f64 = 1e11;
 const CHANGES_MAX: f64 = 1e9;
 /// Arrivals at most: each could still be open when the run ends, and takes some kilobytes.
 const TRANSFERS_MAX: f64 = 1e6;
+/// Packets that wait at most: half a gigabyte or more.
+const WAITING_MAX: f64 = 1e7;
 /// Bytes of headers in a packet with data, without options.
 pub(super) const HEADERS: u64 = 40;
 
-/// Why a scenario is too much work, with the arithmetic, and what to change.
-pub(super) fn refuse(scenario: &Scenario) -> Option<(String, String)> {
+/// Why a scenario is too much work.
+pub(super) struct TooMuch {
+    /// The key that makes it so; of a link, its name with the direction stands for those of its entry.
+    pub(super) key: Vec<String>,
+    /// Begins with what the key makes: `would take about 1e12 packet-hops`.
+    pub(super) message: String,
+    /// What would do, and what to change.
+    pub(super) expected: String,
+}
+
+impl TooMuch {
+    fn new<const N: usize>(key: [&str; N], message: String, expected: String) -> Option<Self> {
+        Some(Self { key: key.map(str::to_owned).to_vec(), message, expected })
+    }
+}
+
+/// Whether a scenario is too much work: the arithmetic, and what to change.
+pub(super) fn refuse(scenario: &Scenario) -> Option<TooMuch> {
     let mut users = vec![0.0f64; scenario.links.len()];
     for link in scenario.flows.iter().flat_map(|flow| &flow.route) {
         users[*link] += 1.0;
@@ -25,31 +43,42 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<(String, String)> {
     if total > HOPS_MAX {
         let most = hops.zip(&scenario.flows).max_by(|a, b| a.0.total_cmp(&b.0))?;
         let message = format!(
-            "the run would take about {total:.1e} packet-hops, {:.1e} of them for flow \"{}\" ({} over {} links and back)",
+            "makes the run take about {total:.1e} packet-hops, {:.1e} of them for flow \"{}\" ({} over {} links and back)",
             most.0,
             most.1.name,
             scenario.duration,
             most.1.route.len(),
         );
-        return Some((message, format!("expected at most {HOPS_MAX:.0e}; lower the rate or the duration")));
+        let expected = format!("expected at most {HOPS_MAX:.0e}; lower the rate or the duration");
+        return TooMuch::new(["duration"], message, expected);
     }
     let seconds = scenario.duration.as_secs_f64();
     let arriving =
         |flow: &Flow| if let App::Arrivals(arrivals) = &flow.app { transfers(arrivals, seconds) } else { 0.0 };
     let total: f64 = scenario.flows.iter().map(arriving).sum();
     if total > TRANSFERS_MAX {
-        let message = format!("about {total:.1e} transfers would arrive in {}", scenario.duration);
-        return Some((message, format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration")));
+        let message = format!("lets about {total:.1e} transfers arrive");
+        let expected = format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration");
+        return TooMuch::new(["duration"], message, expected);
     }
-    let changes = scenario.links.iter().map(|link| link_changes(link, scenario.duration));
-    let total: f64 = changes.clone().sum();
+    let changes = scenario
+        .links
+        .iter()
+        .flat_map(|link| link_changes(link, scenario.duration).map(|(key, count)| (link.name.as_str(), key, count)));
+    let total: f64 = changes.clone().map(|change| change.2).sum();
     if total > CHANGES_MAX {
-        let most = changes.zip(&scenario.links).max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let message = format!(
-            "the links would change about {total:.1e} times in {}, \"{}\" {:.1e} times",
-            scenario.duration, most.1.name, most.0
+        let (link, key, count) = changes.max_by(|a, b| a.2.total_cmp(&b.2))?;
+        let message = format!("changes about {count:.1e} times in {}", scenario.duration);
+        let expected = format!(
+            "expected at most {CHANGES_MAX:.0e} changes over all links; let it change less often or lower the duration"
         );
-        return Some((message, format!("expected at most {CHANGES_MAX:.0e}; repeat less often or lower the duration")));
+        return TooMuch::new(["link", link, key], message, expected);
+    }
+    let waiting = scenario.links.iter().zip(waiting(scenario));
+    if let Some((link, count)) = waiting.filter(|(_, count)| *count > WAITING_MAX).max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let message = format!("lets about {count:.1e} packets wait in {}", scenario.duration);
+        let expected = format!("expected at most {WAITING_MAX:.0e}; limit the queue, or lower what is sent");
+        return TooMuch::new(["link", &link.name, "queue"], message, expected);
     }
     let series = |wanted: dictionary::Entity| {
         let kept = |s: &&dictionary::Series| {
@@ -61,12 +90,9 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<(String, String)> {
         + series(dictionary::Entity::Link) * scenario.links.len() as f64;
     let total = each * ratio(scenario.duration, scenario.record.interval);
     if total > CHANGES_MAX {
-        let message =
-            format!("record would take about {total:.1e} samples: {each:.0} every {}", scenario.record.interval);
-        return Some((
-            message,
-            format!("expected at most {CHANGES_MAX:.0e}; lengthen record.interval or keep fewer series"),
-        ));
+        let message = format!("makes about {total:.1e} samples: {each:.0} each time");
+        let expected = format!("expected at most {CHANGES_MAX:.0e}; lengthen it or keep fewer series");
+        return TooMuch::new(["record", "interval"], message, expected);
     }
     None
 }
@@ -131,7 +157,41 @@ fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
     arrivals.count.map_or(in_time, |count| in_time.min(count as f64))
 }
 
-fn link_changes(link: &Link, run: Duration) -> f64 {
+/// Packets that wait in front of each link at the end, because flows of datagrams, which nothing slows down, send more
+/// than it carries: bounded by the limits of its queue.
+fn waiting(scenario: &Scenario) -> Vec<f64> {
+    let seconds = scenario.duration.as_secs_f64();
+    let carried = |link: usize| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
+    // Bytes per second, and packets of them, that come to each link.
+    let mut offered = vec![(0.0, 0.0); scenario.links.len()];
+    for flow in &scenario.flows {
+        let App::Datagrams(datagrams) = &flow.app else { continue };
+        let mut bytes = datagrams.bytes_per_second();
+        for &link in &flow.route {
+            offered[link].0 += bytes;
+            offered[link].1 += bytes / f64::from(datagrams.size);
+            bytes = bytes.min(carried(link));
+        }
+    }
+    let waiting = |(link, (bytes, packets)): (usize, (f64, f64))| {
+        let size = bytes / f64::max(packets, f64::MIN_POSITIVE);
+        let limit = |limit: &mut QueueLimit| match *limit {
+            QueueLimit::Packets(most) => most as f64,
+            QueueLimit::Bytes(most) => most as f64 / size,
+            QueueLimit::Unlimited => f64::INFINITY,
+        };
+        let room: f64 = scenario.links[link].queue.clone().limits_mut().into_iter().map(limit).sum();
+        if bytes > carried(link) {
+            (packets * (1.0 - carried(link) / bytes) * seconds).min(room)
+        } else {
+            0.0
+        }
+    };
+    offered.into_iter().enumerate().map(waiting).collect()
+}
+
+/// How often each key of a link makes it change.
+fn link_changes(link: &Link, run: Duration) -> [(&'static str, f64); 5] {
     let outage = match &link.outage {
         Some(Outage { when: Downtimes::Spans { spans, period }, .. }) => rounds(2 * spans.len(), *period, run),
         Some(Outage { when: Downtimes::Random { mean_up, mean_down }, .. }) => 2.0 * ratio(run, *mean_up + *mean_down),
@@ -144,7 +204,13 @@ fn link_changes(link: &Link, run: Duration) -> f64 {
         ErrorModel::Profile { rates, .. } => profile_changes(rates, ahead),
         _ => 0.0,
     };
-    link.queue.changes(run) + profile_changes(&link.rate, run) + profile_changes(&link.delay, run) + outage + errors
+    [
+        ("queue", link.queue.changes(run)),
+        ("rate", profile_changes(&link.rate, run)),
+        ("delay", profile_changes(&link.delay, run)),
+        ("outage", outage),
+        ("error", errors),
+    ]
 }
 
 fn profile_changes<T>(profile: &Profile<T>, run: Duration) -> f64 {

@@ -239,7 +239,7 @@ mod tests {
             ("{ kind = \"fq-codel\", queues = 0 }", "queues = 0 is out of range"),
             ("{ kind = \"fq-codel\", quantum = \"99 B\" }", "quantum = \"99 B\" is out of range"),
             ("{ kind = \"pie\", update = \"0 s\" }", "update = \"0 s\" is no time"),
-            ("{ kind = \"pie\", update = \"1 ns\" }", "would change about"),
+            ("{ kind = \"pie\", update = \"1 ns\" }", "changes about"),
             ("{ kind = \"priority\", class = [] }", "link.up.queue.class has 0 entries"),
             ("\"priority\"", "needs more than its name"),
             ("{ kind = \"priority\", class = [{ limit = \"0 B\" }] }", "limit = \"0 B\" lets nothing pass"),

@@ -1,0 +1,130 @@
+//! Words of other tools and papers, for hints: a scenario has one name for each thing.
+
+use super::text::Format;
+
+/// What others call a key, and what it may be here: the first whose beginning is a key of the table concerned.
+const KEYS: &[(&[&str], &[&str])] = &[
+    (&["bandwidth", "bw", "capacity", "bitrate", "data_rate", "datarate", "speed"], &["rate"]),
+    (&["latency", "propagation", "propagation_delay", "prop_delay"], &["delay"]),
+    (&["loss", "loss_rate", "loss_model", "packet_loss", "plr", "per", "ber"], &["error"]),
+    (&["buffer", "buffer_size", "buffer_length", "qlen", "queue_size", "queue_limit"], &["queue", "receive_buffer"]),
+    (&["rwnd", "rcvbuf", "receive_window", "rcv_wnd", "window"], &["receive_buffer", "tcp.receive_buffer"]),
+    (&["sndbuf", "send_window"], &["send_buffer", "tcp.send_buffer"]),
+    (&["cc", "cca", "congestion_control", "congestion", "algorithm", "variant", "protocol"], &["cc", "tcp.cc"]),
+    (&["mss", "segment_size"], &["smss", "tcp.smss"]),
+    (&["iw", "init_cwnd", "initcwnd", "initial_cwnd", "cwnd"], &["initial_window", "tcp.initial_window"]),
+    (&["ssthresh"], &["initial_ssthresh", "tcp.initial_ssthresh"]),
+    (&["min_rto", "rto_min", "minrto"], &["rto.min", "tcp.rto.min"]),
+    (&["delack", "delayed_ack"], &["ack.delay", "tcp.ack.delay"]),
+    (&["src", "source", "sender"], &["from"]),
+    (&["dst", "dest", "destination", "receiver"], &["to"]),
+    (&["size", "bytes", "file_size"], &["app = { kind = \"file\", size = ... }"]),
+    (&["stop", "stop_time", "sim_time", "simtime", "time"], &["duration"]),
+];
+
+/// The key that was probably meant: `did you mean "rate"?`, or nothing.
+pub(super) fn key(given: &str, is_known: impl Fn(&str) -> bool) -> String {
+    let given = given.to_lowercase().replace('-', "_");
+    let of_word = KEYS.iter().filter(|(words, _)| words.contains(&given.as_str())).flat_map(|(_, meant)| *meant);
+    let found = of_word.copied().find(|meant| meant.split(['.', ' ']).next().is_some_and(&is_known));
+    found.map_or(String::new(), |meant| match meant.contains(' ') {
+        true => format!("did you mean {meant}?"),
+        false => format!("did you mean \"{meant}\"?"),
+    })
+}
+
+/// What others write for a unit, in small letters, and what it may be here.
+const UNITS: &[(&[&str], &[&str])] = &[
+    (&["bit", "bits", "bits/s", "bit/sec"], &["bit/s"]),
+    (&["k", "kb"], &["kbit/s", "kB"]),
+    (&["m", "mb"], &["Mbit/s", "MB"]),
+    (&["g", "gb"], &["Gbit/s", "GB"]),
+    (&["kbps", "kb/s", "kbit/s", "kbit", "kbits", "kbits/s", "kbit/sec"], &["kbit/s"]),
+    (&["mbps", "mb/s", "mbit/s", "mbit", "mbits", "mbits/s", "mbit/sec"], &["Mbit/s"]),
+    (&["gbps", "gb/s", "gbit/s", "gbit", "gbits", "gbits/s", "gbit/sec"], &["Gbit/s"]),
+    (&["b", "byte", "bytes", "octets"], &["B"]),
+    (&["kib"], &["KiB"]),
+    (&["mib"], &["MiB"]),
+    (&["gib"], &["GiB"]),
+    (&["sec", "secs", "second", "seconds", "s"], &["s"]),
+    (&["msec", "msecs", "millis", "milliseconds", "ms"], &["ms"]),
+    (&["usec", "usecs", "microseconds", "us"], &["us"]),
+    (&["mins", "minute", "minutes", "min"], &["min"]),
+    (&["hr", "hrs", "hour", "hours", "h"], &["h"]),
+    (&["p", "pkt", "pkts"], &["packets"]),
+    (&["seg", "segs", "mss"], &["segments"]),
+    (&["pct", "percent"], &["%"]),
+    (&["°", "degree", "degrees"], &["deg"]),
+    (&["kilometers", "kilometres", "km"], &["km"]),
+];
+
+/// The quantity that was probably meant: `did you mean "50 Mbit/s"?`, or nothing.
+pub(super) fn quantity(given: &str, format: &Format) -> String {
+    let given = given.trim();
+    let number = given.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = given[number.len()..].trim().to_lowercase();
+    let of_word = UNITS.iter().filter(|(words, _)| words.contains(&unit.as_str())).flat_map(|(_, meant)| *meant);
+    let mut texts = of_word.map(|unit| format!("{number} {unit}"));
+    let found = texts.find(|text| text.len() < LONGEST && (format.check)(text).is_ok());
+    found.map_or(String::new(), |text| format!("did you mean \"{text}\"?"))
+}
+
+const LONGEST: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::super::from_toml;
+    use super::super::text::FORMATS;
+    use super::*;
+
+    const TEXT: &str =
+        "duration = \"1 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+                        [flow.f]\nfrom = \"a\"\nto = \"b\"\n";
+
+    fn hint(set: &str) -> String {
+        let (key, value) = set.split_once('=').unwrap();
+        from_toml(TEXT, "f", &[(key.into(), value.into())]).map(drop).unwrap_err().problems[0].hint.clone()
+    }
+
+    #[test]
+    fn words_of_other_tools_get_a_hint() {
+        for (set, meant) in [
+            ("link.l.bandwidth=1 Mbit/s", "\"rate\""),
+            ("link.l.latency=1 ms", "\"delay\""),
+            ("link.l.loss=0.01", "\"error\""),
+            ("link.l.buffer=100 packets", "\"queue\""),
+            ("tcp.rwnd=64 kB", "\"receive_buffer\""),
+            ("tcp.congestion_control=cubic", "\"cc\""),
+            ("tcp.buffer=64 kB", "\"receive_buffer\""),
+            ("flow.f.cc=cubic", "\"tcp.cc\""),
+            ("flow.f.size=5 MB", "app = { kind = \"file\", size = ... }"),
+            ("tcp.cc=CUBIC", "\"cubic\""),
+            ("tcp.cc=BBRv3", "\"bbr3\""),
+            ("tcp.cc=NewReno", "\"newreno\""),
+            ("link.l.rate=50mbps", "\"50 Mbit/s\""),
+            ("link.l.rate=50M", "\"50 Mbit/s\""),
+            ("link.l.rate=0.5 Gbit", "\"0.5 Gbit/s\""),
+            ("link.l.delay=20 msec", "\"20 ms\""),
+            ("link.l.queue=20 pkts", "\"20 packets\""),
+            ("tcp.receive_buffer=64k", "\"64 kB\""),
+            ("duration=1 minute", "\"1 min\""),
+            ("simtime=5 s", "\"duration\""),
+        ] {
+            assert_eq!(hint(set), format!("did you mean {meant}?"), "{set}");
+        }
+        assert_eq!(hint("link.l.rate=50 parsecs"), "");
+        assert_eq!(hint("link.l.colour=red"), "");
+    }
+
+    /// A hint that leads to another error is none.
+    #[test]
+    fn what_hints_name_is_there() {
+        let schema = super::super::schema().to_string();
+        for meant in KEYS.iter().flat_map(|(_, meant)| *meant).filter(|meant| !meant.contains(' ')) {
+            assert!(meant.split('.').all(|step| schema.contains(&format!("\"{step}\":"))), "{meant}");
+        }
+        for unit in UNITS.iter().flat_map(|(_, meant)| *meant) {
+            assert!(FORMATS.iter().any(|format| (format.check)(&format!("5 {unit}")).is_ok()), "{unit}");
+        }
+    }
+}

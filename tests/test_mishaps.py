@@ -1,0 +1,325 @@
+"""Mishaps: disks that are full, names that are too long, terminals that are narrow, words of other tools."""
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe import atomic, store
+from bentpipe.cli import app
+from bentpipe.errors import ScenarioError
+
+BENTPIPE = [sys.executable, "-m", "bentpipe"]
+TOO_LONG = "a" * 300
+
+
+def cli(*args, **given):
+    return CliRunner().invoke(app, [str(arg) for arg in args], **given)
+
+
+def process(*args, env=(), **given):
+    done = subprocess.run(
+        [*BENTPIPE, *map(str, args)], capture_output=True, check=False, env={**os.environ, **dict(env)}, **given
+    )
+    assert b"Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """A disk that takes files and none of their content."""
+
+    def refused(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write_bytes(path, _):
+        path.touch()
+        refused(path)
+
+    monkeypatch.setattr(os, "fsync", refused)
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+
+
+# Disks
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_an_older_figure_survives_a_full_disk(small, tmp_path, full_disk, ending):
+    place = tmp_path / f"figure.{ending}"
+    place.write_text("an older figure")
+    done = cli("run", small, "--plot", place)
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {place} cannot be written: no space left on device\n"
+    assert place.read_text() == "an older figure"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare", "--cc", "reno,sack", "--replications", 1]])
+def test_a_full_disk_leaves_no_part_of_a_result(small, tmp_path, full_disk, command):
+    place = tmp_path / "result"
+    done = cli(*command, small, "--save", place)
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {place} cannot be written: no space left on device\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_link_to_a_figure_stays_a_link(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    atomic.replace(tmp_path / "link.txt", b"new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    atomic.replace(tmp_path / ("ü" * 120 + ".svg"), b"x")
+    store.put(tmp_path / ("ü" * 120), "bentpipe run", lambda place: None, provenance={})
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", TOO_LONG],
+        ["run", "a" * 5000],
+        ["run", "SMALL", "--save", TOO_LONG],
+        ["run", "SMALL", "--plot", f"{TOO_LONG}.svg"],
+        ["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "--store", TOO_LONG],
+        ["report", TOO_LONG],
+    ],
+)
+def test_names_that_are_too_long_are_refused_before_any_work(small, tmp_path, monkeypatch, args):
+    monkeypatch.chdir(tmp_path)
+    done = cli(*(str(small) if arg == "SMALL" else arg for arg in args))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr) < 500
+
+
+def test_a_folder_that_is_gone_or_closed_is_an_error(small, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = process("run", "s.toml", env={"PYTHONPATH": str(Path(bp.__file__).parents[1])})
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: ")
+
+    def closed(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "closed/s.toml")
+
+    monkeypatch.setattr(Path, "exists", closed)
+    with pytest.raises(ScenarioError, match=r"^error: closed/s.toml cannot be read: permission denied$"):
+        bp.load("closed/s.toml")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+@pytest.mark.parametrize("option", [["--plot", "/proc/x.png"], ["--save", "/proc/x"]])
+def test_a_place_that_takes_no_files_is_refused_before_the_run(small, option):
+    done = cli("run", small, *option)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "no file can be made in /proc" in done.stderr
+
+
+def test_errors_of_the_system_are_errors_with_a_name(monkeypatch):
+    def broken(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), "disk/file")
+
+    monkeypatch.setattr("bentpipe.reference.schema", broken)
+    done = cli("schema")
+    assert (done.exit_code, done.stderr) == (2, "error: disk/file: input/output error\n")
+
+
+# Terminals
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_letters_that_a_terminal_does_not_have_degrade(small, env):
+    table = process("compare", small, "--cc", "reno,sack", "--replications", 2, env=env)
+    assert table.returncode == 0
+    assert b"mean of 2 replications, +- 95 % interval" in table.stdout
+    titled = process("run", small, "--set", "title=Zoë ± 1", "--json", env=env)
+    assert b'"title": "Zo\\u00eb \\u00b1 1"' in titled.stdout
+
+
+def test_bytes_that_are_no_letters_are_no_mishap(small, tmp_path):
+    place = tmp_path / os.fsdecode(b"\xff.toml")
+    place.write_text(small.read_text())
+    for args in (
+        ["run", place],
+        ["run", small, "--set", b"title=\xff"],
+        ["compare", small, "--case", b"\xff: tcp.cc=reno", "--case", "b: tcp.cc=sack", "--replications", 1],
+        ["sweep", place, "--vary", "tcp.cc=reno,sack", "--replications", 1, "--store", tmp_path / os.fsdecode(b"\xfe")],
+    ):
+        done = process(*(os.fsdecode(arg) if isinstance(arg, bytes) else arg for arg in args))
+        assert (done.returncode, b"error" in done.stderr) == (0, False)
+    wrong = process("run", small, "--set", os.fsdecode(b"\xff=1"))
+    assert wrong.returncode == 2
+    assert b"is not a known key" in wrong.stderr
+
+
+def test_an_unknown_width_is_80_columns(small):
+    known, unknown = (process("run", small, env={"COLUMNS": columns}).stdout for columns in ("80", "0"))
+    assert unknown == known
+    assert known
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_narrow_terminals_keep_names_and_values(small, width):
+    wide, narrow = (process("run", small, env={"COLUMNS": str(columns)}).stdout.decode() for columns in (120, width))
+    assert max(map(len, narrow.splitlines())) <= width
+    assert set(wide.split()) == set(narrow.split())
+    # Each block begins with what its rows are of.
+    heads = [line for line in narrow.splitlines() if re.match(r"(flow|link|where) ", line)]
+    assert len(heads) > 3
+    for command in (["compare", "--cc", "reno,sack"], ["compare", "--mix", "reno,sack"]):
+        done = process(*command, small, "--replications", 2, env={"COLUMNS": "40"}).stdout.decode()
+        assert len(re.findall(r"^reno ", done, re.MULTILINE)) > 1
+        assert "…" not in done
+
+
+def test_paths_are_never_broken(small, tmp_path):
+    deep = tmp_path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    swept = cli("sweep", small, "--vary", "tcp.cc=reno,sack", "--replications", 2, "--store", deep / "s")
+    assert f"All runs are in {deep / 's'}; for tables and figures: bentpipe report {deep / 's'}\n" in swept.stdout
+    told = cli("report", deep / "s").stdout
+    assert f"{deep / 's' / 'report' / 'report.html'}\n" in told
+    assert f"{deep / 's' / 'report' / 'figures'}\n" in told
+
+
+def test_a_table_has_one_unit_for_a_quantity(small):
+    done = cli("run", small, "--set", "link.down.queue=1000 packets", "--set", "duration=40 s").stdout.splitlines()
+    head = next(at for at, line in enumerate(done) if "RTT p95" in line)
+    units = done[head + 1].split()
+    assert units[-1] == units[-2]
+    assert "link %" in cli("compare", small, "--cc", "reno,sack", "--replications", 1).stdout
+
+
+# Help
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "sweep", "reproduce", "report", "check", "schema", "list"])
+def test_help_has_an_example_that_names_known_options(command):
+    said = cli(command, "--help").stdout
+    example = re.search(rf"Example: bentpipe {command}\b.*", said, re.DOTALL)
+    assert example
+    assert all(option in said.split("Example:")[0] for option in re.findall(r"--[a-z]+", example[0]))
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("run", r"FILE +Scenario file, the name of one that comes with bentpipe"),
+        ("report", r"STORE +Folder with the results of a sweep"),
+        ("reproduce", r"\[PAPER\]\.\.\. +See: list papers"),
+        ("list", r"\[TOPIC\] +Such as cc, queue"),
+    ],
+)
+def test_help_explains_positional_arguments_once(command, said):
+    text = cli(command, "--help").stdout
+    assert len(re.findall(said, text)) == 1
+
+
+def test_help_names_the_choices():
+    text = " ".join(cli("compare", "--help").stdout.split())
+    for choices in ("goodput, utilisation, jain", "mean|median", "holm|bh|none", "intervals or cwnd"):
+        assert choices in text
+
+
+# Inputs
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["compare", "SMALL"], "nothing to compare"),
+        (["compare", "SMALL", "--mix", "reno"], "expected two senders or more"),
+        (["compare", "SMALL", "--case", "a: tcp.cc=nope", "--case", "b: tcp.cc=reno"], '"nope" is not a congestion'),
+        (["compare", "SMALL", "--case", "a: =3"], "error: --case a: =3\n"),
+        (["compare", "SMALL", "--cc", "CUBIC"], "did you mean 'cubic'"),
+        (["compare", "SMALL", "--cc", "BBRv3"], "did you mean 'bbr3'"),
+        (["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "--until", "goodput=x"], "  --until\n"),
+        (["sweep", "SMALL", "--vary", "link.up.error.rate=1e-5..1e-1:3:foo"], "1e-5..1e-1:3:foo is no range"),
+        (["sweep", "SMALL", "--vary", "link.up.error.rate=1e-5..1e-1:-3"], "1e-5..1e-1:-3 is no range"),
+        (
+            ["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "--on", "local:1000000"],
+            "1000000 processes\n  expected 1 to",
+        ),
+        (["run", "SMALL", "--save", "-"], "--save - is no folder"),
+        (["run", "SMALL", "--set", "link.dwn.rate=1 Mbit/s"], 'did you mean "down"?'),
+        (["run", "SMALL", "--set", "link.down.bandwidth=1 Mbit/s"], 'did you mean "rate"?'),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_printed(small, tmp_path, monkeypatch, args, text):
+    monkeypatch.chdir(tmp_path)
+    done = cli(*(str(small) if arg == "SMALL" else arg for arg in args))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert text in done.stderr
+
+
+def test_a_scenario_comes_from_the_standard_input(small):
+    text = small.read_text()
+    assert cli("check", "-", input=text).stdout == cli("check", small).stdout
+    done = cli("check", "-", "--json", input=cli("check", small, "--json").stdout)
+    assert done.stdout == cli("check", small, "--json").stdout
+    wrong = cli("check", "-", input="duration = 5")
+    assert "  -:1:12" in wrong.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_without_a_writer_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    said = []
+
+    def load():
+        for read in (lambda: bp.load(tmp_path / "pipe.py"), lambda: bp.run("geo", cc=f"{tmp_path}/pipe.py:Mine")):
+            with pytest.raises(ScenarioError) as refused:
+                read()
+            said.append(str(refused.value))
+
+    # In a thread: what waits for a writer waits for ever.
+    waiting = threading.Thread(target=load, daemon=True)
+    waiting.start()
+    waiting.join(30)
+    assert [" is a pipe" in text for text in said] == [True, True]
+
+
+def test_half_of_a_letter_is_no_text():
+    with pytest.raises(ScenarioError, match=r"^error: '\\ud800' \(letter 8 of a text\) is not Unicode$"):
+        bp.loads("title='\ud800'")
+
+
+@pytest.mark.parametrize("what", [None, 3, ["s1"]])
+def test_what_is_no_scenario_is_said_by_its_value(what):
+    with pytest.raises(ScenarioError, match=re.escape(f"error: {what!r} is no scenario\n")):
+        bp.run(what)
+
+
+def test_one_flow_is_not_flows(small):
+    scenario = bp.load("geo", {"duration": "1 s"})
+    assert "1 flow," in repr(scenario)
+    assert "1 flow," in repr(bp.run(scenario))
+    assert "2 flows," in repr(bp.load(small))
+
+
+def test_a_part_of_a_run_says_so_where_it_is_saved(small, tmp_path, monkeypatch):
+    def interrupted(simulation, *_):
+        simulation.advance(1000)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bentpipe.running.advance", interrupted)
+    done = cli("run", small, "--save", tmp_path / "part")
+    assert done.exit_code == 130
+    assert re.fullmatch(rf"interrupted at .* of .* s; the run until then is saved in {tmp_path}/part\n", done.stderr)
+    assert '"stop": "interrupted"' in (tmp_path / "part" / "provenance.json").read_text()
