@@ -25,6 +25,8 @@ pub(super) struct Episode {
     pub(super) recover: Option<u64>,
     /// What a timeout declared lost is not yet acknowledged: it is resent in slow start.
     pub(super) after_rto: bool,
+    /// Since when it waited for the timer that expired; none in other episodes.
+    pub(super) stalled_since: Option<Time>,
     /// Where the timer expired last: a second time at the same place does not lower ssthresh again.
     pub(super) rto_at: Option<u64>,
     /// What duplicate ACKs add to the window in fast recovery; partial ACKs may make it negative.
@@ -277,6 +279,7 @@ impl Connection {
         self.episode = Episode {
             recover: Some(self.snd_nxt),
             after_rto: true,
+            stalled_since: Some(self.rto_armed.0),
             rto_at: Some(self.snd_una),
             resend_first: true,
             ..Episode::default()
