@@ -63,7 +63,7 @@ pub const FLOWS: &[Column] = &[
     column("send_buffer_limited_s", "s", "Time in which the send buffer did: it was full, and all in it was sent."),
     column("app_limited_s", "s", "Time in which the application did: all that it wanted to send was sent, and the sender waited for ACKs or for more (RFC 4898, SndLimTimeSnd)."),
     column("recovery_s", "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired."),
-    column("timeout_s", "s", "Time lost to the retransmission timer: since it was started for what it then found lost, and until that was repaired."),
+    column("timeout_s", "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired."),
     column("outage_s", "s", "Time in which a link of the path was down, there or back, whatever else held."),
 ];
 

@@ -68,7 +68,8 @@ impl Connection {
         }
     }
 
-    /// Since when it had waited for the retransmission timer, after whose expiry losses are being repaired now; none if not.
+    /// When the retransmission timer was started, or the last partial ACK came, before it expired; none if no losses are
+    /// being repaired that it showed.
     pub fn stalled_since(&self) -> Option<Time> {
         self.episode.stalled_since
     }
