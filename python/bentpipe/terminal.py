@@ -118,6 +118,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield _spread(flows) if is_many else _flows(flows)
     if is_many:
         yield Text(f"{flows.height} flows; --all shows each", style="dim")
+    yield from _times(result, is_many)
     yield from _completions(result, show_all)
     yield from _datagrams(result.datagrams, show_all)
     yield from _links(result.links, show_all)
@@ -323,6 +324,34 @@ def _flow_columns(flows: pl.DataFrame) -> list[Shown]:
     return [column for column in columns if any(value is not None for value in column.values)]
 
 
+def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
+    """What kept the senders from sending: a row per flow, or the sums of each sender's; seconds over per cent."""
+    names = list(_TIMES.values())
+    timed = result.flows.drop_nulls(names[0])
+    labels = timed["flow"].to_list()
+    if is_many:
+        labels = [f"{cc} x {count}" for cc, count in timed.group_by("cc", maintain_order=True).len().rows()]
+        timed = timed.group_by("cc", maintain_order=True).sum()
+    rows = timed.select(names).rows()
+    shown = [at for at in range(len(names)) if any(row[at] > 0 for row in rows)]
+    if not shown:
+        return
+    table = _table("Where the time went (s)", "sender" if is_many else "flow", [])
+    for at in shown:
+        table.add_column(list(_TIMES)[at], justify="right", no_wrap=True)
+    digits = 1 if max(map(max, rows)) >= 10 else 2
+    for label, row in zip(labels, rows, strict=True):
+        table.add_row(Text(label), *(f"{row[at]:.{digits}f}\n{_percent(row[at], sum(row))}" for at in shown))
+    yield table
+    if max(map(sum, rows)) > 1.001 * result.summary["simulated_s"][0]:
+        yield Text("summed over all connections", style="dim")
+
+
+def _percent(part: float, whole: float) -> str:
+    share = 100 * part / whole if whole else 0.0
+    return "<1 %" if 0 < share < 1 else f"{share:.0f} %"
+
+
 def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
     """Transfers: a row per flow; of a single flow a row per class of sizes; of many flows all together."""
     rows = result.completions
@@ -514,4 +543,15 @@ _FLOW_COLUMNS = {
     "RTT p50": "rtt_p50_s",
     "RTT p95": "rtt_p95_s",
 }
+_TIMES = {
+    "\nstart-up": "start_up_s",
+    "congestion\nwindow": "cwnd_limited_s",
+    "receive\nwindow": "rwnd_limited_s",
+    "send\nbuffer": "send_buffer_limited_s",
+    "appli-\ncation": "app_limited_s",
+    "\nrecovery": "recovery_s",
+    "\ntimeout": "timeout_s",
+    "\noutage": "outage_s",
+}
+"""What kept a sender from sending, as titled, with its column of `flows`."""
 _SHORT = {"utilisation": "busiest\nlink %", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}

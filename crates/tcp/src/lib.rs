@@ -16,6 +16,6 @@ pub mod verdict;
 
 pub use cache::PathCache;
 pub use config::*;
-pub use conn::{Connection, Counters, Event, RateSample, Role, State};
+pub use conn::{Connection, Counters, Event, RateSample, Role, SendLimit, State};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{Ecn, FastOpenOption, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

@@ -9,6 +9,7 @@
 //! A packet that the link corrupts or loses, or that is cut off when the link goes down, stays in the ring with a mark: its
 //! loss has a time, and the argument above keeps holding.
 
+mod downtime;
 mod error;
 mod interleave;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
 use crate::scenario::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
+pub(crate) use downtime::Downtime;
 use error::ErrorModel;
 pub(crate) use processing::{processing, Processing};
 use profile::{DelayProfile, Outages, RateProfile};

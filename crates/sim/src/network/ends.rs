@@ -101,6 +101,7 @@ impl Network {
         if host.conn.has_events() || self.recorder.wants_flow_series || host.needs_attention() {
             self.take_note(endpoint);
         }
+        self.traffic.note_limit(self.now, endpoint);
         self.rearm(endpoint);
     }
 

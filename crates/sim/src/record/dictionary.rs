@@ -57,6 +57,14 @@ pub const FLOWS: &[Column] = &[
     column("rtt_p99_s", "s", "99 % quantile of the same."),
     column("cwnd_end_bytes", "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection."),
     column("ssthresh_end_bytes", "B", "Slow start threshold of the same; missing if it was never set."),
+    column("start_up_s", "s", "Time that the sender spent opening its connection and in slow start before it lost anything. This and what follows exclude each other and sum up to the life of the connection, from its first packet to the last byte acknowledged or the end of the run; over all connections of the flow, at the end that answers where both send data; missing for datagrams."),
+    column("cwnd_limited_s", "s", "Time in which the congestion window or the rate of pacing kept the sender from sending (RFC 4898, SndLimTimeCwnd)."),
+    column("rwnd_limited_s", "s", "Time in which the receiver's window did (RFC 4898, SndLimTimeRwin)."),
+    column("send_buffer_limited_s", "s", "Time in which the send buffer did: it was full, and all in it was sent."),
+    column("app_limited_s", "s", "Time in which the application did: all that it wanted to send was sent, and the sender waited for ACKs or for more (RFC 4898, SndLimTimeSnd)."),
+    column("recovery_s", "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired."),
+    column("timeout_s", "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired."),
+    column("outage_s", "s", "Time in which a link of the path was down, there or back, whatever else held."),
 ];
 
 /// One row per link and direction.

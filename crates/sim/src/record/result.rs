@@ -7,6 +7,7 @@ use super::{Cause, End, Recorder, RunResult, StopReason};
 use crate::link::Link;
 use crate::scenario::Scenario;
 use crate::traffic::{FlowState, Traffic};
+use bentpipe_tcp::SendLimit;
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -16,6 +17,17 @@ pub(crate) enum Place {
     Link(usize),
     Node(usize),
 }
+
+/// In the order of their columns.
+const LIMITS: [SendLimit; SendLimit::COUNT] = [
+    SendLimit::StartUp,
+    SendLimit::CongestionWindow,
+    SendLimit::ReceiveWindow,
+    SendLimit::SendBuffer,
+    SendLimit::Application,
+    SendLimit::Recovery,
+    SendLimit::Timeout,
+];
 
 /// (place, flow, cause) -> (packets, bytes).
 pub(crate) type Drops = BTreeMap<(Place, u32, Cause), (u64, u64)>;
@@ -50,7 +62,7 @@ pub(crate) fn assemble(
 fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
     let run_s = at.as_secs_f64();
     let mut table = Builder::new(FLOWS);
-    for ((flow, state), totals) in scenario.flows.iter().zip(&traffic.flows).zip(traffic.totals()) {
+    for ((flow, state), totals) in scenario.flows.iter().zip(&traffic.flows).zip(traffic.totals(at)) {
         let (sent, received) = (&totals.sent, &totals.received);
         let since_start = |end: Option<Time>| match (totals.first_sent, end) {
             (Some(start), Some(end)) => (end - start).as_secs_f64(),
@@ -97,6 +109,9 @@ fn flows(scenario: &Scenario, at: Time, traffic: &Traffic) -> Table {
         table.real(state.rtts.quantile_s(0.99));
         table.real(totals.cwnd.map_or(f64::NAN, |bytes| bytes as f64));
         table.real(totals.ssthresh.map_or(f64::NAN, |bytes| bytes as f64));
+        for span in LIMITS.map(|limit| totals.times.limited_by(limit)).into_iter().chain([totals.times.outage]) {
+            table.real(if flow.app.is_datagrams() { f64::NAN } else { span.as_secs_f64() });
+        }
     }
     table.finish()
 }

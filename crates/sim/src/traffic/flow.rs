@@ -1,6 +1,7 @@
 //! What a flow is at an instant of a run, and what it has counted.
 
-use super::{arrivals, bulk, datagrams, exchange, page, Host};
+use super::{arrivals, bulk, datagrams, exchange, page, Host, SendTimes};
+use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::scenario::{App, Flow, Link, Reader, Start};
 use bentpipe_tcp::{Config, Counters, DelayTimer};
@@ -13,6 +14,7 @@ pub(crate) struct FlowState {
     pub(super) course: Course,
     pub(super) reader: Option<Reader>,
     pub(super) path: Path,
+    pub(super) downtime: Downtime,
     pub(super) start: Time,
     /// When the application acts next.
     pub(crate) timer: Time,
@@ -57,7 +59,7 @@ pub(super) enum Course {
 }
 
 impl FlowState {
-    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: Path) -> Self {
+    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: Path, downtime: Downtime) -> Self {
         let component = format!("flow/{}", flow.name);
         let start = match flow.start {
             Start::At(at) => at,
@@ -79,6 +81,7 @@ impl FlowState {
             },
             reader: flow.reader,
             path,
+            downtime,
             start,
             timer: Time::NEVER,
             configs: [0, 1].map(|draw| config_of(flow, &mut phases, draw)),
@@ -204,6 +207,7 @@ pub(crate) struct Totals {
     pub(crate) sent_wire_bytes: u64,
     pub(crate) needless: u64,
     pub(crate) first_sent: Option<Time>,
+    pub(crate) times: SendTimes,
     /// Of the latest session.
     pub(crate) cwnd: Option<u64>,
     pub(crate) ssthresh: Option<u64>,
@@ -211,8 +215,11 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds a session by its two ends.
-    pub(super) fn add(&mut self, ordinal: u64, opener: &Host, other: &Host) {
+    /// Adds what a session has counted until `now`, by its two ends: the one that opened and the other.
+    pub(super) fn add(&mut self, ordinal: u64, [opener, other]: [&Host; 2], now: Time, path: &mut Downtime) {
+        for stopwatch in [opener, other].into_iter().filter_map(|host| host.stopwatch.as_ref()) {
+            self.times += stopwatch.times_until(now, path);
+        }
         for (near, far) in [(opener, other), (other, opener)] {
             if !near.sends_data {
                 continue;

@@ -1,5 +1,6 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
+use super::send_times::Stopwatch;
 use crate::scenario::Reader;
 use bentpipe_tcp::{Connection, State};
 use bentpipe_units::Time;
@@ -21,6 +22,8 @@ pub(crate) struct Host {
     pub(crate) owner: u32,
     /// Whether it has data to send, so that its round trips and windows are the flow's.
     pub(crate) sends_data: bool,
+    /// Where its time goes, at the end whose times are the flow's.
+    pub(super) stopwatch: Option<Stopwatch>,
     pub(crate) first_sent: Option<Time>,
     pub(crate) sent_wire_bytes: u64,
     /// Retransmissions that arrived here and brought nothing new.
@@ -73,6 +76,7 @@ impl Host {
             class,
             owner: flow,
             sends_data,
+            stopwatch: None,
             first_sent: None,
             sent_wire_bytes: 0,
             needless: 0,

@@ -14,18 +14,22 @@ mod exchange;
 mod flow;
 mod host;
 pub(crate) mod page;
+mod send_times;
 pub(crate) mod variate;
 
 pub(crate) use flow::{FlowState, Totals};
 pub(crate) use host::Host;
+pub(crate) use send_times::SendTimes;
 
+use crate::link::Downtime;
 use crate::packet::Packet;
 use crate::record::{Recorder, Transfer};
-use crate::scenario::{App, Scenario};
+use crate::scenario::{App, Flow, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use flow::Course;
 use host::Goal;
+use send_times::Stopwatch;
 use std::collections::{BTreeMap, VecDeque};
 
 /// More than any run can send.
@@ -100,7 +104,13 @@ impl Traffic {
         let flows = scenario.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             let first_hops = [2 * index, 2 * index + 1].map(&first_hop);
-            FlowState::new(flow, seed, first_hops, flow::Path::of(flow, &scenario.links))
+            FlowState::new(
+                flow,
+                seed,
+                first_hops,
+                flow::Path::of(flow, &scenario.links),
+                downtime_of(scenario, flow, seed),
+            )
         });
         let flows: Vec<FlowState> = flows.collect();
         let mut traffic = Self {
@@ -178,6 +188,17 @@ impl Traffic {
             self.on_timer(now, endpoint);
         }
         self.hosts[endpoint].conn.handle_wakeup(now);
+    }
+
+    /// An end has sent all that it may.
+    #[inline]
+    pub(crate) fn note_limit(&mut self, now: Time, endpoint: usize) {
+        let host = &mut self.hosts[endpoint];
+        if let Some(stopwatch) = &mut host.stopwatch {
+            if stopwatch.limit != host.conn.send_limit() {
+                stopwatch.turn(now, &host.conn, &mut self.flows[host.flow as usize].downtime);
+            }
+        }
     }
 
     /// A connection has something to tell.
@@ -320,7 +341,7 @@ impl Traffic {
 
     /// A new connection of `flow`, whose far end listens. Here and nowhere else connections are made.
     fn open(&mut self, now: Time, flow: usize) -> usize {
-        let slot = self.free_slot();
+        let slot = self.free_slot(now);
         let state = &mut self.flows[flow];
         let session = Session { flow, ordinal: state.opened, ..Session::default() };
         let is_two_way = state.app.is_two_way();
@@ -336,7 +357,11 @@ impl Traffic {
                 conn.seed(cache, now);
             }
             let reader = state.reader.filter(|_| is_two_way == (side == 0));
-            Host::new(conn, flow as u32, state.first_hops[side], state.class, side == 0 || is_two_way, reader)
+            let mut host =
+                Host::new(conn, flow as u32, state.first_hops[side], state.class, side == 0 || is_two_way, reader);
+            // At the end that answers, where both send.
+            host.stopwatch = (is_two_way == (side == 1)).then(Stopwatch::default);
+            host
         };
         let [mut opener, mut other] = [end(0, Role::Active), end(1, Role::Passive)];
         other.conn.open(now);
@@ -372,12 +397,12 @@ impl Traffic {
     }
 
     /// A slot in which nothing can happen any more, or a new one.
-    fn free_slot(&mut self) -> usize {
+    fn free_slot(&mut self, now: Time) -> usize {
         let looked_at = if self.reuses_slots { self.left.len().min(LOOKED_AT) } else { 0 };
         for _ in 0..looked_at {
             let Some(slot) = self.left.pop_front() else { break };
             if self.is_over(slot) {
-                self.retire(slot);
+                self.retire(now, slot);
                 return slot;
             }
             self.left.push_back(slot);
@@ -392,9 +417,10 @@ impl Traffic {
     }
 
     /// Adds what a session counted to its flow.
-    fn retire(&mut self, slot: usize) {
+    fn retire(&mut self, now: Time, slot: usize) {
         let state = &mut self.flows[self.sessions[slot].flow];
-        state.totals.add(self.sessions[slot].ordinal, &self.hosts[2 * slot], &self.hosts[2 * slot + 1]);
+        let ends = [&self.hosts[2 * slot], &self.hosts[2 * slot + 1]];
+        state.totals.add(self.sessions[slot].ordinal, ends, now, &mut state.downtime);
         if state.newest == slot {
             state.newest = usize::MAX;
         }
@@ -430,13 +456,14 @@ impl Traffic {
         endpoint == state.newest.saturating_mul(2).saturating_add(side)
     }
 
-    /// What each flow has counted, sessions under way included.
-    pub(crate) fn totals(&self) -> Vec<Totals> {
-        let mut totals: Vec<Totals> = self.flows.iter().map(|flow| flow.totals.clone()).collect();
+    /// What each flow has counted until `now`, sessions under way included.
+    pub(crate) fn totals(&self, now: Time) -> Vec<Totals> {
+        let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals.clone(), flow.downtime.clone())).collect();
         for (session, ends) in self.sessions.iter().zip(self.hosts.chunks_exact(2)) {
-            totals[session.flow].add(session.ordinal, &ends[0], &ends[1]);
+            let (totals, downtime) = &mut totals[session.flow];
+            totals.add(session.ordinal, [&ends[0], &ends[1]], now, downtime);
         }
-        totals
+        totals.into_iter().map(|(totals, _)| totals).collect()
     }
 
     /// Payload bytes that each flow has delivered so far.
@@ -447,4 +474,10 @@ impl Traffic {
         }
         bytes
     }
+}
+
+/// How long the path of a flow is down.
+fn downtime_of(scenario: &Scenario, flow: &Flow, seed: u64) -> Downtime {
+    let links = flow.route.iter().chain(&flow.reverse_route).map(|&link| &scenario.links[link]);
+    Downtime::of(links, seed, Time::ZERO + scenario.duration)
 }

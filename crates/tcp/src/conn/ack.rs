@@ -3,7 +3,8 @@
 
 use super::recovery::{Advance, Phase};
 use super::scoreboard::{Acked, Doubt};
-use super::{Connection, Event, WindowUsage};
+use super::validation::WindowUsage;
+use super::{Connection, Event};
 use crate::cc::{AckSample, CongestionControl, Delivery, LostSegment};
 use crate::config::{CwndValidation, RttSampling};
 use crate::segment::{Flags, Options, Segment, Timestamps};

@@ -17,12 +17,14 @@
 //! The parts do not know one another; control flow is here and in the three files that extend this type:
 //! `state` (opening and closing), `ack` (what an ACK does), `transmit` (what is sent next). What only some connections
 //! have stands in files of its own: `ecn` (marks), `fast_open` (data in the SYN), `pacing`, `auto_buffer`, `dummies`.
+//! What keeps a sender from sending more, and what it has counted, is told by `limit` and `report`.
 
 mod ack;
 mod auto_buffer;
 mod dummies;
 mod ecn;
 mod fast_open;
+mod limit;
 mod pacing;
 mod prr;
 mod rack;
@@ -38,6 +40,7 @@ mod state;
 mod transmit;
 mod validation;
 
+pub use limit::SendLimit;
 pub use rate::RateSample;
 pub use report::{Counters, Event};
 pub use state::State;
@@ -61,7 +64,7 @@ use scoreboard::Scoreboard;
 use snack::Holes;
 use spurious::Spurious;
 use std::collections::VecDeque;
-use validation::Validation;
+use validation::{Validation, WindowUsage};
 
 /// Which end opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,16 +212,6 @@ impl Control {
     fn is_any(self) -> bool {
         self.syn | self.rst.is_some() | self.probe | self.owed
     }
-}
-
-/// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited).
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowUsage {
-    round_end: u64,
-    limited: bool,
-    limited_before: bool,
-    flight_max: u64,
-    flight_max_before: u64,
 }
 
 /// Flags of segments that are not for an open connection, or do not speak of its data.

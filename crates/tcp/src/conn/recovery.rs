@@ -25,11 +25,14 @@ pub(super) struct Episode {
     pub(super) recover: Option<u64>,
     /// What a timeout declared lost is not yet acknowledged: it is resent in slow start.
     pub(super) after_rto: bool,
+    /// Since when the timer had run, or the last partial ACK came, when it expired; none in other episodes.
+    pub(super) stalled_since: Option<Time>,
     /// Where the timer expired last: a second time at the same place does not lower ssthresh again.
     pub(super) rto_at: Option<u64>,
     /// What duplicate ACKs add to the window in fast recovery; partial ACKs may make it negative.
     pub(super) inflation: i64,
     partial_acks: u32,
+    partial_ack_at: Time,
     /// The window was reduced for this episode.
     is_reduced: bool,
     /// The first hole is resent next, whatever the window.
@@ -217,6 +220,7 @@ impl Connection {
                     }
                     episode.burst_left = options.burst();
                     episode.partial_acks += 1;
+                    episode.partial_ack_at = now;
                     episode.resend_first = true;
                     let restart_timer = options.timer == NewRenoTimer::SlowButSteady || episode.partial_acks == 1;
                     Advance { in_recovery: true, restart_timer }
@@ -277,6 +281,8 @@ impl Connection {
         self.episode = Episode {
             recover: Some(self.snd_nxt),
             after_rto: true,
+            // The timer may run on while partial ACKs come (RFC 6582 §4).
+            stalled_since: Some(self.rto_armed.0.max(self.episode.partial_ack_at)),
             rto_at: Some(self.snd_una),
             resend_first: true,
             ..Episode::default()

@@ -251,7 +251,7 @@ impl Connection {
 
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
     /// nothing can be added to it.
-    fn is_held_back(&self, len: u64, has_fin: bool) -> bool {
+    pub(super) fn is_held_back(&self, len: u64, has_fin: bool) -> bool {
         self.config.nagle && len < u64::from(self.smss) && !has_fin && self.board.flight_size() > 0
     }
 

@@ -12,6 +12,16 @@ use std::collections::VecDeque;
 /// RFC 7661 §5: the nonvalidated period, after which the window shrinks.
 const NVP: Duration = Duration::from_secs(300);
 
+/// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowUsage {
+    pub(super) round_end: u64,
+    pub(super) limited: bool,
+    pub(super) limited_before: bool,
+    pub(super) flight_max: u64,
+    pub(super) flight_max_before: u64,
+}
+
 /// What a connection measures beyond rounds.
 #[derive(Clone, Debug)]
 pub(super) enum Validation {

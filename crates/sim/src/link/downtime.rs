@@ -1,0 +1,116 @@
+//! How long a path has been down: any of its links there and back.
+
+use super::profile::Outages;
+use crate::scenario::Link;
+use bentpipe_units::{Duration, Time};
+
+/// Asked in order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Downtime {
+    /// As at the start of time, to look back.
+    start: Vec<Outages>,
+    links: Vec<Outages>,
+    at: Time,
+    total: Duration,
+}
+
+impl Downtime {
+    /// That of a path over `links`; nothing is worked out after `end`.
+    pub(crate) fn of<'a>(links: impl Iterator<Item = &'a Link>, seed: u64, end: Time) -> Self {
+        let start: Vec<_> = links.filter_map(|link| Outages::of(link, seed, end)).collect();
+        Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }
+    }
+
+    /// The time down from the start of time to `now`.
+    #[inline]
+    pub(crate) fn until(&mut self, now: Time) -> Duration {
+        if !self.links.is_empty() {
+            self.advance(now);
+        }
+        self.total
+    }
+
+    /// The same for any instant: slow.
+    pub(crate) fn look_back(&self, at: Time) -> Duration {
+        let start = self.start.clone();
+        Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }.until(at)
+    }
+
+    fn advance(&mut self, now: Time) {
+        while self.at < now {
+            let (mut up, mut down) = (self.at, Time::NEVER);
+            for link in &mut self.links {
+                let (link_up, link_down) = link.uptime(self.at);
+                (up, down) = (up.max(link_up), down.min(link_down));
+            }
+            let next = if up > self.at { up } else { down }.min(now);
+            if up > self.at {
+                self.total += next - self.at;
+            }
+            // Where a link has nothing more to say, it stays as it is.
+            self.at = if next > self.at { next } else { now };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::from_toml;
+
+    fn downtime(outages: [&str; 2]) -> Downtime {
+        let text = format!(
+            r#"
+            duration = "100 s"
+            [link.up]
+            from = "a"
+            to = "b"
+            rate = "1 Mbit/s"
+            delay = "10 ms"
+            outage = {}
+            [link.down]
+            from = "b"
+            to = "c"
+            rate = "1 Mbit/s"
+            delay = "10 ms"
+            outage = {}
+            [flow.f]
+            from = "a"
+            to = "c"
+            "#,
+            outages[0], outages[1]
+        );
+        let scenario = from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let forward = scenario.links.iter().filter(|link| link.name.ends_with("forward"));
+        Downtime::of(forward, 1, Time::ZERO + Duration::from_secs(100))
+    }
+
+    fn s(tenths: u64) -> Time {
+        Time::ZERO + Duration::from_millis(100 * tenths)
+    }
+
+    #[test]
+    fn links_that_are_down_together_count_once() {
+        let spans = r#"{ spans = [["10 s", "12 s"], ["30 s", "31 s"]] }"#;
+        let mut path = downtime([spans, r#"{ spans = [["1 s", "1.5 s"]], every = "10 s" }"#]);
+        assert_eq!(path.until(s(9)), Duration::ZERO);
+        assert_eq!(path.until(s(12)), Duration::from_millis(200));
+        assert_eq!(path.until(s(100)), Duration::from_millis(500));
+        assert_eq!(path.until(s(115)), Duration::from_millis(2000));
+        assert_eq!(path.until(s(290)), Duration::from_millis(3000));
+        // 30 s to 31 s, and 31 s to 31.5 s.
+        assert_eq!(path.until(s(400)), Duration::from_millis(4500));
+        assert_eq!(path.look_back(s(115)), Duration::from_millis(2000));
+    }
+
+    #[test]
+    fn random_outages_have_their_share() {
+        let random = r#"{ mean_up = "900 ms", mean_down = "100 ms" }"#;
+        let mut path = downtime([random, random]);
+        let steps: Vec<Duration> = (0..=1000).map(|tenth| path.until(s(tenth))).collect();
+        let whole = path.look_back(s(1000));
+        assert_eq!(*steps.last().unwrap(), whole, "in steps or at once");
+        // 1 - 0.9², with 200 outages or so: ± 3 standard deviations.
+        assert!((0.12..0.26).contains(&(whole.as_secs_f64() / 100.0)), "{whole:?}");
+    }
+}
