@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.cli import _cases, _pairs
+from bentpipe import overrides
 from bentpipe.comparison import senders_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ def test_each_switch_is_accepted_on_both_paths(mitigation, path):
 def test_the_commands_say_what_was_measured(mitigation):
     words = shlex.split(mitigations.command(mitigation, "geo").replace("\\\n", " "))
     given = {option: [words[i + 1] for i, word in enumerate(words) if word == option] for option in ("--set", "--case")}
-    typed = senders_of(bp.load("geo", _pairs(given["--set"])), cases=_cases(given["--case"]))
+    typed = senders_of(bp.load("geo", overrides.pairs(given["--set"])), cases=overrides.cases(given["--case"]))
     assert typed == senders_of(bp.load("geo", mitigation.sets), cases=mitigation.cases)
 
 

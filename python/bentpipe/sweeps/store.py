@@ -532,7 +532,7 @@ class Store:
 
     def _replace(self, name: str, data: bytes) -> None:
         # What a process that dies leaves behind has its mark.
-        atomic.replace(self._path(name), data, mark=self._owner)
+        atomic.replace(self.folder / name, data, mark=self._owner)
 
     def _read(self, name: str) -> pl.DataFrame:
         """One of the Parquet files, as it was written."""
