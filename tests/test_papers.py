@@ -4,6 +4,7 @@ import csv
 import importlib
 import inspect
 import json
+import math
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.papers import claims, pages, verdicts
-from bentpipe.papers.claims import Claim, Criterion, Reading
+from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab, Possible
 from bentpipe.reference import choices
 
@@ -49,7 +50,7 @@ def test_the_claims_are_those_of_the_specification():
 def test_what_claims_and_figures_name_is_there(paper):
     measures = importlib.import_module(f"bentpipe.papers.{paper.name}.measures")
     topics = choices().keys()
-    for claim in paper.claims:
+    for claim in (part for whole in paper.claims for part in whole.parts or (whole,)):
         for name in filter(None, (claim.measure, claim.possible)):
             for reading in claim.readings:
                 # As it will be called.
@@ -105,6 +106,7 @@ def test_claims_that_are_written_wrong_are_refused():
         {"passes": {"between": [2, 1]}},
         {"passes": {"close": 1}},
         {"printed": "some", "possible": "p", "passes": {"above": 0}},
+        {"by": "hand"},
     ):
         with pytest.raises(ValueError, match="X"):
             claims._claim("X", {**entry, **wrong}, [])
@@ -114,12 +116,24 @@ class Measures:
     """A paper's measures, with the value that a reading gives."""
 
     @staticmethod
-    def measured(lab, value, bound=None):
+    def measured(lab, value=None, bound=None, **others):
         return Finding.exact(value)
+
+    @staticmethod
+    def other(lab, other=None, **others):
+        return Finding.exact(other)
+
+    @staticmethod
+    def scattered(lab, values):
+        return Finding.mean(values)
 
     @staticmethod
     def bounded(lab, value, bound=None):
         return Possible(-1e9, 1e9 if bound is None else bound, f"at most {bound}")
+
+    @staticmethod
+    def bounded_by_a_packet_more(lab, value, bound):
+        return Possible(0, bound, f"at most {bound}", slack=1)
 
 
 @pytest.fixture
@@ -127,24 +141,11 @@ def judge(monkeypatch):
     """Judges a claim of 10 ± 1 by the values of its readings."""
     monkeypatch.setattr(importlib, "import_module", lambda name: Measures)
 
-    def judged(*readings, possible=None, needs=()):
-        named = tuple(Reading(f"reading {k}", arguments) for k, arguments in enumerate(readings))
-        claim = Claim(
-            "X-1",
-            "S.",
-            "W",
-            "H",
-            "1",
-            10,
-            10,
-            "measured",
-            Criterion(9, 11, False, ""),
-            named,
-            possible,
-            needs,
-            "because",
-        )
-        return verdicts.judge(PAPERS[0], claim, Lab(Path()))
+    def judged(*readings, **more):
+        named = [{"name": f"reading {k}", **arguments} for k, arguments in enumerate(readings)]
+        entry = {"statement": "S.", "where": "W", "how": "H", "printed": 10, "measure": "measured", "why": "because"}
+        entry |= {"passes": {"within": 1}} | ({"readings": named} if named else {}) | more
+        return verdicts.judge(PAPERS[0], claims._claim("X-1", entry, []), Lab(Path()))
 
     return judged
 
@@ -155,14 +156,37 @@ def test_verdicts_follow_from_values(judge):
     assert judge({"value": 5}).detail == "because"
     assert judge({"value": 5}, {"value": 10}).text == "reproduced under reading reading 1"
     assert judge({"value": 10}, {"value": 5}).text == "reproduced"
+    assert judge({"value": 5}, {"value": math.inf}).text == "undecided"
 
 
 def test_arithmetic_goes_before_tolerance(judge):
     close = judge({"value": 9.2, "bound": 9.5}, possible="bounded")
     assert (close.text, close.detail) == ("impossible as printed", "at most 9.5. because")
+    assert close.found[0].passes
+    assert not close.found[0].holds
     assert judge({"value": 9.2, "bound": 9.5}, {"value": 10}, possible="bounded").text.endswith("reading 1")
     with pytest.raises(BentpipeError, match=r"measured 12\.0, but at most 11"):
         judge({"value": 12, "bound": 11}, possible="bounded")
+
+
+def test_a_possible_reading_goes_before_impossible(judge):
+    impossible = {"value": 9.2, "bound": 9.5}
+    failed = judge(impossible, {"value": 5}, possible="bounded")
+    assert failed.text == "not reproduced"
+    assert failed.detail == "impossible reading 0: at most 9.5; in the possible readings: not reproduced. because"
+    assert failed.shown.reading.name == "reading 1", "the impossible one comes closer, but decides nothing"
+    assert judge(impossible, {"value": math.inf}, possible="bounded").text == "undecided"
+    assert judge(impossible, impossible, possible="bounded").text == "impossible as printed"
+    held = judge(impossible, {"value": 10}, possible="bounded")
+    assert held.detail == "impossible reading 0: at most 9.5. because"
+
+
+def test_a_packet_across_the_edge_of_the_time_measured_is_no_contradiction(judge):
+    assert judge({"value": 11, "bound": 10.5}, possible="bounded_by_a_packet_more").text == "reproduced"
+    with pytest.raises(BentpipeError, match=r"measured 11\.6"):
+        judge({"value": 11.6, "bound": 10.5}, possible="bounded_by_a_packet_more")
+    # What is printed has no such excuse.
+    assert judge({"value": 9, "bound": 9.5}, possible="bounded_by_a_packet_more").text == "impossible as printed"
 
 
 def test_what_needs_a_feature_is_open_unless_arithmetic_rules_it_out(judge):
@@ -173,6 +197,81 @@ def test_what_needs_a_feature_is_open_unless_arithmetic_rules_it_out(judge):
     assert judge({"value": 9, "bound": 9}, {"value": 9}, possible="bounded", needs=needs).text.startswith("needs")
     # A feature that is there is no excuse.
     assert judge({"value": 5}, needs=("cc:reno",)).text == "not reproduced"
+
+
+BOTH = ({"name": "one"}, {"name": "two", "measure": "other"})
+ONE_NEEDS = ({"name": "one"}, {"name": "two", "needs": ["middlebox:no-such-box"]})
+
+
+def test_parts_are_judged_apart(judge):
+    half = judge({"value": 10, "other": 5}, parts=BOTH)
+    assert (half.text, half.detail) == ("in part", "holds: one; not reproduced: two. because")
+    assert [(part.claim.part, part.kind) for part in half.parts] == [("one", "reproduced"), ("two", "not reproduced")]
+    assert judge({"value": 10, "other": 10}, parts=BOTH).text == "reproduced"
+    assert judge({"value": 5, "other": 5}, parts=BOTH).text == "not reproduced"
+    assert judge({"value": math.inf, "other": math.inf}, parts=BOTH).text == "undecided"
+    # It stands or falls with the worst of its parts.
+    assert judge({"value": 5, "other": math.inf}, parts=BOTH).text == "not reproduced"
+
+
+def test_a_part_that_needs_a_feature_hides_nothing_that_can_be_measured(judge):
+    half = judge({"value": 10}, parts=ONE_NEEDS)
+    assert (half.text, half.detail) == ("in part", "holds: one; needs no-such-box: two. because")
+    assert judge({"value": 5}, parts=ONE_NEEDS).text == "not reproduced"
+    none = judge({"value": 5}, parts=ONE_NEEDS[1:])
+    assert (none.text, none.is_open) == ("needs no-such-box", True)
+
+
+def test_a_claim_is_reproduced_only_where_all_its_parts_hold_in_the_same_reading(judge):
+    apart = judge({"value": 10, "other": 5}, {"value": 5, "other": 10}, parts=BOTH)
+    assert (apart.text, apart.detail) == (
+        "in part",
+        "in no reading together: one (reading 0), two (reading 1). because",
+    )
+    together = judge({"value": 10, "other": 5}, {"value": 10, "other": 10}, parts=BOTH)
+    assert together.text == "reproduced under reading reading 1"
+    # A part with nothing but readings of its own goes with any of the claim's.
+    own = (*BOTH[:1], {"name": "two", "readings": [{"name": "a", "value": 5}, {"name": "b", "value": 10}]})
+    assert judge({"value": 5}, {"value": 10}, parts=own).text == "reproduced under reading reading 1; b"
+    assert judge({"value": 10}, {"value": 5}, parts=own).text == "reproduced under reading b"
+
+
+def test_a_part_takes_what_it_does_not_say_from_the_claim(judge):
+    parts = ({"name": "one"}, {"name": "two", "printed": 5, "statement": "T.", "passes": {"within": 0.5}})
+    first, second = judge({"value": 5, "bound": 20}, possible="bounded", parts=parts).parts
+    assert (first.claim.statement, first.claim.value, first.claim.possible) == ("S.", 10, "bounded")
+    assert (second.claim.statement, second.claim.value, second.claim.possible) == ("T.", 5, None)
+    assert (first.kind, second.kind) == ("not reproduced", "reproduced")
+    with pytest.raises(ValueError, match="a part with unknown keys: where"):
+        judge({"value": 5}, parts=({"name": "one", "where": "W"},))
+
+
+def test_a_reason_is_shown_for_the_verdicts_that_it_was_written_for_only(judge):
+    assert judge({"value": 10}).detail == ""
+    why = {"not reproduced": "too little"}
+    assert judge({"value": 5}, why=why).detail == "too little"
+    assert judge({"value": 5}, {"value": 10}, why=why).detail == ""
+    with pytest.raises(ValueError, match="unknown verdicts: wrong"):
+        judge({"value": 5}, why={"wrong": "x"})
+
+
+def test_a_single_run_has_an_interval_of_its_own(judge):
+    found = Finding.mean([1.0, 2.0, 3.0])
+    # t(2, 0.975) = 4.303, s = 1, sqrt(1 + 1/3) = 1.155.
+    assert found.one_run == pytest.approx((2 - 4.303 * 1.155, 2 + 4.303 * 1.155), abs=2e-3)
+    assert Finding.mean([1.0, 2.0]).one_run is None
+    assert Finding.exact(1.0).one_run is None
+
+
+def test_what_fits_one_run_is_said_and_changes_no_verdict(judge):
+    wide, narrow = {"values": [4.0, 8.0] * 50}, {"values": [5.9, 6.1] * 50}
+    shown = {"measure": "scattered", "one_run": True}
+    fits, does_not = judge(wide, **shown), judge(narrow, **shown)
+    assert (fits.kind, does_not.kind) == ("not reproduced", "not reproduced")
+    assert (fits.found[0].fits_one_run, does_not.found[0].fits_one_run) == (True, False)
+    assert judge(wide, measure="scattered").found[0].fits_one_run is None
+    assert "Compatible with one run: 1.99 to 10." in "\n".join(pages.claim(fits))
+    assert "Not compatible with one run: 5.8 to 6.2." in "\n".join(pages.claim(does_not))
 
 
 @pytest.fixture(scope="module")
@@ -205,13 +304,14 @@ def test_nothing_that_can_be_measured_is_open(quick):
     result, _ = quick
     for each in result.papers:
         for verdict in each.verdicts:
-            # Whatever is there of what a claim needs, it is open only for the rest.
-            missing = verdicts.missing(verdict.claim.needs)
-            assert bool(verdict.found) or bool(missing), verdict.claim.id
-            if verdict.kind == "needs":
-                assert verdict.text == f"needs {', '.join(missing)}", verdict.claim.id
-            if verdict.kind == "not reproduced":
+            if verdict.kind in ("not reproduced", "in part"):
                 assert verdict.detail, f"{verdict.claim.id} does not say what was tried"
+            for part in verdict.judged:
+                # Whatever is there of what a claim needs, it is open only for the rest.
+                missing = verdicts.missing(part.claim.needs)
+                assert bool(part.found) or bool(missing), verdict.claim.id
+                if part.kind == "needs":
+                    assert part.text == f"needs {', '.join(missing)}", verdict.claim.id
 
 
 def test_a_paper_that_is_not_there_is_said():

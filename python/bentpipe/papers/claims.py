@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe.errors import BentpipeError
+from bentpipe.papers.verdicts import KINDS, REPRODUCED
 from bentpipe.reference import unknown
 
 if sys.version_info >= (3, 11):
@@ -18,6 +19,10 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parent
+
+RUNS = "runs"
+BASES = (RUNS, "arithmetic", "definition")
+"""What can decide a claim."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,16 @@ class Claim:
     """A function of `measures.py` that says which values arithmetic allows."""
     needs: tuple[str, ...]
     """What must be in `bentpipe list`, as topic:name."""
-    why: str
-    """What was tried where it is not reproduced, and why that is."""
+    why: dict[str, str] = field(default_factory=dict)
+    """What was tried and why the verdict is what it is, by the kind of verdict that the text was written for."""
+    by: str = RUNS
+    """What decides it: runs, or `arithmetic` or a `definition`, which holds whatever is simulated."""
+    one_run: bool = False
+    """Whether the paper shows a single run: then it is reported, too, where single runs of ours lie."""
+    part: str = ""
+    """Name of this part of a claim; empty for a whole claim."""
+    parts: tuple[Claim, ...] = ()
+    """Parts that are judged apart. The claim is reproduced where all hold in the same reading."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +171,11 @@ _KEYS = {
     "possible",
     "needs",
     "why",
+    "by",
+    "one_run",
+    "parts",
 }
+_OF_PARTS = {"name", "statement", *_KEYS} - {"where", "parts"}
 
 
 def _line(text: str) -> str:
@@ -170,7 +187,7 @@ def _reading(entry: dict[str, Any]) -> Reading:
     return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
 
 
-def _claim(id_: str, entry: dict[str, Any], readings: list[Reading]) -> Claim:
+def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str = "") -> Claim:
     if not entry.keys() <= _KEYS:
         raise ValueError(f"{id_} has unknown keys: {', '.join(sorted(entry.keys() - _KEYS))}")
     printed = entry.get("printed")
@@ -191,15 +208,42 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading]) -> Claim:
         readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in own or shared),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
-        why=_line(entry.get("why", "")),
+        why=_why(id_, entry.get("why", {})),
+        by=entry.get("by", RUNS),
+        one_run=entry.get("one_run", False),
+        part=part,
+        parts=tuple(_part(id_, entry, each, readings) for each in entry.get("parts", ())),
     )
+    if claim.by not in BASES:
+        raise ValueError(f"{id_} is decided by {claim.by!r}, which is none of {', '.join(BASES)}")
     if claim.possible is not None and claim.value is None:
         raise ValueError(f"{id_} says what is possible, but not which value is claimed")
     if not all(need.partition(":")[2] for need in claim.needs):
         raise ValueError(f"{id_} needs what is not written as topic:name")
-    if not claim.needs and (claim.measure is None or claim.criterion is None):
+    if not claim.needs and not claim.parts and (claim.measure is None or claim.criterion is None):
         raise ValueError(f"{id_} needs nothing, so it must have a measure and say what passes")
     return claim
+
+
+def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list[Reading]) -> Claim:
+    """A part of a claim: what it does not say is as in the claim."""
+    if not entry.keys() <= _OF_PARTS:
+        raise ValueError(f"{id_} has a part with unknown keys: {', '.join(sorted(entry.keys() - _OF_PARTS))}")
+    taken = {key: value for key, value in whole.items() if key not in ("parts", "why")}
+    if entry.keys() & {"printed", "value"}:
+        # They belong together: a part that prints another number does not compare the claim's.
+        taken = {key: value for key, value in taken.items() if key not in ("printed", "value", "possible")}
+    own = {key: value for key, value in entry.items() if key != "name"}
+    return _claim(id_, taken | own, readings, entry["name"])
+
+
+def _why(id_: str, text: str | dict[str, str]) -> dict[str, str]:
+    """By kind of verdict. A plain text says why something does not hold, so it is not shown where all does."""
+    if isinstance(text, str):
+        return {kind: _line(text) for kind in KINDS if kind != REPRODUCED} if text else {}
+    if not text.keys() <= set(KINDS):
+        raise ValueError(f"{id_} says why for unknown verdicts: {', '.join(sorted(text.keys() - set(KINDS)))}")
+    return {kind: _line(each) for kind, each in text.items()}
 
 
 def _criterion(id_: str, passes: dict[str, Any], value: float | None) -> Criterion:

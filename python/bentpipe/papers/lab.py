@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -62,6 +63,18 @@ class Finding:
             found.mean, found.low, found.high, found.replications, "; ".join(filter(None, (note, text))), missing
         )
 
+    @property
+    def one_run(self) -> tuple[float, float] | None:
+        """Where one more run would lie with 95 %: mean ± t s sqrt(1 + 1/n); None with fewer than three runs.
+
+        Half the interval of the mean is t s / sqrt(n), so this is sqrt(n + 1) times as wide. Reference: Hahn and
+        Meeker, "Statistical Intervals", on the prediction interval of a single observation.
+        """
+        if self.value is None or self.low is None or self.high is None or self.replications < 3:
+            return None
+        half = (self.high - self.low) / 2 * math.sqrt(self.replications + 1)
+        return self.value - half, self.value + half
+
 
 @dataclass(frozen=True)
 class Possible:
@@ -70,10 +83,12 @@ class Possible:
     low: float
     high: float
     why: str
+    slack: float = 0.0
+    """How far a measured value may be beyond, such as the packet that lies across the edge of the time measured."""
 
-    def has(self, value: float | None) -> bool:
-        """Whether a value is possible, apart from what arithmetic rounds."""
-        slack = 1e-9 * abs(value or 0.0)
+    def has(self, value: float | None, slack: float = 0.0) -> bool:
+        """Whether a value is possible, apart from what arithmetic rounds and this slack."""
+        slack += 1e-9 * abs(value or 0.0)
         return value is None or self.low - slack <= value <= self.high + slack
 
 

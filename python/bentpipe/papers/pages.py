@@ -11,15 +11,20 @@ from bentpipe.papers import claims, verdicts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bentpipe.papers.claims import Claim
     from bentpipe.papers.lab import Finding
     from bentpipe.papers.reproducing import Reproduced, Reproduction
-    from bentpipe.papers.verdicts import Verdict
+    from bentpipe.papers.verdicts import Found, Verdict
 
 _SECTIONS = {
     verdicts.REPRODUCED: ("What holds", "As the paper has it, in its own words."),
     verdicts.UNDER_READING: (
         "What holds in one reading",
         "The paper leaves open what is meant, or its own words do not give its numbers; in the reading named, they do.",
+    ),
+    verdicts.IN_PART: (
+        "What holds in part",
+        "Parts are judged apart: some hold; others do not, or not in the same reading, or need what is not there yet.",
     ),
     verdicts.NOT_REPRODUCED: ("What does not hold", "Measured, and different in every reading."),
     verdicts.IMPOSSIBLE: (
@@ -69,7 +74,9 @@ def printed(verdict: Verdict) -> str:
 
 def ours(verdict: Verdict) -> str:
     """Our value with its interval, in the reading that decided."""
-    return human.MISSING if verdict.shown is None else value(verdict.shown.finding, verdict.claim.unit)
+    known = [(each.claim, each.shown) for each in verdict.judged]
+    texts = [value(shown.finding, claim.unit) for claim, shown in known if shown is not None]
+    return "; ".join(texts) or human.MISSING
 
 
 def value(finding: Finding, unit: str) -> str:
@@ -124,6 +131,17 @@ def claim(verdict: Verdict) -> Iterator[str]:
     """The lines about a claim."""
     claim = verdict.claim
     yield f"\n**{claim.id}** ({claim.where}). {claim.statement}\n"
+    for part in verdict.parts:
+        yield f"- {part.claim.part}: {part.claim.statement} *{part.text}*"
+        yield from (f"  {line}" for line in _judged(part))
+    if not verdict.parts:
+        yield from _judged(verdict)
+    elif verdict.detail:
+        yield f"- Why: {verdict.detail}"
+
+
+def _judged(verdict: Verdict) -> Iterator[str]:
+    claim = verdict.claim
     if claim.printed is not None:
         yield f"- Printed: {printed(verdict)}"
     if verdict.kind == verdicts.NEEDS:
@@ -131,9 +149,19 @@ def claim(verdict: Verdict) -> Iterator[str]:
         return
     yield f"- Measured: {claim.how}" + (f" Passes: {claim.criterion.text}." if claim.criterion else "")
     for each in verdict.found:
-        holds = {True: "holds", False: "does not hold", None: "not decided"}[each.passes]
+        holds = {True: "holds", False: "does not hold", None: "not decided"}[each.holds]
         runs = f" ({each.finding.replications} runs)" if each.finding.replications > 1 else ""
-        note = f" {each.finding.note}" if each.finding.note else ""
+        note = _one_run(each, claim) + (f" {each.finding.note}" if each.finding.note else "")
         yield f"- {each.reading.name}: **{value(each.finding, claim.unit)}**{runs}, {holds}.{note}"
     if verdict.detail:
         yield f"- Why: {verdict.detail}"
+
+
+def _one_run(found: Found, claim: Claim) -> str:
+    """Where a single run of ours lies, for a claim about a single run."""
+    span = found.finding.one_run
+    if found.fits_one_run is None or span is None:
+        return ""
+    divisor, text = human.scale(list(span), claim.unit)
+    ends = f"{span[0] / divisor:.3g} to {span[1] / divisor:.3g} {text}".rstrip()
+    return f" {'Compatible' if found.fits_one_run else 'Not compatible'} with one run: {ends}."

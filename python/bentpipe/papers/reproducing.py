@@ -57,7 +57,7 @@ class Reproduction:
     is_full: bool
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per claim and reading, as in `claims.csv`."""
+        """One row per claim, part and reading, as in `claims.csv`."""
         return [row for each in self.papers for verdict in each.verdicts for row in _rows(each.paper, verdict)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -161,30 +161,38 @@ def _write(result: Reproduction, place: Path) -> None:
 
 
 def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
-    claim = verdict.claim
-    head = {
-        "paper": paper.name,
-        "claim": claim.id,
-        "statement": claim.statement,
-        "where": claim.where,
-        "printed": claim.printed,
-        "unit": claim.unit,
-        "verdict": verdict.text,
-        "passes": "" if claim.criterion is None else claim.criterion.text,
-    }
-    if not verdict.found:
-        empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds"))
-        return [{**head, **empty, "note": verdict.detail}]
-    return [
-        {
-            **head,
-            "reading": each.reading.name,
-            "value": each.finding.value,
-            "low": each.finding.low,
-            "high": each.finding.high,
-            "replications": each.finding.replications,
-            "holds": each.passes,
-            "note": each.finding.note,
+    """A row per part and reading; where nothing is measured, one per part."""
+    rows = []
+    for each in verdict.judged:
+        claim = each.claim
+        head = {
+            "paper": paper.name,
+            "claim": claim.id,
+            "part": claim.part,
+            "statement": claim.statement,
+            "where": claim.where,
+            "printed": claim.printed,
+            "unit": claim.unit,
+            "by": claim.by,
+            "verdict": verdict.text,
+            "part_verdict": each.text if claim.part else "",
+            "passes": "" if claim.criterion is None else claim.criterion.text,
         }
-        for each in verdict.found
-    ]
+        if not each.found:
+            empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds", "fits_one_run"))
+            rows.append({**head, **empty, "note": each.detail})
+        rows += [
+            {
+                **head,
+                "reading": found.reading.name,
+                "value": found.finding.value,
+                "low": found.finding.low,
+                "high": found.finding.high,
+                "replications": found.finding.replications,
+                "holds": found.holds,
+                "fits_one_run": found.fits_one_run,
+                "note": found.finding.note,
+            }
+            for found in each.found
+        ]
+    return rows

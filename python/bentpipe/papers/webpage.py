@@ -56,7 +56,8 @@ def _section(each: Reproduced) -> Section:
 
 def _claim(verdict: Verdict) -> Block:
     claim = verdict.claim
-    lines = [line.removeprefix("- ").replace("**", "") for line in pages.claim(verdict) if line.startswith("- ")]
+    lines = [line.strip() for line in pages.claim(verdict)]
+    lines = [line.removeprefix("- ").replace("*", "") for line in lines if line.startswith("- ")]
     summary = f"{claim.id}: {verdict.text}"
     return Folded(summary, [Text(f"{claim.statement} ({claim.where})"), Points(lines)])
 
