@@ -233,6 +233,9 @@ def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list
     if entry.keys() & {"printed", "value"}:
         # They belong together: a part that prints another number does not compare the claim's.
         taken = {key: value for key, value in taken.items() if key not in ("printed", "value", "possible")}
+    if "needs" in entry:
+        # What is measured for the other parts says nothing about a feature that is to come.
+        taken.pop("measure", None)
     own = {key: value for key, value in entry.items() if key != "name"}
     return _claim(id_, taken | own, readings, entry["name"])
 

@@ -132,7 +132,8 @@ def claim(verdict: Verdict) -> Iterator[str]:
     claim = verdict.claim
     yield f"\n**{claim.id}** ({claim.where}). {claim.statement}\n"
     for part in verdict.parts:
-        yield f"- {part.claim.part}: {part.claim.statement} *{part.text}*"
+        own = "" if part.claim.statement == claim.statement else f" {part.claim.statement}"
+        yield f"- {part.claim.part}: *{part.text}*.{own}"
         yield from (f"  {line}" for line in _judged(part))
     if not verdict.parts:
         yield from _judged(verdict)

@@ -40,7 +40,7 @@ class Found:
     contradiction: str = ""
     """The arithmetic that rules the printed value out in this reading, if any does."""
     fits_one_run: bool | None = None
-    """Whether the printed value lies where single runs of ours do; None where that was not asked or is not known."""
+    """Whether single runs of ours reach the band of what passes; None where that was not asked or is not known."""
 
     @property
     def holds(self) -> bool | None:
@@ -183,9 +183,11 @@ def _name(claim: Claim) -> str:
 
 
 def _fits_one_run(claim: Claim, finding: Finding) -> bool | None:
-    """Whether the printed value can be that of a single run; beside the verdict, which goes by the mean."""
+    """Whether what passes can be that of a single run; beside the verdict, which goes by the mean."""
     span = finding.one_run
-    return None if span is None or claim.value is None else span[0] <= claim.value <= span[1]
+    if span is None or claim.criterion is None:
+        return None
+    return span[0] <= claim.criterion.high and span[1] >= claim.criterion.low
 
 
 def passes(finding: Finding, criterion: Criterion) -> bool | None:
