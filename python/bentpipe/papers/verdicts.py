@@ -167,15 +167,15 @@ def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
         lacking = dict.fromkeys(need for part in parts for need in missing(part.claim.needs))
         return Verdict(claim, NEEDS, "", ", ".join(lacking), (), parts)
     said = [f"{part.text}: {part.claim.part}" for part in parts if not part.holds_in]
-    if held:
-        apart = "" if said else "in no reading together: "
-        said.insert(0, f"{apart or 'holds: '}{', '.join(map(_held, held))}")
+    if held and said:
+        said.insert(0, "holds: " + ", ".join(_with(part, part.reading) for part in held))
+    elif held:
+        said = ["in no reading together: " + ", ".join(_with(part, " / ".join(part.holds_in)) for part in held)]
     return Verdict(claim, kind, "", ". ".join(filter(None, ("; ".join(said), claim.why.get(kind, "")))), (), parts)
 
 
-def _held(part: Verdict) -> str:
-    """A part that holds, with the readings in which it does if there are others."""
-    return part.claim.part + (f" ({', '.join(part.holds_in)})" if len(part.claim.readings) > 1 else "")
+def _with(part: Verdict, readings: str) -> str:
+    return part.claim.part + (f" ({readings})" if readings else "")
 
 
 def _name(claim: Claim) -> str:
