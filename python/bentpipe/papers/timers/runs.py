@@ -164,6 +164,11 @@ def setting_1_ms(lab: Lab, buffer: str) -> int:
     return found
 
 
+def experiment_1(lab: Lab, buffer: str) -> dict[str, str]:
+    """What `grid.toml` is told of a buffer: its granularity in experiment 1."""
+    return {"case.s01.tcp.rto.granularity": f"{setting_1_ms(lab, buffer)} ms"}
+
+
 def grid(lab: Lab) -> pl.DataFrame:
     """The 216 combinations and the proposed granularity: a row per run.
 
@@ -179,7 +184,7 @@ def _grid(lab: Lab) -> pl.DataFrame:
         # What differs from buffer to buffer cannot be in one grid.
         sets = {
             "flow.ftp.app.size": file_size(lab, buffer),
-            "case.s01.tcp.rto.granularity": f"{setting_1_ms(lab, buffer)} ms",
+            **experiment_1(lab, buffer),
         }
         vary = {
             "case": [*SETTINGS, "s200"],
