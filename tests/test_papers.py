@@ -66,6 +66,18 @@ def test_what_claims_and_figures_name_is_there(paper):
     assert all(bp.load(path) for path in paper.folder.glob("*.toml") if path.stem not in ("claims", "paper"))
 
 
+def test_every_claim_says_what_passes_before_it_can_be_measured():
+    parts = [part for paper in PAPERS for claim in paper.claims for part in claim.parts or (claim,)]
+    assert [f"{part.id} {part.part}" for part in parts if part.criterion is None] == []
+
+
+def test_a_part_that_needs_a_feature_does_not_borrow_the_measure_of_another():
+    whole = {"statement": "S.", "where": "W", "how": "H", "measure": "m", "passes": {"above": 0}}
+    parts = [{"name": "one"}, {"name": "two", "needs": ["cc:no-such-sender"]}]
+    one, two = claims._claim("X", {**whole, "parts": parts}, []).parts
+    assert (one.measure, two.measure) == ("m", None)
+
+
 def criterion(**passes):
     return claims._criterion("X", passes, 10.0)
 
@@ -272,6 +284,68 @@ def test_what_fits_one_run_is_said_and_changes_no_verdict(judge):
     assert judge(wide, measure="scattered").found[0].fits_one_run is None
     assert "Compatible with one run: 1.99 to 10." in "\n".join(pages.claim(fits))
     assert "Not compatible with one run: 5.8 to 6.2." in "\n".join(pages.claim(does_not))
+
+
+class World(Lab):
+    """A laboratory in which something is other than the paper has it."""
+
+    def __init__(self, folder, changes):
+        super().__init__(folder, jobs=1)
+        self.changes = changes
+
+    def load(self, name, sets=None, *, case=None):
+        return super().load(name, {**(sets or {}), **self.changes}, case=case)
+
+
+def real(id_, world=(), **altered):
+    """The verdict on a claim of the pack that is altered, or whose world is."""
+    paper = next(each for each in PAPERS if any(claim.id == id_ for claim in each.claims))
+    readings = [claims._reading(each) for each in claims._read(paper.name, "paper.toml").get("readings", [])]
+    entry = claims._read(paper.name, "claims.toml")[id_]
+    with World(paper.folder, dict(world)) as lab:
+        return verdicts.judge(paper, claims._claim(id_, {**entry, **altered}, readings), lab)
+
+
+@pytest.mark.parametrize(
+    ("id_", "kind", "altered", "other_kind"),
+    [
+        ("BEEN-02", "reproduced under reading", {"printed": 70}, "reproduced under reading"),
+        ("BEEN-06", "reproduced", {"with": {"rates": [1e-6, 1e-3], "printed_bytes": [2240, 70]}}, "not reproduced"),
+        ("BEEN-22", "in part", {"printed": 3}, "not reproduced"),
+        ("GEO-10", "impossible as printed", {"value": 2.17}, "reproduced under reading"),
+        ("GEO-20", "impossible as printed", {"printed": 52.46}, "reproduced"),
+        ("GEO-21", "impossible as printed", {"printed": 23.78}, "reproduced"),
+        ("GEO-31", "reproduced", {"value": 31}, "not reproduced"),
+        ("REF-13", "needs", {"value": 80}, "impossible as printed"),
+        ("REF-25", "impossible as printed", {"value": 0.1}, "reproduced"),
+        ("TIMER-12", "reproduced under reading", {"printed": 0.3}, "not reproduced"),
+        ("TIMER-15", "impossible as printed", {"value": 0}, "reproduced"),
+    ],
+)
+def test_another_number_in_print_is_another_verdict(id_, kind, altered, other_kind):
+    was, became = real(id_), real(id_, **altered)
+    assert (was.kind, became.kind) == (kind, other_kind)
+    assert (was.kind, was.reading) != (became.kind, became.reading)
+
+
+@pytest.mark.parametrize(
+    ("id_", "world"),
+    [
+        ("GEO-17", {"link.geo.delay": "135 ms"}),  # half the way
+        ("GEO-31", {"tcp.ack": {"every": 2}}),
+        ("GEO-03", {"tcp.ack.delay": "1 ms"}),  # nothing to save
+        ("TIMER-12", {"tcp.ack.every": 1}),  # no ACK waits
+        ("TIMER-37", {"link.pass.rate": "2.048 Mbit/s"}),
+    ],
+)
+def test_in_another_world_a_claim_does_not_hold(id_, world):
+    assert real(id_).kind in ("reproduced", "reproduced under reading")
+    assert real(id_, world).kind == "not reproduced"
+
+
+def test_tracking_does_not_hang_on_the_granularity():
+    # A control that keeps its verdict: the claim names no granularity.
+    assert real("TIMER-16", **{"with": {"granularity": "500 ms"}}).kind == "reproduced"
 
 
 @pytest.fixture(scope="module")
