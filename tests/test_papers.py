@@ -240,6 +240,8 @@ def test_a_claim_is_reproduced_only_where_all_its_parts_hold_in_the_same_reading
         "in part",
         "in no reading together: one (reading 0), two (reading 1). because",
     )
+    maybe = judge({"value": 10, "other": math.inf}, {"value": 5, "other": 10}, parts=BOTH)
+    assert maybe.detail.startswith("not decided whether in one reading: one (reading 0), two (reading 1)")
     together = judge({"value": 10, "other": 5}, {"value": 10, "other": 10}, parts=BOTH)
     assert together.text == "reproduced under reading reading 1"
     # A part with nothing but readings of its own goes with any of the claim's.

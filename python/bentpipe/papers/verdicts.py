@@ -170,8 +170,14 @@ def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
     if held and said:
         said.insert(0, "holds: " + ", ".join(_with(part, part.reading) for part in held))
     elif held:
-        said = ["in no reading together: " + ", ".join(_with(part, " / ".join(part.holds_in)) for part in held)]
+        undecided = any(all(_may_hold(part, name) for part in bound) for name in names)
+        together = "not decided whether in one reading" if undecided else "in no reading together"
+        said = [f"{together}: " + ", ".join(_with(part, " / ".join(part.holds_in)) for part in held)]
     return Verdict(claim, kind, "", ". ".join(filter(None, ("; ".join(said), claim.why.get(kind, "")))), (), parts)
+
+
+def _may_hold(part: Verdict, reading: str) -> bool:
+    return any(each.reading.name == reading and each.holds is not False for each in part.found)
 
 
 def _with(part: Verdict, readings: str) -> str:
