@@ -220,6 +220,7 @@ def test_parts_are_judged_apart(judge):
     assert (half.text, half.detail) == ("in part", "holds: one; not reproduced: two. because")
     assert [(part.claim.part, part.kind) for part in half.parts] == [("one", "reproduced"), ("two", "not reproduced")]
     assert judge({"value": 10, "other": 10}, parts=BOTH).text == "reproduced"
+    assert judge({"value": 5, "other": 5}, parts=BOTH).detail == "not reproduced: one, two. because"
     assert judge({"value": 5, "other": 5}, parts=BOTH).text == "not reproduced"
     assert judge({"value": math.inf, "other": math.inf}, parts=BOTH).text == "undecided"
     # It stands or falls with the worst of its parts.

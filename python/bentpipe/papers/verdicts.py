@@ -166,7 +166,11 @@ def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
     if kind == NEEDS:
         lacking = dict.fromkeys(need for part in parts for need in missing(part.claim.needs))
         return Verdict(claim, NEEDS, "", ", ".join(lacking), (), parts)
-    said = [f"{part.text}: {part.claim.part}" for part in parts if not part.holds_in]
+    others: dict[str, list[str]] = {}
+    for part in parts:
+        if not part.holds_in:
+            others.setdefault(part.text, []).append(part.claim.part)
+    said = [f"{text}: {', '.join(those)}" for text, those in others.items()]
     if held and said:
         said.insert(0, "holds: " + ", ".join(_with(part, part.reading) for part in held))
     elif held:
