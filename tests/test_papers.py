@@ -8,6 +8,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bentpipe as bp
@@ -106,6 +107,19 @@ def test_what_is_missing_or_has_no_interval_decides_nothing():
     assert verdicts.passes(Finding.mean([None, None]), band) is None
     assert verdicts.passes(Finding.exact(float("inf")), band) is None
     assert verdicts.passes(Finding.exact(float("nan")), band) is None
+
+
+def test_a_run_that_sent_nothing_widens_a_share_by_no_more_than_it_can():
+    share = importlib.import_module("bentpipe.papers.been.measures").share
+    sent = [42.0, 44.0] * 200
+    whole, open_ = share(np.array(sent)), share(np.array([*sent, math.nan]))
+    assert whole == Finding.mean(sent)
+    assert open_.value == pytest.approx(43)
+    # One of 401 runs can move the mean by 43 / 401 down or 57 / 401 up.
+    assert whole.low - open_.low == pytest.approx(43 / 401, abs=0.15)
+    assert 57 / 401 < open_.high - whole.high < 0.5
+    assert verdicts.passes(open_, criterion(below=45)) is True
+    assert verdicts.passes(share(np.array([math.nan, 43.0])), criterion(below=45)) is None
 
 
 def test_claims_that_are_written_wrong_are_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,13 @@ def tcp_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int 
     flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, **world)
     crosses = survival(payload + HEADER_BYTES, rate, unit) ** hops
     note = f"{column(flows, 'sent_packets').mean():.0f} packets sent; one crosses with probability {crosses:.3g}"
-    return Finding.mean(column(flows, "tcp_efficiency_pct"), note)
+    return share(column(flows, "tcp_efficiency_pct"), note)
+
+
+def share(percents: NDArray[np.float64], note: str = "") -> Finding:
+    """Mean of a share in %. A run in which nothing was sent has none; its interval allows for any from 0 to 100."""
+    least, most = (Finding.mean(np.nan_to_num(percents, nan=end)) for end in (0.0, 100.0))
+    return replace(Finding.mean(percents, note), low=least.low, high=most.high, missing=0)
 
 
 def information_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, **world: Any) -> Finding:
