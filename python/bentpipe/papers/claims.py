@@ -108,6 +108,8 @@ class Paper:
     """What it proposed, in our words."""
     assumed: tuple[str, ...]
     """What we assumed where it says nothing."""
+    readings: tuple[Reading, ...]
+    """Those that claims share, in the order of how far they are from the paper's words."""
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
 
@@ -141,6 +143,7 @@ def paper(name: str) -> Paper:
         published=about["published"],
         proposed=_line(about["proposed"]),
         assumed=tuple(map(_line, about["assumed"])),
+        readings=tuple(readings),
         claims=tuple(_claim(id_, entry, readings) for id_, entry in claims.items()),
         figures=tuple(map(_figure, about.get("figures", []))),
     )
@@ -187,14 +190,28 @@ def _reading(entry: dict[str, Any]) -> Reading:
     return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
 
 
+def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Reading]:
+    """Of a claim: a name stands for the shared reading; `shared_readings` is true, or the name of the first of them."""
+    names = [each.name for each in shared]
+    first = entry.get("shared_readings")
+    asked = [first] if isinstance(first, str) else []
+    asked += [each for each in entry.get("readings", ()) if isinstance(each, str)]
+    if lost := set(asked) - set(names):
+        raise ValueError(f"{id_} has unknown shared readings: {', '.join(sorted(lost))}")
+    if "readings" in entry:
+        return [shared[names.index(each)] if isinstance(each, str) else _reading(each) for each in entry["readings"]]
+    if first:
+        return shared[names.index(first) if isinstance(first, str) else 0 :]
+    return [Reading("as printed")]
+
+
 def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str = "") -> Claim:
     if not entry.keys() <= _KEYS:
         raise ValueError(f"{id_} has unknown keys: {', '.join(sorted(entry.keys() - _KEYS))}")
     printed = entry.get("printed")
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
     arguments = entry.get("with", {})
-    own = [_reading(reading) for reading in entry["readings"]] if "readings" in entry else None
-    shared = readings if entry.get("shared_readings") else [Reading("as printed")]
+    chosen = _readings(id_, entry, readings)
     claim = Claim(
         id=id_,
         statement=_line(entry["statement"]),
@@ -205,7 +222,7 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         value=value,
         measure=entry.get("measure"),
         criterion=_criterion(id_, entry["passes"], value) if "passes" in entry else None,
-        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in own or shared),
+        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in chosen),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
         why=_why(id_, entry.get("why", {})),

@@ -121,6 +121,11 @@ class Lab:
         Enough replications for the tolerances, instead of few.
     jobs : int, optional
         Runs at the same time; all cores if not given.
+
+    Attributes
+    ----------
+    scale : int
+        How many times the replications that a measure asks for are run, for what they do not decide; 1 at first.
     """
 
     def __init__(
@@ -130,6 +135,7 @@ class Lab:
         self.store = store
         self.is_full = is_full
         self.jobs = jobs
+        self.scale = 1
         self._known: dict[str, Any] = {}
         self._open = ExitStack()
         self._stores: dict[str, Store] = {}
@@ -152,6 +158,10 @@ class Lab:
     def choose(self, quick: Any, full: Any) -> Any:
         """The one for `--quick` or the one for `--full`."""
         return full if self.is_full else quick
+
+    def seeds(self, quick: int, full: int) -> range:
+        """Seeds of so many replications, times the scale, for runs one by one."""
+        return range(1, 1 + self.scale * (full if self.is_full else quick))
 
     def load(self, name: str, sets: Mapping[str, Any] | None = None, *, case: str | None = None) -> Scenario:
         """A scenario of the paper's folder, by its name without `.toml`, or one of its cases."""
@@ -189,9 +199,11 @@ class Lab:
     ) -> Runs:
         """The sweep of a file in the paper's folder (its table `[sweep]`), or what `vary` names instead.
 
-        `sets` goes over the scenario, `replications` over what the file says. Keys are dotted; values are as one would
-        type them.
+        `sets` goes over the scenario, `replications`, times the scale, over what the file says; a single one is taken
+        for a run in which nothing is random. Keys are dotted; values are as one would type them.
         """
+        if replications is not None and replications > 1:
+            replications *= self.scale
         axes = None if vary is None else {key: list(values) for key, values in vary.items()}
         tables = list(tables)
         key = json.dumps(["sweep", name, dict(sets or {}), axes, replications, tables])
@@ -209,7 +221,7 @@ class Lab:
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What is worked out from runs, such as a table of several sweeps; `name` says what."""
-        key = json.dumps(["once", name])
+        key = json.dumps(["once", name, self.scale])
         if key not in self._known:
             self._known[key] = make()
         return cast("T", self._known[key])
