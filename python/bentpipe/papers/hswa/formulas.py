@@ -94,8 +94,8 @@ def average_gain(lab: Lab, *, first_rate: float, last_rate: float) -> Finding:
     chosen = [rate for rate in RATES if first_rate <= rate]
     needed = (1.56 * sum(HSWA_BPS[rate] for rate in chosen) - sum(ENHANCED_BPS.get(rate, 0.0) for rate in chosen)) / 1e6
     note = (
-        f"{low:.1f} % to {high:.1f} % with 0 to {most_bps / 1e6:.0f} Mbit/s at 1e-1, where nothing is printed; 56 % takes "
-        f"{needed:.0f} Mbit/s there"
+        f"{low:.1f} % to {high:.1f} % with 0 to {most_bps / 1e6:.0f} Mbit/s at 1e-1, where nothing is printed; "
+        f"56 % takes {needed:.0f} Mbit/s there"
     )
     return Finding((low + high) / 2, low, high, 1, note)
 

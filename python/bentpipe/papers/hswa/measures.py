@@ -41,7 +41,7 @@ from bentpipe.papers.hswa.runs import (
 from bentpipe.papers.lab import Finding, Possible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,9 +63,9 @@ def throughput(
     """Throughput per connection in bit/s at the error rate where it is least, or most.
 
     Bytes that reached the receivers' TCP, headers and duplicates included, over the run's time and the number of
-    connections (`flows.throughput_bps`). Of more than two error rates, quick runs have the two highest.
+    connections (`flows.throughput_bps`). Of more than two error rates, quick runs have the highest.
     """
-    rates = rates if len(rates) < 3 else lab.choose(rates[-2:], rates)
+    rates = rates if len(rates) < 3 else lab.choose(rates[-1:], rates)
     curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, **reading)
     note = _packets_note(cc, rates, **reading) if connections == 1 else ""
     findings = {rate: Finding.mean(values, note) for rate, values in curve.items()}

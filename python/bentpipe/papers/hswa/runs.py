@@ -1,4 +1,4 @@
-"""Runs of the bent pipe: what a reading makes of the paper's senders, packets and path, and the throughput that follows."""
+"""Runs of the bent pipe: what a reading makes of senders, packets and path, and the throughput that follows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def settings(
 
 
 def path(segment_bytes: int = SEGMENT_BYTES, rtt_ms: float = RTT_MS) -> dict[str, Any]:
-    """What differs from the file with packets of another size, or another round trip: windows and queues stay one BDP."""
+    """What differs from the file with other packets, or another round trip: windows and queues stay one BDP."""
     if (segment_bytes, rtt_ms) == (SEGMENT_BYTES, RTT_MS):
         return {}
     segments = bdp_segments(segment_bytes, rtt_ms)
