@@ -26,6 +26,8 @@ IMPOSSIBLE = "impossible as printed"
 UNDECIDED = "undecided"
 """The interval of our value reaches over the edge of what passes: more replications would decide."""
 NEEDS = "needs"
+SCALE_MAX = 8
+"""How many times its replications a full reproduction runs at most for what stays undecided."""
 KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
 
 
@@ -96,6 +98,30 @@ class Verdict:
         known = [each for each in self.found if each.finding.value is not None]
         possible = [each for each in known if not each.contradiction]
         return min(possible or known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
+
+
+def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
+    """Judge a claim; at full scale with twice, four and eight times the replications while it is undecided.
+
+    What is still undecided then stays so. Quick reproductions judge once. Up to four looks at intervals of 95 % find a
+    band's edge crossed by chance more often than one does; which side of an edge the true value has is decided wrongly
+    only where it lies close to it.
+    """
+    verdict = judge(paper, claim, lab)
+    try:
+        while lab.is_full and lab.scale < SCALE_MAX and any(map(_wants_runs, verdict.judged)):
+            lab.scale *= 2
+            verdict = judge(paper, claim, lab)
+    finally:
+        lab.scale = 1
+    return verdict
+
+
+def _wants_runs(verdict: Verdict) -> bool:
+    """Whether more replications may decide it: what has none, or lacks values, they do not help."""
+    return verdict.kind == UNDECIDED and any(
+        each.holds is None and each.finding.replications > 1 and not each.finding.missing for each in verdict.found
+    )
 
 
 def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
