@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
-from bentpipe.papers import claims, pages, verdicts
+from bentpipe.papers import claims, fingerprint, pages, summary, verdicts
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab, Possible
+from bentpipe.papers.reproducing import Reproduced
 from bentpipe.reference import choices
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -365,18 +367,227 @@ def test_tracking_does_not_hang_on_the_granularity():
     assert real("TIMER-16", **{"with": {"granularity": "500 ms"}}).kind == "reproduced"
 
 
+def test_an_undecided_claim_is_given_more_runs_at_full_scale_up_to_a_bound(judge, monkeypatch):
+    seen = []
+
+    def measured(lab, needed):
+        seen.append(lab.scale)
+        # Half as wide with each doubling.
+        width = needed / lab.scale
+        return Finding(10, 10 - width, 10 + width, len(lab.seeds(3, 5)))
+
+    monkeypatch.setattr(Measures, "measured", measured)
+
+    def decided(needed, is_full):
+        seen.clear()
+        named = [{"name": "as printed", "needed": needed}]
+        entry = {"statement": "S.", "where": "W", "how": "H", "printed": 10, "measure": "measured", "readings": named}
+        lab = Lab(Path(), is_full=is_full)
+        verdict = verdicts.decide(PAPERS[0], claims._claim("X-1", {**entry, "passes": {"within": 1}}, []), lab)
+        assert lab.scale == 1, "for the next claim"
+        return verdict
+
+    assert (decided(3, is_full=True).kind, seen) == ("reproduced", [1, 2, 4])
+    assert decided(3, is_full=True).found[0].finding.replications == 20
+    assert (decided(20, is_full=True).kind, seen) == ("undecided", [1, 2, 4, 8])
+    assert (decided(3, is_full=False).kind, seen) == ("undecided", [1])
+    assert (decided(math.inf, is_full=True).kind, seen) == ("undecided", [1, 2, 4, 8])
+
+
+def test_more_runs_are_not_tried_where_they_cannot_decide(judge, monkeypatch):
+    for found in (Finding.mean([10, 9, None]), Finding(10, 8, 12, 1)):
+        scales = []
+        monkeypatch.setattr(Measures, "measured", lambda lab, found=found, scales=scales: scales.append(lab) or found)
+        entry = {"statement": "S.", "where": "W", "how": "H", "printed": 10, "measure": "measured"}
+        claim = claims._claim("X-1", {**entry, "passes": {"within": 1}}, [])
+        assert verdicts.decide(PAPERS[0], claim, Lab(Path(), is_full=True)).kind == "undecided"
+        assert len(scales) == 1
+
+
+def test_the_scale_multiplies_replications_of_sweeps_and_of_single_runs():
+    paper = claims.paper("hswa")
+    with Lab(paper.folder, jobs=1) as lab:
+        lab.scale = 2
+        sets = {"duration": "1 s"}
+        assert list(lab.seeds(3, 10)) == [1, 2, 3, 4, 5, 6]
+        assert len(lab.sweep("bent-pipe", sets, vary={}, replications=2).runs) == 4
+        assert len(lab.sweep("bent-pipe", sets, vary={}, replications=1).runs) == 1
+        assert len(lab.sweep("bent-pipe", sets, vary={}, replications=2, is_scaled=False).runs) == 2
+
+
+def test_no_measure_has_a_number_of_runs_that_does_not_grow():
+    for path in claims.FOLDER.glob("*/*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"for (seed|replication) in (\(|\[|range\((1, )?lab\.choose)", text), path
+
+
+def test_readings_that_claims_share_are_taken_by_name():
+    shared = [claims.Reading("one", {"a": 1}), claims.Reading("two", {"a": 2}), claims.Reading("three", {"a": 3})]
+    entry = {"statement": "S.", "where": "W", "how": "H", "measure": "m", "passes": {"above": 0}, "with": {"b": 4}}
+
+    def names(**more):
+        return [each.name for each in claims._claim("X", {**entry, **more}, shared).readings]
+
+    assert names() == ["as printed"]
+    assert names(shared_readings=True) == ["one", "two", "three"]
+    assert names(shared_readings="two") == ["two", "three"]
+    assert names(readings=["three", {"name": "own"}]) == ["three", "own"]
+    assert claims._claim("X", {**entry, "readings": ["two"]}, shared).readings[0].arguments == {"a": 2, "b": 4}
+    for wrong in ({"readings": ["tow"]}, {"shared_readings": "tow"}):
+        with pytest.raises(ValueError, match="X has unknown shared readings: tow"):
+            claims._claim("X", {**entry, **wrong}, shared)
+
+
+def reproduced(*found):
+    """A paper whose claims have parts that hold, or not, in readings: ID, where, then a dict by reading per part."""
+    judged = []
+    for id_, where, *parts in found:
+        entry = {"statement": "S.", "where": where, "how": "H", "measure": "measured", "passes": {"above": 0}}
+        made = []
+        for part in parts:
+            named = {**entry, "readings": [{"name": name} for name in part]}
+            claim = claims._claim(id_, named, [])
+            each = [
+                verdicts.Found(reading, Finding.exact(1), state)
+                for reading, state in zip(claim.readings, part.values(), strict=True)
+            ]
+            states = [one.holds for one in each]
+            kind = "reproduced" if states[0] else "reproduced under reading" if True in states else "not reproduced"
+            made.append(verdicts.Verdict(claim, kind, "", "", tuple(each)))
+        whole = made[0] if len(made) == 1 else verdicts.Verdict(made[0].claim, "in part", "", "", (), tuple(made))
+        judged.append(whole)
+    return Reproduced(PAPERS[0], tuple(judged), {})
+
+
+def test_a_figure_holds_as_a_whole_only_in_one_reading():
+    some = reproduced(
+        ("X-1", "Fig. 6", {"a": True, "b": False, "c": True}),
+        ("X-2", "Fig. 6", {"a": False, "b": True, "c": True}),
+        ("X-3", "Section 1, Fig. 6", {"a": True, "b": True, "c": False}),
+        ("X-4", "Table II", {"as printed": True}),
+        ("X-5", "Table II", {"as printed": False}),
+    )
+    counts, *places = summary.in_words(some)
+    assert counts == "Of 5 claims hold: 3 in the paper's own words, 1 in a reading that is named, 1 not at all."
+    assert places == [
+        'Figure 6: 2 of 3 claims that were measured hold in one reading ("a"); it holds in no reading as a whole.',
+        "Table 2: 1 of 2 claims that were measured hold.",
+    ]
+    whole = reproduced(*[(f"X-{k}", "Fig. 6", {"a": False, "b": True}) for k in (1, 2)], ("X-3", "Fig. 6", {"z": True}))
+    assert list(summary.in_words(whole))[1] == 'Figure 6: all 3 claims that were measured hold in one reading ("b").'
+
+
+def test_the_table_of_readings_has_what_was_tried():
+    some = reproduced(
+        ("X-1", "W", {"a": True, "b": None}),
+        ("X-2", "W", {"a": True, "b": True}, {"a": False, "b": True}),
+        ("X-3", "W", {"b": True, "own": True}),
+        ("X-4", "W", {"as printed": True}),
+    )
+    assert summary.by_reading(some) == (
+        ["X-1", "X-2", "X-3"],
+        [("a", ["yes", "no", ""]), ("b", ["open", "yes", "yes"])],
+    )
+    assert summary.by_reading(reproduced(("X-1", "W", {"as printed": True}))) is None
+
+
+def test_bands_are_written_as_people_write_them():
+    def band(unit, value=None, **passes):
+        entry = {"statement": "S.", "where": "W", "how": "H", "measure": "m", "unit": unit, "passes": passes}
+        return pages.band(claims._claim("X", entry | ({"value": value} if value is not None else {}), []))
+
+    assert band("bit/s", 96.98e6, within="5 %") == "96.98 Mbit/s ± 5 %"
+    assert band("bit/s", below=5e6) == "below 5 Mbit/s"
+    assert band("bit/s", between=[7e6, 9e6]) == "7 to 9 Mbit/s"
+    assert band("%", 47.53, within=0.03) == "47.53 % ± 0.03 points"
+    assert band("s", 0.06, within=0.001) == "60 ms ± 1 ms"
+    assert band("1", 1, within=0) == "1"
+    assert band("1", between=[2, 2]) == "2"
+
+
+def kept_verdicts(text):
+    """Verdicts in the table of a page, by claim."""
+    return dict(re.findall(r"^\| \[([A-Z]+-\d+)\].* \| ([^|]+) \|$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_pages_in_the_documentation_are_of_what_is_here(paper):
+    text = (ROOT / "docs" / "papers" / f"{paper.name}.md").read_text(encoding="utf-8")
+    assert f"`{fingerprint.fingerprint(paper)}`" in text, f"stale; run: python validation/papers.py {paper.name}"
+    assert f"`bentpipe reproduce {paper.name} --full`" in text
+    assert kept_verdicts(text).keys() == {claim.id for claim in paper.claims}
+
+
+def test_a_fingerprint_is_of_all_that_decides(tmp_path, monkeypatch):
+    paper = claims.paper("geo")
+    prints = {fingerprint.fingerprint(paper)}
+    shutil.copytree(claims.FOLDER, tmp_path / "papers", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(claims, "FOLDER", tmp_path / "papers")
+    monkeypatch.setattr(fingerprint, "FOLDER", tmp_path / "papers")
+    assert fingerprint.fingerprint(paper) in prints
+
+    def change(path):
+        path.write_text(path.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+
+    for name in ("geo/claims.toml", "geo/measures.py", "geo/errors.toml", "verdicts.py", "lab.py"):
+        change(tmp_path / "papers" / name)
+        prints.add(fingerprint.fingerprint(paper))
+    change(tmp_path / "papers" / "hswa" / "claims.toml")
+    change(tmp_path / "papers" / "webpage.py")
+    assert fingerprint.fingerprint(paper) in prints
+    monkeypatch.setattr(fingerprint, "RESULTS", -1)
+    prints.add(fingerprint.fingerprint(paper))
+    assert len(prints) == 7
+
+
+def test_one_claim_is_measured_alone_and_nothing_written(tmp_path):
+    result = bp.reproduce(only=["geo-31", "HSWA-24"], folder=tmp_path)
+    assert [each.claim.id for paper in result.papers for each in paper.verdicts] == ["GEO-31", "HSWA-24"]
+    assert [path.name for path in tmp_path.iterdir()] in ([], ["runs"])
+    with pytest.raises(BentpipeError, match="'HSWA-99' is not a claim of these papers"):
+        bp.reproduce(only=["HSWA-99"])
+    with pytest.raises(BentpipeError, match="'HSWA-24' is not a claim of these papers"):
+        bp.reproduce(["geo"], only=["HSWA-24"])
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """All papers, quickly: one to two minutes on two cores."""
+    """All papers, quickly: some minutes on two cores."""
     folder = tmp_path_factory.mktemp("papers")
     return bp.reproduce(folder=folder), folder
 
 
-def test_the_pages_in_the_documentation_say_what_is_measured(quick):
-    _, folder = quick
-    made = {path.name: path.read_text() for path in folder.glob("*.md")}
-    kept = {path.name: path.read_text() for path in (ROOT / "docs" / "papers").glob("*.md")}
-    assert made == kept, "run: python validation/papers.py"
+HOLDS, FAILS = {"reproduced", "reproduced under reading"}, {"not reproduced", "impossible as printed"}
+
+
+def kind(text):
+    """Of a verdict's text, which may name a reading or a feature."""
+    return next(each for each in sorted(verdicts.KINDS, key=len, reverse=True) if text.startswith(each))
+
+
+def test_quick_runs_do_not_contradict_the_pages_in_the_documentation(quick):
+    result, folder = quick
+    for each in result.papers:
+        made = (folder / f"{each.paper.name}.md").read_text(encoding="utf-8")
+        kept = kept_verdicts((ROOT / "docs" / "papers" / f"{each.paper.name}.md").read_text(encoding="utf-8"))
+        assert kept_verdicts(made) == {verdict.claim.id: verdict.text for verdict in each.verdicts}
+        for verdict in each.verdicts:
+            both = {verdict.kind, kind(kept[verdict.claim.id])}
+            assert not (both & HOLDS and both & FAILS), f"{verdict.claim.id}: {both}"
+
+
+def test_pages_say_what_was_measured(quick):
+    result, folder = quick
+    for each in result.papers:
+        made = (folder / f"{each.paper.name}.md").read_text(encoding="utf-8")
+        assert f"`{fingerprint.fingerprint(each.paper)}`" in made
+        assert f"Of {len(each.verdicts)} claims hold: " in made
+        assert all(made.count(f"]({each.paper.name}/{figure.name}.png)") == 1 for figure in each.figures)
+        order = re.findall(r"^### (.*)$", made, re.MULTILINE)
+        assert order == [verdict.claim.id for verdict in each.verdicts]
+        # Scenarios are named and lead to their source.
+        assert all(f"/papers/{each.paper.name}/{path.name})" in made for path in each.paper.folder.glob("*.toml"))
+        assert not re.search(r"\de[+]\d", made), "a number that nobody writes so"
 
 
 def test_a_reproduction_is_written_down_whole(quick):

@@ -196,13 +196,15 @@ class Lab:
         vary: Mapping[str, Iterable[Any]] | None = None,
         replications: int | None = None,
         tables: Iterable[str] = (),
+        is_scaled: bool = True,
     ) -> Runs:
         """The sweep of a file in the paper's folder (its table `[sweep]`), or what `vary` names instead.
 
-        `sets` goes over the scenario, `replications`, times the scale, over what the file says; a single one is taken
-        for a run in which nothing is random. Keys are dotted; values are as one would type them.
+        `sets` goes over the scenario, `replications`, times the scale, over what the file says; not times the scale
+        where a single one says that nothing is random, or where `is_scaled` says that their number is what is measured.
+        Keys are dotted; values are as one would type them.
         """
-        if replications is not None and replications > 1:
+        if is_scaled and replications is not None and replications > 1:
             replications *= self.scale
         axes = None if vary is None else {key: list(values) for key, values in vary.items()}
         tables = list(tables)

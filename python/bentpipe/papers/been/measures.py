@@ -192,7 +192,7 @@ def _at(result: RunResult, time_s: float, payload: int) -> float:
 def mean_window_ratio(lab: Lab, *, rate: float, unit: str) -> Finding:
     """Mean window with errors over that without, averaged over the five sizes; a window is at most 20 segments."""
     ratios = []
-    for seed in range(1, lab.choose(3, 20) + 1):
+    for seed in lab.seeds(3, 20):
         of_sizes = []
         for payload in PAYLOADS_BYTES:
             sets: Sets = {SMSS: f"{payload} B", f"{ERROR}.kind": unit}
@@ -229,7 +229,7 @@ def resends_lost_again(lab: Lab, *, payload: int, rate: float, unit: str) -> Fin
         "tcp.verdict": "always-link-error",
     }
     shares = []
-    for seed in range(1, lab.choose(20, 200) + 1):
+    for seed in lab.seeds(20, 200):
         events = lab.run(PATH, sets, seed=seed, series=["events"]).events
         resent, acked = (
             events.filter(pl.col("event") == event)["value"].to_numpy() for event in ("retransmission", "acked")
@@ -266,7 +266,7 @@ def lost_packets(lab: Lab, length_bytes: int, rate: float, unit: str, seed: int)
 def fluctuation_ratio(lab: Lab, *, length: int, rate: float, unit: str) -> Finding:
     """Standard deviation of the smoothed estimate (equation 5) over that of the estimates (equation 4), n = 10."""
     ratios, samples_std = [], []
-    for seed in range(1, lab.choose(10, 50) + 1):
+    for seed in lab.seeds(10, 50):
         samples = estimates(lost_packets(lab, length, rate, unit, seed), length)
         # The first windows still remember how the average began.
         ratios.append(smoothed(samples)[50:].std() / samples[50:].std())
@@ -286,7 +286,7 @@ def window_time(lab: Lab, *, records: int, length: int) -> Finding:
 def lost_after_lost(lab: Lab, *, payload: int, rate: float, unit: str) -> Finding:
     """Share of the lost packets that another lost one follows at once."""
     shares, gaps = [], []
-    for seed in range(1, lab.choose(5, 20) + 1):
+    for seed in lab.seeds(5, 20):
         lost = lost_packets(lab, payload + HEADER_BYTES, rate, unit, seed)
         runs = np.diff(np.flatnonzero(np.diff(np.r_[False, lost, False].astype(int))))[::2]
         shares.append(1 - len(runs) / lost.sum() if lost.sum() > 0 else None)
@@ -301,14 +301,15 @@ def coding_gain(lab: Lab, *, rate: float, unit: str) -> Finding:
     its check bytes count as overhead.
     """
     lengths = (PACKET_MIN_BYTES, *(payload + HEADER_BYTES for payload in PAYLOADS_BYTES))
-    best = np.zeros((2, lab.choose(5, 20)))
-    for seed in range(best.shape[1]):
+    seeds = lab.seeds(5, 20)
+    best = np.zeros((2, len(seeds)))
+    for at, seed in enumerate(seeds):
         for length in lengths:
             checks = 2 * CORRECTS_BYTES * math.ceil(length / (CODEWORD_BYTES - 2 * CORRECTS_BYTES))
             payload = length - HEADER_BYTES
             plain = payload / length * _arrived_share(lab, _datagrams(length, rate, unit), seed)
             coded = payload / (length + checks) * _arrived_share(lab, _datagrams(length, rate, unit) | CODE, seed)
-            best[:, seed] = np.maximum(best[:, seed], (plain, coded))
+            best[:, at] = np.maximum(best[:, at], (plain, coded))
     without, coded = 100 * best.mean(axis=1)
     return Finding.mean(best[1] / best[0], f"without {without:.3g} %, with {coded:.3g} %")
 
@@ -320,9 +321,7 @@ def _arrived_share(lab: Lab, sets: Sets, seed: int) -> float:
 
 def burst_spread(lab: Lab) -> Finding:
     """Packets of 1540 B that a burst costs, interleaved over 200 ms over not interleaved, of the same bursts."""
-    costs = np.array(
-        [[_lost_per_burst(lab, more, seed) for more in ({}, INTERLEAVER)] for seed in range(1, lab.choose(5, 20) + 1)]
-    )
+    costs = np.array([[_lost_per_burst(lab, more, seed) for more in ({}, INTERLEAVER)] for seed in lab.seeds(5, 20)])
     plain, interleaved = costs.mean(axis=0)
     return Finding.mean(
         costs[:, 1] / costs[:, 0], f"a burst of 10 ms costs {plain:.1f} packets, {interleaved:.1f} when interleaved"

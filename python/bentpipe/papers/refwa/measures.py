@@ -337,7 +337,7 @@ def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: s
         for on in (True, False):
             runs_ = [
                 lab.run("bottleneck", {**sets, "tcp.rto.backoff": on}, seed=seed, series=["events"])
-                for seed in range(1, lab.choose(4, 20) + 1)
+                for seed in lab.seeds(4, 20)
             ]
             idle[on] = np.array([_idle_share(run) for run in runs_])
             payload_bps = np.mean([run.summary["goodput_bps"][0] for run in runs_])

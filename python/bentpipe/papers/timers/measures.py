@@ -408,11 +408,11 @@ def reno_gain(lab: Lab) -> Finding:
 def window_gain(lab: Lab) -> Finding:
     """Mean over time of the window in use (the smaller of cwnd and 64 kB), Reno less TCPmin, in kB, paired; 2e-8."""
     differences = []
-    for replication in range(lab.choose(6, 10)):
+    for seed in lab.seeds(6, 10):
         means = {}
         for cc in SENDERS:
             sets = {"tcp.cc": cc, "flow.ftp.app.size": runs.file_size(lab, LARGE), **_errors(LOW_RATE)}
-            result = trace(lab, sets, ["cwnd_bytes"], replication=replication)
+            result = trace(lab, sets, ["cwnd_bytes"], replication=seed - 1)
             times_s, windows = runs.line(result, "cwnd_bytes")
             spans_s = np.diff(np.append(times_s, result.simulated_s))
             means[cc] = float(np.average(np.minimum(windows, 65535), weights=spans_s)) / 1000
