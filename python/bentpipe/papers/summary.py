@@ -52,7 +52,7 @@ def _together(found: Sequence[Verdict]) -> str:
     """How many claims about one figure hold in the same reading."""
     names = _shared(found)
     # What has no such reading goes with any of them.
-    bound = {verdict.claim.id for verdict in found if not names.isdisjoint(_readings(verdict))}
+    bound = {verdict.claim.id for verdict in found if not set(names).isdisjoint(_readings(verdict))}
     held = {
         name: sum(
             holds(verdict, name) == YES if verdict.claim.id in bound else verdict.kind in _HOLD for verdict in found
@@ -78,11 +78,13 @@ class ByReading(NamedTuple):
 def by_reading(reproduced: Reproduced) -> ByReading | None:
     """Readings that several claims share, and which claims hold in each; None where there are none."""
     names = _shared(reproduced.verdicts)
-    chosen = [verdict for verdict in reproduced.verdicts if not names.isdisjoint(_readings(verdict))]
-    order = list(dict.fromkeys(name for verdict in chosen for name in _readings(verdict) if name in names))
-    if not order:
+    chosen = [verdict for verdict in reproduced.verdicts if not set(names).isdisjoint(_readings(verdict))]
+    if not names:
         return None
-    rows = [(name, [holds(verdict, name) for verdict in chosen]) for name in order]
+    # The paper's own words first.
+    own = [reading.name for reading in reproduced.paper.readings]
+    names.sort(key=lambda name: own.index(name) if name in own else len(own))
+    rows = [(name, [holds(verdict, name) for verdict in chosen]) for name in names]
     return ByReading([verdict.claim.id for verdict in chosen], rows)
 
 
@@ -102,10 +104,10 @@ def _readings(verdict: Verdict) -> list[str]:
     return list(dict.fromkeys(each.reading.name for part in verdict.judged for each in part.found))
 
 
-def _shared(found: Sequence[Verdict]) -> set[str]:
-    """Names of readings that at least two claims have which leave several open."""
+def _shared(found: Sequence[Verdict]) -> list[str]:
+    """Names of readings that at least two claims have which leave several open, in their order."""
     counts = Counter(name for verdict in found if len(_readings(verdict)) > 1 for name in _readings(verdict))
-    return {name for name, count in counts.items() if count > 1}
+    return [name for name, count in counts.items() if count > 1]
 
 
 def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from bentpipe.papers.lab import Lab
 
@@ -64,7 +63,8 @@ def figure_1(lab: Lab) -> Figure:
 
 def figure_2(lab: Lab) -> Figure:
     """Throughput over the rate of packet errors: the other flavours and HSWA, on each path, and HSWA as printed."""
-    rates = lab.choose((1e-8, 1e-4, 1e-2), RATES)
+    rates = lab.choose((1e-8, 1e-4, 1e-2), (1e-8, 1e-6, *RATES[4:]))
+    count = lab.choose(2, 4)
     with style():
         figure, panels = blank(len(PATHS), height=6.2)
         for axes, (name, readings) in zip(panels, PATHS.items(), strict=True):
@@ -73,7 +73,8 @@ def figure_2(lab: Lab) -> Figure:
             steps = {reading: READINGS[reading].get("per", "rtt") for reading in readings}
             curves += [(f"hswa, per {steps[each]}", "hswa", READINGS[each]) for each in readings]
             for place, (text, cc, reading) in enumerate(curves):
-                findings = [Finding.mean(_throughputs(lab, cc, rate, reading)) for rate in rates]
+                curve = throughputs(lab, cc=cc, rates=rates, replications=count, **reading)
+                findings = [Finding.mean(curve[rate]) for rate in rates]
                 # A little apart, or the last would hide the others: without losses they are the same.
                 places = [rate * 1.1 ** (place - 4.5) for rate in rates]
                 is_own = cc == "hswa"
@@ -87,15 +88,9 @@ def figure_2(lab: Lab) -> Figure:
         for axes in panels[:-1]:
             axes.set_xlabel("")
         legend_above(panels[0], 4)
-        sample = lab.choose("2 replications (from 1e-4: 4)", "10 replications")
-        figure.suptitle(f"One connection, 50 s, errors per packet\n{sample}, 95 % intervals", x=0.02, ha="left")
+        text = f"One connection, 50 s, errors per packet\n{count} replications, 95 % intervals"
+        figure.suptitle(text, x=0.02, ha="left")
     return figure
-
-
-def _throughputs(lab: Lab, cc: str, rate: float, reading: Mapping[str, Any]) -> NDArray[np.float64]:
-    """As many runs as the claims of throughput have, so that none is made for the figure alone."""
-    count = lab.choose(4 if rate >= 1e-4 else 2, 10)
-    return throughputs(lab, cc=cc, rates=[rate], replications=count, **reading)[rate]
 
 
 def figure_3(lab: Lab) -> Figure:
@@ -109,8 +104,8 @@ def figure_7(lab: Lab) -> Figure:
 
 
 def _connections(lab: Lab, cc: str, name: str) -> Figure:
-    rates = lab.choose((1e-8, 1e-4, 1e-2), RATES)
-    seconds, replications = lab.choose((20, 1), (50, 4))
+    rates = lab.choose((1e-8, 1e-4, 1e-2), (1e-8, 1e-6, *RATES[4:]))
+    seconds, replications = lab.choose((20, 1), (50, 2))
     with style():
         figure, panels = blank(3, height=5.4)
         for axes, reading in zip(panels, (ROUND_TRIP, ACK, SACK), strict=True):
@@ -185,7 +180,9 @@ def figure_6_packets(lab: Lab) -> Figure:
         figure, (axes,) = blank(1, height=3.0)
         for place, rate in enumerate((1e-5, 1e-4, 1e-3)):
             findings = [
-                Finding.mean(_throughputs(lab, "hswa", rate, READINGS[PACKETS] | {"segment_bytes": size}))
+                Finding.mean(
+                    throughputs(lab, cc="hswa", rates=[rate], **READINGS[PACKETS] | {"segment_bytes": size})[rate]
+                )
                 for size in sizes
             ]
             colour, text = COLOURS[place], f"{rate:.0e}".replace("e-0", "e-")
