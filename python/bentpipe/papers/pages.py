@@ -141,7 +141,8 @@ def _claimed(verdict: Verdict) -> str:
     claim = verdict.claim
     if isinstance(claim.printed, (int, float)):
         return _number(claim.printed, claim.unit)
-    return "; ".join(filter(None, (claim.printed, band(claim)))) or human.MISSING
+    said, has_to = claim.printed or "", band(claim)
+    return has_to if not said or has_to.startswith(said) else "; ".join(filter(None, (said, has_to)))
 
 
 def _number(number: float, unit: str) -> str:
@@ -199,7 +200,7 @@ def _by_reading(reproduced: Reproduced) -> Iterator[str]:
     if table is None:
         return
     yield "\n## Which claims hold in which reading\n"
-    yield "Readings that at least two claims share; nothing stands where a claim was not measured in a reading.\n"
+    yield "Readings that at least three claims share; nothing stands where a claim was not measured in a reading.\n"
     heads = [f"[{id_.partition('-')[2]}](#{id_.lower()})" for id_ in table.claims]
     yield f"| reading | {' | '.join(heads)} | hold |"
     yield f"|---|{'---|' * (len(heads) + 1)}"

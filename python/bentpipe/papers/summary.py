@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bentpipe.papers.reproducing import Reproduced
     from bentpipe.papers.verdicts import Verdict
 
+ROWS_MIN = 3
+"""Claims that share a reading, for its row in the table."""
 YES, NO, OPEN = "yes", "no", "open"
 _HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
 _WORDS = {
@@ -63,6 +65,8 @@ def _together(found: Sequence[Verdict]) -> str:
     reading = f' in one reading ("{best}")' if best else ""
     if held[best] == len(found):
         return f"all {len(found)} claims that were measured hold{reading}."
+    if not held[best]:
+        return f"none of {len(found)} claims that were measured holds."
     rest = "; it holds in no reading as a whole" if best else ""
     return f"{held[best]} of {len(found)} claims that were measured hold{reading}{rest}."
 
@@ -77,7 +81,7 @@ class ByReading(NamedTuple):
 
 def by_reading(reproduced: Reproduced) -> ByReading | None:
     """Readings that several claims share, and which claims hold in each; None where there are none."""
-    names = _shared(reproduced.verdicts)
+    names = _shared(reproduced.verdicts, ROWS_MIN)
     chosen = [verdict for verdict in reproduced.verdicts if not set(names).isdisjoint(_readings(verdict))]
     if not names:
         return None
@@ -104,10 +108,10 @@ def _readings(verdict: Verdict) -> list[str]:
     return list(dict.fromkeys(each.reading.name for part in verdict.judged for each in part.found))
 
 
-def _shared(found: Sequence[Verdict]) -> list[str]:
-    """Names of readings that at least two claims have which leave several open, in their order."""
+def _shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
+    """Names of readings that so many claims have which leave several open, in their order."""
     counts = Counter(name for verdict in found if len(_readings(verdict)) > 1 for name in _readings(verdict))
-    return [name for name, count in counts.items() if count > 1]
+    return [name for name, count in counts.items() if count >= least]
 
 
 def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:
