@@ -483,10 +483,11 @@ def test_the_table_of_readings_has_what_was_tried():
         ("X-2", "W", {"a": True, "b": True}, {"a": False, "b": True}),
         ("X-3", "W", {"b": True, "own": True}),
         ("X-4", "W", {"as printed": True}),
+        ("X-5", "W", {"b": False, "a": True}),
     )
     assert summary.by_reading(some) == (
-        ["X-1", "X-2", "X-3"],
-        [("a", ["yes", "no", ""]), ("b", ["open", "yes", "yes"])],
+        ["X-1", "X-2", "X-3", "X-5"],
+        [("a", ["yes", "no", "", "yes"]), ("b", ["open", "yes", "yes", "no"])],
     )
     assert summary.by_reading(reproduced(("X-1", "W", {"as printed": True}))) is None
 
