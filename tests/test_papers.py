@@ -3,6 +3,7 @@
 import csv
 import importlib
 import inspect
+import io
 import json
 import math
 import re
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import bentpipe as bp
+from bentpipe import terminal
 from bentpipe.errors import BentpipeError
 from bentpipe.papers import claims, fingerprint, pages, summary, verdicts
 from bentpipe.papers.claims import Criterion
@@ -551,6 +554,62 @@ def test_one_claim_is_measured_alone_and_nothing_written(tmp_path):
         bp.reproduce(["geo"], only=["HSWA-24"])
 
 
+def test_slow_start_that_all_have_says_nothing_about_scps():
+    """Reno and SACK, too, take a seventh of the run to fill the path; HSWA-06 is about more than that."""
+    assert real("HSWA-06").kind == "reproduced"
+    for cc in ("reno", "sack"):
+        assert real("HSWA-06", **{"with": {"cc": cc, "less": "hswa"}}).kind == "not reproduced"
+
+
+def test_a_mean_over_what_is_not_printed_is_neither_impossible_nor_reproduced():
+    verdict = real("HSWA-18")
+    assert verdict.kind == "undecided"
+    states = {each.reading.name: (bool(each.contradiction), each.holds) for each in verdict.found}
+    assert states["mean over 1e-8 to 1e-1"] == (True, False)
+    assert states["mean over 1e-5 to 1e-2"] == (True, False)
+    assert states["mean over 1e-5 to 1e-1"] == (False, None)
+    assert "56 % takes 20 Mbit/s there" in next(
+        each.finding.note for each in verdict.found if each.reading.name == "mean over 1e-5 to 1e-1"
+    )
+
+
+def test_packets_of_another_size_or_another_path_keep_windows_and_queues_of_one_product():
+    from bentpipe.papers.hswa import formulas, runs
+
+    assert runs.path() == {}
+    large = runs.path(segment_bytes=6000)
+    assert (large["tcp.smss"], large["link.uplink.queue"]) == ("6000 B", "1061 packets")
+    short = runs.settings("hswa", rate=1e-3, is_open=True, rtt_ms=50, handshake=False)
+    assert short["link.uplink.delay"] == "10 ms"
+    assert (short["tcp.cc"]["cwnd_lim"], short["tcp.handshake"]) == (625, False)
+    # Others are published with what they are; packets and path are the same for all.
+    other = runs.settings("reno", rate=1e-3, is_open=True, rtt_ms=50, recovery="rack", handshake=False)
+    assert other["tcp.cc"] == "reno"
+    assert other["tcp.receive_buffer"] == "625024 B"
+    assert "tcp.recovery" not in other
+    for rate in (1e-5, 1e-4, 1e-3):
+        left = 1 / (1 + rate * formulas.packets_needed(rate) / 2)
+        assert formulas.HSWA_BPS[1e-8] * left == pytest.approx(formulas.HSWA_BPS[rate])
+
+
+def test_the_terminal_says_what_is_claimed_and_in_which_unit():
+    result = bp.reproduce(only=["GEO-20", "HSWA-24", "HSWA-09"])
+    console = Console(width=100, file=io.StringIO())
+    for part in terminal.reproduction(result, None):
+        console.print(part)
+    text = " ".join(console.file.getvalue().split())
+    assert "Arithmetic: what each of 15 connections has" in text, "claims are shown at length"
+    rows = {cells[0]: cells[1:] for each in result.papers for v in each.verdicts for cells in pages.compared(v)}
+    assert rows["HSWA-24"] == (
+        "With 10 and 15 connections the average throughput of Enhanced HSWA is …",
+        "7 to 9 Mbit/s",
+        "6.67 Mbit/s",
+        "impossible as printed",
+    )
+    assert rows["GEO-20"][1:3] == ("47.53 %", "52.5 %")
+    assert rows["HSWA-09"][1] == "more aggressive, less aggressive; above 1"
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """All papers, quickly: some minutes on two cores."""
@@ -575,6 +634,15 @@ def test_quick_runs_do_not_contradict_the_pages_in_the_documentation(quick):
         for verdict in each.verdicts:
             both = {verdict.kind, kind(kept[verdict.claim.id])}
             assert not (both & HOLDS and both & FAILS), f"{verdict.claim.id}: {both}"
+
+
+def test_where_nothing_arrives_at_all_nothing_falls_to_nothing(quick):
+    result, _ = quick
+    hswa = next(each for each in result.papers if each.paper.name == "hswa")
+    verdict = next(each for each in hswa.verdicts if each.claim.id == "HSWA-14")
+    assert verdict.parts[0].holds_in[:2] == ("errors per bit", "errors per byte")
+    assert not set(verdict.parts[1].holds_in) & {"errors per bit", "errors per byte"}
+    assert summary.holds(verdict, "errors per bit") == "no"
 
 
 def test_pages_say_what_was_measured(quick):
