@@ -18,6 +18,7 @@ import bentpipe as bp
 from bentpipe import terminal
 from bentpipe.errors import BentpipeError
 from bentpipe.papers import claims, fingerprint, pages, summary, verdicts
+from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab, Possible
 from bentpipe.papers.reproducing import Reproduced
@@ -416,6 +417,22 @@ def test_the_scale_multiplies_replications_of_sweeps_and_of_single_runs():
         assert len(lab.sweep("bent-pipe", sets, vary={}, replications=2).runs) == 4
         assert len(lab.sweep("bent-pipe", sets, vary={}, replications=1).runs) == 1
         assert len(lab.sweep("bent-pipe", sets, vary={}, replications=2, is_scaled=False).runs) == 2
+
+
+def test_traces_are_kept_up_to_a_bound(monkeypatch):
+    with Lab(claims.paper("hswa").folder) as lab:
+
+        def trace(seed):
+            return lab.run("bent-pipe", {"duration": "2 s"}, seed=seed, series=["events"])
+
+        first, second = trace(1), trace(2)
+        assert (trace(1), trace(2)) == (first, second), "kept"
+        monkeypatch.setattr(lab_module, "TRACES_BYTES_MAX", lab._traces_bytes)
+        trace(1)
+        trace(3)
+        assert trace(1) is first, "asked for last"
+        assert trace(2) is not second
+        assert lab._traces_bytes == sum(map(lab_module._bytes, lab._traces.values()))
 
 
 def test_no_measure_has_a_number_of_runs_that_does_not_grow():

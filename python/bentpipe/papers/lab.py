@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONFIDENCE = 0.95
+TRACES_BYTES_MAX = 500_000_000
+"""Of runs with time series that are kept in memory for the next claim; those asked for longest ago go first."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,8 @@ class Lab:
         self.jobs = jobs
         self.scale = 1
         self._known: dict[str, Any] = {}
+        self._traces: dict[str, RunResult] = {}
+        self._traces_bytes = 0
         self._open = ExitStack()
         self._stores: dict[str, Store] = {}
 
@@ -180,13 +184,17 @@ class Lab:
         """One run with time series, for traces."""
         series = list(series)
         key = json.dumps(["run", name, dict(sets or {}), case, seed, series])
-        if key not in self._known:
+        result = self._traces.pop(key, None)
+        if result is None:
             result = run(self.load(name, sets, case=case), seed=seed, series=series)
             if any("rows" in note for note in result.notes):
                 # What never happens in a part of a trace says nothing.
                 raise BentpipeError(f"error: the trace of {name} is not whole: {'; '.join(result.notes)}")
-            self._known[key] = result
-        return cast("RunResult", self._known[key])
+            self._traces_bytes += _bytes(result)
+        self._traces[key] = result
+        while self._traces_bytes > TRACES_BYTES_MAX and len(self._traces) > 1:
+            self._traces_bytes -= _bytes(self._traces.pop(next(iter(self._traces))))
+        return result
 
     def sweep(
         self,
@@ -234,3 +242,7 @@ class Lab:
             store = Memory() if self.store is None else Store(self.store / name)
             self._stores[name] = self._open.enter_context(store)
         return self._stores[name]
+
+
+def _bytes(result: RunResult) -> int:
+    return sum(int(table.estimated_size()) for table in (result.events, *result.recorded.values()))

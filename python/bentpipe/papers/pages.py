@@ -134,7 +134,8 @@ def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
     claim = verdict.claim
     yield claim.id, short(claim.statement), _claimed(verdict), "" if verdict.parts else ours(verdict), verdict.text
     for part in verdict.parts:
-        yield "", part.claim.part, _claimed(part), ours(part), part.text
+        claimed = band(part.claim) if part.claim.printed == claim.printed else _claimed(part)
+        yield "", part.claim.part, claimed, ours(part), part.text
 
 
 def _claimed(verdict: Verdict) -> str:
@@ -217,20 +218,22 @@ def claim(verdict: Verdict) -> Iterator[str]:
     claim = verdict.claim
     basis = "" if claim.by == claims.RUNS else f", by {claim.by}"
     yield f"\n### {claim.id}\n\n**{verdict.text}**{basis} ({claim.where}). {claim.statement}\n"
+    if claim.printed is not None:
+        yield f"- Printed: {printed(verdict)}"
     for part in verdict.parts:
         own = "" if part.claim.statement == claim.statement else f" {part.claim.statement}"
         yield f"- {part.claim.part}: **{part.text}**.{own}"
+        if part.claim.printed not in (None, claim.printed):
+            yield f"    - Printed: {printed(part)}"
         yield from (f"    {line}" for line in _judged(part))
     if not verdict.parts:
         yield from _judged(verdict)
-    elif verdict.detail:
+    elif verdict.detail and verdict.kind != verdicts.NEEDS:
         yield f"- Why: {verdict.detail}"
 
 
 def _judged(verdict: Verdict) -> Iterator[str]:
     claim = verdict.claim
-    if claim.printed is not None:
-        yield f"- Printed: {printed(verdict)}"
     if verdict.kind == verdicts.NEEDS:
         # What has to hold is settled before it can be measured.
         yield f"- To be measured: {claim.how}" + _passes(claim)

@@ -45,7 +45,7 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
         for place in _named(verdict.claim.where):
             if any(part.found for part in verdict.judged):
                 places.setdefault(place, []).append(verdict)
-    for (kind, number), found in places.items():
+    for (kind, number), found in sorted(places.items()):
         if len(found) > 1:
             yield f"{kind.capitalize()} {number}: {_together(found)}"
 

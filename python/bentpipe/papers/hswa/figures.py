@@ -23,7 +23,7 @@ from bentpipe.papers.lab import Finding
 from bentpipe.plot.house import COLOURS, blank, label, style
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -36,10 +36,25 @@ MARKERS = "osdv<>PX^"
 READINGS = {each.name: each.arguments for each in paper("hswa").readings if each.arguments["error"] == "packet"}
 """Those with errors per packet: with errors per bit or byte nothing arrives where the paper still prints throughput."""
 ROUND_TRIP, ACK, _, PACKETS, SACK, NEWRENO = READINGS
+LABELS = dict(
+    zip(
+        READINGS,
+        (
+            "per round trip",
+            "per ACK",
+            "per ACK, losses by time",
+            "per ACK, 6000 B",
+            "per round trip, 50 ms, SACK",
+            "per ACK, 50 ms, NewReno",
+        ),
+        strict=True,
+    )
+)
+"""Short, for legends: per what the step is."""
 PATHS = {
-    "510 ms, 6375 packets of 1000 B": (ROUND_TRIP, ACK),
-    "510 ms, 1062 packets of 6000 B": (PACKETS,),
-    "50 ms, 625 packets of 1000 B": (SACK, NEWRENO),
+    "510 ms,\n6375 packets of 1000 B": (ROUND_TRIP, ACK),
+    "510 ms,\n1062 packets of 6000 B": (PACKETS,),
+    "50 ms,\n625 packets of 1000 B": (SACK, NEWRENO),
 }
 """Round trips and what they hold, with the readings that have them."""
 
@@ -78,13 +93,14 @@ def figure_2(lab: Lab) -> Figure:
                 # A little apart, or the last would hide the others: without losses they are the same.
                 places = [rate * 1.1 ** (place - 4.5) for rate in rates]
                 is_own = cc == "hswa"
-                colour = "0.1" if is_own else COLOURS[place % len(COLOURS)]
-                line = "-" if place < len(COLOURS) or text == "hswa, per rtt" else "--"
+                # Black is HSWA's.
+                colour = "black" if is_own else COLOURS[place % (len(COLOURS) - 1)]
+                line = "-" if place < len(COLOURS) - 1 or text == "hswa, per rtt" else "--"
                 marker = "x" if text == "hswa, per ack" else MARKERS[place % len(MARKERS)]
                 intervals(axes, places, findings, factor=1e-6, color=colour, ls=line, marker=marker, label=text)
             _printed(axes, "hswa, printed", HSWA_BPS, "0.1", "D")
             _axes(axes)
-            axes.text(0.02, 0.06, name, transform=axes.transAxes)
+            axes.text(0.98, 0.95, name, transform=axes.transAxes, ha="right", va="top")
         for axes in panels[:-1]:
             axes.set_xlabel("")
         legend_above(panels[0], 4)
@@ -95,15 +111,15 @@ def figure_2(lab: Lab) -> Figure:
 
 def figure_3(lab: Lab) -> Figure:
     """Average throughput of 3 to 15 connections of HSWA, in three readings."""
-    return _connections(lab, "hswa", "HSWA")
+    return _connections(lab, "hswa", "HSWA", {})
 
 
 def figure_7(lab: Lab) -> Figure:
     """Average throughput of 3 to 15 connections of Enhanced HSWA, in three readings."""
-    return _connections(lab, "enhanced-hswa", "Enhanced HSWA")
+    return _connections(lab, "enhanced-hswa", "Enhanced HSWA", {5: (10,), 10: (7, 9), 15: (7, 9)})
 
 
-def _connections(lab: Lab, cc: str, name: str) -> Figure:
+def _connections(lab: Lab, cc: str, name: str, printed: Mapping[int, Sequence[float]]) -> Figure:
     rates = lab.choose((1e-8, 1e-4, 1e-2), (1e-8, 1e-6, *RATES[4:]))
     seconds, replications = lab.choose((20, 1), (50, 2))
     with style():
@@ -129,15 +145,17 @@ def _connections(lab: Lab, cc: str, name: str) -> Figure:
                     label=f"{connections} connections",
                 )
                 axes.axhline(100 / connections, color=colour, linestyle=":", linewidth=0.8)
+                for value in printed.get(connections, ()):
+                    axes.plot(rates, [value] * len(rates), "D", color=colour, markerfacecolor="none", markersize=5)
             _axes(axes)
             axes.set_ylim(0, 40)
-            text = "step per round trip" if reading == ROUND_TRIP else reading
+            text = f"step {LABELS[reading]}"
             axes.text(0.98, 0.95, text, transform=axes.transAxes, ha="right", va="top")
         for axes in panels[:-1]:
             axes.set_xlabel("")
         legend_above(panels[0], 2)
         sample = f"{seconds} s, mean of {replications} runs" if replications > 1 else f"{seconds} s, a single run"
-        text = f"{name}, average per connection, {sample}\ndotted: equal shares of the link"
+        text = f"{name}, average per connection, {sample}\ndotted: equal shares; diamonds: printed"
         figure.suptitle(text, x=0.02, ha="left")
     return figure
 
@@ -157,7 +175,7 @@ def figure_6(lab: Lab) -> Figure:
                 curve = throughputs(lab, cc=cc, rates=rates[cc], **reading)
                 findings = [Finding.mean(curve[rate]) for rate in rates[cc]]
                 places = [rate * 1.12 ** (place - 2.5) for rate in rates[cc]]
-                text = "step per round trip" if name == ROUND_TRIP else name
+                text = LABELS[name]
                 colour, marker = COLOURS[place], MARKERS[place]
                 intervals(axes, places, findings, factor=1e-6, color=colour, marker=marker, label=text)
             highest = [RATE_BPS * passed_share(rate, "packet") / 1e6 for rate in RATES]
@@ -197,7 +215,7 @@ def figure_6_packets(lab: Lab) -> Figure:
         axes.set_ylabel(label("Throughput", "Mbit/s"))
         axes.grid()
         legend_above(axes, 3)
-        text = "HSWA, step per ACK, 510 ms, packets of 1 to 12 kB\ndotted: printed; diamonds: where it would be so"
+        text = "HSWA, step per ACK, 510 ms, packets of 1 to 12 kB\ndotted: printed; diamonds: how many it would take"
         figure.suptitle(text, x=0.02, ha="left")
     return figure
 

@@ -67,7 +67,7 @@ def throughput(
     """
     rates = rates if len(rates) < 3 else lab.choose(rates[-1:], rates)
     curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, **reading)
-    note = _packets_note(cc, rates, **reading) if connections == 1 else ""
+    note = _packets_note(cc, rates, **reading) if (error, connections) == ("packet", 1) else ""
     findings = {rate: Finding.mean(values, note) for rate, values in curve.items()}
     choose = min if of == "least" else max
     return choose(findings.values(), key=lambda finding: finding.value or 0.0)
@@ -80,7 +80,9 @@ def _packets_note(
     if cc != "hswa" or len(rates) > 1 or not 1e-5 <= rates[0] <= 1e-3:
         return ""
     held = bdp_segments(segment_bytes, rtt_ms)
-    return f"A round trip holds {held} packets; what is printed takes about {packets_needed(rates[0]):.0f}."
+    return (
+        f"A round trip holds {held} packets; with a step per ACK what is printed takes {packets_needed(rates[0]):.0f}."
+    )
 
 
 def throughput_ratio(
@@ -333,7 +335,7 @@ def time_in_recovery(lab: Lab, *, rate: float, to_rate: float, **reading: Any) -
     From the events: from fast retransmit or timeout until what had been sent by then is acknowledged.
     """
     shares = {
-        each: [_repairing_share(lab, each, seed, **reading) for seed in lab.seeds(3, 20)] for each in (rate, to_rate)
+        each: [_repairing_share(lab, each, seed, **reading) for seed in lab.seeds(3, 10)] for each in (rate, to_rate)
     }
     note = ", ".join(f"{100 * np.mean(share):.0f} % at {each:g}" for each, share in shares.items())
     return Finding.mean(np.subtract(shares[rate], shares[to_rate]), note)
