@@ -157,7 +157,10 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield f"# {paper.title}\n"
     yield f"{paper.authors}. {paper.published}\n"
     yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
-    yield "95 % interval of our value lies in the band that was set for it.\n"
+    yield "95 % interval of our value lies in the band that was set for it."
+    if is_full:
+        yield f"What was undecided was judged again with up to {verdicts.SCALE_MAX} times as many runs."
+    yield ""
     for sentence in summary.in_words(reproduced):
         yield f"- {sentence}"
     yield f"\n## What it proposed\n\n{paper.proposed}\n"

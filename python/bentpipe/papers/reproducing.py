@@ -92,7 +92,7 @@ def reproduce(
     only : sequence of str
         Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
     is_full : bool
-        Enough replications for the tolerances, and up to eight times as many for what stays undecided, instead of few.
+        Enough replications for the tolerances, and up to four times as many for what stays undecided, instead of few.
     folder : path, optional
         Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
         interrupted goes on where it was.

@@ -26,7 +26,7 @@ IMPOSSIBLE = "impossible as printed"
 UNDECIDED = "undecided"
 """The interval of our value reaches over the edge of what passes: more replications would decide."""
 NEEDS = "needs"
-SCALE_MAX = 8
+SCALE_MAX = 4
 """How many times its replications a full reproduction runs at most for what stays undecided."""
 KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
 
@@ -101,9 +101,9 @@ class Verdict:
 
 
 def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
-    """Judge a claim; at full scale with twice, four and eight times the replications while it is undecided.
+    """Judge a claim; at full scale with twice and four times the replications while it is undecided.
 
-    What is still undecided then stays so. Quick reproductions judge once. Up to four looks at intervals of 95 % find a
+    What is still undecided then stays so. Quick reproductions judge once. Up to three looks at intervals of 95 % find a
     band's edge crossed by chance more often than one does; which side of an edge the true value has is decided wrongly
     only where it lies close to it.
     """
