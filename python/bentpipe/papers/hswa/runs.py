@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCENARIO = "bent-pipe"
 FLAVOURS = ("reno", "newreno", "sack")
 """Reno's window with each way to recover: whose losses are counted."""
-TOLD = ("hswa", "enhanced-hswa")
+PROPOSED = ("hswa", "enhanced-hswa")
 """The congestion controls that are given the error rate: the paper's two."""
 
 ERROR_KIND = "link.downlink.forward.error.kind"
@@ -57,7 +57,7 @@ def settings(
         sets["tcp.handshake"] = False
     if cc == "scps-vegas":
         return sets | {"tcp.cc": {"kind": "scps", "congestion": "vegas"}}
-    if cc not in TOLD:
+    if cc not in PROPOSED:
         return sets | {"tcp.cc": cc}
     kind: dict[str, Any] = {"kind": cc, "error_rate": rate, "per": per, **(more or {})}
     if is_open:
@@ -117,7 +117,7 @@ def throughputs(
     """Throughput per connection in bit/s by error rate, a value per replication in the order of their seeds."""
     rates = list(rates)
     # The paper's two are set for each error rate, so that it is no axis of a sweep.
-    groups = [[rate] for rate in rates] if cc in TOLD else [rates]
+    groups = [[rate] for rate in rates] if cc in PROPOSED else [rates]
     found: dict[float, NDArray[np.float64]] = {}
     for group in groups:
         sets = {
@@ -128,7 +128,7 @@ def throughputs(
         if seconds != 50:
             sets["duration"] = f"{seconds} s"
         # Runs that are almost without losses take the longest, and are almost equal.
-        count = replications or lab.choose(4 if cc in TOLD and group[0] >= 1e-4 else 2, 10)
+        count = replications or lab.choose(4 if cc in PROPOSED and group[0] >= 1e-4 else 2, 10)
         runs = lab.sweep(SCENARIO, sets, vary={ERROR_RATE: group}, replications=count, tables=["flows"])
         sums = runs.tables["flows"].group_by(ERROR_RATE, "replication").agg(pl.col("throughput_bps").sum())
         for rate in group:
