@@ -52,11 +52,11 @@ LABELS = dict(
 )
 """Short, for legends: per what the step is."""
 PATHS = {
-    "510 ms,\n6375 packets of 1000 B": (ROUND_TRIP, ACK),
-    "510 ms,\n1062 packets of 6000 B": (PACKETS,),
-    "50 ms,\n625 packets of 1000 B": (SACK, NEWRENO),
+    "510 ms, 1000 B": (ROUND_TRIP, ACK),
+    "510 ms, 6000 B": (PACKETS,),
+    "50 ms, 1000 B": (SACK, NEWRENO),
 }
-"""Round trips and what they hold, with the readings that have them."""
+"""Round trips and packets, with the readings that have them."""
 
 
 def figure_1(lab: Lab) -> Figure:
