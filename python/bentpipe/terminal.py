@@ -222,19 +222,25 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}"
 
 
-def reproduction(result: Reproduction, place: Path) -> Iterator[RenderableType]:
-    """Papers: a row per claim, then how many of each verdict."""
-    from bentpipe.papers import pages, verdicts
+def reproduction(result: Reproduction, place: Path | None) -> Iterator[RenderableType]:
+    """Papers: a row per claim, then how many of each verdict; without a place, claims at length."""
+    from bentpipe.papers import pages, summary, verdicts
 
     for each in result.papers:
         table = _table(f"{each.paper.name}: {each.paper.title}", "claim", [])
-        table.add_column("\nprinted", overflow="fold", max_width=16)
-        table.add_column("\nours, ± 95 %", overflow="fold", max_width=20)
-        table.add_column("\nverdict", overflow="fold")
+        for title, width in (("what", 24), ("printed, or\nhas to hold", 14), ("ours,\n± 95 %", 16), ("verdict", 16)):
+            table.add_column(title if "\n" in title else f"\n{title}", overflow="fold", max_width=width)
         for verdict in each.verdicts:
-            printed, ours = pages.printed(verdict), pages.ours(verdict)
-            table.add_row(Text(verdict.claim.id), Text(printed), Text(ours), Text(verdict.text))
+            for cells in pages.compared(verdict):
+                table.add_row(*map(Text, cells))
         yield table
+        if place is None:
+            for verdict in each.verdicts:
+                yield Text("\n".join(pages.claim(verdict)).replace("**", "").replace("### ", ""))
+        else:
+            yield from map(Text, summary.in_words(each))
+    if place is None:
+        return
     counts = _table("Verdicts", "paper", [])
     kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
     for kind in kinds:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe.errors import BentpipeError
+from bentpipe.papers.verdicts import KINDS, REPRODUCED
 from bentpipe.reference import unknown
 
 if sys.version_info >= (3, 11):
@@ -18,6 +19,10 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parent
+
+RUNS = "runs"
+BASES = (RUNS, "arithmetic", "definition")
+"""What can decide a claim."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,16 @@ class Claim:
     """A function of `measures.py` that says which values arithmetic allows."""
     needs: tuple[str, ...]
     """What must be in `bentpipe list`, as topic:name."""
-    why: str
-    """What was tried where it is not reproduced, and why that is."""
+    why: dict[str, str] = field(default_factory=dict)
+    """What was tried and why the verdict is what it is, by the kind of verdict that the text was written for."""
+    by: str = RUNS
+    """What decides it: runs, or `arithmetic` or a `definition`, which holds whatever is simulated."""
+    one_run: bool = False
+    """Whether the paper shows a single run: then it is reported, too, where single runs of ours lie."""
+    part: str = ""
+    """Name of this part of a claim; empty for a whole claim."""
+    parts: tuple[Claim, ...] = ()
+    """Parts that are judged apart. The claim is reproduced where all hold in the same reading."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,8 @@ class Paper:
     """What it proposed, in our words."""
     assumed: tuple[str, ...]
     """What we assumed where it says nothing."""
+    readings: tuple[Reading, ...]
+    """Those that claims share, in the order of how far they are from the paper's words."""
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
 
@@ -128,6 +143,7 @@ def paper(name: str) -> Paper:
         published=about["published"],
         proposed=_line(about["proposed"]),
         assumed=tuple(map(_line, about["assumed"])),
+        readings=tuple(readings),
         claims=tuple(_claim(id_, entry, readings) for id_, entry in claims.items()),
         figures=tuple(map(_figure, about.get("figures", []))),
     )
@@ -158,7 +174,11 @@ _KEYS = {
     "possible",
     "needs",
     "why",
+    "by",
+    "one_run",
+    "parts",
 }
+_OF_PARTS = {"name", "statement", *_KEYS} - {"where", "parts"}
 
 
 def _line(text: str) -> str:
@@ -170,14 +190,28 @@ def _reading(entry: dict[str, Any]) -> Reading:
     return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
 
 
-def _claim(id_: str, entry: dict[str, Any], readings: list[Reading]) -> Claim:
+def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Reading]:
+    """Of a claim: a name stands for the shared reading; `shared_readings` is true, or the name of the first of them."""
+    names = [each.name for each in shared]
+    first = entry.get("shared_readings")
+    asked = [first] if isinstance(first, str) else []
+    asked += [each for each in entry.get("readings", ()) if isinstance(each, str)]
+    if lost := set(asked) - set(names):
+        raise ValueError(f"{id_} has unknown shared readings: {', '.join(sorted(lost))}")
+    if "readings" in entry:
+        return [shared[names.index(each)] if isinstance(each, str) else _reading(each) for each in entry["readings"]]
+    if first:
+        return shared[names.index(first) if isinstance(first, str) else 0 :]
+    return [Reading("as printed")]
+
+
+def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str = "") -> Claim:
     if not entry.keys() <= _KEYS:
         raise ValueError(f"{id_} has unknown keys: {', '.join(sorted(entry.keys() - _KEYS))}")
     printed = entry.get("printed")
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
     arguments = entry.get("with", {})
-    own = [_reading(reading) for reading in entry["readings"]] if "readings" in entry else None
-    shared = readings if entry.get("shared_readings") else [Reading("as printed")]
+    chosen = _readings(id_, entry, readings)
     claim = Claim(
         id=id_,
         statement=_line(entry["statement"]),
@@ -188,18 +222,48 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading]) -> Claim:
         value=value,
         measure=entry.get("measure"),
         criterion=_criterion(id_, entry["passes"], value) if "passes" in entry else None,
-        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in own or shared),
+        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in chosen),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
-        why=_line(entry.get("why", "")),
+        why=_why(id_, entry.get("why", {})),
+        by=entry.get("by", RUNS),
+        one_run=entry.get("one_run", False),
+        part=part,
+        parts=tuple(_part(id_, entry, each, readings) for each in entry.get("parts", ())),
     )
+    if claim.by not in BASES:
+        raise ValueError(f"{id_} is decided by {claim.by!r}, which is none of {', '.join(BASES)}")
     if claim.possible is not None and claim.value is None:
         raise ValueError(f"{id_} says what is possible, but not which value is claimed")
     if not all(need.partition(":")[2] for need in claim.needs):
         raise ValueError(f"{id_} needs what is not written as topic:name")
-    if not claim.needs and (claim.measure is None or claim.criterion is None):
+    if not claim.needs and not claim.parts and (claim.measure is None or claim.criterion is None):
         raise ValueError(f"{id_} needs nothing, so it must have a measure and say what passes")
     return claim
+
+
+def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list[Reading]) -> Claim:
+    """A part of a claim: what it does not say is as in the claim."""
+    if not entry.keys() <= _OF_PARTS:
+        raise ValueError(f"{id_} has a part with unknown keys: {', '.join(sorted(entry.keys() - _OF_PARTS))}")
+    taken = {key: value for key, value in whole.items() if key not in ("parts", "why")}
+    if entry.keys() & {"printed", "value"}:
+        # They belong together: a part that prints another number does not compare the claim's.
+        taken = {key: value for key, value in taken.items() if key not in ("printed", "value", "possible")}
+    if "needs" in entry:
+        # What is measured for the other parts says nothing about a feature that is to come.
+        taken.pop("measure", None)
+    own = {key: value for key, value in entry.items() if key != "name"}
+    return _claim(id_, taken | own, readings, entry["name"])
+
+
+def _why(id_: str, text: str | dict[str, str]) -> dict[str, str]:
+    """By kind of verdict. A plain text says why something does not hold, so it is not shown where all does."""
+    if isinstance(text, str):
+        return {kind: _line(text) for kind in KINDS if kind != REPRODUCED} if text else {}
+    if not text.keys() <= set(KINDS):
+        raise ValueError(f"{id_} says why for unknown verdicts: {', '.join(sorted(text.keys() - set(KINDS)))}")
+    return {kind: _line(each) for kind, each in text.items()}
 
 
 def _criterion(id_: str, passes: dict[str, Any], value: float | None) -> Criterion:

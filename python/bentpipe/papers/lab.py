@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONFIDENCE = 0.95
+TRACES_BYTES_MAX = 500_000_000
+"""Of runs with time series that are kept in memory for the next claim; those asked for longest ago go first."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,18 @@ class Finding:
             found.mean, found.low, found.high, found.replications, "; ".join(filter(None, (note, text))), missing
         )
 
+    @property
+    def one_run(self) -> tuple[float, float] | None:
+        """Where one more run would lie with 95 %: mean ± t s sqrt(1 + 1/n); None with fewer than three runs.
+
+        Half the interval of the mean is t s / sqrt(n), so this is sqrt(n + 1) times as wide. Reference: Hahn and
+        Meeker, "Statistical Intervals", on the prediction interval of a single observation.
+        """
+        if self.value is None or self.low is None or self.high is None or self.replications < 3:
+            return None
+        half = (self.high - self.low) / 2 * math.sqrt(self.replications + 1)
+        return self.value - half, self.value + half
+
 
 @dataclass(frozen=True)
 class Possible:
@@ -71,10 +86,12 @@ class Possible:
     low: float
     high: float
     why: str
+    slack: float = 0.0
+    """How far a measured value may be beyond, such as the packet that lies across the edge of the time measured."""
 
-    def has(self, value: float | None) -> bool:
-        """Whether a value is possible, apart from what arithmetic rounds."""
-        slack = 1e-9 * abs(value or 0.0)
+    def has(self, value: float | None, slack: float = 0.0) -> bool:
+        """Whether a value is possible, apart from what arithmetic rounds and this slack."""
+        slack += 1e-9 * abs(value or 0.0)
         return value is None or self.low - slack <= value <= self.high + slack
 
 
@@ -107,6 +124,11 @@ class Lab:
         Enough replications for the tolerances, instead of few.
     jobs : int, optional
         Runs at the same time; all cores if not given.
+
+    Attributes
+    ----------
+    scale : int
+        How many times the replications that a measure asks for are run, for what they do not decide; 1 at first.
     """
 
     def __init__(
@@ -116,7 +138,10 @@ class Lab:
         self.store = store
         self.is_full = is_full
         self.jobs = jobs
+        self.scale = 1
         self._known: dict[str, Any] = {}
+        self._traces: dict[str, RunResult] = {}
+        self._traces_bytes = 0
         self._open = ExitStack()
         self._stores: dict[str, Store] = {}
 
@@ -139,6 +164,10 @@ class Lab:
         """The one for `--quick` or the one for `--full`."""
         return full if self.is_full else quick
 
+    def seeds(self, quick: int, full: int) -> range:
+        """Seeds of so many replications, times the scale, for runs one by one."""
+        return range(1, 1 + self.scale * (full if self.is_full else quick))
+
     def load(self, name: str, sets: Mapping[str, Any] | None = None, *, case: str | None = None) -> Scenario:
         """A scenario of the paper's folder, by its name without `.toml`, or one of its cases."""
         scenario = load(self.folder / f"{name}.toml", sets or {})
@@ -156,13 +185,17 @@ class Lab:
         """One run with time series, for traces."""
         series = list(series)
         key = json.dumps(["run", name, dict(sets or {}), case, seed, series])
-        if key not in self._known:
+        result = self._traces.pop(key, None)
+        if result is None:
             result = run(self.load(name, sets, case=case), seed=seed, series=series)
             if any("rows" in note for note in result.notes):
                 # What never happens in a part of a trace says nothing.
                 raise BentpipeError(f"error: the trace of {name} is not whole: {'; '.join(result.notes)}")
-            self._known[key] = result
-        return cast("RunResult", self._known[key])
+            self._traces_bytes += _bytes(result)
+        self._traces[key] = result
+        while self._traces_bytes > TRACES_BYTES_MAX and len(self._traces) > 1:
+            self._traces_bytes -= _bytes(self._traces.pop(next(iter(self._traces))))
+        return result
 
     def sweep(
         self,
@@ -172,12 +205,16 @@ class Lab:
         vary: Mapping[str, Iterable[Any]] | None = None,
         replications: int | None = None,
         tables: Iterable[str] = (),
+        is_scaled: bool = True,
     ) -> Runs:
         """The sweep of a file in the paper's folder (its table `[sweep]`), or what `vary` names instead.
 
-        `sets` goes over the scenario, `replications` over what the file says. Keys are dotted; values are as one would
-        type them.
+        `sets` goes over the scenario, `replications`, times the scale, over what the file says; not times the scale
+        where a single one says that nothing is random, or where `is_scaled` says that their number is what is measured.
+        Keys are dotted; values are as one would type them.
         """
+        if is_scaled and replications is not None and replications > 1:
+            replications *= self.scale
         axes = None if vary is None else {key: list(values) for key, values in vary.items()}
         tables = list(tables)
         key = json.dumps(["sweep", name, dict(sets or {}), axes, replications, tables])
@@ -195,7 +232,7 @@ class Lab:
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What is worked out from runs, such as a table of several sweeps; `name` says what."""
-        key = json.dumps(["once", name])
+        key = json.dumps(["once", name, self.scale])
         if key not in self._known:
             self._known[key] = make()
         return cast("T", self._known[key])
@@ -206,3 +243,7 @@ class Lab:
             store = Memory() if self.store is None else Store(self.store / name)
             self._stores[name] = self._open.enter_context(store)
         return self._stores[name]
+
+
+def _bytes(result: RunResult) -> int:
+    return sum(int(table.estimated_size()) for table in (result.events, *result.recorded.values()))

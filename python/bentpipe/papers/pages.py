@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import bentpipe
 from bentpipe import human
-from bentpipe.papers import claims, verdicts
+from bentpipe.papers import claims, fingerprint, summary, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bentpipe.papers.claims import Claim, Figure, Paper
     from bentpipe.papers.lab import Finding
     from bentpipe.papers.reproducing import Reproduced, Reproduction
-    from bentpipe.papers.verdicts import Verdict
+    from bentpipe.papers.verdicts import Found, Verdict
 
-_SECTIONS = {
-    verdicts.REPRODUCED: ("What holds", "As the paper has it, in its own words."),
-    verdicts.UNDER_READING: (
-        "What holds in one reading",
-        "The paper leaves open what is meant, or its own words do not give its numbers; in the reading named, they do.",
-    ),
-    verdicts.NOT_REPRODUCED: ("What does not hold", "Measured, and different in every reading."),
-    verdicts.IMPOSSIBLE: (
-        "What cannot be as printed",
-        "Arithmetic or physics rules the printed value out, whatever the simulator; what we measured stands beside it.",
-    ),
-    verdicts.UNDECIDED: ("What is not decided", "The interval reaches over the edge of what passes."),
-    verdicts.NEEDS: ("What is open", "These need what bentpipe does not have yet."),
+FULL_TIME = "half an hour"
+"""Of `reproduce --full` for all papers on two cores, measured once."""
+SOURCE = "https://github.com/bentpipe/bentpipe/blob/main/python/bentpipe/papers"
+SHORT_MAX = 72
+_MEANINGS = {
+    verdicts.REPRODUCED: "as the paper has it, in its own words",
+    verdicts.UNDER_READING: "in the reading named: the paper leaves open what is meant, or its words miss its numbers",
+    verdicts.IN_PART: "parts are judged apart: some hold; others do not, or not in the same reading, or need a feature",
+    verdicts.NOT_REPRODUCED: "measured, and different in every reading that is possible",
+    verdicts.IMPOSSIBLE: "arithmetic or physics rules the printed value out in every reading, whatever the simulator",
+    verdicts.UNDECIDED: "the interval of our value reaches over the edge of what passes",
+    verdicts.NEEDS: "a feature that bentpipe does not have yet",
 }
 
 
@@ -43,7 +44,8 @@ def index(result: Reproduction) -> str:
     lines = [
         "# Papers, claim by claim\n",
         f"Made by `{again}`; do not edit. Each page says what a paper",
-        "proposed, what of it holds, what does not, and what we assumed where it is silent.\n",
+        "proposed, what of it holds, what does not, and what we assumed where it is silent. All papers take",
+        f"about {FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
         f"| paper | {' | '.join(kinds)} | all |",
         f"|---|{'---|' * (len(kinds) + 1)}",
     ]
@@ -69,7 +71,9 @@ def printed(verdict: Verdict) -> str:
 
 def ours(verdict: Verdict) -> str:
     """Our value with its interval, in the reading that decided."""
-    return human.MISSING if verdict.shown is None else value(verdict.shown.finding, verdict.claim.unit)
+    known = [(each.claim, each.shown) for each in verdict.judged]
+    texts = [value(shown.finding, claim.unit) for claim, shown in known if shown is not None]
+    return "; ".join(texts) or human.MISSING
 
 
 def value(finding: Finding, unit: str) -> str:
@@ -87,6 +91,61 @@ def value(finding: Finding, unit: str) -> str:
     return f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
 
 
+def band(claim: Claim) -> str:
+    """What passes, with its unit.
+
+    >>> from bentpipe.papers.claims import paper
+    >>> [band(claim) for claim in paper("hswa").claims if claim.id in ("HSWA-10", "HSWA-24", "HSWA-28", "HSWA-34")]
+    ['96.98 Mbit/s ± 5 %', '7 to 9 Mbit/s', 'above 1.02', '2']
+    """
+    criterion = claim.criterion
+    if criterion is None:
+        return ""
+    _, _, margin = criterion.text.partition(" ± ")
+    if margin and claim.value is not None:
+        if criterion.low == criterion.high:
+            return _number(claim.value, claim.unit)
+        if "%" not in margin:
+            # Of per cents, per cent would be a share of them.
+            margin = f"{margin} points" if claim.unit == "%" else _number(float(margin), claim.unit)
+        return f"{_number(claim.value, claim.unit)} ± {margin}"
+    if math.isinf(criterion.low):
+        return f"below {_number(criterion.high, claim.unit)}"
+    if math.isinf(criterion.high):
+        return f"above {_number(criterion.low, claim.unit)}"
+    if criterion.low == criterion.high:
+        return _number(criterion.low, claim.unit)
+    divisor, text = human.scale([criterion.low, criterion.high], claim.unit)
+    return f"{criterion.low / divisor:.6g} to {criterion.high / divisor:.6g} {text}".rstrip()
+
+
+def short(statement: str) -> str:
+    """The beginning of a statement, for a line of a table.
+
+    >>> short("HSWA keeps about 96 Mbit/s."), short("What is said here " * 9)[-14:]
+    ('HSWA keeps about 96 Mbit/s', 'What is said …')
+    """
+    text = statement.removesuffix(".")
+    return text if len(text) <= SHORT_MAX else text[: SHORT_MAX - 1].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+
+
+def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
+    """Claim, what is claimed, what is printed (or has to hold), ours, verdict: of a claim, then of its parts."""
+    claim = verdict.claim
+    yield claim.id, short(claim.statement), _claimed(verdict), "" if verdict.parts else ours(verdict), verdict.text
+    for part in verdict.parts:
+        claimed = band(part.claim) if part.claim.printed == claim.printed else _claimed(part)
+        yield "", part.claim.part, claimed, ours(part), part.text
+
+
+def _claimed(verdict: Verdict) -> str:
+    claim = verdict.claim
+    if isinstance(claim.printed, (int, float)):
+        return _number(claim.printed, claim.unit)
+    said, has_to = claim.printed or "", band(claim)
+    return has_to if not said or has_to.startswith(said) else "; ".join(filter(None, (said, has_to)))
+
+
 def _number(number: float, unit: str) -> str:
     divisor, text = human.scale([number], unit)
     return f"{number / divisor:.6g} {text}".rstrip()
@@ -98,42 +157,112 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield f"# {paper.title}\n"
     yield f"{paper.authors}. {paper.published}\n"
     yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
-    yield "95 % interval of our value lies in the band that was set for it.\n"
-    yield f"## What it proposed\n\n{paper.proposed}\n"
-    yield "## Verdicts\n\n| verdict | claims |\n|---|---|"
+    yield "95 % interval of our value lies in the band that was set for it."
+    if is_full:
+        yield f"What was undecided was judged again with up to {verdicts.SCALE_MAX} times as many runs."
+    yield ""
+    for sentence in summary.in_words(reproduced):
+        yield f"- {sentence}"
+    yield f"\n## What it proposed\n\n{paper.proposed}\n"
+    yield "## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
     for kind, count in reproduced.counts.items():
-        yield f"| {kind} | {count} |"
-    yield f"| all | {len(reproduced.verdicts)} |"
-    for kind, (title, text) in _SECTIONS.items():
-        found = [verdict for verdict in reproduced.verdicts if verdict.kind == kind]
-        if found:
-            yield f"\n## {title}\n\n{text}"
-            for verdict in found:
-                yield from claim(verdict)
-    if reproduced.figures:
-        yield "\n## Figures"
+        yield f"| {kind} | {count} | {_MEANINGS[kind]} |"
+    yield f"| all | {len(reproduced.verdicts)} | |"
+    yield "\n## Printed and ours\n"
+    yield "A claim about an order or a shape has no printed number: what has to hold stands there. Ours is in the"
+    yield "reading that decided, with its 95 % interval.\n"
+    yield "| claim | what | printed, or what has to hold | ours | verdict |\n|---|---|---|---|---|"
+    for verdict in reproduced.verdicts:
+        for id_, *cells in compared(verdict):
+            link = f"[{id_}](#{id_.lower()})" if id_ else ""
+            yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in (link, *cells))} |"
+    yield from _by_reading(reproduced)
+    yield "\n## Claim by claim"
+    places = summary.figures_by_claim(paper)
+    for verdict in reproduced.verdicts:
+        yield from claim(verdict)
         for figure in reproduced.figures:
-            yield f"\n![{figure.title}]({paper.name}/{figure.name}.png)\n\n{figure.title}."
-            yield f"`{again}`, bentpipe {bentpipe.__version__}, scenarios in `bentpipe/papers/{paper.name}`."
+            if places[figure] is verdict.claim:
+                yield from _figure(paper, figure)
+    others = [figure for figure in reproduced.figures if places[figure] is None]
+    if others:
+        yield "\n## Other figures"
+        for figure in others:
+            yield from _figure(paper, figure)
     yield "\n## What we assumed\n"
     for assumption in paper.assumed:
         yield f"- {assumption}"
+    yield "\n## What it was made from\n"
+    files = [path.name for path in sorted(paper.folder.glob("*.toml")) + sorted(paper.folder.glob("*.py"))]
+    links = [f"[{name}]({SOURCE}/{paper.name}/{name})" for name in files if name != "__init__.py"]
+    yield f"Claims, scenarios and measures: {', '.join(links)}."
+    yield f"bentpipe {bentpipe.__version__}, fingerprint of all that decides: `{fingerprint.fingerprint(paper)}`."
+
+
+def _by_reading(reproduced: Reproduced) -> Iterator[str]:
+    table = summary.by_reading(reproduced)
+    if table is None:
+        return
+    yield "\n## Which claims hold in which reading\n"
+    yield "Readings that at least three claims share; nothing stands where a claim was not measured in a reading.\n"
+    heads = [f"[{id_.partition('-')[2]}](#{id_.lower()})" for id_ in table.claims]
+    yield f"| reading | {' | '.join(heads)} | hold |"
+    yield f"|---|{'---|' * (len(heads) + 1)}"
+    for name, cells in table.rows:
+        yield f"| {name} | {' | '.join(cells)} | {cells.count(summary.YES)} of {len(cells) - cells.count('')} |"
+
+
+def _figure(paper: Paper, figure: Figure) -> Iterator[str]:
+    yield f"\n![{figure.title}]({paper.name}/{figure.name}.png)\n\n{figure.title}."
 
 
 def claim(verdict: Verdict) -> Iterator[str]:
     """The lines about a claim."""
     claim = verdict.claim
-    yield f"\n**{claim.id}** ({claim.where}). {claim.statement}\n"
+    basis = "" if claim.by == claims.RUNS else f", by {claim.by}"
+    yield f"\n### {claim.id}\n\n**{verdict.text}**{basis} ({claim.where}). {claim.statement}\n"
     if claim.printed is not None:
         yield f"- Printed: {printed(verdict)}"
+    for part in verdict.parts:
+        own = "" if part.claim.statement == claim.statement else f" {part.claim.statement}"
+        yield f"- {part.claim.part}: **{part.text}**.{own}"
+        if part.claim.printed not in (None, claim.printed):
+            yield f"    - Printed: {printed(part)}"
+        yield from (f"    {line}" for line in _judged(part))
+    if not verdict.parts:
+        yield from _judged(verdict)
+    elif verdict.detail and verdict.kind != verdicts.NEEDS:
+        yield f"- Why: {verdict.detail}"
+
+
+def _judged(verdict: Verdict) -> Iterator[str]:
+    claim = verdict.claim
     if verdict.kind == verdicts.NEEDS:
+        # What has to hold is settled before it can be measured.
+        yield f"- To be measured: {claim.how}" + _passes(claim)
         yield f"- Needs: {verdict.detail}"
         return
-    yield f"- Measured: {claim.how}" + (f" Passes: {claim.criterion.text}." if claim.criterion else "")
+    yield f"- Measured: {claim.how}" + _passes(claim)
     for each in verdict.found:
-        holds = {True: "holds", False: "does not hold", None: "not decided"}[each.passes]
+        holds = {True: "holds", False: "does not hold", None: "not decided"}[each.holds]
+        if each.contradiction:
+            holds = "impossible"
         runs = f" ({each.finding.replications} runs)" if each.finding.replications > 1 else ""
-        note = f" {each.finding.note}" if each.finding.note else ""
+        note = _one_run(each, claim) + (f" {each.finding.note}" if each.finding.note else "")
         yield f"- {each.reading.name}: **{value(each.finding, claim.unit)}**{runs}, {holds}.{note}"
     if verdict.detail:
         yield f"- Why: {verdict.detail}"
+
+
+def _passes(claim: Claim) -> str:
+    return f" Passes: {band(claim)}." if claim.criterion else ""
+
+
+def _one_run(found: Found, claim: Claim) -> str:
+    """Where a single run of ours lies, for a claim about a single run."""
+    span = found.finding.one_run
+    if found.fits_one_run is None or span is None:
+        return ""
+    divisor, text = human.scale(list(span), claim.unit)
+    ends = f"{span[0] / divisor:.3g} to {span[1] / divisor:.3g} {text}".rstrip()
+    return f" {'Compatible' if found.fits_one_run else 'Not compatible'} with one run: {ends}."

@@ -7,14 +7,16 @@ import importlib
 import io
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
 from bentpipe import atomic, store
+from bentpipe.errors import BentpipeError
 from bentpipe.papers import claims, pages, verdicts, webpage
 from bentpipe.papers.lab import Lab
+from bentpipe.reference import unknown
 from bentpipe.reporting.figures import Drawn
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class Reproduction:
     is_full: bool
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per claim and reading, as in `claims.csv`."""
+        """One row per claim, part and reading, as in `claims.csv`."""
         return [row for each in self.papers for verdict in each.verdicts for row in _rows(each.paper, verdict)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,6 +77,7 @@ class Reproduction:
 def reproduce(
     papers: Sequence[str] = (),
     *,
+    only: Sequence[str] = (),
     is_full: bool = False,
     folder: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -86,8 +89,10 @@ def reproduce(
     ----------
     papers : sequence of str
         Their names, see `bentpipe list papers`; all if there are none.
+    only : sequence of str
+        Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
     is_full : bool
-        Enough replications for the tolerances, six minutes on two cores, instead of few, one minute.
+        Enough replications for the tolerances, and up to four times as many for what stays undecided, instead of few.
     folder : path, optional
         Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
         interrupted goes on where it was.
@@ -103,9 +108,9 @@ def reproduce(
     Raises
     ------
     BentpipeError
-        There is no such paper, or the folder cannot be written.
+        There is no such paper or claim, or the folder cannot be written.
     """
-    chosen = [claims.paper(name) for name in dict.fromkeys(papers or claims.names())]
+    chosen = _chosen(papers, only)
     place = None if folder is None else Path(folder)
     if place is not None:
         store.refuse_unless_writable_folder(place)
@@ -118,7 +123,7 @@ def reproduce(
             judged = []
             for claim in paper.claims:
                 tell(claim.id, done / total)
-                judged.append(verdicts.judge(paper, claim, lab))
+                judged.append(verdicts.decide(paper, claim, lab))
                 done += 1
             drawn = {}
             for figure in paper.figures:
@@ -128,9 +133,25 @@ def reproduce(
                 done += 1
         found.append(Reproduced(paper, tuple(judged), drawn))
     result = Reproduction(tuple(found), is_full)
-    if place is not None:
+    if place is not None and not only:
         _write(result, place)
     return result
+
+
+def _chosen(papers: Sequence[str], only: Sequence[str]) -> list[Paper]:
+    """The papers, with these claims alone and without figures if there are any."""
+    chosen = [claims.paper(name) for name in dict.fromkeys(papers or claims.names())]
+    if not only:
+        return chosen
+    wanted = {id_.upper() for id_ in only}
+    known = [claim.id for paper in chosen for claim in paper.claims]
+    if lost := sorted(wanted - set(known)):
+        # Those of the same paper, or the first of each.
+        near = [id_ for id_ in known if id_.partition("-")[0] == lost[0].partition("-")[0]]
+        near = near or [paper.claims[0].id for paper in chosen]
+        raise BentpipeError("error: " + unknown(lost[0], "a claim of these papers", near))
+    kept = [(paper, tuple(claim for claim in paper.claims if claim.id in wanted)) for paper in chosen]
+    return [replace(paper, claims=few, figures=()) for paper, few in kept if few]
 
 
 def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
@@ -161,30 +182,38 @@ def _write(result: Reproduction, place: Path) -> None:
 
 
 def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
-    claim = verdict.claim
-    head = {
-        "paper": paper.name,
-        "claim": claim.id,
-        "statement": claim.statement,
-        "where": claim.where,
-        "printed": claim.printed,
-        "unit": claim.unit,
-        "verdict": verdict.text,
-        "passes": "" if claim.criterion is None else claim.criterion.text,
-    }
-    if not verdict.found:
-        empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds"))
-        return [{**head, **empty, "note": verdict.detail}]
-    return [
-        {
-            **head,
-            "reading": each.reading.name,
-            "value": each.finding.value,
-            "low": each.finding.low,
-            "high": each.finding.high,
-            "replications": each.finding.replications,
-            "holds": each.passes,
-            "note": each.finding.note,
+    """A row per part and reading; where nothing is measured, one per part."""
+    rows = []
+    for each in verdict.judged:
+        claim = each.claim
+        head = {
+            "paper": paper.name,
+            "claim": claim.id,
+            "part": claim.part,
+            "statement": claim.statement,
+            "where": claim.where,
+            "printed": claim.printed,
+            "unit": claim.unit,
+            "by": claim.by,
+            "verdict": verdict.text,
+            "part_verdict": each.text if claim.part else "",
+            "passes": "" if claim.criterion is None else claim.criterion.text,
         }
-        for each in verdict.found
-    ]
+        if not each.found:
+            empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds", "fits_one_run"))
+            rows.append({**head, **empty, "note": each.detail})
+        rows += [
+            {
+                **head,
+                "reading": found.reading.name,
+                "value": found.finding.value,
+                "low": found.finding.low,
+                "high": found.finding.high,
+                "replications": found.finding.replications,
+                "holds": found.holds,
+                "fits_one_run": found.fits_one_run,
+                "note": found.finding.note,
+            }
+            for found in each.found
+        ]
+    return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
 from bentpipe.reference import choices
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 REPRODUCED = "reproduced"
 UNDER_READING = "reproduced under reading"
+IN_PART = "in part"
+"""Some parts of the claim hold; others fail, are undecided, or need what is not there."""
 NOT_REPRODUCED = "not reproduced"
 IMPOSSIBLE = "impossible as printed"
-NEEDS = "needs"
+"""Every reading contradicts arithmetic or physics, whatever the simulator."""
 UNDECIDED = "undecided"
 """The interval of our value reaches over the edge of what passes: more replications would decide."""
-KINDS = (REPRODUCED, UNDER_READING, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
+NEEDS = "needs"
+SCALE_MAX = 4
+"""How many times its replications a full reproduction runs at most for what stays undecided."""
+KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
 
 
 @dataclass(frozen=True)
@@ -34,20 +39,37 @@ class Found:
     finding: Finding
     passes: bool | None
     """None if the runs do not decide it."""
+    contradiction: str = ""
+    """The arithmetic that rules the printed value out in this reading, if any does."""
+    fits_one_run: bool | None = None
+    """Whether single runs of ours reach the band of what passes; None where that was not asked or is not known."""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the claim holds in this reading: what is impossible does not, however close a band lets it come."""
+        return False if self.contradiction else self.passes
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a claim."""
+    """What came of a claim, or of one part of it."""
 
     claim: Claim
     kind: str
-    """One of the constants above."""
+    """One of `KINDS`."""
     reading: str
     """That in which it is reproduced, if not as printed."""
     detail: str
-    """The arithmetic, the feature that is missing, or what was tried."""
+    """The arithmetic, the feature that is missing, which parts hold, or what was tried."""
     found: tuple[Found, ...]
+    """By reading; empty where the claim has parts, which have theirs."""
+    parts: tuple[Verdict, ...] = ()
+    """Of the claim's parts, in their order."""
+
+    @property
+    def judged(self) -> tuple[Verdict, ...]:
+        """What was measured and compared: its parts, or else itself."""
+        return self.parts or (self,)
 
     @property
     def text(self) -> str:
@@ -60,6 +82,11 @@ class Verdict:
         return self.kind in (NEEDS, UNDECIDED)
 
     @property
+    def holds_in(self) -> tuple[str, ...]:
+        """Names of the readings in which it holds."""
+        return tuple(each.reading.name for each in self.found if each.holds)
+
+    @property
     def shown(self) -> Found | None:
         """The reading that decided: that in which it is reproduced, or else the one that comes closest."""
         for each in self.found:
@@ -69,48 +96,134 @@ class Verdict:
         if self.kind == REPRODUCED or claimed is None:
             return next(iter(self.found), None)
         known = [each for each in self.found if each.finding.value is not None]
-        return min(known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
+        possible = [each for each in known if not each.contradiction]
+        return min(possible or known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
+
+
+def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
+    """Judge a claim; at full scale with twice and four times the replications while it is undecided.
+
+    What is still undecided then stays so. Quick reproductions judge once. Up to three looks at intervals of 95 % find a
+    band's edge crossed by chance more often than one does; which side of an edge the true value has is decided wrongly
+    only where it lies close to it.
+    """
+    verdict = judge(paper, claim, lab)
+    try:
+        while lab.is_full and lab.scale < SCALE_MAX and any(map(_wants_runs, verdict.judged)):
+            lab.scale *= 2
+            verdict = judge(paper, claim, lab)
+    finally:
+        lab.scale = 1
+    return verdict
+
+
+def _wants_runs(verdict: Verdict) -> bool:
+    """Whether more replications may decide it: what has none, or lacks values, they do not help."""
+    return verdict.kind == UNDECIDED and any(
+        each.holds is None and each.finding.replications > 1 and not each.finding.missing for each in verdict.found
+    )
 
 
 def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     """Measure a claim in each of its readings and compare.
 
     The paper's own words come first. A reading in which the printed value contradicts arithmetic cannot be the one in
-    which it is reproduced, however close a tolerance lets it come.
+    which it is reproduced, however close a tolerance lets it come; only where all readings do is the claim impossible.
+    Parts are judged apart, and the claim is reproduced where all of them hold in the same reading.
     """
     measures = importlib.import_module(f"bentpipe.papers.{paper.name}.measures")
+    if claim.parts:
+        return _whole(claim, tuple(_judge(measures, part, lab) for part in claim.parts))
+    return _judge(measures, claim, lab)
+
+
+def _judge(measures: Any, claim: Claim, lab: Lab) -> Verdict:
     bounds: list[Possible | None] = [None] * len(claim.readings)
     if claim.possible is not None:
         bounds = [getattr(measures, claim.possible)(lab, **reading.arguments) for reading in claim.readings]
     contradictions = ["" if bound is None or bound.has(claim.value) else bound.why for bound in bounds]
     if missing(claim.needs):
         if all(contradictions):
-            return Verdict(claim, IMPOSSIBLE, "", contradictions[0], ())
+            return Verdict(claim, IMPOSSIBLE, "", _detail(claim, IMPOSSIBLE, contradictions[0]), ())
         return Verdict(claim, NEEDS, "", ", ".join(missing(claim.needs)), ())
     if claim.measure is None or claim.criterion is None:
-        raise BentpipeError(f"error: {claim.id} has all that it needs, but no measure")
+        raise BentpipeError(f"error: {_name(claim)} has all that it needs, but no measure")
     found = []
-    for reading, bound in zip(claim.readings, bounds, strict=True):
+    for reading, bound, contradiction in zip(claim.readings, bounds, contradictions, strict=True):
         finding: Finding = getattr(measures, claim.measure)(lab, **reading.arguments)
-        if bound is not None and finding.value is not None and not bound.has(finding.value):
-            raise BentpipeError(f"error: {claim.id} ({reading.name}): measured {finding.value}, but {bound.why}")
-        found.append(Found(reading, finding, passes(finding, claim.criterion)))
-    reproduced = [
-        each.reading.name
-        for each, contradiction in zip(found, contradictions, strict=True)
-        if each.passes and not contradiction
-    ]
-    if reproduced and reproduced[0] == found[0].reading.name:
-        return Verdict(claim, REPRODUCED, "", "", tuple(found))
-    if reproduced:
-        return Verdict(claim, UNDER_READING, reproduced[0], claim.why, tuple(found))
-    if contradictions[0]:
-        # Bounds are not always whole sentences; what follows is one.
-        why = ". ".join(filter(None, (contradictions[0].removesuffix("."), claim.why)))
-        return Verdict(claim, IMPOSSIBLE, "", why, tuple(found))
-    if any(each.passes is None for each in found):
-        return Verdict(claim, UNDECIDED, "", claim.why, tuple(found))
-    return Verdict(claim, NOT_REPRODUCED, "", claim.why, tuple(found))
+        if bound is not None and not bound.has(finding.value, slack=bound.slack):
+            raise BentpipeError(f"error: {_name(claim)} ({reading.name}): measured {finding.value}, but {bound.why}")
+        fits = _fits_one_run(claim, finding) if claim.one_run else None
+        found.append(Found(reading, finding, passes(finding, claim.criterion), contradiction, fits))
+    holding = [each.reading.name for each in found if each.holds]
+    if holding:
+        kind = REPRODUCED if holding[0] == claim.readings[0].name else UNDER_READING
+    elif all(contradictions):
+        kind = IMPOSSIBLE
+    else:
+        kind = UNDECIDED if any(each.holds is None for each in found) else NOT_REPRODUCED
+    reading_name = holding[0] if kind == UNDER_READING else ""
+    return Verdict(claim, kind, reading_name, _detail(claim, kind, contradictions[0]), tuple(found))
+
+
+def _detail(claim: Claim, kind: str, contradiction: str) -> str:
+    """What rules the paper's own words out, if anything does, and what is to be said of this kind of verdict."""
+    if contradiction and kind != IMPOSSIBLE:
+        rest = "" if kind == UNDER_READING else f"; in the possible readings: {kind}"
+        contradiction = f"impossible {claim.readings[0].name}: {contradiction.removesuffix('.')}{rest}"
+    # Bounds are not always whole sentences; what follows is one.
+    return ". ".join(filter(None, (contradiction.removesuffix("."), claim.why.get(kind, ""))))
+
+
+def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
+    """The verdict on a claim from those on its parts."""
+    names = [reading.name for reading in claim.readings]
+    # A part that has nothing but readings of its own goes with any of the claim's.
+    bound = [part for part in parts if not set(names).isdisjoint(each.name for each in part.claim.readings)]
+    joint = [name for name in names if all(name in part.holds_in for part in bound)]
+    if joint and all(part.holds_in for part in parts):
+        own = [part.reading for part in parts if part.reading and part not in bound]
+        readings = "; ".join(dict.fromkeys([*([joint[0]] if joint[0] != names[0] else []), *own]))
+        kind = UNDER_READING if readings else REPRODUCED
+        return Verdict(claim, kind, readings, claim.why.get(kind, ""), (), parts)
+    kinds = {part.kind for part in parts}
+    held = [part for part in parts if part.holds_in]
+    kind = IN_PART if held else next(each for each in (NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS) if each in kinds)
+    if kind == NEEDS:
+        lacking = dict.fromkeys(need for part in parts for need in missing(part.claim.needs))
+        return Verdict(claim, NEEDS, "", ", ".join(lacking), (), parts)
+    others: dict[str, list[str]] = {}
+    for part in parts:
+        if not part.holds_in:
+            others.setdefault(part.text, []).append(part.claim.part)
+    said = [f"{text}: {', '.join(those)}" for text, those in others.items()]
+    if held and said:
+        said.insert(0, "holds: " + ", ".join(_with(part, part.reading) for part in held))
+    elif held:
+        undecided = any(all(_may_hold(part, name) for part in bound) for name in names)
+        together = "not decided whether in one reading" if undecided else "in no reading together"
+        said = [f"{together}: " + ", ".join(_with(part, " / ".join(part.holds_in)) for part in held)]
+    return Verdict(claim, kind, "", ". ".join(filter(None, ("; ".join(said), claim.why.get(kind, "")))), (), parts)
+
+
+def _may_hold(part: Verdict, reading: str) -> bool:
+    return any(each.reading.name == reading and each.holds is not False for each in part.found)
+
+
+def _with(part: Verdict, readings: str) -> str:
+    return part.claim.part + (f" ({readings})" if readings else "")
+
+
+def _name(claim: Claim) -> str:
+    return f"{claim.id}, {claim.part}" if claim.part else claim.id
+
+
+def _fits_one_run(claim: Claim, finding: Finding) -> bool | None:
+    """Whether what passes can be that of a single run; beside the verdict, which goes by the mean."""
+    span = finding.one_run
+    if span is None or claim.criterion is None:
+        return None
+    return span[0] <= claim.criterion.high and span[1] >= claim.criterion.low
 
 
 def passes(finding: Finding, criterion: Criterion) -> bool | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import bentpipe
-from bentpipe.papers import pages, verdicts
+from bentpipe.papers import pages, summary, verdicts
 from bentpipe.reporting.figures import inline
 from bentpipe.reporting.page import Folded, Page, Picture, Points, Section, Tabled, Text
 from bentpipe.reporting.tables import Table
@@ -38,27 +38,39 @@ def _counts(result: Reproduction) -> Table:
 
 def _section(each: Reproduced) -> Section:
     paper = each.paper
-    rows = [[verdict.claim.id, pages.printed(verdict), pages.ours(verdict), verdict.text] for verdict in each.verdicts]
-    table = _table(paper.name, ["claim", "printed", "ours, ± 95 %", "verdict"], rows, texts=4)
+    rows = [list(cells) for verdict in each.verdicts for cells in pages.compared(verdict)]
+    head = ["claim", "what", "printed, or what has to hold", "ours, ± 95 %", "verdict"]
+    table = _table(paper.name, head, rows, texts=5)
     blocks: list[Block] = [
         Text(f"{paper.authors}. {paper.published}"),
+        Points(list(summary.in_words(each))),
         Text(paper.proposed),
         *(
             Picture(inline(drawn, f"{paper.name}{figure.name}".replace("-", ""), figure.title), f"{figure.title}.")
             for figure, drawn in each.figures.items()
         ),
         Tabled(table, "What is printed, what was measured in the reading that decided, and what follows."),
+        *_by_reading(each),
         Folded("Each claim: how it is measured, every reading, why", [_claim(verdict) for verdict in each.verdicts]),
         Folded("What we assumed", [Points(paper.assumed)]),
     ]
     return Section(paper.title, blocks)
 
 
+def _by_reading(each: Reproduced) -> list[Block]:
+    found = summary.by_reading(each)
+    if found is None:
+        return []
+    head = ["reading", *(id_.partition("-")[2] for id_ in found.claims)]
+    table = _table(f"{each.paper.name}-readings", head, [[name, *cells] for name, cells in found.rows], len(head))
+    return [Tabled(table, "Which claims hold in which reading; nothing stands where one was not measured.")]
+
+
 def _claim(verdict: Verdict) -> Block:
     claim = verdict.claim
-    lines = [line.removeprefix("- ").replace("**", "") for line in pages.claim(verdict) if line.startswith("- ")]
-    summary = f"{claim.id}: {verdict.text}"
-    return Folded(summary, [Text(f"{claim.statement} ({claim.where})"), Points(lines)])
+    lines = [line.strip() for line in pages.claim(verdict)]
+    points = [line.removeprefix("- ").replace("**", "") for line in lines if line.startswith("- ")]
+    return Folded(f"{claim.id}: {verdict.text}", [Text(f"{claim.statement} ({claim.where})"), Points(points)])
 
 
 def _table(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> Table:

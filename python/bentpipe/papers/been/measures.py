@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -52,15 +53,21 @@ SPACING_S = 0.01
 # NewReno over the path
 
 
-def transfers(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper") -> pl.DataFrame:
+def transfers(
+    lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, acks: bool = False, start: str = "paper"
+) -> pl.DataFrame:
     """The table `flows` of NewReno's runs with one payload at one error rate, a row per replication, in order.
 
-    `hops`: links to the ground with errors; 2 is the downlink to the receiver, too. `start`: "paper" sends the first
-    data at once in a window of one segment; "ns-2" opens with a SYN and begins with two segments.
+    `hops`: links to the ground with errors; 2 is the downlink to the receiver, too. `acks`: errors hit ACKs on both
+    links to the ground. `start`: "paper" sends the first data at once in a window of one segment; "ns-2" opens with a
+    SYN and begins with two segments.
     """
     sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate}
     if hops == 2:
         sets |= {"link.down.forward.error.kind": unit, "link.down.forward.error.rate": rate}
+    if acks:
+        for link in ("up", "down"):
+            sets |= {f"link.{link}.reverse.error.kind": unit, f"link.{link}.reverse.error.rate": rate}
     if start == "ns-2":
         sets |= {"tcp.handshake": True, "tcp.initial_window": "2 segments"}
     # Runs with many errors send few packets: they scatter much and cost little. Per bit and per packet a few will do,
@@ -80,19 +87,23 @@ def column(flows: pl.DataFrame, name: str) -> NDArray[np.float64]:
     return values
 
 
-def tcp_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper") -> Finding:
+def tcp_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, **world: Any) -> Finding:
     """TCP efficiency in % (equation 6, RFC 6349): column `tcp_efficiency_pct`."""
-    flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, start=start)
+    flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, **world)
     crosses = survival(payload + HEADER_BYTES, rate, unit) ** hops
     note = f"{column(flows, 'sent_packets').mean():.0f} packets sent; one crosses with probability {crosses:.3g}"
-    return Finding.mean(column(flows, "tcp_efficiency_pct"), note)
+    return share(column(flows, "tcp_efficiency_pct"), note)
 
 
-def information_efficiency(
-    lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, start: str = "paper"
-) -> Finding:
+def share(percents: NDArray[np.float64], note: str = "") -> Finding:
+    """Mean of a share in %. A run in which nothing was sent has none; its interval allows for any from 0 to 100."""
+    least, most = (Finding.mean(np.nan_to_num(percents, nan=end)) for end in (0.0, 100.0))
+    return replace(Finding.mean(percents, note), low=least.low, high=most.high, missing=0)
+
+
+def information_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, hops: int = 1, **world: Any) -> Finding:
     """Information efficiency in % (equation 7): 100 x column `information_efficiency`."""
-    flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, start=start)
+    flows = transfers(lab, payload=payload, rate=rate, unit=unit, hops=hops, **world)
     length = payload + HEADER_BYTES
     e_h, e_p = header_efficiency(length), survival(length, rate, unit) ** hops
     note = f"arithmetic of one packet: {e_h:.4f} x {e_p:.4g} = {100 * e_h * e_p:.3g} %"
@@ -181,7 +192,7 @@ def _at(result: RunResult, time_s: float, payload: int) -> float:
 def mean_window_ratio(lab: Lab, *, rate: float, unit: str) -> Finding:
     """Mean window with errors over that without, averaged over the five sizes; a window is at most 20 segments."""
     ratios = []
-    for seed in range(1, lab.choose(3, 20) + 1):
+    for seed in lab.seeds(3, 20):
         of_sizes = []
         for payload in PAYLOADS_BYTES:
             sets: Sets = {SMSS: f"{payload} B", f"{ERROR}.kind": unit}
@@ -218,7 +229,7 @@ def resends_lost_again(lab: Lab, *, payload: int, rate: float, unit: str) -> Fin
         "tcp.verdict": "always-link-error",
     }
     shares = []
-    for seed in range(1, lab.choose(20, 200) + 1):
+    for seed in lab.seeds(20, 200):
         events = lab.run(PATH, sets, seed=seed, series=["events"]).events
         resent, acked = (
             events.filter(pl.col("event") == event)["value"].to_numpy() for event in ("retransmission", "acked")
@@ -255,7 +266,7 @@ def lost_packets(lab: Lab, length_bytes: int, rate: float, unit: str, seed: int)
 def fluctuation_ratio(lab: Lab, *, length: int, rate: float, unit: str) -> Finding:
     """Standard deviation of the smoothed estimate (equation 5) over that of the estimates (equation 4), n = 10."""
     ratios, samples_std = [], []
-    for seed in range(1, lab.choose(10, 50) + 1):
+    for seed in lab.seeds(10, 50):
         samples = estimates(lost_packets(lab, length, rate, unit, seed), length)
         # The first windows still remember how the average began.
         ratios.append(smoothed(samples)[50:].std() / samples[50:].std())
@@ -275,7 +286,7 @@ def window_time(lab: Lab, *, records: int, length: int) -> Finding:
 def lost_after_lost(lab: Lab, *, payload: int, rate: float, unit: str) -> Finding:
     """Share of the lost packets that another lost one follows at once."""
     shares, gaps = [], []
-    for seed in range(1, lab.choose(5, 20) + 1):
+    for seed in lab.seeds(5, 20):
         lost = lost_packets(lab, payload + HEADER_BYTES, rate, unit, seed)
         runs = np.diff(np.flatnonzero(np.diff(np.r_[False, lost, False].astype(int))))[::2]
         shares.append(1 - len(runs) / lost.sum() if lost.sum() > 0 else None)
@@ -290,21 +301,17 @@ def coding_gain(lab: Lab, *, rate: float, unit: str) -> Finding:
     its check bytes count as overhead.
     """
     lengths = (PACKET_MIN_BYTES, *(payload + HEADER_BYTES for payload in PAYLOADS_BYTES))
-    best = np.zeros((2, lab.choose(5, 20)))
-    for seed in range(best.shape[1]):
+    seeds = lab.seeds(5, 20)
+    best = np.zeros((2, len(seeds)))
+    for at, seed in enumerate(seeds):
         for length in lengths:
             checks = 2 * CORRECTS_BYTES * math.ceil(length / (CODEWORD_BYTES - 2 * CORRECTS_BYTES))
             payload = length - HEADER_BYTES
             plain = payload / length * _arrived_share(lab, _datagrams(length, rate, unit), seed)
             coded = payload / (length + checks) * _arrived_share(lab, _datagrams(length, rate, unit) | CODE, seed)
-            best[:, seed] = np.maximum(best[:, seed], (plain, coded))
+            best[:, at] = np.maximum(best[:, at], (plain, coded))
     without, coded = 100 * best.mean(axis=1)
-    interleaved, not_interleaved = (_lost_per_burst(lab, more) for more in (INTERLEAVER, {}))
-    return Finding.mean(
-        best[1] / best[0],
-        f"without {without:.3g} %, with {coded:.3g} %; a burst of 10 ms costs {not_interleaved:.1f} packets, "
-        f"{interleaved:.1f} when interleaved over 200 ms",
-    )
+    return Finding.mean(best[1] / best[0], f"without {without:.3g} %, with {coded:.3g} %")
 
 
 def _arrived_share(lab: Lab, sets: Sets, seed: int) -> float:
@@ -312,10 +319,19 @@ def _arrived_share(lab: Lab, sets: Sets, seed: int) -> float:
     return float(row["arrived_packets"] / (row["arrived_packets"] + row["lost_packets"]))
 
 
-def _lost_per_burst(lab: Lab, more: Sets) -> float:
+def burst_spread(lab: Lab) -> Finding:
+    """Packets of 1540 B that a burst costs, interleaved over 200 ms over not interleaved, of the same bursts."""
+    costs = np.array([[_lost_per_burst(lab, more, seed) for more in ({}, INTERLEAVER)] for seed in lab.seeds(5, 20)])
+    plain, interleaved = costs.mean(axis=0)
+    return Finding.mean(
+        costs[:, 1] / costs[:, 0], f"a burst of 10 ms costs {plain:.1f} packets, {interleaved:.1f} when interleaved"
+    )
+
+
+def _lost_per_burst(lab: Lab, more: Sets, seed: int) -> float:
     """Packets of 1540 B lost for each burst of 10 ms on average, one in 2 s, in which a byte in ten is wrong."""
     burst = '{ kind = "gilbert-elliott", unit = "byte", mean_good = "2 s", mean_bad = "10 ms", rate_bad = 0.1 }'
-    result = lab.run(UPLINK, {ERROR: burst} | more)
+    result = lab.run(UPLINK, {ERROR: burst} | more, seed=seed)
     return float(result.datagrams["lost_packets"][0]) / (result.simulated_s / 2.01)
 
 

@@ -10,9 +10,7 @@ import polars as pl
 
 # Claims find what is arithmetic alone here, too.
 from bentpipe.papers.hswa.formulas import (  # noqa: F401
-    LANS_RTT_S,
     PACKET_BYTES,
-    PAYLOAD_BYTES,
     RATE_BPS,
     UNITS_BITS,
     average_gain,
@@ -23,70 +21,31 @@ from bentpipe.papers.hswa.formulas import (  # noqa: F401
     increment_possible,
     increment_without_loss,
     least_step_down,
+    packets_needed,
     passed_share,
     round_trip,
     round_trip_possible,
 )
+from bentpipe.papers.hswa.runs import (
+    ERROR_KIND,
+    ERROR_RATE,
+    FLAVOURS,
+    RTT_MS,
+    SCENARIO,
+    SEGMENT_BYTES,
+    bdp_segments,
+    legs,
+    settings,
+    throughputs,
+)
 from bentpipe.papers.lab import Finding, Possible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from bentpipe.papers.lab import Lab
-
-SCENARIO = "bent-pipe"
-FLAVOURS = ("reno", "newreno", "sack")
-"""Reno's window with each way to recover: whose losses are counted."""
-
-ERROR_KIND = "link.downlink.forward.error.kind"
-ERROR_RATE = "link.downlink.forward.error.rate"
-
-
-# --- Senders
-
-
-OPEN = {
-    "tcp.receive_buffer": "unlimited",
-    "tcp.rto": {"initial": "3 s", "min": "1 s", "granularity": "10 ms"},
-}
-"""The receiver holds what arrives beyond a hole, and the timer waits a second at least (RFC 6298)."""
-BDP_SEGMENTS = 6375
-TOLD = ("hswa", "enhanced-hswa")
-"""The senders that are told the error rate."""
-
-
-def sender(
-    cc: str,
-    *,
-    rate: float,
-    per: str = "rtt",
-    is_open: bool = False,
-    is_patient: bool = False,
-    more: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """What a reading makes of a sender, by dotted key.
-
-    The paper's two are told the error rate as it is printed, and `per` what their increment is added. `is_open`: the
-    window of one bandwidth-delay product is the sender's, not the receiver's, and the rule takes the place of slow
-    start. `is_patient`: losses are also found by time, and Enhanced HSWA takes a round trip for long at twice the mean.
-    """
-    if cc == "scps-vegas":
-        return {"tcp.cc": {"kind": "scps", "congestion": "vegas"}}
-    if cc not in TOLD:
-        return {"tcp.cc": cc}
-    kind: dict[str, Any] = {"kind": cc, "error_rate": rate, "per": per, **(more or {})}
-    sets: dict[str, Any] = {}
-    if is_open:
-        sets |= OPEN
-        kind |= {"cwnd_lim": BDP_SEGMENTS, "from_start": True}
-    if is_patient:
-        sets["tcp.recovery"] = "rack"
-        if cc == "enhanced-hswa":
-            kind["delta"] = 1.0
-    return sets | {"tcp.cc": kind}
-
 
 # --- Throughput
 
@@ -98,21 +57,32 @@ def throughput(
     rates: Sequence[float],
     error: str = "packet",
     connections: int = 1,
-    is_warm: bool = False,
     of: str = "least",
     **reading: Any,
 ) -> Finding:
     """Throughput per connection in bit/s at the error rate where it is least, or most.
 
     Bytes that reached the receivers' TCP, headers and duplicates included, over the run's time and the number of
-    connections (`flows.throughput_bps`). With `is_warm` the first 10 s are left out. Of more than two error rates,
-    quick runs have the two highest.
+    connections (`flows.throughput_bps`). Of more than two error rates, quick runs have the highest.
     """
-    rates = rates if len(rates) < 3 else lab.choose(rates[-2:], rates)
-    curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, is_warm=is_warm, **reading)
-    findings = {rate: Finding.mean(values) for rate, values in curve.items()}
+    rates = rates if len(rates) < 3 else lab.choose(rates[-1:], rates)
+    curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, **reading)
+    note = _packets_note(cc, rates, **reading) if (error, connections) == ("packet", 1) else ""
+    findings = {rate: Finding.mean(values, note) for rate, values in curve.items()}
     choose = min if of == "least" else max
     return choose(findings.values(), key=lambda finding: finding.value or 0.0)
+
+
+def _packets_note(
+    cc: str, rates: Sequence[float], *, segment_bytes: int = SEGMENT_BYTES, rtt_ms: float = RTT_MS, **_: Any
+) -> str:
+    """How many packets a round trip holds, and how many it takes for a throughput that is printed."""
+    if cc != "hswa" or len(rates) > 1 or not 1e-5 <= rates[0] <= 1e-3:
+        return ""
+    held = bdp_segments(segment_bytes, rtt_ms)
+    return (
+        f"A round trip holds {held} packets; with a step per ACK what is printed takes {packets_needed(rates[0]):.0f}."
+    )
 
 
 def throughput_ratio(
@@ -150,20 +120,21 @@ def falls_with_three(lab: Lab, **reading: Any) -> Finding:
     return max((Finding.mean(each, note) for each in distances), key=lambda finding: finding.value or 0.0)
 
 
-def best_step(lab: Lab, **reading: Any) -> Finding:
-    """HSWA's mean throughput with A = 10 over that with the best other A, pairs of equal seeds.
+def best_step(lab: Lab, *, others: Sequence[float], of: str = "best", **reading: Any) -> Finding:
+    """HSWA's mean throughput with A = 10 over that with the best other A, or the worst, pairs of equal seeds.
 
     Means over packet error rates of 1e-5 to 1e-2 with equal weight; quick runs have 1e-4 and 1e-3, and 5 and 20 for A.
     """
     rates = lab.choose((1e-4, 1e-3), (1e-5, 1e-4, 1e-3, 1e-2))
-    others = lab.choose((5.0, 20.0), (1.0, 2.0, 5.0, 15.0, 20.0))
+    others = lab.choose((5.0, 20.0), others)
     means = {}
     for a in (10.0, *others):
         curve = throughputs(lab, cc="hswa", rates=rates, more={"a": a}, **reading)
         means[a] = np.mean(list(curve.values()), axis=0)
-    best = max(others, key=lambda a: float(means[a].mean()))
+    choose = max if of == "best" else min
+    other = choose(others, key=lambda a: float(means[a].mean()))
     listed = ", ".join(f"A = {a:g}: {mean.mean() / 1e6:.1f}" for a, mean in sorted(means.items()))
-    return Finding.mean(means[10.0] / means[best], f"Mbit/s with {listed}")
+    return Finding.mean(means[10.0] / means[other], f"Mbit/s with {listed}")
 
 
 def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float], **reading: Any) -> Finding:
@@ -174,7 +145,7 @@ def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float]
         count = lab.choose(4 if rate >= 1e-4 else 2, 10)
         own = throughputs(lab, cc=cc, rates=[rate], replications=count, **reading)[rate]
         for other in over:
-            theirs = throughputs(lab, cc=other, rates=[rate], replications=count)[rate]
+            theirs = throughputs(lab, cc=other, rates=[rate], replications=count, **reading)[rate]
             findings.append(Finding.mean(own / theirs, f"{other} at {rate:g}"))
     return min(findings, key=lambda finding: finding.value or 0.0)
 
@@ -211,66 +182,6 @@ def better_constants(lab: Lab) -> Finding:
     kind = kinds[best + 1]
     note = f"best with an increase of {kind['increase']} and a decrease of {kind['decrease']}"
     return Finding.mean(own / others[best], note)
-
-
-def throughputs(
-    lab: Lab,
-    *,
-    cc: str,
-    rates: Iterable[float],
-    error: str = "packet",
-    connections: int = 1,
-    is_warm: bool = False,
-    seconds: int = 50,
-    replications: int | None = None,
-    **reading: Any,
-) -> dict[float, NDArray[np.float64]]:
-    """Throughput per connection in bit/s by error rate, a value per replication in the order of their seeds."""
-    rates = list(rates)
-    is_told = cc in TOLD
-    if is_told and len(rates) > 1:
-        told: dict[float, NDArray[np.float64]] = {}
-        for rate in rates:
-            told |= throughputs(
-                lab,
-                cc=cc,
-                rates=[rate],
-                error=error,
-                connections=connections,
-                is_warm=is_warm,
-                seconds=seconds,
-                replications=replications,
-                **reading,
-            )
-        return told
-    sets = {ERROR_KIND: error, "flow.transfer.count": connections, **sender(cc, rate=rates[0], **reading)}
-    if seconds != 50:
-        sets["duration"] = f"{seconds} s"
-    vary = {ERROR_RATE: rates}
-    # Runs that are almost without losses take the longest, and are almost equal.
-    count = replications or lab.choose(4 if is_told and rates[0] >= 1e-4 else 2, 10)
-    whole = _received_bits(lab, sets, vary, count)
-    begin_s = 0.0
-    if is_warm:
-        # A run of 10 s is the beginning of the run of 50 s with the same seed.
-        begin_s = 10.0
-        early = _received_bits(lab, sets | {"duration": "10 s"}, vary, count)
-        whole = {rate: bits - early[rate] for rate, bits in whole.items()}
-    return {rate: bits / (seconds - begin_s) / connections for rate, bits in whole.items()}
-
-
-def _received_bits(
-    lab: Lab, sets: Mapping[str, Any], vary: Mapping[str, list[float]], replications: int
-) -> dict[float, NDArray[np.float64]]:
-    """Bits that all receivers got in a run, headers included, by error rate."""
-    duration_s = float(str(sets.get("duration", "50 s")).removesuffix(" s"))
-    runs = lab.sweep(SCENARIO, sets, vary=vary, replications=replications, tables=["flows"])
-    sums = runs.tables["flows"].group_by(ERROR_RATE, "replication").agg(pl.col("throughput_bps").sum())
-    bits = 8 * PACKET_BYTES / (8 * PAYLOAD_BYTES) * duration_s
-    return {
-        rate: bits * sums.filter(pl.col(ERROR_RATE) == rate).sort("replication")["throughput_bps"].to_numpy()
-        for rate in vary[ERROR_RATE]
-    }
 
 
 def ceiling(lab: Lab, *, rates: Sequence[float], error: str = "packet", of: str = "least", **_: Any) -> Possible:
@@ -326,14 +237,14 @@ def expanding_period(lab: Lab) -> Finding:
     From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip.
     """
     ratios = []
-    for seed in range(1, lab.choose(4, 11)):
+    for seed in lab.seeds(3, 10):
         sets = {"tcp.cc": "swift", ERROR_KIND: "packet", ERROR_RATE: 1e-4, "duration": "20 s"}
         result = lab.run(SCENARIO, sets, seed=seed, series=["events"])
         lengths = []
         sent, end_s, until = 0, None, 0
         for time_s, event, value in result.events.select("time_s", "event", "value").iter_rows():
             if event == "sent":
-                sent = max(sent, value + PAYLOAD_BYTES)
+                sent = max(sent, value + SEGMENT_BYTES)
             elif event == "recovery_exit":
                 # What the ACK at hand lets go is not sent yet.
                 end_s, until = time_s, sent
@@ -347,13 +258,18 @@ def expanding_period(lab: Lab) -> Finding:
     return Finding.mean(ratios)
 
 
-def time_below_product(lab: Lab, *, cc: str) -> Finding:
-    """Share of 50 s without errors in which the window is below the bandwidth-delay product; series `cwnd_bytes`."""
-    result = lab.run(SCENARIO, {**sender(cc, rate=0.0)}, series=["cwnd_bytes"])
-    windows = result.series("cwnd_bytes")
+def time_below_product(lab: Lab, *, cc: str, less: str) -> Finding:
+    """Share of 50 s without errors in which the window is below the bandwidth-delay product, less that of another."""
+    shares = [_share_below_product(lab, each) for each in (cc, less)]
+    return Finding.exact(shares[0] - shares[1], f"{100 * shares[0]:.1f} % less {100 * shares[1]:.1f} % with {less}")
+
+
+def _share_below_product(lab: Lab, cc: str) -> float:
+    # The error rate that is given, not that of the link, which has none.
+    windows = lab.run(SCENARIO, settings(cc, rate=1e-8), series=["cwnd_bytes"]).series("cwnd_bytes")
     times_s = np.append(windows["time_s"].to_numpy(), 50.0)
-    is_below = windows["cwnd_bytes"].to_numpy() < PAYLOAD_BYTES * BDP_SEGMENTS
-    return Finding.exact(float(np.sum(np.diff(times_s) * is_below) + times_s[0]) / 50.0)
+    is_below = windows["cwnd_bytes"].to_numpy() < SEGMENT_BYTES * bdp_segments()
+    return float(np.sum(np.diff(times_s) * is_below) + times_s[0]) / 50.0
 
 
 # --- Paths and windows
@@ -367,13 +283,13 @@ def window_law(lab: Lab) -> Finding:
     worst, where = 0.0, ""
     for rtt_ms in (30, 110, 510):
         for segments in (16, 256):
-            sets = _legs(rtt_ms) | {"tcp.receive_buffer": f"{segments} segments"}
+            sets = legs(rtt_ms) | {"tcp.receive_buffer": f"{segments} segments"}
             # Whole round trips: a window comes in one burst.
             begin_s, end_s = 20 * rtt_ms / 1000, 60 * rtt_ms / 1000
             begin, end = (
                 _goodputs(lab, sets | {"duration": f"{s:g} s"}, replications=1)[0] * s for s in (begin_s, end_s)
             )
-            ratio = (end - begin) / 40 / (8 * PAYLOAD_BYTES * segments)
+            ratio = (end - begin) / 40 / (8 * SEGMENT_BYTES * segments)
             if abs(ratio - 1) >= abs(worst):
                 worst, where = ratio - 1, f"{segments} segments and {rtt_ms} ms"
     return Finding.exact(worst, f"with {where}")
@@ -406,10 +322,10 @@ def long_slow_start(lab: Lab) -> Finding:
 
 def _time_to_window_s(lab: Lab, rtt_ms: int, segments: int) -> float:
     """From the open connection until the window has this many segments; one at the start."""
-    sets = _legs(rtt_ms) | {"tcp.cc": "newreno", "tcp.initial_window": "1 segment", "duration": "8 s"}
+    sets = legs(rtt_ms) | {"tcp.cc": "newreno", "tcp.initial_window": "1 segment", "duration": "8 s"}
     result = lab.run(SCENARIO, sets, series=["cwnd_bytes", "events"])
     opened_s = result.events.filter(pl.col("event") == "established")["time_s"][0]
-    reached = result.series("cwnd_bytes").filter(pl.col("cwnd_bytes") >= PAYLOAD_BYTES * segments)
+    reached = result.series("cwnd_bytes").filter(pl.col("cwnd_bytes") >= SEGMENT_BYTES * segments)
     return float(reached["time_s"][0] - opened_s)
 
 
@@ -418,19 +334,22 @@ def time_in_recovery(lab: Lab, *, rate: float, to_rate: float, **reading: Any) -
 
     From the events: from fast retransmit or timeout until what had been sent by then is acknowledged.
     """
-    shares = {each: [_repairing_share(lab, each, seed, **reading) for seed in (1, 2, 3)] for each in (rate, to_rate)}
+    shares = {
+        each: [_repairing_share(lab, each, seed, **reading) for seed in lab.seeds(3, 10)] for each in (rate, to_rate)
+    }
     note = ", ".join(f"{100 * np.mean(share):.0f} % at {each:g}" for each, share in shares.items())
     return Finding.mean(np.subtract(shares[rate], shares[to_rate]), note)
 
 
-def _repairing_share(lab: Lab, rate: float, seed: int, **reading: Any) -> float:
-    sets = {ERROR_KIND: "packet", ERROR_RATE: rate, "duration": "20 s", **sender("hswa", rate=rate, **reading)}
+def _repairing_share(lab: Lab, rate: float, seed: int, *, error: str, **reading: Any) -> float:
+    sets = {ERROR_KIND: error, ERROR_RATE: rate, "duration": "20 s", **settings("hswa", rate=rate, **reading)}
+    segment_bytes = reading.get("segment_bytes", SEGMENT_BYTES)
     events = lab.run(SCENARIO, sets, seed=seed, series=["events"]).events
     known = events.filter(pl.col("event").is_in(["sent", "acked", "fast_retransmit", "timeout"]))
     sent, recover, since_s, repaired_s = 0, 0, None, 0.0
     for time_s, event, value in known.select("time_s", "event", "value").iter_rows():
         if event == "sent":
-            sent = max(sent, value + PAYLOAD_BYTES)
+            sent = max(sent, value + segment_bytes)
         elif event == "acked":
             if since_s is not None and value >= recover:
                 repaired_s, since_s = repaired_s + time_s - since_s, None
@@ -451,7 +370,7 @@ def cuts_without_loss(lab: Lab, **reading: Any) -> Finding:
 
 
 def _cuts(lab: Lab, cc: str, **reading: Any) -> int:
-    sets = {"flow.transfer.count": 3, "duration": "20 s", **sender(cc, rate=1e-6, **reading)}
+    sets = {"flow.transfer.count": 3, "duration": "20 s", **settings(cc, rate=1e-6, **reading)}
     result = lab.run(SCENARIO, sets, series=["cwnd_bytes", "events"])
     losses = result.events.filter(pl.col("event").is_in(["fast_retransmit", "timeout"]))
     windows = result.series("cwnd_bytes")
@@ -521,12 +440,6 @@ def _lost_shares(lab: Lab, channel: Mapping[str, Any]) -> NDArray[np.float64]:
     lost, arrived = (datagrams[name].to_numpy() for name in ("lost_packets", "arrived_packets"))
     # Of those whose fate is known: the code delays, so that more are under way when the run ends.
     return np.asarray(lost / (lost + arrived), dtype=float)
-
-
-def _legs(rtt_ms: float) -> dict[str, str]:
-    """Delays of the satellite's legs, so that the whole path has this round trip."""
-    leg_ms = (rtt_ms - 1000 * LANS_RTT_S) / 4
-    return {f"link.{leg}.delay": f"{leg_ms:g} ms" for leg in ("uplink", "downlink")}
 
 
 def _goodputs(lab: Lab, sets: Mapping[str, Any], replications: int) -> NDArray[np.float64]:

@@ -33,8 +33,6 @@ SMSS_BYTES = {"payload": 1024, "with header": 984}
 
 SENDERS = ("reno", "newreno", "westwood-nr")
 """Those of the paper that there are."""
-HALVING = ("reno", "newreno")
-"""Those that halve their window at a loss."""
 RATE = "link.isl1.forward.error.rate"
 QUEUED = {
     "bottleneck": ("up", "isl1", "isl2", "down"),
@@ -214,19 +212,19 @@ def _recovery_s(events: pl.DataFrame) -> float:
 # Figure 3.
 
 
-def best_utilisation(lab: Lab, *, rate: float, **world: str) -> Finding:
+def best_utilisation(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
     """Utilisation (1), the larger of the senders'."""
-    table = runs(lab, [rate], world=world)
-    return _extreme({s: values(table, "utilisation_share", sender=s, rate=rate) for s in SENDERS}, largest=True)
+    table = runs(lab, [rate], senders, world)
+    return _extreme({s: values(table, "utilisation_share", sender=s, rate=rate) for s in senders}, largest=True)
 
 
-def fall_of_fairness(lab: Lab, *, low: float, high: float, **world: str) -> Finding:
+def fall_of_fairness(lab: Lab, *, low: float, high: float, senders: Sequence[str], **world: str) -> Finding:
     """F at the lower loss rate less F at the higher, paired, the smaller of the senders'.
 
     F is missing in a run in which nothing at all is delivered.
     """
-    table = runs(lab, [low, high], HALVING, world)
-    falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in HALVING}
+    table = runs(lab, [low, high], senders, world)
+    falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in senders}
     return _extreme(falls, largest=False)
 
 
@@ -280,15 +278,6 @@ def fairness_range(_lab: Lab) -> Possible:
     return Possible(1 / FLOWS, 1, f"(sum x)^2 >= sum x^2, so F >= 1/N = {1 / FLOWS:g} for {FLOWS} flows")
 
 
-def improvement_ceiling(lab: Lab) -> Possible:
-    """100 x ((1 - p) / best utilisation of the others - 1) in %, at p = 0.01, of the others that there are."""
-    rate = 1e-2
-    best = best_utilisation(lab, rate=rate)
-    assert best.value is not None
-    high = 100 * ((1 - rate) / best.value - 1)
-    return Possible(-100, high, f"at {rate:g} at most {1 - rate:g} / {best.value:.3f} - 1 = {high:.0f} %")
-
-
 def surviving_share(_lab: Lab, *, rate: float, links: int) -> Possible:
     """100 x share of packets that survive these links in %: each is delivered once at most."""
     high = 100 * (1 - rate) ** links
@@ -312,20 +301,20 @@ def cost_of_a_wrong_estimate(lab: Lab, *, rate: float) -> Finding:
 # Why the others fall behind.
 
 
-def usual_ssthresh(lab: Lab, *, rate: float, **world: str) -> Finding:
+def usual_ssthresh(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
     """Median of the threshold in segments over flows and four instants of each run, the larger of the senders'.
 
     Column `ssthresh_end_bytes` of runs that end at 30, 60, 90, 120 s; equal seeds, so each contains the one before.
     """
     instants = [f"{30 * k} s" for k in range(1, 5)]
-    found = _sweep(lab, HALVING, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
+    found = _sweep(lab, senders, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
     smss = SMSS_BYTES[world.get("packet", "payload")]
     known = found.tables["flows"].drop_nulls("ssthresh_end_bytes")
     medians = known.group_by("sender", "replication").agg(packets=pl.col("ssthresh_end_bytes").median() / smss)
     small = {
-        s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in HALVING
+        s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in senders
     }
-    found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in HALVING}
+    found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in senders}
     largest = _extreme(found_medians, largest=True, digits=1)
     listed = ", ".join(f"{s} {100 * share:.0f} %" for s, share in small.items())
     return Finding(largest.value, largest.low, largest.high, largest.replications, f"at most 4 packets: {listed}")
@@ -335,20 +324,20 @@ IDLE_S = 0.2
 """A longer gap between a sender's packets is idle waiting: longer than a round trip, no longer than any timeout."""
 
 
-def idle_by_backoff(lab: Lab, *, rate: float, **world: str) -> Finding:
+def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
     """Share of the flows' time in gaps of more than 0.2 s between packets, with backoff less without, paired.
 
     Events `sent` and `retransmission`, from the first SYN to the end of the run; the smaller of the senders'.
     """
     shares, listed = {}, []
-    for sender in HALVING:
+    for sender in senders:
         case = sender + ("-today" if world.get("stack") == "today" else "")
         sets = {**_as_case(lab, case), **_world_sets("bottleneck", rate, **world), RATE: rate}
         idle, used = {}, {}
         for on in (True, False):
             runs_ = [
                 lab.run("bottleneck", {**sets, "tcp.rto.backoff": on}, seed=seed, series=["events"])
-                for seed in range(1, lab.choose(4, 20) + 1)
+                for seed in lab.seeds(4, 20)
             ]
             idle[on] = np.array([_idle_share(run) for run in runs_])
             payload_bps = np.mean([run.summary["goodput_bps"][0] for run in runs_])
@@ -447,7 +436,7 @@ GUESTS = {
 """Traffic that comes and goes: files on new connections from the same hosts."""
 
 
-def largest_change(lab: Lab, *, quantities: Sequence[str]) -> Finding:
+def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str]) -> Finding:
     """Largest mean change, by sender and loss rate, from the case of equal round trips and steady traffic.
 
     Utilisation and F with different round trips; F of the ten greedy flows while others come and go. Utilisation with
@@ -457,7 +446,7 @@ def largest_change(lab: Lab, *, quantities: Sequence[str]) -> Finding:
     equal = runs(lab, rates)
     varied = _described(lab.sweep("rtts", replications=replications(lab)), {}).runs
     changes = {}
-    for sender in HALVING:
+    for sender in senders:
         for rate in rates:
             at = f"of {sender} at {rate:g}"
 

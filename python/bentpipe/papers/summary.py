@@ -1,0 +1,133 @@
+"""What the verdicts on a paper say together: in words, figure by figure, and reading by reading."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from bentpipe.papers import claims, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bentpipe.papers.claims import Claim, Figure, Paper
+    from bentpipe.papers.reproducing import Reproduced
+    from bentpipe.papers.verdicts import Verdict
+
+ROWS_MIN = 3
+"""Claims that share a reading, for its row in the table."""
+YES, NO, OPEN = "yes", "no", "open"
+_HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
+_WORDS = {
+    verdicts.REPRODUCED: "{} in the paper's own words",
+    verdicts.UNDER_READING: "{} in a reading that is named",
+    verdicts.IN_PART: "{} in part",
+    verdicts.NOT_REPRODUCED: "{} not at all",
+    verdicts.IMPOSSIBLE: "{} cannot be as printed",
+    verdicts.UNDECIDED: "{} undecided",
+    verdicts.NEEDS: "{} not measured, for lack of a feature",
+}
+_ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
+
+
+def in_words(reproduced: Reproduced) -> Iterator[str]:
+    """The bottom line: how many claims hold, what decides them, and which figures and tables hold as a whole."""
+    counts = ", ".join(_WORDS[kind].format(count) for kind, count in reproduced.counts.items())
+    yield f"Of {len(reproduced.verdicts)} claims hold: {counts}."
+    held = [verdict for verdict in reproduced.verdicts if verdict.kind in _HOLD]
+    others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
+    if others:
+        texts = [f"{count} by {by}" for by, count in sorted(others.items())]
+        yield f"Of the {len(held)} that hold or hold in a reading, {' and '.join(texts)}: no run decides them."
+    places: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in reproduced.verdicts:
+        for place in _named(verdict.claim.where):
+            if any(part.found for part in verdict.judged):
+                places.setdefault(place, []).append(verdict)
+    for (kind, number), found in sorted(places.items()):
+        if len(found) > 1:
+            yield f"{kind.capitalize()} {number}: {_together(found)}"
+
+
+def _together(found: Sequence[Verdict]) -> str:
+    """How many claims about one figure hold in the same reading."""
+    names = _shared(found)
+    # What has no such reading goes with any of them.
+    bound = {verdict.claim.id for verdict in found if not set(names).isdisjoint(_readings(verdict))}
+    held = {
+        name: sum(
+            holds(verdict, name) == YES if verdict.claim.id in bound else verdict.kind in _HOLD for verdict in found
+        )
+        for name in names or [""]
+    }
+    best = max(held, key=lambda name: held[name])
+    reading = f' in one reading ("{best}")' if best else ""
+    if held[best] == len(found):
+        return f"all {len(found)} claims that were measured hold{reading}."
+    if not held[best]:
+        return f"none of {len(found)} claims that were measured holds."
+    rest = "; it holds in no reading as a whole" if best else ""
+    return f"{held[best]} of {len(found)} claims that were measured hold{reading}{rest}."
+
+
+class ByReading(NamedTuple):
+    """Which claims hold in which reading."""
+
+    claims: list[str]
+    rows: list[tuple[str, list[str]]]
+    """By reading, per claim: yes, no, open, or nothing where it was not tried."""
+
+
+def by_reading(reproduced: Reproduced) -> ByReading | None:
+    """Readings that several claims share, and which claims hold in each; None where there are none."""
+    names = _shared(reproduced.verdicts, ROWS_MIN)
+    chosen = [verdict for verdict in reproduced.verdicts if not set(names).isdisjoint(_readings(verdict))]
+    if not names:
+        return None
+    # The paper's own words first.
+    own = [reading.name for reading in reproduced.paper.readings]
+    names.sort(key=lambda name: own.index(name) if name in own else len(own))
+    rows = [(name, [holds(verdict, name) for verdict in chosen]) for name in names]
+    return ByReading([verdict.claim.id for verdict in chosen], rows)
+
+
+def holds(verdict: Verdict, reading: str) -> str:
+    """Whether a claim with all its parts holds in a reading; nothing where it was not tried."""
+    states = []
+    for part in verdict.judged:
+        tried = [each.holds for each in part.found if each.reading.name == reading]
+        # A part with readings of its own goes with any.
+        states.append(tried[0] if tried else bool(part.holds_in) if part.found else None)
+    if reading not in _readings(verdict):
+        return ""
+    return NO if False in states else OPEN if None in states else YES
+
+
+def _readings(verdict: Verdict) -> list[str]:
+    return list(dict.fromkeys(each.reading.name for part in verdict.judged for each in part.found))
+
+
+def _shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
+    """Names of readings that so many claims have which leave several open, in their order."""
+    counts = Counter(name for verdict in found if len(_readings(verdict)) > 1 for name in _readings(verdict))
+    return [name for name, count in counts.items() if count >= least]
+
+
+def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:
+    """The first claim that names what a figure shows, if one does."""
+    return {
+        figure: next((claim for claim in paper.claims if set(_named(claim.where)) & set(_named(figure.name))), None)
+        for figure in paper.figures
+    }
+
+
+def _named(text: str) -> list[tuple[str, str]]:
+    """Figures and tables that a text names, each alone: of several, the first.
+
+    >>> _named("Section IV, Fig. 3(a)"), _named("tables-4-to-6"), _named("Table VI, figure 2")
+    ([('figure', '3a')], [('table', '4')], [('table', '6'), ('figure', '2')])
+    """
+    found = re.findall(r"\b(fig|table)[a-z]*\.?[ -](\d+|[IVX]+\b)(?:\(?([a-z])\b\)?)?", text, re.IGNORECASE)
+    kinds = {"fig": "figure", "table": "table"}
+    return [(kinds[kind.lower()], f"{_ROMAN.get(number, number)}{letter}") for kind, number, letter in found]
