@@ -141,7 +141,7 @@ def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, t
     # Nothing but our own line.
     assert [line for line in errors.splitlines() if line] == [errors.splitlines()[-1]]
     assert errors.splitlines()[-1].startswith("40 of 40 runs, ")
-    assert "goodput is lowest at" in output
+    assert "best in goodput at" in output
     wait_until(lambda: not any(map(is_at_work, family)), "all processes of the sweep have ended")
     bp.sweep(small, RATES, replications=20, tables=["flows", "drops"], store=tmp_path / "local")
     assert files(tmp_path / "cluster") == files(tmp_path / "local")
@@ -250,11 +250,17 @@ def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
     assert text.endswith(f"\n  expected bentpipe {bp.__version__} on every worker")
 
 
-@pytest.mark.parametrize("on", ["", "local", "local:0", "local:two", "dask://", "slurm", "127.0.0.1:8786"])
+@pytest.mark.parametrize("on", ["", "local", "local:two", "dask://", "slurm", "127.0.0.1:8786"])
 def test_a_place_that_means_nothing_is_said(small, on):
     assert said(bp.sweep, small, RATES, on=on) == (
         f"error: --on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
     )
+
+
+@pytest.mark.parametrize("count", [0, 1025])
+def test_processes_are_counted(small, count):
+    message = f"error: --on local:{count}: {count} processes\n  expected 1 to 1024"
+    assert said(bp.sweep, small, RATES, on=f"local:{count}") == message
 
 
 def test_jobs_and_a_cluster_contradict_each_other(small):

@@ -57,7 +57,7 @@ pub const FLOWS: &[Column] = &[
     column("rtt_p99_s", "s", "99 % quantile of the same."),
     column("cwnd_end_bytes", "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection."),
     column("ssthresh_end_bytes", "B", "Slow start threshold of the same; missing if it was never set."),
-    column("start_up_s", "s", "Time that the sender spent opening its connection and in slow start before it lost anything. This and what follows exclude each other and sum up to the life of the connection, from its first packet to the last byte acknowledged or the end of the run; over all connections of the flow, at the end that answers where both send data; missing for datagrams."),
+    column("start_up_s", "s", "Time that the sender spent opening its connection and in slow start before it lost anything. This and what follows exclude each other and sum up to the life of the connection, from its first packet to the last byte acknowledged, to when its application leaves it, or to the end of the run; over all connections of the flow, at the end that answers where both send data; missing for datagrams."),
     column("cwnd_limited_s", "s", "Time in which the congestion window or the rate of pacing kept the sender from sending (RFC 4898, SndLimTimeCwnd)."),
     column("rwnd_limited_s", "s", "Time in which the receiver's window did (RFC 4898, SndLimTimeRwin)."),
     column("send_buffer_limited_s", "s", "Time in which the send buffer did: it was full, and all in it was sent."),

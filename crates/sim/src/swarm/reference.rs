@@ -288,6 +288,7 @@ impl<'a> Reference<'a> {
             self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
         }
         self.carry_out_tasks();
+        self.traffic.note_limit(self.now, endpoint);
         self.enter_end(endpoint);
     }
 

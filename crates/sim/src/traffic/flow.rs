@@ -215,11 +215,8 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds what a session has counted until `now`, by its two ends: the one that opened and the other.
-    pub(super) fn add(&mut self, ordinal: u64, [opener, other]: [&Host; 2], now: Time, path: &mut Downtime) {
-        for stopwatch in [opener, other].into_iter().filter_map(|host| host.stopwatch.as_ref()) {
-            self.times += stopwatch.times_until(now, path);
-        }
+    /// Adds what a session has counted, by its two ends: the one that opened and the other.
+    pub(super) fn add(&mut self, ordinal: u64, [opener, other]: [&Host; 2]) {
         for (near, far) in [(opener, other), (other, opener)] {
             if !near.sends_data {
                 continue;

@@ -341,7 +341,7 @@ impl Traffic {
 
     /// A new connection of `flow`, whose far end listens. Here and nowhere else connections are made.
     fn open(&mut self, now: Time, flow: usize) -> usize {
-        let slot = self.free_slot(now);
+        let slot = self.free_slot();
         let state = &mut self.flows[flow];
         let session = Session { flow, ordinal: state.opened, ..Session::default() };
         let is_two_way = state.app.is_two_way();
@@ -384,7 +384,13 @@ impl Traffic {
     /// The application has no more use for a connection, which has been closed or has failed. Here and nowhere else
     /// connections are given up.
     fn leave(&mut self, now: Time, slot: usize) {
-        let state = &self.flows[self.sessions[slot].flow];
+        let state = &mut self.flows[self.sessions[slot].flow];
+        for host in &mut self.hosts[2 * slot..2 * slot + 2] {
+            // What an end does without an application is nobody's time.
+            if let Some(stopwatch) = host.stopwatch.take() {
+                state.totals.times += stopwatch.times_until(now, &mut state.downtime);
+            }
+        }
         if state.remembers() {
             let ends = state.ends;
             for side in [0, 1] {
@@ -397,12 +403,12 @@ impl Traffic {
     }
 
     /// A slot in which nothing can happen any more, or a new one.
-    fn free_slot(&mut self, now: Time) -> usize {
+    fn free_slot(&mut self) -> usize {
         let looked_at = if self.reuses_slots { self.left.len().min(LOOKED_AT) } else { 0 };
         for _ in 0..looked_at {
             let Some(slot) = self.left.pop_front() else { break };
             if self.is_over(slot) {
-                self.retire(now, slot);
+                self.retire(slot);
                 return slot;
             }
             self.left.push_back(slot);
@@ -417,10 +423,10 @@ impl Traffic {
     }
 
     /// Adds what a session counted to its flow.
-    fn retire(&mut self, now: Time, slot: usize) {
+    fn retire(&mut self, slot: usize) {
         let state = &mut self.flows[self.sessions[slot].flow];
         let ends = [&self.hosts[2 * slot], &self.hosts[2 * slot + 1]];
-        state.totals.add(self.sessions[slot].ordinal, ends, now, &mut state.downtime);
+        state.totals.add(self.sessions[slot].ordinal, ends);
         if state.newest == slot {
             state.newest = usize::MAX;
         }
@@ -460,8 +466,11 @@ impl Traffic {
     pub(crate) fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals.clone(), flow.downtime.clone())).collect();
         for (session, ends) in self.sessions.iter().zip(self.hosts.chunks_exact(2)) {
-            let (totals, downtime) = &mut totals[session.flow];
-            totals.add(session.ordinal, [&ends[0], &ends[1]], now, downtime);
+            let (totals, path) = &mut totals[session.flow];
+            totals.add(session.ordinal, [&ends[0], &ends[1]]);
+            for stopwatch in ends.iter().filter_map(|host| host.stopwatch.as_ref()) {
+                totals.times += stopwatch.times_until(now, path);
+            }
         }
         totals.into_iter().map(|(totals, _)| totals).collect()
     }
