@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 import bentpipe as bp
+from bentpipe import _core
 from bentpipe.errors import BentpipeError
 from bentpipe.sweeps import tasks
 
@@ -235,7 +236,7 @@ def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, schedu
     start_worker(started, scheduler, sys.executable, "-c", other)
     wait_until_workers(scheduler, 1)
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
-        f"error: a worker has bentpipe 0.0.0, and the sweep is by {bp.__version__}\n"
+        f"error: a worker has bentpipe 0.0.0, results {_core.RESULTS}, and the sweep is by {tasks.build()}\n"
         "  expected the same version everywhere"
     )
 
@@ -271,5 +272,5 @@ def test_jobs_and_a_cluster_contradict_each_other(small):
 
 def test_a_task_is_the_same_as_here_when_it_arrives_as_text(small):
     core = bp.load(small)._core
-    there = tasks.execute_text(core.to_json(), 7, ["flows"], bp.__version__)
+    there = tasks.execute_text(core.to_json(), 7, ["flows"], tasks.build())
     assert json.loads(there) == json.loads(tasks.execute(core, 7, ["flows"]))

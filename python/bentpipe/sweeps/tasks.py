@@ -68,13 +68,21 @@ def execute(
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
+def build() -> str:
+    """What must be the same wherever runs of a sweep are done."""
+    return f"{bentpipe.__version__}, results {_core.RESULTS}"
+
+
 def execute_text(
     text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[own.Written] = ()
 ) -> bytes | Failure | None:
-    """The same on another machine, where the scenario arrives as JSON, and what it names of one's own as source."""
-    if version != bentpipe.__version__:
+    """The same on another machine, where the scenario arrives as JSON, and what it names of one's own as source.
+
+    `version` is what `build` said where the sweep was begun.
+    """
+    if version != build():
         raise BentpipeError(
-            f"error: a worker has bentpipe {bentpipe.__version__}, and the sweep is by {version}\n"
+            f"error: a worker has bentpipe {build()}, and the sweep is by {version}\n"
             "  expected the same version everywhere"
         )
     try:

@@ -19,7 +19,7 @@ import bentpipe
 from bentpipe import own
 from bentpipe.errors import BentpipeError
 from bentpipe.pool import Pool
-from bentpipe.sweeps.tasks import Failure, execute, execute_text
+from bentpipe.sweeps.tasks import Failure, build, execute, execute_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -238,7 +238,7 @@ class Cluster(_Queue):
             scenario().to_json(),
             task.seed,
             task.tables,
-            bentpipe.__version__,
+            build(),
             self._senders,
             # The name of a run is its key, so that two clients of a scheduler share it.
             key=f"bentpipe-{'-'.join((task.id, *task.tables))}",
