@@ -488,7 +488,9 @@ def test_a_figure_holds_as_a_whole_only_in_one_reading():
         ("X-5", "Table II", {"as printed": False}),
     )
     counts, *places = summary.in_words(some)
-    assert counts == "Of 5 claims hold: 3 in the paper's own words, 1 in a reading that is named, 1 not at all."
+    assert counts == (
+        "Of 5 claims, 3 hold in the paper's own words, 1 holds in a reading that is named, 1 does not hold."
+    )
     assert places == [
         'Figure 6: 2 of 3 claims that were measured hold in one reading ("a"); it holds in no reading as a whole.',
         "Table 2: 1 of 2 claims that were measured hold.",
@@ -667,7 +669,7 @@ def test_pages_say_what_was_measured(quick):
     for each in result.papers:
         made = (folder / f"{each.paper.name}.md").read_text(encoding="utf-8")
         assert f"`{fingerprint.fingerprint(each.paper)}`" in made
-        assert f"Of {len(each.verdicts)} claims hold: " in made
+        assert f"Of {len(each.verdicts)} claims, " in made
         assert all(made.count(f"]({each.paper.name}/{figure.name}.png)") == 1 for figure in each.figures)
         order = re.findall(r"^### (.*)$", made, re.MULTILINE)
         assert order == [verdict.claim.id for verdict in each.verdicts]

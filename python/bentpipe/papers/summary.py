@@ -20,21 +20,23 @@ ROWS_MIN = 3
 YES, NO, OPEN = "yes", "no", "open"
 _HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
 _WORDS = {
-    verdicts.REPRODUCED: "{} in the paper's own words",
-    verdicts.UNDER_READING: "{} in a reading that is named",
-    verdicts.IN_PART: "{} in part",
-    verdicts.NOT_REPRODUCED: "{} not at all",
-    verdicts.IMPOSSIBLE: "{} cannot be as printed",
-    verdicts.UNDECIDED: "{} undecided",
-    verdicts.NEEDS: "{} not measured, for lack of a feature",
+    verdicts.REPRODUCED: ("holds", "hold", "in the paper's own words"),
+    verdicts.UNDER_READING: ("holds", "hold", "in a reading that is named"),
+    verdicts.IN_PART: ("holds", "hold", "in part"),
+    verdicts.NOT_REPRODUCED: ("does", "do", "not hold"),
+    verdicts.IMPOSSIBLE: ("cannot", "cannot", "be as printed"),
+    verdicts.UNDECIDED: ("is", "are", "undecided"),
+    verdicts.NEEDS: ("is", "are", "not measured, for lack of a feature"),
 }
+"""For one claim, for several, and what follows."""
 _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
 
 
 def in_words(reproduced: Reproduced) -> Iterator[str]:
     """The bottom line: how many claims hold, what decides them, and which figures and tables hold as a whole."""
-    counts = ", ".join(_WORDS[kind].format(count) for kind, count in reproduced.counts.items())
-    yield f"Of {len(reproduced.verdicts)} claims hold: {counts}."
+    words = [(count, *_WORDS[kind]) for kind, count in reproduced.counts.items()]
+    counts = [f"{count} {one if count == 1 else several} {rest}" for count, one, several, rest in words]
+    yield f"Of {len(reproduced.verdicts)} claims, {', '.join(counts)}."
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in _HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
