@@ -116,7 +116,7 @@ def run(
     plot: Plot = None,
     show_all: Annotated[bool, typer.Option("--all", help="Every flow, link and cause of loss.")] = False,
 ) -> None:
-    """Run a scenario: a table per flow, per link, and why packets were lost."""
+    """Run a scenario: tables per flow and link, where the time went, and why packets were lost."""
     _check_places(save, plot)
     from bentpipe.scenario import load, names_of
 
