@@ -236,10 +236,12 @@ def dummies_do_no_harm(lab: Lab) -> Finding:
 def expanding_period(lab: Lab) -> Finding:
     """Swift's window expanding period over the round trip, mean over the recoveries of a run; see HSWA-05.
 
-    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip.
+    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip. A
+    run without a recovery that ends has no such period and says nothing.
     """
     ratios = []
-    for seed in lab.seeds(3, 10):
+    seeds = lab.seeds(3, 10)
+    for seed in seeds:
         sets = {"tcp.cc": "swift", ERROR_KIND: "packet", ERROR_RATE: 1e-4, "duration": "20 s"}
         result = lab.run(SCENARIO, sets, seed=seed, series=["events"])
         lengths = []
@@ -256,8 +258,9 @@ def expanding_period(lab: Lab) -> Finding:
                 lengths.append(time_s - end_s)
                 end_s = None
         rtt_s = float(result.flows["rtt_p50_s"][0])
-        ratios.append(float(np.mean(lengths)) / rtt_s if lengths else None)
-    return Finding.mean(ratios)
+        if lengths:
+            ratios.append(float(np.mean(lengths)) / rtt_s)
+    return Finding.mean(ratios, f"in {len(ratios)} of {len(seeds)} runs")
 
 
 def time_below_product(lab: Lab, *, cc: str, less: str) -> Finding:
