@@ -5,8 +5,8 @@ import importlib
 import inspect
 import io
 import json
-import os
 import math
+import os
 import re
 import shutil
 from pathlib import Path
