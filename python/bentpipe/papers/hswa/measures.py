@@ -236,8 +236,8 @@ def dummies_do_no_harm(lab: Lab) -> Finding:
 def expanding_period(lab: Lab) -> Finding:
     """Swift's window expanding period over the round trip, mean over the recoveries of a run; see HSWA-05.
 
-    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip. A
-    run without a recovery that ends has no such period and says nothing.
+    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip.
+    A run without a recovery that ends has no such period and says nothing.
     """
     ratios = []
     seeds = lab.seeds(3, 10)
