@@ -5,7 +5,7 @@
 
 use bentpipe_sim::record::dictionary::SERIES;
 use bentpipe_sim::record::{RunResult, Table, Values};
-use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::scenario::{from_toml, Problems};
 use bentpipe_sim::{Network, RESULTS};
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
@@ -77,33 +77,73 @@ fn hash(result: &RunResult) -> String {
     format!("{hash:016x}")
 }
 
-fn run(name: &str, text: &str, sets: &[(&str, &str)]) -> String {
+/// A hash of the numbers alone, whatever columns, events and causes are called.
+fn numbers(result: &RunResult) -> String {
+    let plain = |table: &Table| {
+        let columns = table.columns.iter().filter(|(_, values)| !matches!(values, Values::Text(_)));
+        Table { columns: columns.map(|(_, values)| ("", values.clone())).collect() }
+    };
+    let mut kept = result.clone();
+    for table in [
+        &mut kept.flows,
+        &mut kept.links,
+        &mut kept.drops,
+        &mut kept.completions,
+        &mut kept.transfers,
+        &mut kept.datagrams,
+        &mut kept.summary,
+        &mut kept.events,
+    ]
+    .into_iter()
+    .chain(kept.series.iter_mut().map(|(_, table)| table))
+    {
+        *table = plain(table);
+    }
+    kept.series.iter_mut().for_each(|(name, _)| name.clear());
+    kept.notes.clear();
+    hash(&kept)
+}
+
+fn run(name: &str, text: &str, sets: &[(&str, &str)]) -> RunResult {
+    try_run(name, text, sets).unwrap_or_else(|problems| panic!("{name}: {problems}"))
+}
+
+fn try_run(name: &str, text: &str, sets: &[(&str, &str)]) -> Result<RunResult, Problems> {
     let names: Vec<String> = SERIES.iter().map(|series| format!("{:?}", series.column.name)).collect();
     let series = format!("[{}, \"events\"]", names.join(", "));
     let sets = [sets, &[("record.series", &series)]].concat();
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let read = from_toml(text, name, &sets).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let read = from_toml(text, name, &sets)?;
     let mut network = Network::build(&read.scenario, read.scenario.seed);
     assert!(network.run(u64::MAX));
-    hash(&network.finish())
+    Ok(network.finish())
+}
+
+/// Name and text of each scenario that comes with bentpipe.
+fn shipped() -> impl Iterator<Item = (String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenarios");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).map(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, std::fs::read_to_string(&path).unwrap())
+    })
 }
 
 /// By name of a run, its hash: all that comes with bentpipe, cut short, and each congestion control and loss verdict.
 fn hashes() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenarios");
-    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|name| name.ends_with(".toml")) else {
-            continue;
-        };
-        let hash = run(name, &std::fs::read_to_string(&path).unwrap(), &[("duration", "6 s")]);
-        found.insert(name.to_owned(), hash);
+    for (name, text) in shipped() {
+        let hash = hash(&run(&name, &text, &[("duration", "6 s")]));
+        found.insert(name, hash);
     }
     for kind in CcKind::ALL {
-        found.insert(format!("cc-{}", kind.name()), run(kind.name(), ROUGH, &[("tcp.cc", kind.name())]));
+        found.insert(format!("cc-{}", kind.name()), hash(&run(kind.name(), ROUGH, &[("tcp.cc", kind.name())])));
     }
     for kind in VerdictKind::ALL {
-        found.insert(format!("verdict-{}", kind.name()), run(kind.name(), ROUGH, &[("tcp.verdict", kind.name())]));
+        found.insert(
+            format!("verdict-{}", kind.name()),
+            hash(&run(kind.name(), ROUGH, &[("tcp.verdict", kind.name())])),
+        );
     }
     found
 }
@@ -153,6 +193,30 @@ fn what_changes_a_result_raises_its_number() {
         std::fs::write(&path, now).unwrap();
     } else {
         assert!(before == now, "{FILE} is stale: BLESS=1 cargo test -p bentpipe-sim --test recorded");
+    }
+}
+
+/// For a change that must not change results: the numbers of every shipped scenario under every sender.
+#[test]
+#[ignore = "takes minutes: cargo test --release -p bentpipe-sim --test recorded -- --ignored"]
+fn every_scenario_gives_every_sender_the_same_numbers() {
+    const FILE: &str = "tests/recorded-numbers.txt";
+    let mut found = BTreeMap::new();
+    for (name, text) in shipped() {
+        for kind in CcKind::ALL {
+            let sets = [("duration", "12 s"), ("tcp.cc", kind.name())];
+            let numbers = try_run(&name, &text, &sets).map_or_else(|_| "refused".to_owned(), |run| numbers(&run));
+            found.insert(format!("{name}/{}", kind.name()), numbers);
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let before = read(&std::fs::read_to_string(&path).unwrap_or_default());
+    let changed: Vec<&String> =
+        found.iter().filter(|(name, hash)| before.1.get(*name) != Some(hash)).map(|(name, _)| name).collect();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, written(RESULTS, &found)).unwrap();
+    } else {
+        assert!(changed.is_empty(), "{} of {} changed: {changed:?}", changed.len(), found.len());
     }
 }
 
