@@ -8,6 +8,7 @@ pub mod quantity;
 mod rate;
 mod rng;
 mod seq;
+pub mod settings;
 mod time;
 mod words;
 
