@@ -1740,7 +1740,7 @@ class EcnPerSegment(_EcnPerSegmentRequired, total=False):
     """The receiver tells of each segment whether it was marked (RFC 8257 §3.2); negotiated as the classic feedback is.
 
     beta :
-        Share of the window that is left after a mark, 0.1 to 0.99. Without it, what a loss leaves.
+        Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
     """
 
     beta: float
@@ -1757,7 +1757,7 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
     """The receiver counts marks in three header bits (RFC 9768, without its option).
 
     beta :
-        Share of the window that is left after a mark, 0.1 to 0.99. Without it, what a loss leaves.
+        Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
     """
 
     beta: float
@@ -1861,6 +1861,16 @@ class SharingOn(_SharingOnRequired, total=False):
     age_max: str
 
 
+class TcpProcessingTable(TypedDict):
+    """A random time, drawn for each packet.
+
+    uniform :
+        Shortest and longest time, the latter excluded.
+    """
+
+    uniform: Union[Tuple[str, str], List[str]]
+
+
 class AutoBuffer(TypedDict, total=False):
     """The size of a receive buffer that is `auto`.
 
@@ -1868,7 +1878,7 @@ class AutoBuffer(TypedDict, total=False):
         At the beginning; at least one segment. Default: "65535 B".
 
     limit :
-        It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4 MB".
+        It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4000000 B".
 
     limit_bdp :
         The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
@@ -1883,10 +1893,10 @@ class AutoSendBuffer(TypedDict, total=False):
     """The size of a send buffer that is `auto`.
 
     start :
-        At the beginning; at least one segment. Default: "64 kB".
+        At the beginning; at least one segment. Default: "64000 B".
 
     limit :
-        It grows to twice the congestion window, but not beyond this. Default: "4 MB".
+        It grows to twice the congestion window, but not beyond this. Default: "4000000 B".
 
     limit_bdp :
         The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
@@ -1895,16 +1905,6 @@ class AutoSendBuffer(TypedDict, total=False):
     start: str
     limit: str
     limit_bdp: int
-
-
-class TcpProcessingTable(TypedDict):
-    """A random time, drawn for each packet.
-
-    uniform :
-        Shortest and longest time, the latter excluded.
-    """
-
-    uniform: Union[Tuple[str, str], List[str]]
 
 
 class Tcp(TypedDict, total=False):
@@ -1970,14 +1970,14 @@ class Tcp(TypedDict, total=False):
     idle_restart :
         Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
 
-    ssthresh_base :
-        What is halved when the slow start threshold is set. Default: "flight-size".
-
     ssthresh_rounding :
         Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves. Default: "bytes".
 
     grow_on_exit :
         Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+
+    ssthresh_base :
+        What is halved when the slow start threshold is set. Default: "flight-size".
 
     give_up :
         When a connection that gets no answer is given up. Default: "100 s".
@@ -2015,17 +2015,17 @@ class Tcp(TypedDict, total=False):
     sharing :
         What a connection takes over from earlier ones. Default: "off".
 
+    nagle :
+        Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
+
+    processing :
+        Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+
     auto_buffer :
         The size of the receiver's buffer if that is `auto`.
 
     auto_send_buffer :
         The size of the sender's buffer if that is `auto`.
-
-    processing :
-        Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
-
-    nagle :
-        Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
     """
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
@@ -2048,9 +2048,9 @@ class Tcp(TypedDict, total=False):
     slow_start_at_ssthresh: bool
     cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
     idle_restart: bool
-    ssthresh_base: Literal["flight-size", "window"]
     ssthresh_rounding: Literal["bytes", "segments", "window"]
     grow_on_exit: bool
+    ssthresh_base: Literal["flight-size", "window"]
     give_up: str
     timestamps: bool
     window_scaling: bool
@@ -2063,10 +2063,10 @@ class Tcp(TypedDict, total=False):
     pacing: Union[PacingWindow, PacingRate, EcnKind, Literal["off", "window"]]
     fast_open: Union[FastOpenOn, EcnKind, Literal["off", "on"]]
     sharing: Union[SharingOn, EcnKind, Literal["off", "on"]]
+    nagle: bool
+    processing: Union[str, TcpProcessingTable]
     auto_buffer: AutoBuffer
     auto_send_buffer: AutoSendBuffer
-    processing: Union[str, TcpProcessingTable]
-    nagle: bool
 
 _MiddleboxImpairRequired = TypedDict(
     "_MiddleboxImpairRequired",
@@ -2077,13 +2077,13 @@ _MiddleboxImpairRequired = TypedDict(
 
 
 class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
-    """Duplicates and holds back packets at random.
+    """Duplicates packets and holds some back at random, so that others overtake them.
 
     duplicate :
-        Probability that a packet is sent twice. Default: 0.
+        Probability that a packet is sent twice. Default: 0.0.
 
     reorder :
-        Probability that a packet is held back, so that later ones overtake it. Default: 0.
+        Probability that a packet is held back, so that later ones overtake it. Default: 0.0.
 
     hold :
         How long a packet is held back. Default: "0 s".
@@ -2599,10 +2599,10 @@ class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
         Mean duration of the bad state, in time or in packets like that of the good one.
 
     rate_good :
-        Error rate in the good state. Default: 0.
+        Error rate in the good state. Default: 0.0.
 
     rate_bad :
-        Error rate in the bad state. Default: 1.
+        Error rate in the bad state. Default: 1.0.
 
     effect :
         What becomes of the packets that are hit. Default: "corrupt".
@@ -3058,15 +3058,15 @@ class AppBulk(_AppBulkRequired, total=False):
     pause :
         Time from the last byte acknowledged to the next transfer.
 
-    count :
-        Number of transfers. Without it, until the run ends.
-
     reconnect :
         Whether each transfer has a new connection, or all share one that is idle in the pauses. Default: false.
+
+    count :
+        Number of transfers. Without it, until the run ends.
     """
 
-    count: int
     reconnect: bool
+    count: int
 
 _AppArrivalsRequired = TypedDict(
     "_AppArrivalsRequired",
@@ -3095,19 +3095,19 @@ class AppArrivals(_AppArrivalsRequired, total=False):
     interval :
         Mean time between arrivals, instead of `load` and `link`.
 
-    count :
-        Number of arrivals. Without it, until the run ends.
-
     overload :
         Whether the arrivals may offer a link as much as it carries or more. They then pile up without limit, and every number depends on when the run ends. Default: false.
+
+    count :
+        Number of arrivals. Without it, until the run ends.
     """
 
     load: str
     link: str
     load_headers: bool
     interval: str
-    count: int
     overload: bool
+    count: int
 
 _AppRequestResponseRequired = TypedDict(
     "_AppRequestResponseRequired",
@@ -3133,18 +3133,18 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     think :
         Time from the last byte of a response to the next request. Default: "0 s".
 
-    count :
-        Number of exchanges. Without it, until the run ends.
-
     reconnect :
         Whether each exchange has a new connection, or all share one. Default: false.
+
+    count :
+        Number of exchanges. Without it, until the run ends.
     """
 
     request: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
     wait: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     think: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
-    count: int
     reconnect: bool
+    count: int
 
 _AppPageRequired = TypedDict(
     "_AppPageRequired",
@@ -3156,9 +3156,6 @@ _AppPageRequired = TypedDict(
 
 class AppPage(_AppPageRequired, total=False):
     """Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. Main objects are lognormal with mean 10710 B, embedded ones with mean 7758 B; on average a page has 5.6 of them.
-
-    connections :
-        Connections at the same time. Each has one object on its way and asks for the next when it is complete. Default: 6.
 
     multiplexed :
         Whether there is one connection instead, on which all requests go out at once and objects come in order. Default: false.
@@ -3178,17 +3175,20 @@ class AppPage(_AppPageRequired, total=False):
     reading :
         Time from the last object of a page to the next page.
 
+    connections :
+        Connections at the same time. Each has one object on its way and asks for the next when it is complete. Default: 6.
+
     count :
         Number of pages. Without it, until the run ends.
     """
 
-    connections: int
     multiplexed: bool
     page_scale: float
     request: str
     tls_rtts: int
     parse: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     reading: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
+    connections: int
     count: int
 
 _AppCbrRequired = TypedDict(
@@ -3206,15 +3206,15 @@ class AppCbr(_AppCbrRequired, total=False):
     rate :
         Payload per time.
 
-    size :
-        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
-
     jitter :
         Each datagram is sent up to twice this much later than its turn, uniformly; at most half the distance. Default: "0 s".
+
+    size :
+        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
     """
 
-    size: str
     jitter: str
+    size: str
 
 _AppPoissonRequired = TypedDict(
     "_AppPoissonRequired",
@@ -3254,14 +3254,14 @@ class AppOnOff(_AppOnOffRequired, total=False):
     peak :
         Payload per time while on.
 
-    size :
-        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
-
     on :
         How long it is on.
 
     off :
         How long it is off.
+
+    size :
+        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
     """
 
     size: str
@@ -3391,7 +3391,7 @@ class Until(TypedDict, total=False):
         Which metric; see `bentpipe list metrics`. Default: "goodput".
 
     half_width :
-        Largest half width of the mean's 95 % interval, as a share of the mean. Default: "2 %".
+        Largest half width of the mean's 95 % interval, as a share of the mean. Default: 0.02.
     """
 
     metric: str

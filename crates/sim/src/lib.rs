@@ -2,6 +2,7 @@
 //!
 //! | room | what it holds |
 //! |---|---|
+//! | [`spec`] | what a run is made of, as plain values with the keys that they have in a scenario |
 //! | [`scenario`] | the file as written, what it means, all that can be wrong with it |
 //! | [`Network`] | the value that runs: links, nodes, hosts, schedule |
 //! | `engine` | the schedule and the order of events |
@@ -18,6 +19,7 @@ mod network;
 mod packet;
 pub mod record;
 pub mod scenario;
+pub mod spec;
 #[cfg(test)]
 mod swarm;
 mod traffic;

@@ -34,6 +34,20 @@ macro_rules! words {
             }
         }
 
+        impl $crate::settings::Typed for $type {
+            fn shape() -> $crate::settings::Shape {
+                $crate::settings::Shape::Word(stringify!($type), Self::NAMES.to_vec())
+            }
+            fn read(value: &$crate::settings::Value) -> Result<Self, $crate::settings::Unfit> {
+                let name = value.text()?;
+                let found = <Self as $crate::Word>::ALL.iter().find(|word| word.as_str() == name);
+                found.copied().ok_or_else(|| value.unfit(stringify!($type)))
+            }
+            fn write(&self) -> $crate::settings::Value {
+                self.as_str().into()
+            }
+        }
+
         impl $crate::Word for $type {
             const ALL: &'static [Self] = &[$(Self::$variant,)+];
             const TYPE: &'static str = stringify!($type);

@@ -1,7 +1,7 @@
 //! How long a path has been down: any of its links there and back.
 
 use super::profile::Outages;
-use crate::scenario::Link;
+use crate::spec::Link;
 use bentpipe_units::{Duration, Time};
 
 /// Asked in order of time.

@@ -6,7 +6,7 @@
 use super::interleave::Interleaved;
 use super::profile::Pieces;
 use super::states::{SteppedStates, TimedStates};
-use crate::scenario::{ErrorModel as Spec, ErrorUnit, Link, Profile, Stay};
+use crate::spec::{ErrorModel as Spec, ErrorUnit, Link, Profile, Stay};
 use bentpipe_units::{Stream, Time};
 
 /// See the module.
@@ -227,7 +227,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Effect, Interleave, Queue, QueueLimit, MILLIONTHS};
+    use crate::spec::{Effect, Interleave, Queue, QueueLimit, MILLIONTHS};
     use bentpipe_units::{Duration, Rate};
 
     /// A link with these errors.
@@ -239,7 +239,7 @@ mod tests {
             rate: Profile::Constant(Rate::from_bps(1)),
             delay: Profile::Constant(Duration::ZERO),
             outage: None,
-            queue: Queue::DropTail(QueueLimit::Unlimited),
+            queue: Queue::DropTail { limit: QueueLimit::Unlimited },
             error,
             effect: Effect::Corrupt,
             interleave: None,

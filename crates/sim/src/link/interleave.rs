@@ -15,7 +15,7 @@
 use super::error::rate_pieces;
 use super::profile::Pieces;
 use super::states::TimedStates;
-use crate::scenario::{ErrorModel as Spec, ErrorUnit, Interleave, Stay};
+use crate::spec::{ErrorModel as Spec, ErrorUnit, Interleave, Stay};
 use bentpipe_units::{Duration, Stream, Time};
 
 /// See the module.

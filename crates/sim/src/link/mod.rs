@@ -22,7 +22,7 @@ mod states;
 
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
-use crate::scenario::{Effect, Link as Spec};
+use crate::spec::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorModel;

@@ -7,7 +7,7 @@ use super::queue::{Discipline, Queue};
 use super::{Counters, Link, Losses, Processing};
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
-use crate::scenario::{Effect, Link as Spec};
+use crate::spec::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 

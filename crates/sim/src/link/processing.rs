@@ -2,7 +2,7 @@
 //!
 //! It is part of the link, as later arrivals are: nothing overtakes, and a host that is late costs no event of its own.
 
-use crate::scenario::Scenario;
+use crate::spec::Scenario;
 use bentpipe_units::{Duration, Stream};
 
 /// See the module.

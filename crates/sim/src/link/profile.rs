@@ -1,7 +1,7 @@
 //! Rate, delay and outages over time, looked up with a cursor: links ask in order of time.
 
 use super::states::TimedStates;
-use crate::scenario::{Downtimes, Interleave, Link, Profile};
+use crate::spec::{Downtimes, Interleave, Link, Profile};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// A piecewise profile, repeated with its period.

@@ -1,7 +1,7 @@
 //! A good and a bad state in turn, for exponential times or geometric numbers of packets. They begin in their stationary
 //! distribution and do not depend on the traffic; since neither law has a memory, the first state is like all others.
 
-use crate::scenario::MILLIONTHS;
+use crate::spec::MILLIONTHS;
 use bentpipe_units::{Duration, Stream, Time};
 
 /// States that last for exponential times. Looked up in order of time.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::NO_BODY;
-use crate::scenario::{
+use crate::spec::{
     Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
 };
 use bentpipe_tcp::{Flags, Segment};
@@ -21,7 +21,7 @@ fn spec(limit: QueueLimit) -> Spec {
         rate: Profile::Constant(Rate::from_bps(8000)),
         delay: Profile::Constant(Duration::from_secs(10)),
         outage: None,
-        queue: Queue::DropTail(limit),
+        queue: Queue::DropTail { limit },
         error: ErrorSpec::None,
         effect: Effect::Corrupt,
         interleave: None,
@@ -206,7 +206,7 @@ fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time()
 fn a_dead_link_keeps_its_packet_and_its_counters() {
     let points = vec![(Time::ZERO, Rate::from_bps(8000)), (s(2.0), Rate::from_bps(0))];
     let error = ErrorSpec::GilbertElliott {
-        unit: crate::scenario::ErrorUnit::Packet,
+        unit: crate::spec::ErrorUnit::Packet,
         stay: Stay::Time { good: Duration::from_secs(1), bad: Duration::from_secs(1) },
         rate_good: 0.0,
         rate_bad: 0.0,

@@ -3,20 +3,23 @@
 
 use super::{Middlebox, Outbox, Side};
 use crate::packet::Packet;
-use bentpipe_units::{Duration, Stream, Time};
+use crate::spec::Between;
+use bentpipe_units::settings::Chance;
+use bentpipe_units::{settings, Duration, Stream, Time};
 use std::collections::VecDeque;
 
-/// See the module.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImpairConfig {
-    /// Which packets it touches.
-    pub direction: Way,
-    /// Probability that a packet is sent twice.
-    pub duplicate: f64,
-    /// Probability that a packet is held back.
-    pub reorder: f64,
-    /// How long a reordered packet is held: uniform between the two.
-    pub hold: (Duration, Duration),
+settings! {
+    /// Duplication and reordering.
+    pub struct ImpairConfig {
+        /// Probability that a packet is sent twice.
+        duplicate: f64 as Chance = 0.0;
+        /// Probability that a packet is held back, so that later ones overtake it.
+        reorder: f64 as Chance = 0.0;
+        /// How long a packet is held back.
+        hold: (Duration, Duration) as Between = (Duration::ZERO, Duration::ZERO);
+        /// Which packets are touched.
+        direction: Way = Way::Both;
+    }
 }
 
 bentpipe_units::words! {
@@ -56,7 +59,7 @@ pub struct Impair {
 impl Impair {
     pub(crate) fn new(config: &ImpairConfig, seed: u64, component: &str) -> Self {
         Self {
-            config: config.clone(),
+            config: *config,
             dice: Stream::new(seed, component, "impair"),
             holds: Stream::new(seed, component, "impair/hold"),
             seen: 0,

@@ -12,6 +12,7 @@ pub use impair::{Impair, ImpairConfig, Way};
 
 use crate::packet::Packet;
 use crate::record::Cause;
+use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
 use bentpipe_units::Time;
 
 /// From which side of the middlebox a packet comes, or to which it goes.
@@ -125,6 +126,26 @@ macro_rules! registry {
             pub(crate) fn build(&self, seed: u64, node: &str, position: usize) -> AnyMiddlebox {
                 let component = format!("node/{node}/{position}");
                 match self { $(Self::$kind(config) => AnyMiddlebox::$kind($type::new(config, seed, &component)),)+ }
+            }
+        }
+
+        impl Typed for MiddleboxConfig {
+            fn shape() -> Shape {
+                let mut kinds = Vec::new();
+                $(kinds.push(Table { name: $name, about: concat!($($doc),+).trim_ascii(), ..$config::table() });)+
+                Shape::Kinds("Middlebox", kinds)
+            }
+            fn read(value: &Value) -> Result<Self, Unfit> {
+                let table = value.table()?;
+                match table.kind()? {
+                    $($name => <$config as Settings>::read(table).map(Self::$kind),)+
+                    _ => Err(value.unfit("a middlebox")),
+                }
+            }
+            fn write(&self) -> Value {
+                let mut table = Fields::of_kind(self.name());
+                match self { $(Self::$kind(config) => Settings::write(config, &mut table),)+ }
+                Value::Table(table)
             }
         }
 

@@ -4,7 +4,7 @@ use super::{Network, HOST};
 use crate::engine::Source;
 use crate::packet::Packet;
 use crate::record::{Cause, Place};
-use crate::scenario::{NodeKind, Scenario};
+use crate::spec::{NodeKind, Scenario};
 use bentpipe_units::Time;
 
 /// What a link needs to know of the node that it leads to.

@@ -10,7 +10,7 @@ use crate::link::{processing, Link, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
 use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
-use crate::scenario::Scenario;
+use crate::spec::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use links::{arrivals, Arrival};

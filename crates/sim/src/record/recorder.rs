@@ -4,7 +4,7 @@ use super::dictionary::{Entity, SERIES};
 use super::table::{Table, Values};
 use super::transfers::{Transfer, TransferRows};
 use crate::link::Link;
-use crate::scenario::{Record, Scenario};
+use crate::spec::{Record, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_tcp::Connection;
 use bentpipe_units::{Duration, Time};

@@ -5,7 +5,7 @@ use super::table::{Table, Values};
 use super::transfers::{Completions, TransferRows};
 use super::{Cause, End, Recorder, RunResult, StopReason};
 use crate::link::Link;
-use crate::scenario::Scenario;
+use crate::spec::Scenario;
 use crate::traffic::{FlowState, Traffic};
 use bentpipe_tcp::SendLimit;
 use bentpipe_units::Time;

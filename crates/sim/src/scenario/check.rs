@@ -5,77 +5,14 @@
 //! that needs nothing else may be written as its name alone, which is turned into the table here.
 
 use super::problem::{did_you_mean, Problem, SHOWN};
-use super::text::{Format, FORMATS};
+use super::schema::{self, formats};
 use super::tree::{quoted, shortened, Place, Tree, Value, NAME_MAX};
 use super::words;
-use schemars::generate::SchemaSettings;
-use serde_json::{json, Map, Value as Json};
-use std::sync::OnceLock;
+use bentpipe_units::settings::Format;
+use serde_json::{Map, Value as Json};
 
 /// A table of the schema.
 type Shape = Map<String, Json>;
-
-/// The schema of a scenario file, made once.
-pub(super) fn schema() -> &'static Json {
-    static SCHEMA: OnceLock<Json> = OnceLock::new();
-    SCHEMA.get_or_init(|| {
-        let generator = SchemaSettings::draft2020_12().into_generator();
-        let mut schema = generator.into_root_schema_for::<super::file::File>().to_value();
-        tidy(&mut schema);
-        schema
-    })
-}
-
-/// Makes of schemars' schema one for people: what has a default is not required, nothing can be null, and a kind that
-/// needs nothing else can be written as a word.
-fn tidy(schema: &mut Json) {
-    if let Json::Array(list) = schema {
-        return list.iter_mut().for_each(tidy);
-    }
-    let Json::Object(shape) = schema else { return };
-    for (key, value) in shape.iter_mut() {
-        if key != "default" && key != "const" && key != "examples" {
-            tidy(value);
-        }
-    }
-    if let Some(Json::Array(types)) = shape.get_mut("type") {
-        types.retain(|kind| kind != "null");
-        if let [one] = types.as_slice() {
-            let one = one.clone();
-            shape.insert("type".into(), one);
-        }
-    }
-    if matches!(shape.get("format"), Some(Json::String(format)) if format.starts_with("uint")) {
-        shape.shift_remove("format");
-    }
-    if let (Some(Json::Array(required)), Some(Json::Object(properties))) =
-        (shape.get("required").cloned(), shape.get("properties"))
-    {
-        let needed = |key: &Json| key.as_str().is_some_and(|key| properties[key].get("default").is_none());
-        let required: Vec<Json> = required.into_iter().filter(needed).collect();
-        shape.insert("required".into(), required.into());
-    }
-    for choice in ["anyOf", "oneOf"] {
-        let Some(Json::Array(options)) = shape.get_mut(choice) else { continue };
-        options.retain(|option| option.get("type") != Some(&json!("null")));
-        let words: Vec<Json> = options.iter().filter_map(word_for).collect();
-        options.extend(words);
-        if let [Json::Object(only)] = options.as_slice() {
-            let only = only.clone();
-            shape.shift_remove(choice);
-            for (key, value) in only {
-                shape.entry(key).or_insert(value);
-            }
-        }
-    }
-}
-
-/// The short form of a table that needs nothing but its kind.
-fn word_for(table: &Json) -> Option<Json> {
-    let kind = kind_of(table.as_object()?)?;
-    let bare = table.get("required")?.as_array()?.iter().all(|key| key == "kind");
-    bare.then(|| json!({ "description": table.get("description"), "type": "string", "const": kind }))
-}
 
 /// The kind that a table of the schema is for.
 fn kind_of(shape: &Shape) -> Option<&str> {
@@ -93,7 +30,7 @@ fn collect(schema: &'static Json, found: &mut Vec<&'static Shape>) {
     let Json::Object(shape) = schema else { return };
     if let Some(Json::String(reference)) = shape.get("$ref") {
         let name = reference.trim_start_matches("#/$defs/");
-        return collect(&self::schema()["$defs"][name], found);
+        return collect(&schema::root()["$defs"][name], found);
     }
     match shape.get("anyOf").or_else(|| shape.get("oneOf")) {
         Some(Json::Array(list)) => list.iter().for_each(|option| collect(option, found)),
@@ -148,7 +85,7 @@ fn is(shape: &Shape, kind: &str) -> bool {
 
 pub(super) fn format_of(shape: &Shape) -> Option<&'static Format> {
     let name = shape.get("format")?.as_str()?;
-    FORMATS.iter().find(|format| format.name == name)
+    formats().iter().find(|format| format.name == name).copied()
 }
 
 fn is_text(shape: &Shape, text: &str) -> Result<(), String> {

@@ -1,8 +1,7 @@
 //! One direction of a link entry, from the form of the file to that of the engine.
 
-use super::file;
+use super::keys;
 use super::resolve::{path, Report};
-use super::settings;
 use super::{Downtimes, Effect, ErrorModel, Interleave, Outage, Profile, Queue};
 use bentpipe_units::{Duration, Rate};
 
@@ -10,8 +9,8 @@ use bentpipe_units::{Duration, Rate};
 pub(super) struct Direction {
     pub(super) rate: Profile<Rate>,
     pub(super) delay: Profile<Duration>,
-    /// With the millionths of a bdp that its limits are, where they are not known yet.
-    pub(super) queue: (Queue, Vec<Option<u64>>),
+    /// Limits in bdp wait for the flows that cross it.
+    pub(super) queue: Queue,
     pub(super) error: ErrorModel,
     pub(super) effect: Effect,
     pub(super) interleave: Option<Interleave>,
@@ -20,7 +19,7 @@ pub(super) struct Direction {
 
 impl Direction {
     /// Those of the link `name`, there and back.
-    pub(super) fn both(name: &str, link: &file::Link, report: &mut Report<'_>) -> [Self; 2] {
+    pub(super) fn both(name: &str, link: &keys::Link, report: &mut Report<'_>) -> [Self; 2] {
         [("forward", &link.forward), ("reverse", &link.reverse)].map(|(side, direction)| {
             let path = |key| path(["link", name, side, key]);
             if direction.rate.is_none() {
@@ -37,27 +36,19 @@ impl Direction {
                     "expected delay, like \"20 ms\", for the link or for each direction",
                 );
             }
-            let nothing = Rate::from_bps(0);
-            let (error, effect) =
-                settings::error(direction.error.as_ref().unwrap_or(&link.error), report, &path("error"));
-            Self {
-                rate: direction
-                    .rate
-                    .as_ref()
-                    .map_or(Profile::Constant(nothing), |p| settings::rate(p, report, &path("rate"))),
-                delay: direction
-                    .delay
-                    .as_ref()
-                    .map_or(Profile::Constant(Duration::ZERO), |p| settings::delay(p, report, &path("delay"))),
-                queue: settings::queue(direction.queue.as_ref().unwrap_or(&link.queue), report, &path("queue")),
-                interleave: direction
-                    .interleave
-                    .as_ref()
-                    .map(|interleave| settings::interleave(interleave, &error, report, &path("interleave"))),
-                error,
-                effect,
-                outage: direction.outage.as_ref().map(|outage| settings::outage(outage, report, &path("outage"))),
+            let nothing = Profile::Constant(Rate::from_bps(0));
+            let at_once = Profile::Constant(Duration::ZERO);
+            let written = direction.error.as_ref().unwrap_or(&link.error);
+            let (error, effect) = written.meaning(report, &path("error"));
+            let rate = direction.rate.as_ref().map_or(nothing, |rate| keys::rate(rate, report, &path("rate")));
+            let delay = direction.delay.as_ref().map_or(at_once, |delay| keys::delay(delay, report, &path("delay")));
+            let queue = direction.queue.as_ref().unwrap_or(&link.queue).clone();
+            keys::check_queue(&queue, report, &path("queue"));
+            if let Some(interleave) = direction.interleave {
+                keys::check_interleave(interleave, &error, report, &path("interleave"));
             }
+            let outage = direction.outage.as_ref().map(|outage| keys::outage(outage, report, &path("outage")));
+            Self { rate, delay, queue, error, effect, interleave: direction.interleave, outage }
         })
     }
 
@@ -72,6 +63,6 @@ impl Direction {
             Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
             _ => 0,
         };
-        self.rate.values().count() + self.delay.values().count() + self.queue.0.entries() + spans + errors
+        self.rate.values().count() + self.delay.values().count() + self.queue.entries() + spans + errors
     }
 }

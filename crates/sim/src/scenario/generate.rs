@@ -1,6 +1,7 @@
 //! What is made from the schema for people: lists of choices, the reference page, the Python types.
 
-use super::check::{format_of, options, schema};
+use super::check::{format_of, options};
+use super::schema::root as schema;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 

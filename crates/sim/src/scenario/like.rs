@@ -4,28 +4,11 @@
 //! A preset says nothing of a value that no primary source gives: there the default of the key stays.
 
 use super::tree::{Place, Tree, Value};
+use super::Like;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::Recovery;
 use bentpipe_units::Word;
 use std::collections::BTreeMap;
-
-bentpipe_units::words! {
-    /// Hosts that a transport can be like.
-    pub enum Like {
-        /// The defaults of the keys: the RFCs.
-        "rfc" => Rfc,
-        /// Linux 6, as a socket without pacing behaves; measured against a kernel.
-        "linux-6" => Linux6,
-        /// Linux 6 where sockets are paced, as with the queueing discipline fq.
-        "linux-6-paced" => Linux6Paced,
-        /// The senders of ns-2.35.
-        "ns-2" => Ns2,
-        /// Windows 11, as far as Microsoft documents it.
-        "windows-11" => Windows11,
-        /// FreeBSD 14, as far as its release notes, manual and source say.
-        "freebsd-14" => FreeBsd14,
-    }
-}
 
 /// A value of a preset.
 struct Row {
@@ -162,17 +145,15 @@ const FREEBSD_14: &[Row] = &[
     row("nagle", "true", "tcp(4): TCP_NODELAY is off by default"),
 ];
 
-impl Like {
-    /// Its values, the more special ones first.
-    const fn rows(self) -> [&'static [Row]; 2] {
-        match self {
-            Self::Rfc => [&[], &[]],
-            Self::Linux6 => [LINUX_6, &[]],
-            Self::Linux6Paced => [LINUX_6_PACED, LINUX_6],
-            Self::Ns2 => [NS_2, &[]],
-            Self::Windows11 => [WINDOWS_11, &[]],
-            Self::FreeBsd14 => [FREEBSD_14, &[]],
-        }
+/// Its values, the more special ones first.
+const fn rows(like: Like) -> [&'static [Row]; 2] {
+    match like {
+        Like::Rfc => [&[], &[]],
+        Like::Linux6 => [LINUX_6, &[]],
+        Like::Linux6Paced => [LINUX_6_PACED, LINUX_6],
+        Like::Ns2 => [NS_2, &[]],
+        Like::Windows11 => [WINDOWS_11, &[]],
+        Like::FreeBsd14 => [FREEBSD_14, &[]],
     }
 }
 
@@ -198,7 +179,7 @@ pub(super) fn fill(tree: &mut Tree) {
 fn fill_one(tcp: &mut Tree) {
     let Some(Tree { value: Value::Text(name), .. }) = tcp.get("like") else { return };
     let Some(like) = Like::ALL.iter().find(|like| like.name() == name).copied() else { return };
-    for row in like.rows().into_iter().flatten() {
+    for row in rows(like).into_iter().flatten() {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());
         if is_for && !is_ruled_out(row.key, tcp, cc) {

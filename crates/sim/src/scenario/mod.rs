@@ -4,50 +4,40 @@
 //! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the
 //! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
 
-mod app;
 mod cases;
-mod channel;
 mod check;
-mod crossing;
+mod cost;
+mod custom_sender;
 mod direction;
-mod file;
 mod files;
 mod generate;
 mod inherit;
 mod json;
+mod keys;
 mod like;
-mod load;
-mod own;
-mod pass;
+mod offered_load;
+mod orbital_pass;
 mod problem;
-mod queue;
-mod registered;
+mod queue_limits;
 mod resolve;
+mod resolved;
 mod route;
-mod settings;
+mod schema;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod text;
 mod trace;
 mod tree;
 mod words;
-mod work;
-mod write;
 
-pub use crate::traffic::variate::{Size, Wait};
-pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
-pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub use crate::spec::*;
 pub use files::{Files, Folder, NoFiles, Sender};
 pub use generate::{choices, python_types, reference, Choice};
-pub use like::Like;
 pub use problem::{Problem, Problems};
-pub use queue::{Codel, FqCodel, Pie, Queue, QueueLimit, Red, Share};
+pub use resolved::Resolved;
 pub use sweep::{Axis, Sweep, Table};
-pub use write::Resolved;
 
-use bentpipe_tcp::Config;
-use bentpipe_units::{Duration, Rate, Time};
+use bentpipe_units::settings::Typed;
 use check::{Check, Found};
 use resolve::{Report, DURATION_MAX};
 use tree::{Place, Tree};
@@ -106,7 +96,7 @@ pub fn from_json_with(
 
 /// The JSON Schema (draft 2020-12) of a scenario file. `x-origin` says where a default is from.
 pub fn schema() -> serde_json::Value {
-    check::schema().clone()
+    schema::root().clone()
 }
 
 /// Longer texts are not scenarios. A resolved scenario has its traces in it: a third of a million points fit.
@@ -151,16 +141,16 @@ fn read(
     source: &str,
     mut problems: Vec<Problem>,
     files: &dyn Files,
-) -> Result<(Resolved, file::Sweep), Problems> {
+) -> Result<(Resolved, keys::Sweep), Problems> {
     let mut check = Check::default();
-    own::stand_in(&mut tree, files.senders());
-    check.walk(check::schema(), &mut tree, "");
+    custom_sender::stand_in(&mut tree, files.senders());
+    check.walk(schema::root(), &mut tree, "");
     if check.found.is_empty() && problems.is_empty() {
         inherit::tcp(&mut tree);
         like::fill(&mut tree);
-        check::complete(check::schema(), &mut tree);
+        check::complete(schema::root(), &mut tree);
         inherit::links(&mut tree);
-        match serde_json::from_value::<file::File>(tree.to_json()) {
+        match <keys::File as Typed>::read(&tree.to_value()) {
             Ok(file) => {
                 let meaning = resolve::resolve(&file, &mut Report { tree: &tree, check: &mut check, files, traced: 0 });
                 if let Some(meaning) = meaning {
@@ -183,127 +173,4 @@ fn read(
 
 fn located(found: Found, source: &str) -> Problem {
     Problem { place: found.place.shown(source), ..found.problem }
-}
-
-/// A complete, valid experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// One line for tables and figures.
-    pub title: String,
-    /// Simulated time after which the run ends.
-    pub duration: Duration,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// Sorted by name; [`Link::from`] and its like are indices into this.
-    pub nodes: Vec<Node>,
-    /// One direction each: `NAME.forward` and `NAME.reverse`, sorted by name.
-    pub links: Vec<Link>,
-    /// Sorted by name (natural order: `f2` before `f10`).
-    pub flows: Vec<Flow>,
-    /// Which time series are kept.
-    pub record: Record,
-}
-
-/// A place where links meet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    /// As in the file.
-    pub name: String,
-    /// What happens to corrupted packets here.
-    pub kind: NodeKind,
-    /// Functions that see each packet passing through, in order.
-    pub middleboxes: Vec<crate::middlebox::MiddleboxConfig>,
-}
-
-bentpipe_units::words! {
-    /// What a node does with a packet that arrives corrupted.
-    pub enum NodeKind {
-        /// Checks each packet and drops a corrupted one.
-        "router" => Router,
-        /// A repeater: passes corrupted packets on, corrupted.
-        "bent-pipe" => BentPipe,
-    }
-}
-
-/// One direction of a link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// `NAME.forward` or `NAME.reverse`.
-    pub name: String,
-    /// Index of the sending node.
-    pub from: usize,
-    /// Index of the receiving node.
-    pub to: usize,
-    /// Bit rate over time.
-    pub rate: Profile<Rate>,
-    /// Propagation delay over time.
-    pub delay: Profile<Duration>,
-    /// When the link is down.
-    pub outage: Option<Outage>,
-    /// The queue in front of it.
-    pub queue: Queue,
-    /// What corrupts packets on it.
-    pub error: ErrorModel,
-    /// What becomes of a packet that an error hits.
-    pub effect: Effect,
-    /// What spreads errors, and corrects some.
-    pub interleave: Option<Interleave>,
-}
-
-/// An application, and the connections or datagrams that it sends by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
-    /// As in the file; instances of an entry with `count` are numbered.
-    pub name: String,
-    /// Index of the sending node.
-    pub from: usize,
-    /// Index of the receiving node.
-    pub to: usize,
-    /// What it sends.
-    pub app: App,
-    /// How the application at the receiving end reads; none: at once.
-    pub reader: Option<Reader>,
-    /// When it opens.
-    pub start: Start,
-    /// Its class in queues that tell classes apart.
-    pub class: u8,
-    /// Indices of the links from `from` to `to`.
-    pub route: Vec<usize>,
-    /// Indices of the links back.
-    pub reverse_route: Vec<usize>,
-    /// The transport at both ends; datagrams do not use it. `rto.phase` is ignored where `phase_drawn` is set.
-    pub tcp: Config,
-    /// Draw the phase of each end's clock (uniform in one tick) instead of taking `tcp.rto.phase`.
-    pub phase_drawn: bool,
-    /// Which host's settings filled what the file left open; they are all in `tcp`.
-    pub like: Like,
-    /// Time that a host takes before it handles a packet: shortest and longest, the latter excluded unless they are equal.
-    pub processing: (Duration, Duration),
-}
-
-/// When a flow starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// At this instant.
-    At(Time),
-    /// Uniform in [from, to), from the flow's own stream.
-    Uniform {
-        /// Earliest instant.
-        from: Time,
-        /// Latest instant, excluded.
-        to: Time,
-    },
-}
-
-/// Time series to keep.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Record {
-    /// Names from the dictionary (`cwnd_bytes`, `srtt_s`, ...), sorted.
-    pub series: Vec<String>,
-    /// Time between samples of links and of rates.
-    pub interval: Duration,
-    /// Rows kept at most, over all series; what is beyond is counted, not kept.
-    pub rows_max: u64,
-    /// Transfers kept at most, one by one; the statistics are of all.
-    pub transfers_max: u64,
 }

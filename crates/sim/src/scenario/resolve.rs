@@ -2,14 +2,13 @@
 //! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
 
 use super::check::{bad_name, join, Check, NAME};
-use super::crossing::{check_queues, set_queues};
 use super::direction::Direction;
-use super::file::{self, File};
+use super::keys::{self, File, Transport};
+use super::queue_limits::{check_queues, set_queues};
 use super::route::{Bad, Graph};
-use super::settings::{self, Transport};
 use super::tree::{Place, Tree};
-use super::{load, work, Files, Flow, Link, Node, NodeKind, Record, Scenario};
-use bentpipe_tcp::Config;
+use super::{cost, offered_load, App, Files, Flow, Link, Node, NodeKind, Reader, Scenario, Start};
+use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,10 +89,10 @@ pub(super) struct Instance<'a> {
 
 /// What the file means; `None` if problems were found.
 pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
-    if file.duration.0 == Duration::ZERO || file.duration.0 > DURATION_MAX {
+    if file.duration == Duration::ZERO || file.duration > DURATION_MAX {
         report.value(&path(["duration"]), "is out of range", "expected more than 0 s, at most 200 days (4800 h)");
     }
-    if file.record.interval.0 == Duration::ZERO {
+    if file.record.interval == Duration::ZERO {
         report.value(&path(["record", "interval"]), "is no interval", "expected more than 0 s");
     }
     if file.flow.is_empty() {
@@ -104,16 +103,16 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
     for (name, flow) in &file.flow {
         if let Some(own) = &flow.tcp {
-            transports.insert(name, settings::transport(own, report, &["flow", name, "tcp"]));
+            transports.insert(name, keys::transport(own, report, &["flow", name, "tcp"]));
         } else if !transports.contains_key("") {
             // Under the name that no flow has: what the flows without a table of their own share.
-            transports.insert("", settings::transport(&file.tcp, report, &["tcp"]));
+            transports.insert("", keys::transport(&file.tcp, report, &["tcp"]));
         }
     }
 
-    let ends = |link: &file::Link| (link.count, link.from.clone(), link.to.clone());
+    let ends = |link: &keys::Link| (link.count, link.from.clone(), link.to.clone());
     let links = instances("link", LINKS_MAX, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
-    let ends = |flow: &file::Flow| (flow.count, flow.from.clone(), flow.to.clone());
+    let ends = |flow: &keys::Flow| (flow.count, flow.from.clone(), flow.to.clone());
     let flows = instances("flow", FLOWS_MAX, file.flow.iter().map(|(name, flow)| (name.as_str(), ends(flow))), report);
     let (links, flows) = (links?, flows?);
     check_routes(file, report);
@@ -127,36 +126,31 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     }
 
     let nodes: BTreeMap<&str, usize> = names.into_iter().zip(0..).collect();
-    let (mut made, limits) = make_links(&links, &directions, &nodes);
+    let mut made = make_links(&links, &directions, &nodes);
     check_parallel(&made, &nodes, report);
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
     let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
-    load::settle(file, &flows, &mut made_flows, &made, report);
-    load::refuse_overload(&flows, &made_flows, &made, report);
-    set_queues(&mut made, &limits, &made_flows);
+    offered_load::settle(file, &flows, &mut made_flows, &made, report);
+    offered_load::refuse_overload(&flows, &made_flows, &made, report);
+    set_queues(&mut made, &made_flows);
     check_queues(&made, &made_flows, &links, &flows, report);
     let mut order: Vec<usize> = (0..made_flows.len()).collect();
     order.sort_by_cached_key(|&flow| natural(&made_flows[flow].name));
     let made_flows = order.into_iter().map(|flow| made_flows[flow].clone()).collect();
 
-    let mut series: Vec<String> = file.record.series.iter().map(|name| name.0.clone()).collect();
-    series.sort_unstable();
-    series.dedup();
+    let mut record = file.record.clone();
+    record.series.sort_unstable();
+    record.series.dedup();
     let scenario = Scenario {
         title: file.title.clone(),
-        duration: file.duration.0,
+        duration: file.duration,
         seed: file.seed,
         nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name), report)).collect(),
         links: made,
         flows: made_flows,
-        record: Record {
-            series,
-            interval: file.record.interval.0,
-            rows_max: file.record.rows_max,
-            transfers_max: file.record.transfers_max,
-        },
+        record,
     };
-    if let Some(work::TooMuch { mut key, message, expected }) = work::refuse(&scenario) {
+    if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario) {
         // As written: the entry that the link is from, and the direction.
         if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {
             let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
@@ -269,7 +263,7 @@ fn check_sizes(
     let total: u64 = links.iter().map(|link| sizes[link.entry] as u64).sum();
     let route = |route: &Option<Vec<String>>| route.as_ref().map_or(0, Vec::len) as u64;
     let steps =
-        |flow: &file::Flow| u64::from(flow.count.unwrap_or(1)) * (route(&flow.route) + route(&flow.reverse_route));
+        |flow: &keys::Flow| u64::from(flow.count.unwrap_or(1)) * (route(&flow.route) + route(&flow.reverse_route));
     for (what, total) in [("link", total), ("flow", file.flow.values().map(steps).sum())] {
         if total > ENTRIES_MAX {
             let message = format!("stands for {total} points, spans and steps");
@@ -329,46 +323,42 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
     }
 }
 
-fn make_node(name: &str, node: Option<&file::Node>, report: &mut Report<'_>) -> Node {
-    let written = node.into_iter().flat_map(|node| &node.middlebox).enumerate();
-    let place = |index: usize| path(["node", name, "middlebox", &index.to_string()]);
-    Node {
-        name: name.to_owned(),
-        kind: node.map_or(NodeKind::Router, |node| node.kind.0),
-        middleboxes: written.map(|(index, one)| settings::middlebox(one, report, &place(index))).collect(),
+fn make_node(name: &str, node: Option<&keys::Node>, report: &mut Report<'_>) -> Node {
+    let middleboxes = node.map_or_else(Vec::new, |node| node.middleboxes.clone());
+    for (index, middlebox) in middleboxes.iter().enumerate() {
+        keys::check_middlebox(middlebox, report, &path(["node", name, "middlebox", &index.to_string()]));
     }
+    Node { name: name.to_owned(), kind: node.map_or(NodeKind::Router, |node| node.kind), middleboxes }
 }
 
-/// The links in the order of their names, and for each limit of their queues that is not known yet the millionths of a bdp.
+/// The links in the order of their names.
 fn make_links(
     links: &[Instance<'_>],
     directions: &BTreeMap<&str, [Direction; 2]>,
     nodes: &BTreeMap<&str, usize>,
-) -> (Vec<Link>, Vec<Vec<Option<u64>>>) {
+) -> Vec<Link> {
     let mut made = Vec::with_capacity(2 * links.len());
     for link in links {
         let (from, to) = (nodes[link.from.as_str()], nodes[link.to.as_str()]);
         for (side, (from, to), direction) in
             [("forward", (from, to), &directions[link.entry][0]), ("reverse", (to, from), &directions[link.entry][1])]
         {
-            let (queue, bdps) = direction.queue.clone();
-            let link = Link {
+            made.push(Link {
                 name: format!("{}.{side}", link.name),
                 from,
                 to,
                 rate: direction.rate.clone(),
                 delay: direction.delay.clone(),
                 outage: direction.outage.clone(),
-                queue,
+                queue: direction.queue.clone(),
                 error: direction.error.clone(),
                 effect: direction.effect,
                 interleave: direction.interleave,
-            };
-            made.push((link, bdps));
+            });
         }
     }
-    made.sort_by(|a, b| a.0.name.cmp(&b.0.name));
-    made.into_iter().unzip()
+    made.sort_by(|a, b| a.name.cmp(&b.name));
+    made
 }
 
 /// The way there and the way back of each flow.
@@ -480,7 +470,7 @@ fn make_flows(
     report: &mut Report<'_>,
 ) -> Vec<Flow> {
     let settled: BTreeMap<&str, _> =
-        file.flow.iter().map(|(name, flow)| (name.as_str(), settings::flow(name, flow, report))).collect();
+        file.flow.iter().map(|(name, flow)| (name.as_str(), settle_flow(name, flow, report))).collect();
     let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<usize>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
@@ -495,18 +485,36 @@ fn make_flows(
             class: file.flow[flow.entry].class,
             // Datagrams do not use it, and nobody may think so.
             tcp: if app.is_datagrams() {
-                Config::default()
+                Config {
+                    rto: RtoConfig { phase: ClockPhase::At(Duration::ZERO), ..RtoConfig::default() },
+                    ..Config::default()
+                }
             } else {
                 transport.on_path(slowest, base_rtt(route, back, links))
             },
             route: route.clone(),
             reverse_route: back.clone(),
-            phase_drawn: transport.phase_drawn && !app.is_datagrams(),
             like: transport.like,
             processing: if app.is_datagrams() { (Duration::ZERO, Duration::ZERO) } else { transport.processing },
         }
     };
     flows.iter().zip(routes).map(make).collect()
+}
+
+/// What the application of an entry does, how its receiver reads, and when it begins.
+fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (App, Option<Reader>, Start) {
+    let key = |key| path(["flow", name, key]);
+    let app = written.app.meaning(report, &key("app"));
+    if let Some(reader) = written.reader {
+        keys::check_reader(reader, report, &key("reader"));
+    }
+    for (is_there, of) in [(written.tcp.is_some(), "tcp"), (written.reader.is_some(), "reader")] {
+        if is_there && app.is_datagrams() {
+            report.key(&key(of), "is of no use: datagrams have no transport", "expected an application that uses TCP");
+        }
+    }
+    keys::check_start(written.start, report, &key("start"));
+    (app, written.reader, written.start)
 }
 
 /// Propagation there and back, at its largest.

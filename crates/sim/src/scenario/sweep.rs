@@ -5,9 +5,9 @@
 
 use super::check::{join, Check};
 use super::problem::Problem;
-use super::text::FORMATS;
+use super::schema::formats;
 use super::tree::{split_path, Place, Tree, Value};
-use super::{cases, file, read, Files, Problems, Resolved};
+use super::{cases, keys, read, Files, Problems, Resolved};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ impl Axis {
 
 impl Sweep {
     pub(super) fn new(
-        written: file::Sweep,
+        written: keys::Sweep,
         axes: Vec<Axis>,
         base: Tree,
         cases: Vec<(String, Tree)>,
@@ -89,10 +89,10 @@ impl Sweep {
         Self {
             replications: written.replications,
             replications_max: written.replications_max.max(written.replications),
-            until: written.until.map(|until| (until.metric, until.half_width.0)),
+            until: written.until.map(|until| (until.metric, until.half_width)),
             metrics: written.metrics,
             against: written.against,
-            tables: written.tables.into_iter().map(|table| table.0).collect(),
+            tables: written.tables,
             axes,
             base,
             cases,
@@ -366,7 +366,7 @@ fn number(tree: &Tree) -> Result<(f64, &str), Wrong> {
 fn written(x: f64, unit: &str, place: &Place) -> Tree {
     let rounded = |digits: usize| format!("{x:.*e}", digits - 1).parse().unwrap_or(x);
     let text = |digits| format!("{} {unit}", rounded(digits));
-    let is_quantity = |text: &String| FORMATS.iter().any(|format| (format.check)(text).is_ok());
+    let is_quantity = |text: &String| formats().iter().any(|format| (format.check)(text).is_ok());
     let x = rounded(DIGITS);
     let value = match (unit, x.fract() == 0.0 && x.abs() < 1e15) {
         ("", true) => Value::Int(x as i128),

@@ -2,7 +2,8 @@
 
 use super::*;
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::{InitialSsthresh, Recovery};
+use bentpipe_tcp::{ClockPhase, Config, InitialSsthresh, Recovery};
+use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
@@ -119,14 +120,14 @@ fn set(key: &str, value: &str) -> Result<Resolved, Problems> {
 fn a_minimal_scenario_has_the_defaults_of_the_standards() {
     let scenario = read(MINIMAL);
     assert_eq!(scenario.flows[0].tcp, Config::default());
-    assert!(scenario.flows[0].phase_drawn);
+    assert_eq!(scenario.flows[0].tcp.rto.phase, ClockPhase::Random);
     assert_eq!((scenario.flows[0].app, scenario.flows[0].start), (App::Greedy, Start::At(Time::ZERO)));
     assert_eq!((scenario.seed, scenario.title.as_str()), (1, ""));
     assert_eq!(scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["up.forward", "up.reverse"]);
     assert_eq!((scenario.flows[0].route.as_slice(), scenario.flows[0].reverse_route.as_slice()), (&[0][..], &[1][..]));
     // 10 Mbit/s x 500 ms.
-    assert_eq!(scenario.links[1].queue, Queue::DropTail(QueueLimit::Bytes(625_000)));
+    assert_eq!(scenario.links[1].queue, Queue::DropTail { limit: QueueLimit::Bytes(625_000) });
     assert_eq!(scenario.record.interval, Duration::from_millis(100));
 }
 
@@ -144,7 +145,8 @@ fn everything_can_be_written_and_read_back() {
     // [tcp] sets the granularity, the flow the lower bound.
     assert_eq!(flow("last").tcp.rto.granularity, Duration::from_millis(10));
     assert_eq!(flow("last").tcp.rto.min, Duration::from_millis(200));
-    assert!(flow("last").phase_drawn && !flow("f1").phase_drawn);
+    assert_eq!(flow("last").tcp.rto.phase, ClockPhase::Random);
+    assert!(matches!(flow("f1").tcp.rto.phase, ClockPhase::At(_)));
     // 10 Mbit/s times 5 + 17.994 + 6 ms twice, by half.
     let InitialSsthresh::Bytes(bytes) = flow("last").tcp.initial_ssthresh else { panic!() };
     assert!((36_200..36_300).contains(&bytes), "{bytes}");

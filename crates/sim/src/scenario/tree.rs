@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use bentpipe_tcp::cc::OwnCc;
+use bentpipe_units::settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -149,6 +150,22 @@ impl Tree {
             Value::List(list) => list.iter().map(Self::to_json).collect(),
             Value::Table(table) => {
                 serde_json::Value::Object(table.iter().map(|(key, tree)| (key.clone(), tree.to_json())).collect())
+            }
+        }
+    }
+
+    /// The value alone, as declarations read it.
+    pub(super) fn to_value(&self) -> settings::Value {
+        match &self.value {
+            Value::Bool(b) => settings::Value::Flag(*b),
+            Value::Int(n) => u64::try_from(*n).map_or(settings::Value::Real(*n as f64), settings::Value::Whole),
+            Value::Float(x) => settings::Value::Real(*x),
+            Value::Huge(text) | Value::Text(text) | Value::Date(text) => settings::Value::Text(text.clone()),
+            Value::Null => settings::Value::List(Vec::new()),
+            Value::List(list) => settings::Value::List(list.iter().map(Self::to_value).collect()),
+            Value::Table(table) => {
+                let fields = table.iter().map(|(key, tree)| (key.clone(), tree.to_value()));
+                settings::Value::Table(settings::Fields(fields.collect()))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Words of other tools and papers, for hints: a scenario has one name for each thing.
 
-use super::text::Format;
+use bentpipe_units::settings::Format;
 
 /// What others call a key, and what it may be here: the first whose beginning is a key of the table concerned.
 const KEYS: &[(&[&str], &[&str])] = &[
@@ -74,7 +74,7 @@ const LONGEST: usize = 40;
 #[cfg(test)]
 mod tests {
     use super::super::from_toml;
-    use super::super::text::FORMATS;
+    use super::super::schema::formats;
     use super::*;
 
     const TEXT: &str =
@@ -124,7 +124,7 @@ mod tests {
             assert!(meant.split('.').all(|step| schema.contains(&format!("\"{step}\":"))), "{meant}");
         }
         for unit in UNITS.iter().flat_map(|(_, meant)| *meant) {
-            assert!(FORMATS.iter().any(|format| (format.check)(&format!("5 {unit}")).is_ok()), "{unit}");
+            assert!(formats().iter().any(|format| (format.check)(&format!("5 {unit}")).is_ok()), "{unit}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Random networks, in swarms: what must hold for all of them. `PROPTEST_CASES` makes the swarms larger.
 
+mod draw;
 mod random;
 mod reference;
 
 use crate::record::RunResult;
-use crate::scenario::{App, Scenario};
+use crate::spec::{App, Scenario};
 use crate::Network;
 use bentpipe_tcp::GiveUp;
 use bentpipe_units::Duration;

@@ -1,23 +1,18 @@
 //! Random scenarios in which rare things are common: ties, tiny queues, one-segment windows, outages shorter than a
 //! round trip, corruption that a bent pipe passes on.
 
-use crate::middlebox::{ImpairConfig, MiddleboxConfig, Way};
+use super::draw::Dice;
+use crate::middlebox::MiddleboxConfig;
 use crate::record::dictionary::SERIES;
-use crate::scenario::{
-    App, Arrivals, Bulk, Codel, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, FqCodel, Gaps, Interleave,
-    Like, Link, Node, NodeKind, Outage, Page, Pie, Profile, Queue, QueueLimit, Reader, Record, Red, RequestResponse,
-    Scenario, Share, Size, Start, Stay, Wait, MILLIONTHS,
+use crate::spec::{
+    App, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link, Node,
+    NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start, Stay,
+    Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::verdict::VerdictKind;
-use bentpipe_tcp::{
-    AckPolicy, Burst, ByteCounting, Config, CwndValidation, DelayTimer, EcnConfig, EcnFeedback, FastOpen, GiveUp,
-    Growth, Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, Increase, InitialSsthresh, InitialWindow,
-    NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer, Pacing, Rack, Recovery, Reduction, RtoConfig, RttSampling,
-    SackEvidence, SackOnRto, SlowStart, SlowStartAcks, Snack, SnackForm, SpuriousDetection, SpuriousResponse,
-    SsthreshBase, TickRounding,
-};
-use bentpipe_units::{Duration, Rate, Stream, Time, Word};
+use bentpipe_tcp::{Config, SsthreshRounding};
+use bentpipe_units::settings::{Fields, Settings};
+use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// What a scenario is drawn from: few numbers, so that a failure shrinks to a small network with few features.
 #[derive(Clone, Debug)]
@@ -44,7 +39,7 @@ pub(crate) const ALL: u32 = 1023;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
-        let mut dice = Dice { stream: Stream::new(self.seed, "scenario", "sketch"), drawn: 0 };
+        let mut dice = Dice::new(Stream::new(self.seed, "scenario", "sketch"));
         let (nodes, edges, paths) = topology(self.flows, &mut dice);
         let base = Base { rate: *dice.pick(&RATES), delay: *dice.pick(&DELAYS_MS), queue: dice.queue() };
         let mut links = Vec::new();
@@ -82,14 +77,8 @@ impl Sketch {
     fn node(&self, index: usize, dice: &mut Dice) -> Node {
         let kind = if self.has(BENT_PIPES, dice) { NodeKind::BentPipe } else { NodeKind::Router };
         let mut middleboxes = Vec::new();
-        let ms = Duration::from_millis;
         while middleboxes.len() < 2 && dice.coin() && self.has(IMPAIR, dice) {
-            middleboxes.push(MiddleboxConfig::Impair(ImpairConfig {
-                duplicate: *dice.pick(&[0.0, 0.01, 0.2]),
-                reorder: *dice.pick(&[0.0, 0.01, 0.2]),
-                hold: *dice.pick(&[(0, 0), (1, 1), (30, 30), (0, 40)].map(|(a, b)| (ms(a), ms(b)))),
-                direction: *dice.pick(Way::ALL),
-            }));
+            middleboxes.push(dice.value::<MiddleboxConfig>("middlebox"));
         }
         Node { name: format!("n{index}"), kind, middleboxes }
     }
@@ -142,7 +131,6 @@ impl Sketch {
             route: path.out,
             reverse_route: path.back,
             tcp: if dice.coin() { self.tcp(dice) } else { settings.clone() },
-            phase_drawn: dice.coin(),
             like: Like::Rfc,
             processing: *dice.pick(&PROCESSING_US.map(|(a, b)| (Duration::from_micros(a), Duration::from_micros(b)))),
         }
@@ -151,15 +139,27 @@ impl Sketch {
     fn tcp(&self, dice: &mut Dice) -> Config {
         let cc = *dice.pick(CcKind::ALL);
         let plain = Config { cc: cc.into(), recovery: cc.recovery(), ..Config::default() };
-        let config = if self.has(SETTINGS, dice) { dice.tcp(plain) } else { plain };
-        if self.has(ENDS, dice) {
-            dice.ends(config)
-        } else {
-            config
+        let (settings, ends) = (self.has(SETTINGS, dice), self.has(ENDS, dice));
+        let mut table = Fields::default();
+        Settings::write(&plain, &mut table);
+        for key in Config::keys().into_iter().filter(|key| key.name != "cc") {
+            if if OF_ENDS.contains(&key.name) { ends } else { settings } {
+                table.put(key.name, dice.key("tcp", &key));
+            }
         }
+        let mut config = <Config as Settings>::read(&table).unwrap_or_else(|why| panic!("{why}"));
+        config.growth.whole_segments = config.ssthresh_rounding == SsthreshRounding::Window;
+        config.fast_open = config.fast_open.filter(|_| config.handshake);
+        config.receive_buffer = config.receive_buffer.max(config.smss.into());
+        // At least the unit of the window, which the limit decides.
+        let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
+        config.auto_buffer = (ends && dice.coin()).then_some(start);
+        config
     }
 }
 
+/// Keys that make another feature than the others.
+const OF_ENDS: [&str; 5] = ["ecn", "pacing", "fast_open", "sharing", "nagle"];
 const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
 const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
 const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];
@@ -221,87 +221,18 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
     }
 }
 
-struct Dice {
-    stream: Stream,
-    drawn: u64,
-}
-
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.drawn += 1;
-        self.stream.below(self.drawn - 1, n)
-    }
-
-    fn coin(&mut self) -> bool {
-        self.below(2) == 0
-    }
-
-    fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
-        &choices[self.below(choices.len() as u64) as usize]
-    }
-
-    fn ms(&mut self, choices: &[u64]) -> Duration {
-        Duration::from_millis(*self.pick(choices))
-    }
-
     fn queue(&mut self) -> Queue {
-        let ecn = self.coin();
-        let target = self.ms(&[1, 5, 15]);
-        let interval = self.ms(&[20, 100, 600]);
-        match self.below(12) {
-            0 => Queue::Red(Red {
-                limit: self.room(),
-                min_th: *self.pick(&[1, 2, 5]),
-                max_th: *self.pick(&[6, 15]),
-                max_p: *self.pick(&[0.02, 0.1, 1.0]),
-                weight: *self.pick(&[0.002, 0.1, 1.0]),
-                gentle: self.coin(),
-                adaptive: self.coin(),
-                wait: self.coin(),
-                byte_mode: self.coin(),
-                mean_packet: 500,
-                ecn,
-            }),
-            1 => Queue::Codel(Codel { limit: self.room(), target, interval, ecn }),
-            2 => Queue::FqCodel(FqCodel {
-                limit: self.room(),
-                queues: *self.pick(&[1, 4, 64]),
-                quantum: *self.pick(&[100, 1514]),
-                target,
-                interval,
-                ecn,
-            }),
-            3 => Queue::Pie(Pie {
-                limit: self.room(),
-                target,
-                update: self.ms(&[15, 40]),
-                burst: self.ms(&[0, 50, 150]),
-                derandomise: self.coin(),
-                mean_packet: 500,
-                ecn,
-            }),
-            4 => Queue::Priority { limits: vec![self.room(), self.room()], push_out: self.coin() },
-            5 => Queue::Wrr(vec![self.share(), self.share(), self.share()]),
-            6 => Queue::Drr { quantum: *self.pick(&[100, 1500]), classes: vec![self.share(), self.share()] },
-            _ => Queue::DropTail(match self.below(8) {
-                0 => QueueLimit::Unlimited,
-                1..5 => QueueLimit::Packets(*self.pick(&[1, 2, 5, 20, 50])),
-                _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
-            }),
+        if self.coin() {
+            return self.value("queue");
         }
-    }
-
-    /// A limit that leaves room for any packet.
-    fn room(&mut self) -> QueueLimit {
-        match self.below(3) {
+        // Without room for a packet as well: one that finds the link free needs none.
+        let limit = match self.below(8) {
             0 => QueueLimit::Unlimited,
-            1 => QueueLimit::Packets(*self.pick(&[1, 5, 20, 50])),
-            _ => QueueLimit::Bytes(*self.pick(&[2000, 10_000, 64_000])),
-        }
-    }
-
-    fn share(&mut self) -> Share {
-        Share { weight: *self.pick(&[1, 2, 5]), limit: self.room() }
+            1..5 => QueueLimit::Packets(*self.pick(&[1, 2, 5, 20, 50])),
+            _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
+        };
+        Queue::DropTail { limit }
     }
 
     /// Everything often and small, so that connections come and go.
@@ -336,7 +267,9 @@ impl Dice {
                 let gaps = match self.below(3) {
                     0 => Gaps::Constant { rate, jitter: self.ms(&[0, 1]) },
                     1 => Gaps::Poisson { rate },
-                    _ => Gaps::OnOff { peak: rate, on: Wait::Exponential(self.ms(&[5, 300])), off: self.wait() },
+                    _ => {
+                        Gaps::OnOff { peak: rate, on: Wait::Exponential { mean: self.ms(&[5, 300]) }, off: self.wait() }
+                    }
                 };
                 App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1472]), gaps })
             }
@@ -355,7 +288,7 @@ impl Dice {
     fn wait(&mut self) -> Wait {
         match self.below(3) {
             0 => Wait::Constant(self.ms(&[0, 3, 400, 1500])),
-            1 => Wait::Exponential(self.ms(&[1, 30, 600])),
+            1 => Wait::Exponential { mean: self.ms(&[1, 30, 600]) },
             _ => Wait::Pareto { shape: 1.5, mean: self.ms(&[1, 100]) },
         }
     }
@@ -419,146 +352,6 @@ impl Dice {
                 },
             },
             _ => ErrorModel::Independent { unit, rate: *self.pick(&[1e-3, 1e-2, 0.1]) * scale },
-        }
-    }
-
-    fn tcp(&mut self, plain: Config) -> Config {
-        let smss = *self.pick(&[100, 536, 1000, 1460]);
-        let recovery = match self.below(9) {
-            0 => Recovery::TimeoutOnly,
-            1 => Recovery::FastRetransmit,
-            2 => Recovery::Reno,
-            3 | 4 => Recovery::Sack { on_rto: *self.pick(SackOnRto::ALL), evidence: *self.pick(SackEvidence::ALL) },
-            5 => Recovery::Rack(Rack { tlp: self.coin(), ..Rack::default() }),
-            6 => Recovery::Snack(Snack {
-                form: *self.pick(SnackForm::ALL),
-                resnacks: *self.pick(&[1, 3]),
-                grows: self.coin(),
-                corruption_experienced: self.coin(),
-            }),
-            _ => Recovery::NewReno(NewReno {
-                timer: *self.pick(NewRenoTimer::ALL),
-                exit: *self.pick(NewRenoExit::ALL),
-                deflate: *self.pick(NewRenoDeflate::ALL),
-                first_loss: self.coin(),
-                burst: *self.pick(&[0, 2]),
-            }),
-        };
-        let free_running = DelayTimer::FreeRunning { phase: Duration::ZERO };
-        Config {
-            smss,
-            recovery,
-            verdict: *self.pick(VerdictKind::ALL),
-            limited_transmit: self.coin(),
-            limited_retransmit: self.coin(),
-            early_retransmit: self.coin(),
-            reduction: *self.pick(Reduction::ALL),
-            dsack: self.coin(),
-            spurious_detection: *self.pick(SpuriousDetection::ALL),
-            spurious_response: *self.pick(SpuriousResponse::ALL),
-            initial_window: *self.pick(&[InitialWindow::Segments(1), InitialWindow::Rfc3390, InitialWindow::Rfc6928]),
-            initial_ssthresh: *self.pick(&[
-                InitialSsthresh::Unlimited,
-                InitialSsthresh::PeerWindow,
-                InitialSsthresh::Bytes(8000),
-            ]),
-            growth: self.growth(smss),
-            cwnd_validation: *self.pick(CwndValidation::ALL),
-            idle_restart: self.coin(),
-            ssthresh_base: *self.pick(SsthreshBase::ALL),
-            rto: RtoConfig {
-                initial: self.ms(&[1000, 3000]),
-                min: self.ms(&[200, 1000]),
-                granularity: self.ms(&[0, 1, 10, 500]),
-                guard: self.coin(),
-                rounding: *self.pick(&[TickRounding::Floor, TickRounding::PlusOne]),
-                min_ticks: *self.pick(&[1, 2]),
-                sampling: *self.pick(&[RttSampling::PerWindow, RttSampling::PerAck]),
-                variance_min: self.ms(&[0, 200]),
-                karn: self.coin(),
-                forget_after: *self.pick(&[0, 1, 4]),
-                reduce_again: self.coin(),
-                restart_on_fast_retransmit: self.coin(),
-                ..RtoConfig::default()
-            },
-            give_up: *self.pick(&[
-                GiveUp::Never,
-                GiveUp::AfterRetransmissions(3),
-                GiveUp::AfterTime(Duration::from_secs(3)),
-            ]),
-            timestamps: self.coin(),
-            window_scaling: self.coin(),
-            receive_buffer: *self.pick(&[u64::from(smss), 4000, 64_000, Config::RECEIVE_BUFFER_MAX]),
-            ack: AckPolicy {
-                every: *self.pick(&[1, 2, 3]),
-                delay: self.ms(&[40, 200]),
-                timer: *self.pick(&[DelayTimer::PerSegment, free_running]),
-                quick: *self.pick(&[0, 5]),
-                slow_start: *self.pick(SlowStartAcks::ALL),
-            },
-            handshake: self.coin(),
-            ..plain
-        }
-    }
-
-    /// Marks, pacing, data in the SYN, a tuned buffer.
-    fn ends(&mut self, config: Config) -> Config {
-        let feedback =
-            *self.pick(&[EcnFeedback::Off, EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate]);
-        let burst = *self.pick(&[Burst::Segments(2), Burst::Bytes(1), Burst::Bytes(10_000)]);
-        let cookie = self.below(3);
-        Config {
-            ecn: EcnConfig { feedback, beta: *self.pick(&[None, Some(800)]) },
-            pacing: match self.below(3) {
-                0 => Pacing::Off,
-                1 => Pacing::Window { gain_slow_start: 2000, gain: 1200, burst },
-                _ => Pacing::Rate { rate: Rate::from_bps(*self.pick(&RATES)), burst },
-            },
-            fast_open: (config.handshake && cookie > 0).then_some(FastOpen { is_known: cookie > 1, cookie: [7; 8] }),
-            // At least the unit of the window, which the limit decides.
-            auto_buffer: self.coin().then(|| u64::from(config.smss).max(1 << 14).min(config.receive_buffer)),
-            nagle: self.coin(),
-            ..config
-        }
-    }
-}
-
-impl Dice {
-    fn growth(&mut self, smss: u32) -> Growth {
-        let segments = |n: u64| n * u64::from(smss);
-        let hystart = HyStart {
-            low_window: segments(*self.pick(&[2, 16])),
-            detect: *self.pick(HyStartDetect::ALL),
-            baseline: *self.pick(HyStartBaseline::ALL),
-            samples: *self.pick(&[2, 8]),
-            ..HyStart::new(smss)
-        };
-        let plus_plus = HyStartPlusPlus { rtt_samples: *self.pick(&[2, 8]), ..HyStartPlusPlus::default() };
-        Growth {
-            byte_counting: *self.pick(&[
-                ByteCounting::Rfc5681,
-                ByteCounting::PerAck,
-                ByteCounting::Abc { limit: 1 },
-                ByteCounting::Abc { limit: 2 },
-                ByteCounting::Lbc,
-                ByteCounting::Ubc,
-                ByteCounting::UbcPure,
-            ]),
-            slow_start: *self.pick(&[
-                SlowStart::Standard,
-                SlowStart::Limited { max_ssthresh: segments(8) },
-                SlowStart::Hoe(Hoe { pairs: 1, ..Hoe::default() }),
-                SlowStart::Hoe(Hoe::default()),
-                SlowStart::HyStart(hystart),
-                SlowStart::HyStartPlusPlus(plus_plus),
-            ]),
-            increase: *self.pick(&[
-                Increase::Standard,
-                Increase::ConstantRate { reference_rtt: Duration::from_millis(100) },
-                Increase::ByK { k: 4, above_rtt: Duration::from_millis(300) },
-            ]),
-            slow_start_at_ssthresh: self.coin(),
-            whole_segments: self.coin(),
         }
     }
 }

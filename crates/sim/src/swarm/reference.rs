@@ -7,7 +7,7 @@ use crate::link::{naive::NaiveLink, processing, Link, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::packet::{Bodies, Packet};
 use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
-use crate::scenario::{NodeKind, Scenario};
+use crate::spec::{NodeKind, Scenario};
 use crate::traffic::{Task, Traffic};
 use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Stream, Time};
@@ -68,7 +68,7 @@ struct Reference<'a> {
 
 impl<'a> Reference<'a> {
     fn new(scenario: &'a Scenario, seed: u64) -> Self {
-        let build_node = |node: &crate::scenario::Node| {
+        let build_node = |node: &crate::spec::Node| {
             (0..).zip(&node.middleboxes).map(|(i, config)| config.build(seed, &node.name, i)).collect()
         };
         let mut reference = Self {

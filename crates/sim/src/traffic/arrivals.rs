@@ -1,10 +1,10 @@
 //! Transfers that arrive as a Poisson process, whatever has become of those before, each on a connection of its own.
 
 use super::flow::Course as Any;
-use super::variate::Wait;
 use super::{Goal, Session, Traffic};
 use crate::record::{Completions, Recorder};
-use crate::scenario::Arrivals;
+use crate::spec::Arrivals;
+use crate::spec::Wait;
 use bentpipe_units::{Duration, Stream, Time};
 
 /// How far it has come.
@@ -28,7 +28,7 @@ impl Course {
     }
 
     fn gap(&mut self, index: u64) -> Duration {
-        Wait::Exponential(self.app.interval).draw(&mut self.gaps, index)
+        Wait::Exponential { mean: self.app.interval }.draw(&mut self.gaps, index)
     }
 }
 

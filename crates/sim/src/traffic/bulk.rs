@@ -3,7 +3,7 @@
 use super::flow::Course as Any;
 use super::{Goal, Traffic};
 use crate::record::Recorder;
-use crate::scenario::Bulk;
+use crate::spec::Bulk;
 use bentpipe_units::{Duration, Stream, Time};
 
 /// How far it has come.

@@ -1,11 +1,11 @@
 //! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
 
 use super::flow::Course as Any;
-use super::variate::Wait;
 use super::{Task, Traffic};
 use crate::packet::Packet;
 use crate::record::Arrived;
-use crate::scenario::{Datagrams, Gaps};
+use crate::spec::Wait;
+use crate::spec::{Datagrams, Gaps};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// How far it has come.
@@ -77,7 +77,7 @@ impl Course {
     }
 
     fn gap(&mut self, rate: Rate) -> Duration {
-        Wait::Exponential(rate.time_to_send(self.app.size.into())).draw(&mut self.gaps, self.index)
+        Wait::Exponential { mean: rate.time_to_send(self.app.size.into()) }.draw(&mut self.gaps, self.index)
     }
 
     /// Uniform from 0 to twice the jitter.
@@ -161,7 +161,7 @@ mod tests {
     /// `specs/traffic.md`, test 5: 1 Mbit/s, on for 0.5 s and off for 1.5 s on average: 250 kbit/s.
     #[test]
     fn on_off_sources_have_their_mean_rate() {
-        let [on, off] = [500, 1500].map(|ms| Wait::Exponential(Duration::from_millis(ms)));
+        let [on, off] = [500, 1500].map(|ms| Wait::Exponential { mean: Duration::from_millis(ms) });
         let gaps = Gaps::OnOff { peak: Rate::from_bps(1_000_000), on, off };
         assert!((8.0 * Datagrams { size: 1250, gaps }.bytes_per_second() - 250_000.0).abs() < 1e-6);
         let times = times(gaps, 100_000);

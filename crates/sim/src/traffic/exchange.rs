@@ -3,7 +3,7 @@
 use super::flow::Course as Any;
 use super::{Goal, Session, Task, Traffic};
 use crate::record::Recorder;
-use crate::scenario::RequestResponse;
+use crate::spec::RequestResponse;
 use bentpipe_units::{Duration, Stream, Time};
 
 /// How far it has come.

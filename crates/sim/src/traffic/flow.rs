@@ -3,8 +3,8 @@
 use super::{arrivals, bulk, datagrams, exchange, page, Host, SendTimes};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
-use crate::scenario::{App, Flow, Link, Reader, Start};
-use bentpipe_tcp::{Config, Counters, DelayTimer};
+use crate::spec::{App, Flow, Link, Reader, Start};
+use bentpipe_tcp::{ClockPhase, Config, Counters, DelayTimer};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// See the module.
@@ -187,8 +187,8 @@ impl Path {
 /// The flow's settings with the phases of this end's clocks drawn.
 fn config_of(flow: &Flow, phases: &mut Stream, draw: u64) -> Config {
     let mut config = flow.tcp.clone();
-    if flow.phase_drawn {
-        config.rto.phase = Duration::from_ps(phases.below(2 * draw, config.rto.granularity.as_ps()));
+    if config.rto.phase == ClockPhase::Random {
+        config.rto.phase = ClockPhase::At(Duration::from_ps(phases.below(2 * draw, config.rto.granularity.as_ps())));
     }
     if let DelayTimer::FreeRunning { phase } = &mut config.ack.timer {
         *phase = Duration::from_ps(phases.below(2 * draw + 1, config.ack.delay.as_ps()));

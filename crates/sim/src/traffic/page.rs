@@ -3,10 +3,10 @@
 //! evaluation methodologies of cellular systems (3GPP2 C.R1002-0, HTTP traffic model).
 
 use super::flow::Course as Any;
-use super::variate::{pareto, Size};
 use super::{Goal, Session, Task, Traffic};
 use crate::record::Recorder;
-use crate::scenario::Page;
+use crate::spec::Page;
+use crate::spec::{pareto, Size};
 use bentpipe_units::{Duration, Stream, Time};
 
 const MAIN: Size = Size::Lognormal { mean: 10_710, sd: 25_032 };
@@ -19,9 +19,6 @@ const MOST: u64 = 2_000_000;
 const OBJECTS_SHAPE: f64 = 1.1;
 const OBJECTS_LEAST: f64 = 2.0;
 const OBJECTS_CUT: f64 = 55.0;
-/// Mean number of embedded objects, and roughly the mean size of an object.
-pub(crate) const OBJECTS_MEAN: f64 = 5.642;
-pub(crate) const OBJECT_BYTES_MEAN: f64 = 8500.0;
 /// A page has fewer objects than this, so that each has an index of its own.
 const STRIDE: u64 = 64;
 
@@ -271,7 +268,7 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Wait;
+    use crate::spec::Wait;
 
     /// The means that the model is published with: 5.64 embedded objects, 10 710 B and 7758 B before they are clipped.
     #[test]
@@ -298,7 +295,7 @@ mod tests {
             embedded += course.size(1);
         }
         let mean = |sum: u64| sum as f64 / pages as f64;
-        assert!((mean(objects) - OBJECTS_MEAN).abs() < 0.25, "{}", mean(objects));
+        assert!((mean(objects) - Page::OBJECTS_MEAN).abs() < 0.25, "{}", mean(objects));
         assert!((mean(mains) - 10_710.0).abs() < 700.0, "{}", mean(mains));
         // The tail that is cut off at 2 MB held about a tenth of the mean.
         assert!((5000.0..8000.0).contains(&mean(embedded)), "{}", mean(embedded));

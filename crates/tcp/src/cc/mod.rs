@@ -82,8 +82,8 @@ pub use yeah::{Yeah, YeahSettings};
 
 use crate::config::{NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
-use bentpipe_units::{Duration, Rate};
-use settings::{NoSettings, Setting, Settings, Value};
+use bentpipe_units::Rate;
+use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
 
 /// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
 /// blames on the link do not reach them.
@@ -198,13 +198,13 @@ macro_rules! registry {
             }
 
             /// The loss recovery with which it was published; used unless the scenario names one.
-            pub const fn recovery(self) -> Recovery {
+            pub fn recovery(self) -> Recovery {
                 match self { $(Self::$kind => $recovery,)+ }
             }
 
             /// What can be set.
-            pub const fn settings(self) -> &'static [Setting] {
-                match self { $(Self::$kind => $settings::ALL,)+ }
+            pub fn settings(self) -> Vec<Key> {
+                match self { $(Self::$kind => <$settings as Settings>::keys(),)+ }
             }
         }
 
@@ -218,18 +218,27 @@ macro_rules! registry {
                 match self { $(Self::$kind(_) => CcKind::$kind,)+ }
             }
 
-            /// The value of a setting, by its place in [`CcKind::settings`].
-            pub fn get(&self, index: usize) -> Option<Value> {
-                match self { $(Self::$kind(settings) => settings.get(index),)+ }
-            }
-
-            /// Sets it; false if there is none in this place, or if it cannot have the value.
-            pub fn set(&mut self, index: usize, value: Value) -> bool {
-                match self { $(Self::$kind(settings) => settings.set(index, value),)+ }
-            }
-
             pub(crate) fn build(self, init: Init) -> Cc {
                 match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings).into()),)+ }
+            }
+        }
+
+        impl Typed for CcConfig {
+            fn shape() -> Shape {
+                let table = |kind: &CcKind| Table { name: kind.name(), about: kind.summary(), keys: Some(kind.settings()) };
+                Shape::Kinds("Cc", CcKind::ALL.iter().map(table).collect())
+            }
+            fn read(value: &Value) -> Result<Self, Unfit> {
+                let table = value.table()?;
+                match table.kind()? {
+                    $($name => <$settings as Settings>::read(table).map(Self::$kind),)+
+                    _ => Err(value.unfit("a congestion control")),
+                }
+            }
+            fn write(&self) -> Value {
+                let mut table = Fields::of_kind(self.kind().name());
+                match self { $(Self::$kind(settings) => Settings::write(settings, &mut table),)+ }
+                Value::Table(table)
             }
         }
 
@@ -344,30 +353,10 @@ macro_rules! registry {
 /// Recovery by selective acknowledgements, as RFC 6675 has it.
 const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
 
-/// Recovery through partial ACKs, as RFC 6582 has it.
-const NEWRENO: Recovery = Recovery::NewReno(NewReno {
-    timer: crate::config::NewRenoTimer::Impatient,
-    exit: crate::config::NewRenoExit::FlightSize,
-    deflate: crate::config::NewRenoDeflate::Full,
-    first_loss: true,
-    burst: 0,
-});
-
 /// Recovery through partial ACKs that leaves the window to the controller.
-const PARTIAL_ACKS: Recovery = Recovery::NewReno(NewReno {
-    timer: crate::config::NewRenoTimer::Impatient,
-    exit: crate::config::NewRenoExit::Ssthresh,
-    deflate: crate::config::NewRenoDeflate::Full,
-    first_loss: true,
-    burst: 0,
-});
-
-/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
-const RACK: Recovery = Recovery::Rack(Rack {
-    tlp: true,
-    max_ack_delay: Duration::from_millis(200),
-    min_rtt_window: Duration::from_secs(300),
-});
+fn partial_acks() -> Recovery {
+    Recovery::NewReno(NewReno { exit: crate::config::NewRenoExit::Ssthresh, ..NewReno::default() })
+}
 
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
@@ -377,15 +366,15 @@ registry! {
     /// Additive increase, halving, fast recovery (RFC 5681).
     "reno" => Reno(Reno, NoSettings), Recovery::Reno;
     /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno, NoSettings), NEWRENO;
+    "newreno" => NewReno(Reno, NoSettings), Recovery::NewReno(NewReno::default());
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings), SACK;
     /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
-    "bbr1" => Bbr1(Bbr1, Bbr1Settings), RACK;
+    "bbr1" => Bbr1(Bbr1, Bbr1Settings), Recovery::Rack(Rack::default());
     /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
-    "bbr2" => Bbr2(Bbr3, Bbr2Settings), RACK;
+    "bbr2" => Bbr2(Bbr3, Bbr2Settings), Recovery::Rack(Rack::default());
     /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
-    "bbr3" => Bbr3(Bbr3, Bbr3Settings), RACK;
+    "bbr3" => Bbr3(Bbr3, Bbr3Settings), Recovery::Rack(Rack::default());
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
     "bic" => Bic(Bic, BicSettings), SACK;
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
@@ -411,7 +400,7 @@ registry! {
     /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
     "leocc" => Leocc(LeoCc, LeoCcSettings), SACK;
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
-    "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
+    "peach" => Peach(Peach, PeachSettings), partial_acks();
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
     "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
     /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
@@ -419,9 +408,9 @@ registry! {
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings), SACK;
     /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
-    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::DEFAULT);
+    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::default());
     /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
-    "swift" => Swift(Swift, SwiftSettings), PARTIAL_ACKS;
+    "swift" => Swift(Swift, SwiftSettings), partial_acks();
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
     "vegas" => Vegas(Vegas, VegasSettings), SACK;
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
@@ -429,7 +418,7 @@ registry! {
     /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
     "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
     /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), Recovery::NewReno(NewReno::default());
     /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
     "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).

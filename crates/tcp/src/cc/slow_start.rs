@@ -17,10 +17,10 @@ pub(super) enum Course {
 }
 
 impl Course {
-    pub(super) fn new(config: SlowStart) -> Self {
+    pub(super) fn new(config: SlowStart, smss: u64) -> Self {
         match config {
             SlowStart::Standard => Self::Standard,
-            SlowStart::Limited { max_ssthresh } => Self::Limited { max_ssthresh },
+            SlowStart::Limited { max_ssthresh } => Self::Limited { max_ssthresh: max_ssthresh.bytes(smss) },
             SlowStart::Hoe(config) => Self::Hoe(Spacing::new(config)),
             SlowStart::HyStart(config) => Self::HyStart(Signs::new(config)),
             SlowStart::HyStartPlusPlus(config) => Self::PlusPlus(Delay::new(config)),
@@ -179,7 +179,7 @@ impl Signs {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
         }
         let Some(rtt_min) = self.rtt_min else { return false };
-        let is_large = cwnd >= self.config.low_window;
+        let is_large = cwnd >= self.config.low_window.bytes(path.smss);
 
         let mut is_train = false;
         if path.now - self.last <= self.config.ack_spacing {

@@ -1,11 +1,11 @@
 //! The tests that every congestion control inherits from the registry.
 
-use super::settings::{Kind, Value};
+use super::settings::{Fields, Shape, Typed, Value};
 use super::{
     AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Delivery, HyblaSettings, Init, LostSegment,
     PathState, ScpsCongestion, ScpsSettings,
 };
-use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
+use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, WindowSize};
 use crate::conn::RateSample;
 use bentpipe_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -61,27 +61,38 @@ pub(super) fn all(kind: CcKind) {
 /// Each setting at its least, its greatest and each of its words, with the others at their defaults; then all at their
 /// first and all at their last.
 fn extremes(kind: CcKind) -> Vec<CcConfig> {
-    let values = |setting: &Kind| match *setting {
-        Kind::Real { min, max } => vec![Value::Real(min), Value::Real(max)],
-        Kind::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max)],
-        Kind::Flag => vec![Value::Flag(false), Value::Flag(true)],
-        Kind::Rate => [0, 1, u64::MAX].map(Rate::from_bps).map(Value::Rate).to_vec(),
-        Kind::Span => [Duration::ZERO, Duration::from_ps(1), Duration::MAX].map(Value::Span).to_vec(),
-        Kind::Word(words) => words.iter().map(|(word, _)| Value::Word(word)).collect(),
-    };
-    let default = CcConfig::from(kind);
-    let (mut first, mut last, mut all) = (default, default, Vec::new());
-    for (index, setting) in kind.settings().iter().enumerate() {
-        let values = values(&setting.kind);
-        for &value in &values {
-            let mut config = default;
-            assert!(config.set(index, value), "{} of {} is {value:?}", setting.name, kind.name());
-            assert_eq!(config.get(index), Some(value));
-            all.push(config);
+    let values = |shape: &Shape| match *shape {
+        Shape::Real { min, max } => vec![Value::Real(min), Value::Real(max)],
+        Shape::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max.unwrap_or(u64::MAX))],
+        Shape::Flag => vec![Value::Flag(false), Value::Flag(true)],
+        Shape::Quantity(format) if format.name == "rate" => {
+            [0, 1, u64::MAX].map(|n| Rate::from_bps(n).write()).to_vec()
         }
-        assert!(first.set(index, values[0]) && last.set(index, values[values.len() - 1]));
+        Shape::Quantity(_) => [Duration::ZERO, Duration::from_ps(1), Duration::MAX].map(|span| span.write()).to_vec(),
+        Shape::Word(_, ref words) => words.iter().map(|(word, _)| Value::from(*word)).collect(),
+        ref other => unreachable!("no setting of a controller is {other:?}"),
+    };
+    let Value::Table(default) = CcConfig::from(kind).write() else { unreachable!("a table") };
+    let (mut first, mut last, mut all) = (default.clone(), default.clone(), Vec::new());
+    let config = |table: Fields| CcConfig::read(&Value::Table(table)).unwrap_or_else(|why| panic!("{why}"));
+    for setting in kind.settings() {
+        let values = values(&setting.shape);
+        for value in &values {
+            let mut table = default.clone();
+            table.put(setting.name, value.clone());
+            assert_eq!(
+                config(table.clone()).write(),
+                Value::Table(table.clone()),
+                "{} of {}",
+                setting.name,
+                kind.name()
+            );
+            all.push(config(table));
+        }
+        first.put(setting.name, values[0].clone());
+        last.put(setting.name, values[values.len() - 1].clone());
     }
-    all.extend([first, last]);
+    all.extend([first, last].map(config));
     all
 }
 
@@ -97,9 +108,9 @@ fn growths() -> Vec<Growth> {
     ];
     let slow_starts = [
         SlowStart::Standard,
-        SlowStart::Limited { max_ssthresh: 20 * SMSS },
+        SlowStart::Limited { max_ssthresh: WindowSize::Segments(20) },
         SlowStart::Hoe(Hoe::default()),
-        SlowStart::HyStart(HyStart::new(SMSS as u32)),
+        SlowStart::HyStart(HyStart::default()),
         SlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
     ];
     let increases = [

@@ -36,7 +36,7 @@ impl Window {
         let Growth { byte_counting, slow_start, increase, slow_start_at_ssthresh, whole_segments } = init.growth;
         let parts = Parts {
             counting: byte_counting,
-            course: Course::new(slow_start),
+            course: Course::new(slow_start, init.smss),
             increase,
             slow_start_at_ssthresh,
             whole_segments,

@@ -576,8 +576,9 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
     let init = Init {
         cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(begin.smss as u32)),
         ssthresh: match ssthresh {
-            InitialSsthresh::Unlimited => u64::MAX,
+            InitialSsthresh::Unlimited | InitialSsthresh::Bdp(_) => u64::MAX,
             InitialSsthresh::Bytes(bytes) => bytes,
+            InitialSsthresh::Segments(n) => n.saturating_mul(begin.smss),
             InitialSsthresh::PeerWindow => rwnd.max(2 * begin.smss),
         },
         growth: config.growth,

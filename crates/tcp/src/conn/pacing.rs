@@ -6,7 +6,7 @@
 
 use super::Connection;
 use crate::cc::CongestionControl;
-use crate::config::{Burst, Pacing};
+use crate::config::{Pacing, WindowSize};
 use bentpipe_units::{Duration, Rate, Time};
 
 const BITS_PS_PER_BYTE_S: u128 = 8 * 1_000_000_000_000;
@@ -57,8 +57,8 @@ impl Connection {
         let Some(rate) = self.pacing_rate() else { return };
         let burst = self.cc.bucket().unwrap_or(match self.config.pacing {
             Pacing::Window { burst, .. } | Pacing::Rate { burst, .. } => match burst {
-                Burst::Segments(n) => u64::from(n) * self.packet_len(),
-                Burst::Bytes(bytes) => bytes,
+                WindowSize::Segments(n) => u64::from(n) * self.packet_len(),
+                WindowSize::Bytes(bytes) => bytes,
             },
             Pacing::Off => {
                 let payload = self.cc.pacing_burst().unwrap_or(2 * u64::from(self.smss));

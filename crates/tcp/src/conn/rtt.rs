@@ -146,17 +146,18 @@ impl Rtt {
         }
         let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.config.min_ticks));
         let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
-        Time::from_ps(at.saturating_sub(self.config.phase.as_ps()))
+        Time::from_ps(at.saturating_sub(self.config.phase.offset().as_ps()))
     }
 
     fn tick(&self, at: Time) -> u64 {
-        at.as_ps().saturating_add(self.config.phase.as_ps()) / self.config.granularity.as_ps()
+        at.as_ps().saturating_add(self.config.phase.offset().as_ps()) / self.config.granularity.as_ps()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ClockPhase;
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -223,7 +224,8 @@ mod tests {
     #[test]
     fn timers_expire_on_a_tick_and_never_before_the_bound() {
         for phase in [0, 3, 9] {
-            let mut rtt = Rtt::new(RtoConfig { granularity: ms(10), phase: ms(phase), ..RtoConfig::default() });
+            let mut rtt =
+                Rtt::new(RtoConfig { granularity: ms(10), phase: ClockPhase::At(ms(phase)), ..RtoConfig::default() });
             rtt.base = ms(205);
             for armed in 0..30 {
                 let armed = Time::ZERO + ms(armed);

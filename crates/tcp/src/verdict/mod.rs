@@ -10,6 +10,7 @@ pub use fixed::{AlwaysCongestion, AlwaysLinkError};
 pub use indicated::{AssumeCongestion, AssumeCorruption};
 
 use crate::cc::PathState;
+use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
 
 /// What a loss is blamed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,22 @@ macro_rules! registry {
 
             pub(crate) fn build(self) -> Policy {
                 match self { $(Self::$type => Policy::$type($type::default()),)+ }
+            }
+        }
+
+        impl Typed for VerdictKind {
+            fn shape() -> Shape {
+                let table = |kind: &Self| Table { name: kind.name(), about: kind.summary(), keys: Some(Vec::new()) };
+                Shape::Kinds("Verdict", Self::ALL.iter().map(table).collect())
+            }
+            fn read(value: &Value) -> Result<Self, Unfit> {
+                match value.table()?.kind()? {
+                    $($name => Ok(Self::$type),)+
+                    _ => Err(value.unfit("a verdict")),
+                }
+            }
+            fn write(&self) -> Value {
+                Value::Table(Fields::of_kind(self.name()))
             }
         }
 

@@ -6,7 +6,7 @@ use super::{Discipline, Marking};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
-use crate::scenario::Codel as Spec;
+use crate::spec::Codel as Spec;
 use bentpipe_units::{Duration, Time};
 
 /// See the module.
@@ -153,7 +153,7 @@ impl Control {
 mod tests {
     use super::super::suite::{packet, s};
     use super::*;
-    use crate::scenario::QueueLimit;
+    use crate::spec::QueueLimit;
 
     const TARGET: Duration = Duration::from_millis(5);
     const INTERVAL: Duration = Duration::from_millis(100);

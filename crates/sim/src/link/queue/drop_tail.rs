@@ -5,7 +5,7 @@ use crate::link::ring::Ring;
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
-use crate::scenario::QueueLimit;
+use crate::spec::QueueLimit;
 use bentpipe_units::Time;
 
 /// See the module.

@@ -7,7 +7,7 @@ use super::{Discipline, Limit};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
-use crate::scenario::{FqCodel as Spec, QueueLimit};
+use crate::spec::{FqCodel as Spec, QueueLimit};
 use bentpipe_units::{Stream, Time};
 use std::collections::VecDeque;
 

@@ -17,7 +17,7 @@ mod suite;
 
 use super::Losses;
 use crate::packet::Packet;
-use crate::scenario::{Link as Spec, Queue as Kind, QueueLimit};
+use crate::spec::{Link as Spec, Queue as Kind, QueueLimit};
 use bentpipe_units::{Duration, Stream, Time};
 use codel::Codel;
 use drop_tail::DropTail;
@@ -82,13 +82,13 @@ impl Queue {
     pub(super) fn new(link: &Spec, seed: u64) -> Self {
         let draws = || Stream::new(seed, &format!("link/{}", link.name), "queue");
         match &link.queue {
-            Kind::DropTail(limit) => Self::DropTail(DropTail::new(*limit)),
+            Kind::DropTail { limit } => Self::DropTail(DropTail::new(*limit)),
             Kind::Red(spec) => Self::Red(Box::new(Red::new(spec, link.rate.largest(), draws()))),
             Kind::Codel(spec) => Self::Codel(Box::new(Codel::new(spec))),
             Kind::FqCodel(spec) => Self::FqCodel(Box::new(FqCodel::new(spec, draws()))),
             Kind::Pie(spec) => Self::Pie(Box::new(Pie::new(spec, draws()))),
             Kind::Priority { limits, push_out } => Self::Priority(Box::new(Priority::new(limits, *push_out))),
-            Kind::Wrr(classes) => Self::RoundRobin(Box::new(RoundRobin::new(None, classes))),
+            Kind::Wrr { classes } => Self::RoundRobin(Box::new(RoundRobin::new(None, classes))),
             Kind::Drr { quantum, classes } => Self::RoundRobin(Box::new(RoundRobin::new(Some(*quantum), classes))),
         }
     }
@@ -136,7 +136,8 @@ impl Limit {
         let (packets, bytes) = match limit {
             QueueLimit::Packets(n) => (n, u64::MAX),
             QueueLimit::Bytes(n) => (u64::MAX, n),
-            QueueLimit::Unlimited => (u64::MAX, u64::MAX),
+            // Without the flows that cross the link nobody knows what a bdp is.
+            QueueLimit::Unlimited | QueueLimit::Bdp(_) => (u64::MAX, u64::MAX),
         };
         Self { packets, bytes }
     }

@@ -6,7 +6,7 @@ use super::{first_after, Discipline, Marking};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
-use crate::scenario::Pie as Spec;
+use crate::spec::Pie as Spec;
 use bentpipe_units::{Duration, Stream, Time};
 
 /// RFC 8033 §4.2: weight of the deviation from the target and of its change, per second.
@@ -173,7 +173,7 @@ impl Discipline for Pie {
 mod tests {
     use super::super::suite::{packet, s};
     use super::*;
-    use crate::scenario::QueueLimit;
+    use crate::spec::QueueLimit;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -9,7 +9,7 @@ use super::{Discipline, Limit};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
-use crate::scenario::QueueLimit;
+use crate::spec::QueueLimit;
 use bentpipe_units::Time;
 
 /// See the module.

@@ -6,7 +6,7 @@ use super::{first_after, Discipline, Marking};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
-use crate::scenario::Red as Spec;
+use crate::spec::Red as Spec;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// S. Floyd et al., "Adaptive RED" (2001): the bounds within which `max_p` adapts, and how fast it falls.
@@ -182,7 +182,7 @@ impl Discipline for Red {
 mod tests {
     use super::super::suite::{packet, s};
     use super::*;
-    use crate::scenario::QueueLimit;
+    use crate::spec::QueueLimit;
 
     fn spec() -> Spec {
         Spec {

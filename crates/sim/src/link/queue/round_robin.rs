@@ -5,7 +5,7 @@ use super::drop_tail::DropTail;
 use super::Discipline;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::scenario::Share;
+use crate::spec::Share;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
@@ -115,7 +115,7 @@ impl Discipline for RoundRobin {
 mod tests {
     use super::super::suite::{packet, s};
     use super::*;
-    use crate::scenario::QueueLimit;
+    use crate::spec::QueueLimit;
 
     /// Which class leaves, packet by packet, when class 0 sends packets of 1500 B and class 1 of 500 B.
     fn order(quantum: Option<u32>, weights: [u32; 2], packets: usize) -> Vec<u8> {

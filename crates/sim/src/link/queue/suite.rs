@@ -9,7 +9,7 @@ use super::{Discipline, Limit, Queue};
 use crate::link::Losses;
 use crate::packet::{Bodies, Packet};
 use crate::record::Cause;
-use crate::scenario::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
+use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
 
@@ -26,9 +26,9 @@ macro_rules! inherited {
 }
 
 inherited! {
-    drop_tail_in_packets: Kind::DropTail(Packets(20));
-    drop_tail_in_bytes: Kind::DropTail(Bytes(10_000));
-    drop_tail_without_limit: Kind::DropTail(Unlimited);
+    drop_tail_in_packets: Kind::DropTail { limit: Packets(20) };
+    drop_tail_in_bytes: Kind::DropTail { limit: Bytes(10_000) };
+    drop_tail_without_limit: Kind::DropTail { limit: Unlimited };
     red: Kind::Red(plain_red());
     red_in_bytes: Kind::Red(Red { limit: Bytes(20_000), byte_mode: true, ecn: true, ..plain_red() });
     red_that_waits: Kind::Red(Red { wait: true, gentle: false, ecn: true, ..plain_red() });
@@ -42,7 +42,7 @@ inherited! {
     pie_that_marks: Kind::Pie(Pie { limit: Bytes(50_000), derandomise: false, ecn: true, ..plain_pie() });
     priority: Kind::Priority { limits: vec![Packets(5), Bytes(6000), Unlimited], push_out: false };
     push_out: Kind::Priority { limits: vec![Packets(9), Bytes(6000), Unlimited], push_out: true };
-    weighted_round_robin: Kind::Wrr(shares());
+    weighted_round_robin: Kind::Wrr { classes: shares() };
     deficit_round_robin: Kind::Drr { quantum: 1500, classes: shares() };
     deficit_round_robin_with_a_small_quantum: Kind::Drr { quantum: 100, classes: shares() };
 }
@@ -111,7 +111,7 @@ fn link(queue: Kind) -> Link {
         outage: None,
         queue,
         error: ErrorModel::None,
-        effect: crate::scenario::Effect::Corrupt,
+        effect: crate::spec::Effect::Corrupt,
         interleave: None,
     }
 }

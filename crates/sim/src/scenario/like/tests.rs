@@ -190,7 +190,7 @@ fn a_name_that_is_none_is_refused_with_the_list() {
 #[test]
 fn rows_name_keys_that_there_are() {
     for like in Like::ALL {
-        for row in like.rows().into_iter().flatten() {
+        for row in rows(*like).into_iter().flatten() {
             let cc = row.only.first().map_or(String::new(), |cc| format!("cc = \"{cc}\"\n"));
             let written = resolved(&format!("{cc}like = \"{}\"", like.name())).to_json();
             // The limit of a buffer is written as what the path needs.

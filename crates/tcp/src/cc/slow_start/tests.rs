@@ -3,7 +3,7 @@
 use super::*;
 use crate::cc::suite;
 use crate::cc::{Init, Window};
-use crate::config::Growth;
+use crate::config::{Growth, WindowSize};
 
 const SMSS: u64 = 1000;
 
@@ -67,7 +67,7 @@ fn hoe(pairs: u32) -> SlowStart {
 }
 
 fn hystart(change: impl FnOnce(&mut HyStart)) -> SlowStart {
-    let mut config = HyStart::new(SMSS as u32);
+    let mut config = HyStart::default();
     change(&mut config);
     SlowStart::HyStart(config)
 }
@@ -126,7 +126,7 @@ fn hoe_estimates_once_and_not_after_a_loss() {
 #[test]
 fn rfc3742_2_limited_slow_start() {
     for (cwnd, added) in [(250, 200), (100, 1000), (149, 500), (101, 500), (150, 333)] {
-        let mut s = Sender::new(SlowStart::Limited { max_ssthresh: 100 * SMSS }, cwnd);
+        let mut s = Sender::new(SlowStart::Limited { max_ssthresh: WindowSize::Segments(100) }, cwnd);
         s.ack(ms(500), 1, ms(500));
         assert_eq!(s.window.cwnd() - cwnd * SMSS, added, "{cwnd}");
     }
@@ -134,7 +134,7 @@ fn rfc3742_2_limited_slow_start() {
 
 #[test]
 fn rfc3742_2_adds_at_most_half_of_max_ssthresh_per_round_trip() {
-    let mut s = Sender::new(SlowStart::Limited { max_ssthresh: 100 * SMSS }, 100);
+    let mut s = Sender::new(SlowStart::Limited { max_ssthresh: WindowSize::Segments(100) }, 100);
     for _ in 0..20 {
         let before = s.cwnd();
         let added = s.round(500) - before;

@@ -142,7 +142,7 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
 }
 
 fn sharing(cwnd: SharedCwnd) -> Config {
-    let pacing = Pacing::Window { gain_slow_start: 2000, gain: 1200, burst: Burst::Segments(2) };
+    let pacing = Pacing::Window { gain_slow_start: 2000, gain: 1200, burst: WindowSize::Segments(2) };
     Config {
         smss: SMSS as u32,
         initial_window: InitialWindow::Segments(10),

@@ -31,10 +31,10 @@ fn departures(s: &mut Sender, count: usize) -> Vec<u64> {
 #[test]
 fn a_rate_spaces_segments_and_a_pause_saves_up_one_burst() {
     let rate = Rate::from_bps(1_200_000);
-    let mut s = paced(100, Pacing::Rate { rate, burst: Burst::Segments(1) });
+    let mut s = paced(100, Pacing::Rate { rate, burst: WindowSize::Segments(1) });
     s.conn.offer(1 << 20);
     assert_eq!(departures(&mut s, 3), [0, 10_000, 20_000]);
-    let mut s = paced(100, Pacing::Rate { rate, burst: Burst::Bytes(3000) });
+    let mut s = paced(100, Pacing::Rate { rate, burst: WindowSize::Bytes(3000) });
     s.now = Time::ZERO + Duration::from_secs(1);
     s.conn.offer(1 << 20);
     assert_eq!(departures(&mut s, 3), [1_000_000, 1_000_000, 1_010_000]);
@@ -44,7 +44,7 @@ fn a_rate_spaces_segments_and_a_pause_saves_up_one_burst() {
 #[test]
 fn a_window_is_spread_over_a_round_trip() {
     for (gain, mbps, gap_us) in [(1000, 2_400_000, 5000), (1200, 2_880_000, 4167)] {
-        let mut s = paced(100, Pacing::Window { gain_slow_start: 2000, gain, burst: Burst::Segments(1) });
+        let mut s = paced(100, Pacing::Window { gain_slow_start: 2000, gain, burst: WindowSize::Segments(1) });
         s.conn.offer(1 << 30);
         // Before the first sample no rate is known.
         assert_eq!(s.conn.pacing_rate(), None);
@@ -68,7 +68,7 @@ fn retransmissions_are_paced_and_acks_are_not() {
     let rate = Rate::from_bps(1_200_000);
     let mut s = Sender::new(CcKind::Sack, 10, |config| {
         config.smss = 1460;
-        config.pacing = Pacing::Rate { rate, burst: Burst::Segments(1) };
+        config.pacing = Pacing::Rate { rate, burst: WindowSize::Segments(1) };
     });
     s.conn.offer(10 * 1460);
     departures(&mut s, 10);
@@ -92,7 +92,7 @@ fn retransmissions_are_paced_and_acks_are_not() {
 /// Eight losses at a round-trip time of 160 ms: one each 20 ms.
 #[test]
 fn eight_losses_are_spread_over_a_round_trip() {
-    let mut s = paced(8, Pacing::Window { gain_slow_start: 1000, gain: 1000, burst: Burst::Segments(1) });
+    let mut s = paced(8, Pacing::Window { gain_slow_start: 1000, gain: 1000, burst: WindowSize::Segments(1) });
     s.conn.rtt.update(Duration::from_millis(160));
     s.conn.offer(1 << 20);
     let seen = departures(&mut s, 8);
@@ -101,7 +101,7 @@ fn eight_losses_are_spread_over_a_round_trip() {
 
 #[test]
 fn waiting_for_the_pacer_needs_one_wakeup() {
-    let mut s = paced(100, Pacing::Rate { rate: Rate::from_bps(12_000), burst: Burst::Segments(1) });
+    let mut s = paced(100, Pacing::Rate { rate: Rate::from_bps(12_000), burst: WindowSize::Segments(1) });
     s.conn.offer(1 << 20);
     assert_eq!(departures(&mut s, 1), [0]);
     assert_eq!(s.conn.poll_transmit(s.now), None);

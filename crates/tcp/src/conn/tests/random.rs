@@ -129,7 +129,7 @@ fn any_config() -> impl Strategy<Value = Config> {
 /// The same with marks, pacing, data in the SYN, Nagle's algorithm and a tuned buffer, or some of them.
 pub(super) fn any_ends() -> impl Strategy<Value = Config> {
     let feedback = [EcnFeedback::Off, EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate];
-    let burst = prop_oneof![(1u32..4).prop_map(Burst::Segments), (40u64..5000).prop_map(Burst::Bytes)];
+    let burst = prop_oneof![(1u32..4).prop_map(WindowSize::Segments), (40u64..5000).prop_map(WindowSize::Bytes)];
     let pacing = (0u8..3, 1000u32..3000, 8_000u64..5_000_000, burst).prop_map(|(kind, gain, bps, burst)| match kind {
         0 => Pacing::Off,
         1 => Pacing::Window { gain_slow_start: 2 * gain, gain, burst },

@@ -8,7 +8,7 @@ use crate::verdict::VerdictKind;
 use bentpipe_units::Rate;
 
 fn snack(change: impl FnOnce(&mut Snack)) -> Recovery {
-    let mut settings = Snack::DEFAULT;
+    let mut settings = Snack::default();
     change(&mut settings);
     Recovery::Snack(settings)
 }

@@ -1,0 +1,262 @@
+//! How much work a run is: what would take days is refused before it starts.
+
+use super::{
+    App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Page, Profile, QueueLimit, Scenario, Stay,
+};
+use crate::record::dictionary;
+use crate::spec::ratio;
+use bentpipe_units::{Duration, Rate};
+
+/// Packet-hops at most: the better part of an hour.
+const HOPS_MAX: f64 = 1e11;
+/// Changes of links and samples at most.
+const CHANGES_MAX: f64 = 1e9;
+/// Arrivals at most: each could still be open when the run ends, and takes some kilobytes.
+const TRANSFERS_MAX: f64 = 1e6;
+/// Packets that wait at most: half a gigabyte or more.
+const WAITING_MAX: f64 = 1e7;
+/// Bytes of headers in a packet with data, without options.
+pub(super) const HEADERS: u64 = 40;
+
+/// Why a scenario is too much work.
+pub(super) struct TooMuch {
+    /// The key that makes it so; of a link, its name with the direction stands for those of its entry.
+    pub(super) key: Vec<String>,
+    /// Begins with what the key makes: `would take about 1e12 packet-hops`.
+    pub(super) message: String,
+    /// What would do, and what to change.
+    pub(super) expected: String,
+}
+
+impl TooMuch {
+    fn new<const N: usize>(key: [&str; N], message: String, expected: String) -> Option<Self> {
+        Some(Self { key: key.map(str::to_owned).to_vec(), message, expected })
+    }
+}
+
+/// Whether a scenario is too much work: the arithmetic, and what to change.
+pub(super) fn refuse(scenario: &Scenario) -> Option<TooMuch> {
+    let mut users = vec![0.0f64; scenario.links.len()];
+    for link in scenario.flows.iter().flat_map(|flow| &flow.route) {
+        users[*link] += 1.0;
+    }
+    let hops = scenario.flows.iter().map(|flow| packet_hops(scenario, flow, &users));
+    let total: f64 = hops.clone().sum();
+    if total > HOPS_MAX {
+        let most = hops.zip(&scenario.flows).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let message = format!(
+            "makes the run take about {total:.1e} packet-hops, {:.1e} of them for flow \"{}\" ({} over {} links and back)",
+            most.0,
+            most.1.name,
+            scenario.duration,
+            most.1.route.len(),
+        );
+        let expected = format!("expected at most {HOPS_MAX:.0e}; lower the rate or the duration");
+        return TooMuch::new(["duration"], message, expected);
+    }
+    let seconds = scenario.duration.as_secs_f64();
+    let arriving =
+        |flow: &Flow| if let App::Arrivals(arrivals) = &flow.app { transfers(arrivals, seconds) } else { 0.0 };
+    let total: f64 = scenario.flows.iter().map(arriving).sum();
+    if total > TRANSFERS_MAX {
+        let message = format!("lets about {total:.1e} transfers arrive");
+        let expected = format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration");
+        return TooMuch::new(["duration"], message, expected);
+    }
+    let changes = scenario
+        .links
+        .iter()
+        .flat_map(|link| link_changes(link, scenario.duration).map(|(key, count)| (link.name.as_str(), key, count)));
+    let total: f64 = changes.clone().map(|change| change.2).sum();
+    if total > CHANGES_MAX {
+        let (link, key, count) = changes.max_by(|a, b| a.2.total_cmp(&b.2))?;
+        let message = format!("changes about {count:.1e} times in {}", scenario.duration);
+        let expected = format!(
+            "expected at most {CHANGES_MAX:.0e} changes over all links; let it change less often or lower the duration"
+        );
+        return TooMuch::new(["link", link, key], message, expected);
+    }
+    let waiting = scenario.links.iter().zip(waiting(scenario));
+    if let Some((link, count)) = waiting.filter(|(_, count)| *count > WAITING_MAX).max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let message = format!("lets about {count:.1e} packets wait in {}", scenario.duration);
+        let expected = format!("expected at most {WAITING_MAX:.0e}; limit the queue, or lower what is sent");
+        return TooMuch::new(["link", &link.name, "queue"], message, expected);
+    }
+    let series = |wanted: dictionary::Entity| {
+        let kept = |s: &&dictionary::Series| {
+            s.sampled && s.entity == wanted && scenario.record.series.iter().any(|n| n == s.column.name)
+        };
+        dictionary::SERIES.iter().filter(kept).count() as f64
+    };
+    let each = series(dictionary::Entity::Flow) * scenario.flows.len() as f64
+        + series(dictionary::Entity::Link) * scenario.links.len() as f64;
+    let total = each * ratio(scenario.duration, scenario.record.interval);
+    if total > CHANGES_MAX {
+        let message = format!("makes about {total:.1e} samples: {each:.0} each time");
+        let expected = format!("expected at most {CHANGES_MAX:.0e}; lengthen it or keep fewer series");
+        return TooMuch::new(["record", "interval"], message, expected);
+    }
+    None
+}
+
+/// Packets that the flow can send if the flows on a link share it alike, times the links that they and their
+/// acknowledgements cross.
+fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
+    let seconds = scenario.duration.as_secs_f64();
+    let share = |&link: &usize| scenario.links[link].rate.largest().as_bps() as f64 / users[link].max(1.0);
+    let path = flow.route.iter().map(share).fold(f64::INFINITY, f64::min);
+    let rtt: Duration = flow
+        .route
+        .iter()
+        .chain(&flow.reverse_route)
+        .map(|&link| scenario.links[link].delay.least())
+        .fold(Duration::ZERO, |sum, d| sum + d);
+    // The window bounds the rate, if the round trip is longer than nothing.
+    let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
+    let bits = path.min(window) * seconds;
+    let packets = bits / (8 * (u64::from(flow.tcp.smss) + HEADERS)) as f64;
+    let smss = flow.tcp.smss;
+    // Each byte may be sent twice; opening and closing take some ten packets.
+    let transfer = |segments: f64| 2.0 * segments + 10.0;
+    let at_most = |count: Option<u64>, each_s: f64| {
+        let in_time = seconds / (each_s + rtt.as_secs_f64()).max(1e-9);
+        count.map_or(in_time, |count| in_time.min(count as f64))
+    };
+    let sending_s = |bytes: f64| 8.0 * bytes / path;
+    let packets = match &flow.app {
+        App::Greedy => packets,
+        App::File { size } => packets.min(2.0 * *size as f64 / f64::from(smss)),
+        App::Bulk(bulk) => {
+            let each_s = bulk.pause.mean().as_secs_f64() + sending_s(bulk.size.mean());
+            at_most(bulk.count, each_s) * transfer(bulk.size.segments(smss))
+        }
+        App::Arrivals(arrivals) => transfers(arrivals, seconds) * transfer(arrivals.size.segments(smss)),
+        App::RequestResponse(app) => {
+            let think_s = app.wait.mean().as_secs_f64() + app.think.mean().as_secs_f64();
+            let each_s = think_s + sending_s(app.request.mean().min(app.response.mean()));
+            at_most(app.count, each_s) * transfer(app.request.segments(smss) + app.response.segments(smss))
+        }
+        App::Page(page) => {
+            let objects = 1.0 + Page::OBJECTS_MEAN;
+            let each_s = page.reading.mean().as_secs_f64() + page.parse.mean().as_secs_f64();
+            let segments = 1.0 + page.scale * Page::OBJECT_BYTES_MEAN / f64::from(smss);
+            at_most(page.count, each_s) * objects * transfer(segments + f64::from(page.tls_rtts))
+        }
+        App::Datagrams(datagrams) => {
+            let bursts = match datagrams.gaps {
+                Gaps::OnOff { on, off, .. } => seconds / (on.mean() + off.mean()).as_secs_f64(),
+                _ => 0.0,
+            };
+            (datagrams.bytes_per_second() * seconds / f64::from(datagrams.size)).max(bursts)
+        }
+    };
+    packets * (flow.route.len() + flow.reverse_route.len()) as f64
+}
+
+/// Transfers that arrive in a run.
+fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
+    let in_time = seconds / arrivals.interval.as_secs_f64();
+    arrivals.count.map_or(in_time, |count| in_time.min(count as f64))
+}
+
+/// Packets that wait in front of each link at the end, because flows of datagrams, which nothing slows down, send more
+/// than it carries: bounded by the limits of its queue.
+fn waiting(scenario: &Scenario) -> Vec<f64> {
+    let seconds = scenario.duration.as_secs_f64();
+    let carried = |link: usize| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
+    // Bytes per second, and packets of them, that come to each link.
+    let mut offered = vec![(0.0, 0.0); scenario.links.len()];
+    for flow in &scenario.flows {
+        let App::Datagrams(datagrams) = &flow.app else { continue };
+        let mut bytes = datagrams.bytes_per_second();
+        for &link in &flow.route {
+            offered[link].0 += bytes;
+            offered[link].1 += bytes / f64::from(datagrams.size);
+            bytes = bytes.min(carried(link));
+        }
+    }
+    let waiting = |(link, (bytes, packets)): (usize, (f64, f64))| {
+        let size = bytes / f64::max(packets, f64::MIN_POSITIVE);
+        let limit = |limit: &mut QueueLimit| match *limit {
+            QueueLimit::Packets(most) => most as f64,
+            QueueLimit::Bytes(most) => most as f64 / size,
+            QueueLimit::Unlimited | QueueLimit::Bdp(_) => f64::INFINITY,
+        };
+        let room: f64 = scenario.links[link].queue.clone().limits_mut().into_iter().map(limit).sum();
+        if bytes > carried(link) {
+            (packets * (1.0 - carried(link) / bytes) * seconds).min(room)
+        } else {
+            0.0
+        }
+    };
+    offered.into_iter().enumerate().map(waiting).collect()
+}
+
+/// How often each key of a link makes it change.
+fn link_changes(link: &Link, run: Duration) -> [(&'static str, f64); 5] {
+    let outage = match &link.outage {
+        Some(Outage { when: Downtimes::Spans { spans, period }, .. }) => rounds(2 * spans.len(), *period, run),
+        Some(Outage { when: Downtimes::Random { mean_up, mean_down }, .. }) => 2.0 * ratio(run, *mean_up + *mean_down),
+        None => 0.0,
+    };
+    // What is interleaved looks ahead.
+    let ahead = run + link.interleaving_delay();
+    let errors = match &link.error {
+        ErrorModel::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(ahead, *good + *bad),
+        ErrorModel::Profile { rates, .. } => profile_changes(rates, ahead),
+        _ => 0.0,
+    };
+    [
+        ("queue", link.queue.changes(run)),
+        ("rate", profile_changes(&link.rate, run)),
+        ("delay", profile_changes(&link.delay, run)),
+        ("outage", outage),
+        ("error", errors),
+    ]
+}
+
+fn profile_changes<T>(profile: &Profile<T>, run: Duration) -> f64 {
+    match profile {
+        Profile::Constant(_) => 0.0,
+        Profile::Points { points, period, .. } => rounds(points.len(), *period, run),
+    }
+}
+
+fn rounds(each: usize, period: Option<Duration>, run: Duration) -> f64 {
+    each as f64 * period.map_or(1.0, |period| ratio(run, period).max(1.0))
+}
+
+impl Link {
+    /// The largest delay at any time, without that of the queue.
+    pub(super) fn delay_max(&self) -> Duration {
+        self.delay.largest() + self.interleaving_delay()
+    }
+
+    /// The delay at the start of the run, without that of the queue.
+    pub(super) fn delay_at_start(&self) -> Duration {
+        self.delay.values().next().unwrap_or(Duration::ZERO) + self.interleaving_delay()
+    }
+
+    fn interleaving_delay(&self) -> Duration {
+        self.interleave.map_or(Duration::ZERO, |interleave| interleave.delay())
+    }
+}
+
+impl Profile<Rate> {
+    /// The largest rate at any time.
+    pub(crate) fn largest(&self) -> Rate {
+        self.values().max().unwrap_or(Rate::from_bps(0))
+    }
+}
+
+impl Profile<Duration> {
+    /// The largest delay at any time.
+    fn largest(&self) -> Duration {
+        self.values().max().unwrap_or(Duration::ZERO)
+    }
+
+    /// The smallest delay at any time.
+    pub(crate) fn least(&self) -> Duration {
+        self.values().min().unwrap_or(Duration::ZERO)
+    }
+}

@@ -1,0 +1,254 @@
+//! Applications.
+
+use super::below;
+use crate::scenario::resolve::Report;
+use crate::scenario::{App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse, Size, Wait};
+use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
+use bentpipe_units::{kinds, settings, Duration, Rate};
+
+kinds! {
+    /// What a flow sends, with all ways to say it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) enum App as "App" {
+        /// As much as the window allows, until the run ends.
+        "greedy" => Greedy;
+        /// A number of bytes, then close.
+        "file" => File {
+            /// Bytes of application data, at least 1.
+            size: u64 as Bytes;
+        };
+        /// Transfers with pauses between them, on one connection or a new one each time.
+        "bulk" => Bulk(Bulk);
+        /// Transfers that arrive as a Poisson process, each on a connection of its own. How often is said by `load` and `link`, or by `interval`.
+        "arrivals" => Arrivals(ArrivalKeys);
+        /// The sending node asks, the other answers, again and again. Both directions of one connection carry data.
+        "request-response" => RequestResponse(RequestResponse);
+        /// Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. Main objects are lognormal with mean 10710 B, embedded ones with mean 7758 B; on average a page has 5.6 of them.
+        "page" => Page(Page);
+        /// Datagrams at equal distances, without congestion control. Each has 28 B of headers (IPv4 and UDP) besides its payload.
+        "cbr" => Cbr {
+            /// Payload per time.
+            rate: Rate;
+            /// Each datagram is sent up to twice this much later than its turn, uniformly; at most half the distance.
+            jitter: Duration = Duration::ZERO;
+            /// Payload bytes of each datagram, 1 B to 65507 B.
+            size: u16 as Bytes = 1200;
+        };
+        /// Datagrams as a Poisson process, without congestion control.
+        "poisson" => Poisson {
+            /// Mean payload per time.
+            rate: Rate;
+            /// Payload bytes of each datagram, 1 B to 65507 B.
+            size: u16 as Bytes = 1200;
+        };
+        /// Datagrams at equal distances in periods that alternate with silence, without congestion control. Many with Pareto periods of shape a make a self-similar sum with Hurst parameter (3 - a)/2.
+        "on-off" => OnOff {
+            /// Payload per time while on.
+            peak: Rate;
+            /// How long it is on.
+            on: Wait;
+            /// How long it is off.
+            off: Wait;
+            /// Payload bytes of each datagram, 1 B to 65507 B.
+            size: u16 as Bytes = 1200;
+        };
+    }
+}
+
+settings! {
+    /// Transfers that arrive as a Poisson process.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct ArrivalKeys {
+        /// Bytes of each transfer.
+        size: Size;
+        /// Share of the link's largest rate that first transmissions take, on average.
+        load: Option<Share>;
+        /// The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
+        link: Option<String>;
+        /// Whether `load` counts headers.
+        load_headers: bool = true;
+        /// Mean time between arrivals, instead of `load` and `link`.
+        interval: Option<Duration>;
+        /// Whether the arrivals may offer a link as much as it carries or more. They then pile up without limit, and every number depends on when the run ends.
+        overload: bool = false;
+        /// Number of arrivals. Without it, until the run ends.
+        count: Option<u64>, [1, 1_000_000_000];
+    }
+}
+
+/// The largest payload of a datagram: what fits a 65,535-byte packet with its headers.
+const DATAGRAM_MAX: u16 = 65_507;
+
+impl App {
+    /// What it is in a run.
+    pub(in crate::scenario) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> Spec {
+        let key = |key| below(path, key);
+        match *self {
+            Self::Greedy => Spec::Greedy,
+            Self::File { size } => {
+                some(size, report, &key("size"));
+                Spec::File { size }
+            }
+            Self::Bulk(bulk) => {
+                check_size(bulk.size, report, &key("size"));
+                check_wait(bulk.pause, report, &key("pause"));
+                Spec::Bulk(bulk)
+            }
+            Self::Arrivals(ref arrivals) => {
+                check_frequency(arrivals, report, path);
+                check_size(arrivals.size, report, &key("size"));
+                let &ArrivalKeys { size, interval, count, overload, .. } = arrivals;
+                Spec::Arrivals(Arrivals { size, interval: interval.unwrap_or(Duration::from_secs(1)), count, overload })
+            }
+            Self::RequestResponse(exchanges) => {
+                check_size(exchanges.request, report, &key("request"));
+                check_size(exchanges.response, report, &key("response"));
+                check_wait(exchanges.wait, report, &key("wait"));
+                check_wait(exchanges.think, report, &key("think"));
+                Spec::RequestResponse(exchanges)
+            }
+            Self::Page(page) => {
+                if page.multiplexed && !report.is_default(&key("connections")) {
+                    let message = "is of no use: multiplexed means one connection";
+                    report.value(&key("connections"), message, "expected one of the two");
+                }
+                some(page.request, report, &key("request"));
+                check_wait(page.parse, report, &key("parse"));
+                check_wait(page.reading, report, &key("reading"));
+                Spec::Page(page)
+            }
+            Self::Cbr { rate, jitter, size } => {
+                flowing(rate, report, &key("rate"));
+                check_datagram(size, report, &key("size"));
+                let distance = rate.time_to_send(size.min(DATAGRAM_MAX).into());
+                if jitter * 2 > distance {
+                    let message = format!("is more than half the distance between datagrams, which is {distance}");
+                    report.value(&key("jitter"), &message, "expected less, so that they stay in order");
+                }
+                Spec::Datagrams(Datagrams { size, gaps: Gaps::Constant { rate, jitter } })
+            }
+            Self::Poisson { rate, size } => {
+                flowing(rate, report, &key("rate"));
+                check_datagram(size, report, &key("size"));
+                Spec::Datagrams(Datagrams { size, gaps: Gaps::Poisson { rate } })
+            }
+            Self::OnOff { peak, on, off, size } => {
+                flowing(peak, report, &key("peak"));
+                check_datagram(size, report, &key("size"));
+                check_wait(on, report, &key("on"));
+                check_wait(off, report, &key("off"));
+                positive(on.mean(), report, &key("on"), "is never on");
+                Spec::Datagrams(Datagrams { size, gaps: Gaps::OnOff { peak, on, off } })
+            }
+        }
+    }
+
+    /// As it would be written.
+    pub(in crate::scenario) fn written(app: &Spec) -> Value {
+        let (app, unwritten) = match *app {
+            Spec::Greedy => (Self::Greedy, None),
+            Spec::File { size } => (Self::File { size }, None),
+            Spec::Bulk(bulk) => (Self::Bulk(bulk), None),
+            Spec::Arrivals(Arrivals { size, interval, count, overload }) => {
+                let interval = Some(interval);
+                let keys = ArrivalKeys { size, load: None, link: None, load_headers: true, interval, count, overload };
+                (Self::Arrivals(keys), Some("load_headers"))
+            }
+            Spec::RequestResponse(exchanges) => (Self::RequestResponse(exchanges), None),
+            Spec::Page(page) => (Self::Page(page), page.multiplexed.then_some("connections")),
+            Spec::Datagrams(Datagrams { size, gaps }) => match gaps {
+                Gaps::Constant { rate, jitter } => (Self::Cbr { rate, jitter, size }, None),
+                Gaps::Poisson { rate } => (Self::Poisson { rate, size }, None),
+                Gaps::OnOff { peak, on, off } => (Self::OnOff { peak, on, off, size }, None),
+            },
+        };
+        let mut table: Fields = app.write().table().cloned().unwrap_or_default();
+        unwritten.and_then(|key| table.take(key));
+        Value::Table(table)
+    }
+}
+
+/// How often transfers arrive is said once.
+fn check_frequency(arrivals: &ArrivalKeys, report: &mut Report<'_>, path: &[String]) {
+    match (arrivals.load, &arrivals.link, arrivals.interval) {
+        (Some(_), Some(_), None) | (None, None, Some(_)) => {}
+        (Some(_), None, None) => {
+            report.key(path, "has a load, but not of which link", "expected link, like \"sat.forward\", beside load")
+        }
+        (None, Some(_), None) => report.key(path, "has a link, but no load", "expected load, like \"60 %\""),
+        (None, None, None) => {
+            report.key(path, "does not say how often transfers arrive", "expected load and link, or interval");
+        }
+        _ => report.key(path, "says twice how often transfers arrive", "expected load and link, or interval"),
+    }
+    if let Some(load) = arrivals.load.filter(|load| load.0 == 0) {
+        report.value(&below(path, "load"), &format!("is nothing: {} %", load.0), "expected more than 0 %");
+    }
+    if let Some(interval) = arrivals.interval {
+        positive(interval, report, &below(path, "interval"), "is no time between arrivals");
+    }
+}
+
+/// What makes no sense in how an application reads.
+pub(in crate::scenario) fn check_reader(reader: Reader, report: &mut Report<'_>, path: &[String]) {
+    positive(reader.every, report, &below(path, "every"), "is no time between reads");
+    if reader.rate.bytes_in(reader.every) == 0 {
+        let message = format!("is less than a byte in {}", reader.every);
+        report.value(&below(path, "rate"), &message, "expected a higher rate, or a longer time between reads");
+    }
+}
+
+fn check_size(size: Size, report: &mut Report<'_>, path: &[String]) {
+    let key = |key| below(path, key);
+    match size {
+        Size::Fixed(bytes) => some(bytes, report, path),
+        Size::Exponential { mean } => some(mean, report, &key("mean")),
+        Size::Pareto { min, .. } => some(min, report, &key("min")),
+        Size::BoundedPareto { min, max, .. } => {
+            some(min, report, &key("min"));
+            if max <= min {
+                report.value(&key("max"), "is not above the least", "expected more than min");
+            }
+        }
+        Size::Lognormal { mean, sd } => {
+            some(mean, report, &key("mean"));
+            if sd == 0 {
+                report.value(&key("sd"), "makes all sizes equal", "expected more than 0 B, or a fixed size");
+            }
+        }
+    }
+}
+
+fn check_wait(wait: Wait, report: &mut Report<'_>, path: &[String]) {
+    match wait {
+        Wait::Constant(_) => {}
+        Wait::Exponential { mean } | Wait::Pareto { mean, .. } => {
+            positive(mean, report, &below(path, "mean"), "is no mean of a distribution");
+        }
+    }
+}
+
+/// At least one byte.
+fn some(bytes: u64, report: &mut Report<'_>, path: &[String]) {
+    if bytes == 0 {
+        report.value(path, "is nothing to send", "expected at least 1 B");
+    }
+}
+
+fn positive(span: Duration, report: &mut Report<'_>, path: &[String], message: &str) {
+    if span == Duration::ZERO {
+        report.value(path, message, "expected more than 0 s");
+    }
+}
+
+fn flowing(rate: Rate, report: &mut Report<'_>, path: &[String]) {
+    if rate.as_bps() == 0 {
+        report.value(path, "sends nothing", "expected more than 0 bit/s");
+    }
+}
+
+fn check_datagram(size: u16, report: &mut Report<'_>, path: &[String]) {
+    if size == 0 || size > DATAGRAM_MAX {
+        report.value(path, "is no payload of a datagram", "expected 1 B to 65507 B");
+    }
+}

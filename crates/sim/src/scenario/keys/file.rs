@@ -1,0 +1,184 @@
+//! The tables of a scenario file that name things: links, nodes, flows, cases, grids.
+
+use super::{App, DelayProfile, Errors, OutageKeys, RateProfile, Tcp};
+use crate::middlebox::MiddleboxConfig;
+use crate::scenario::sweep::Table as SweepTable;
+use crate::scenario::{Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start};
+use bentpipe_units::settings::{Chance, Fields, Maybe, Shape, Table, Typed, Unfit, Value};
+use bentpipe_units::{settings, Duration, Time};
+use std::collections::BTreeMap;
+
+settings! {
+    /// A bentpipe scenario: an experiment with TCP over links that lose, delay and vary.
+    #[derive(Clone, Debug)]
+    pub(in crate::scenario) struct File {
+        /// One line for tables and figures.
+        title: String = String::new();
+        /// Simulated time after which the run ends; at most 200 days.
+        duration: Duration;
+        /// Seed of all random streams: the same seed gives the same channel to every sender that is compared.
+        seed: u64 = 1;
+        /// The transport at both ends of every flow; each key may be repeated for one flow under `[flow.NAME.tcp]`.
+        tcp: Tcp = Tcp::default();
+        /// Properties of nodes. A node exists because a link names it; a table is needed only to change it.
+        node: BTreeMap<String, Node> = BTreeMap::new();
+        /// The links, by name. Each carries both directions.
+        link: BTreeMap<String, Link>;
+        /// The connections, by name.
+        flow: BTreeMap<String, Flow>;
+        /// Which time series are kept.
+        record: Record = Record::default();
+        /// Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.
+        case: BTreeMap<String, Case> = BTreeMap::new();
+        /// A grid of experiments, for `bentpipe sweep`.
+        sweep: Sweep = Sweep::default();
+    }
+}
+
+settings! {
+    /// A place where links meet.
+    #[derive(Clone, Debug)]
+    pub(in crate::scenario) struct Node {
+        /// What happens to corrupted packets here.
+        kind: NodeKind = NodeKind::Router;
+        /// Functions that see each packet passing through, in order.
+        "middlebox" middleboxes: Vec<MiddleboxConfig> = Vec::new();
+    }
+}
+
+settings! {
+    /// A link between two nodes: forward is `from` to `to`, reverse the way back.
+    #[derive(Clone, Debug)]
+    pub(in crate::scenario) struct Link {
+        /// The node at one end. May contain `{n}` if there is a `count`.
+        from: String;
+        /// The node at the other end. May contain `{n}` if there is a `count`.
+        to: String;
+        /// Make this many links from the entry, with 1, 2, ... for `{n}` in `from`, `to` and the name (appended if it has none).
+        count: Option<u32>, [1, 1_000_000];
+        /// Bit rate, constant or over time. Required, here or for each direction.
+        rate: Option<RateProfile>;
+        /// Propagation delay one way, constant or over time. Required, here or for each direction.
+        delay: Option<DelayProfile>;
+        /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate times the largest propagation round trip of the flows that cross it; at least one full packet.
+        queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
+        /// What corrupts packets.
+        error: Errors = Errors::None;
+        /// Spreads errors over time, and corrects some. Without it, nothing does.
+        interleave: Option<Interleave>;
+        /// When the link carries nothing. Without it, it is never down.
+        outage: Option<OutageKeys>;
+        /// What differs from `from` to `to`.
+        forward: Direction = Direction::default();
+        /// What differs from `to` to `from`.
+        reverse: Direction = Direction::default();
+    }
+}
+
+settings! {
+    /// One direction of a link: what stands here goes before the link's own keys.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct Direction {
+        /// Bit rate of this direction.
+        rate: Option<RateProfile> = None;
+        /// Propagation delay of this direction.
+        delay: Option<DelayProfile> = None;
+        /// The queue of this direction.
+        queue: Option<Queue> as Maybe<LimitOrKind> = None;
+        /// What corrupts packets in this direction.
+        error: Option<Errors> = None;
+        /// What spreads errors in this direction.
+        interleave: Option<Interleave> = None;
+        /// When this direction is down.
+        outage: Option<OutageKeys> = None;
+    }
+}
+
+settings! {
+    /// An application, and the connections or datagrams that it sends by.
+    #[derive(Clone, Debug)]
+    pub(in crate::scenario) struct Flow {
+        /// The sending node; where there are questions and answers, the one that asks. May contain `{n}` if there is a `count`.
+        from: String;
+        /// The receiving node. May contain `{n}` if there is a `count`.
+        to: String;
+        /// Make this many flows from the entry, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name (appended if it has none).
+        count: Option<u32>, [1, 1_000_000];
+        /// What it sends.
+        app: App = App::Greedy;
+        /// How the application that receives the data reads them. Without it, at once.
+        reader: Option<Reader>;
+        /// When it begins.
+        start: Start = Start::At(Time::ZERO);
+        /// Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest.
+        class: u8 = 0;
+        /// The way there: nodes from `from` to `to`, or names of links where two links join the same nodes. Without it, the way of shortest delay at the start of the run.
+        route: Option<Vec<String>>;
+        /// The way back, from `to` to `from`. Without it, the way of shortest delay.
+        reverse_route: Option<Vec<String>>;
+        /// What differs from `[tcp]`, key by key.
+        tcp: Option<Tcp>;
+    }
+}
+
+settings! {
+    /// What `bentpipe sweep` runs: this scenario with other values at some of its keys, each combination several times.
+    #[derive(Clone, Debug)]
+    pub(in crate::scenario) struct Sweep {
+        /// Runs of each point of the grid. Run k has the scenario's seed + k, so that all points meet the same channels. With `until`, the fewest.
+        replications: u32 = 10, [1, 10_000];
+        /// Runs of a point at most, where `until` is not met.
+        replications_max: u32 = 100, [1, 10_000];
+        /// Go on with a point until its mean is known this well.
+        until: Option<Until> = None;
+        /// What is reported, in this order; see `bentpipe list metrics`. The store has all of them.
+        metrics: Vec<String> = vec!["goodput".to_owned()];
+        /// A congestion control or case that varies: every other one is compared with it. Without it, the best with every other one.
+        against: Option<String> = None;
+        /// Tables of each run that are kept besides its metrics.
+        tables: Vec<SweepTable> = Vec::new();
+        /// Keys of the scenario, each with its values: a list, or a range such as `{ from = 1e-5, to = 1e-1, count = 9, scale = "log" }` or `{ from = "1 Mbit/s", to = "9 Mbit/s", step = "2 Mbit/s" }`. Every value is combined with every value of the other keys. The key `case` takes names of the scenario's cases.
+        vary: Vary = Vary;
+        /// Tables like `vary` whose keys go together: first values with first values, second with second.
+        together: Vec<Vary> = Vec::new();
+    }
+}
+
+settings! {
+    /// When a point has been run often enough.
+    #[derive(Clone, Debug)]
+    pub(in crate::scenario) struct Until {
+        /// Which metric; see `bentpipe list metrics`.
+        metric: String = "goodput".to_owned();
+        /// Largest half width of the mean's 95 % interval, as a share of the mean.
+        half_width: f64 as Chance = 0.02;
+    }
+}
+
+/// Tables that are taken out before the rest is read: any keys.
+macro_rules! open {
+    ($($(#[doc = $about:literal])+ $name:ident;)+) => {$(
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug)]
+        pub(in crate::scenario) struct $name;
+
+        impl Typed for $name {
+            fn shape() -> Shape {
+                Shape::Table(Table { name: stringify!($name), about: concat!($($about),+).trim_ascii(), keys: None })
+            }
+            fn read(_: &Value) -> Result<Self, Unfit> {
+                Ok(Self)
+            }
+            fn write(&self) -> Value {
+                Value::Table(Fields::default())
+            }
+        }
+    )+};
+}
+
+open! {
+    /// A part of a scenario, any of its keys.
+    Case;
+    /// Keys of the scenario with lists or ranges of values.
+    Vary;
+}

@@ -1,0 +1,94 @@
+//! How the window starts and grows: what makes no sense together, and windows in bytes.
+
+use super::tcp::WINDOW_MAX;
+use crate::scenario::resolve::Report;
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
+use bentpipe_units::Duration;
+
+/// `path` gives the path of keys below the transport's table.
+pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn(&[&'static str]) -> Vec<String>) {
+    let smss = u64::from(config.smss);
+    let in_bytes = |window: WindowSize| WindowSize::Bytes(window.bytes(smss));
+    match &mut config.growth.slow_start {
+        SlowStart::Standard | SlowStart::Hoe(_) => {}
+        SlowStart::Limited { max_ssthresh } => {
+            *max_ssthresh = in_bytes(*max_ssthresh);
+            if !(2 * smss..=WINDOW_MAX).contains(&max_ssthresh.bytes(smss)) {
+                let expected = "expected at least 2 segments, at most 1 TB";
+                report.value(&path(&["slow_start", "max_ssthresh"]), "is out of range", expected);
+            }
+        }
+        SlowStart::HyStart(hystart) => {
+            hystart.low_window = in_bytes(hystart.low_window);
+            check_bounds(("delay_min", hystart.delay_min), ("delay_max", hystart.delay_max), report, path);
+        }
+        SlowStart::HyStartPlusPlus(of) => {
+            let bounds = [("min_rtt_threshold", of.min_rtt_threshold), ("max_rtt_threshold", of.max_rtt_threshold)];
+            check_bounds(bounds[0], bounds[1], report, path);
+        }
+    }
+    let increase = config.growth.increase;
+    if matches!(increase, Increase::ConstantRate { reference_rtt } if reference_rtt < Duration::from_micros(1)) {
+        report.value(&path(&["increase", "reference_rtt"]), "is out of range", "expected at least 1 us");
+    }
+    let cc = config.cc.kind();
+    if increase != Increase::Standard && !takes_increase(cc) {
+        let message = format!("means nothing to {}, which has an increase of its own", cc.name());
+        report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
+    }
+    config.growth.whole_segments = config.ssthresh_rounding == SsthreshRounding::Window;
+}
+
+/// Whether the increase of congestion avoidance is that of `tcp.increase`. To be asked of the registry of congestion controls.
+fn takes_increase(cc: CcKind) -> bool {
+    use CcKind::{Bbr1, Bbr2, Bbr3, Copa, Cubic, EnhancedHswa, Hswa, Htcp, Illinois, Ledbat, Leocc, SaTcp};
+    !matches!(cc, Bbr1 | Bbr2 | Bbr3 | Copa | Cubic | EnhancedHswa | Hswa | Htcp | Illinois | Ledbat | Leocc | SaTcp)
+}
+
+fn check_bounds(
+    least: (&'static str, Duration),
+    most: (&'static str, Duration),
+    report: &mut Report<'_>,
+    path: &dyn Fn(&[&'static str]) -> Vec<String>,
+) {
+    if least.1 > most.1 {
+        let key = if report.is_default(&path(&["slow_start", least.0])) { most.0 } else { least.0 };
+        let expected = format!("expected {} at most {}", least.0, most.0);
+        report.value(&path(&["slow_start", key]), "does not fit the other bound", &expected);
+    }
+}
+
+/// Whether an idle time ends with the restart window: RFC 2861 and RFC 7661 replace it.
+pub(super) fn idle_restart(config: &Config, is_given: bool, report: &mut Report<'_>, path: &[String]) -> bool {
+    let says_itself = matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Rfc7661);
+    if says_itself && is_given && config.idle_restart {
+        let message = "contradicts cwnd_validation, which says itself what an idle time does";
+        report.value(path, message, "expected false, or cwnd_validation = \"if-used\" or \"off\"");
+    }
+    if is_given {
+        config.idle_restart
+    } else {
+        !says_itself
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::from_toml;
+
+    /// What a key says and nobody heeds is refused.
+    #[test]
+    fn an_increase_is_refused_where_it_is_without_effect() {
+        let text = "duration = \"1 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+                    [flow.f]\nfrom = \"a\"\nto = \"b\"\n";
+        let by_k = ("tcp.increase".to_owned(), "by-k".to_owned());
+        for cc in ["satcp", "leocc", "copa", "ledbat", "hswa", "enhanced-hswa", "cubic", "bbr3"] {
+            let sets = [("tcp.cc".to_owned(), cc.to_owned()), by_k.clone()];
+            let problems = from_toml(text, "f", &sets).map(drop).unwrap_err().to_string();
+            let message = format!("means nothing to {cc}, which has an increase of its own");
+            assert!(problems.contains(&message), "{cc}: {problems}");
+        }
+        assert!(from_toml(text, "f", &[("tcp.cc".to_owned(), "sack".to_owned()), by_k]).is_ok());
+    }
+}

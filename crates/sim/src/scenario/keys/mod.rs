@@ -1,0 +1,66 @@
+//! The keys of a scenario by topic: what is declared of them here and not with the values that a network is built from, and what
+//! makes no sense together. The declarations themselves stand where the values are: `spec`, `middlebox`, and the transport's
+//! `Config`.
+
+mod app;
+mod error;
+mod file;
+mod growth;
+mod profile;
+mod queue;
+mod tcp;
+
+pub(super) use app::{check_reader, App};
+pub(super) use error::{check_interleave, Errors};
+pub(super) use file::{Direction, File, Flow, Link, Node, Sweep};
+pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
+pub(super) use queue::check_queue;
+pub(super) use tcp::{transport, Tcp, Transport};
+
+use super::resolve::Report;
+use bentpipe_tcp::BDP;
+use bentpipe_units::{Duration, Rate};
+
+pub(super) fn below(path: &[String], key: &str) -> Vec<String> {
+    path.iter().cloned().chain([key.to_owned()]).collect()
+}
+
+/// `millionths` of rate times round trip, bytes, rounded down.
+pub(super) fn product(rate: Rate, rtt: Duration, millionths: u64) -> u64 {
+    let bytes = u128::from(rate.bytes_in(rtt)) * u128::from(millionths) / u128::from(BDP);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// The two ends of a random time, drawn uniformly.
+fn check_span<T: PartialOrd>(least: T, most: T, expected: &str, report: &mut Report<'_>, path: &[String]) {
+    if least >= most {
+        report.value(&below(path, "uniform"), "is an empty span", expected);
+    }
+}
+
+/// A random time that is written as two bounds; one time alone is equal to both.
+pub(super) fn check_hold(hold: (Duration, Duration), report: &mut Report<'_>, path: &[String]) {
+    if report.tree.at(path.iter().map(String::as_str)).table().is_some() {
+        check_span(hold.0, hold.1, "expected the shortest time before the longest", report, path);
+    }
+}
+
+/// When a flow starts.
+pub(super) fn check_start(start: super::Start, report: &mut Report<'_>, path: &[String]) {
+    if let super::Start::Uniform { from, to } = start {
+        check_span(from, to, "expected the earliest instant before the latest", report, path);
+    }
+}
+
+/// What stands at a node.
+pub(super) fn check_middlebox(config: &crate::middlebox::MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
+    match config {
+        crate::middlebox::MiddleboxConfig::Impair(impair) => {
+            check_hold(impair.hold, report, &below(path, "hold"));
+            if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {
+                let expected = "expected hold, like \"10 ms\", beside it, or 0";
+                report.value(&below(path, "reorder"), "holds packets back for no time", expected);
+            }
+        }
+    }
+}

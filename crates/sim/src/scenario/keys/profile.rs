@@ -1,0 +1,398 @@
+//! What changes over time: rates, delays, outages.
+
+use super::below;
+use crate::scenario::orbital_pass::Orbit;
+use crate::scenario::resolve::Report;
+use crate::scenario::{trace, Downtimes, Outage, Profile, DURATION_MAX};
+use bentpipe_units::settings::{Angle, Distance};
+use bentpipe_units::{either, settings, words, Duration, Rate, Time};
+
+either! {
+    /// A bit rate, constant or over time.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) enum RateProfile {
+        /// Always this.
+        Constant(Rate);
+        /// In steps.
+        Points(RatePoints);
+        /// From a file.
+        Trace(RateTrace);
+    }
+}
+
+either! {
+    /// A delay, constant or over time.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) enum DelayProfile {
+        /// Always this.
+        Constant(Duration);
+        /// By points.
+        Points(DelayPoints);
+        /// Of a satellite.
+        Pass(DelayPass);
+        /// From a file.
+        Trace(DelayTrace);
+    }
+}
+
+either! {
+    /// When a link is down.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) enum OutageKeys {
+        /// At set times.
+        Spans(OutageSpans);
+        /// At random.
+        Random(OutageRandom);
+        /// From a file.
+        Trace(OutageTrace);
+    }
+}
+
+settings! {
+    /// A bit rate that was measured.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct RateTrace {
+        /// A file beside the scenario or in a folder there. The resolved scenario has its content as points.
+        file: String;
+        /// What is in it.
+        format: RateFormat = RateFormat::Csv;
+        /// Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
+        column: Option<String>;
+        /// Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
+        every: Option<Duration>;
+    }
+}
+
+settings! {
+    /// A bit rate that changes in steps.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct RatePoints {
+        /// Pairs of instant and rate, increasing in time, the first at 0 s. Each holds until the next.
+        points: Vec<(Time, Rate)>, [1];
+        /// Start again after this long. Without it, the last point holds.
+        every: Option<Duration>;
+    }
+}
+
+settings! {
+    /// A delay that was measured.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct DelayTrace {
+        /// A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+        file: String;
+        /// Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+        column: Option<String>;
+        /// What happens between rows.
+        interpolate: Interpolate = Interpolate::Hold;
+        /// Start again after this long. Without it, the last value holds.
+        every: Option<Duration>;
+    }
+}
+
+settings! {
+    /// A delay that changes over time.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct DelayPoints {
+        /// Pairs of instant and delay, increasing in time, the first at 0 s.
+        points: Vec<(Time, Duration)>, [1];
+        /// What happens between points.
+        interpolate: Interpolate = Interpolate::Hold;
+        /// Start again after this long. Without it, the last point holds.
+        every: Option<Duration>;
+    }
+}
+
+settings! {
+    /// The delay to a satellite that passes overhead.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct DelayPass {
+        /// The orbit; at the end of each period of visibility the next satellite takes over.
+        pass: Pass;
+    }
+}
+
+settings! {
+    /// A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct Pass {
+        /// Altitude of the orbit above the ground, 100 km to 100,000 km.
+        altitude: Distance;
+        /// The satellite is used above this elevation; 0 to 89 degrees.
+        elevation_min: Angle;
+        /// Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again.
+        hops: u32 = 2, [1, 100];
+    }
+}
+
+settings! {
+    /// A link is down at set times.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct OutageSpans {
+        /// Pairs of start and end, increasing, not overlapping.
+        spans: Vec<(Time, Time)>, [1];
+        /// Repeat after this long. Without it, the spans come once.
+        every: Option<Duration>;
+        /// What happens to packets that wait when the link goes down.
+        queue: OutageQueue = OutageQueue::Keep;
+    }
+}
+
+settings! {
+    /// A link is up and down for exponential times, from a random stream of its own.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct OutageRandom {
+        /// Mean time up.
+        mean_up: Duration;
+        /// Mean time down.
+        mean_down: Duration;
+        /// What happens to packets that wait when the link goes down.
+        queue: OutageQueue = OutageQueue::Keep;
+    }
+}
+
+settings! {
+    /// A link is down when it was in a record.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct OutageTrace {
+        /// A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
+        file: String;
+        /// Repeat after this long. Without it, the spans come once.
+        every: Option<Duration>;
+        /// What happens to packets that wait when the link goes down.
+        queue: OutageQueue = OutageQueue::Keep;
+    }
+}
+
+words! {
+    /// What is in the file of a rate.
+    pub(in crate::scenario) enum RateFormat {
+        /// Comma-separated values under a line of names: time, rate.
+        "csv" => Csv,
+        /// Mahimahi's opportunities: each line is a millisecond in which 1500 bytes may leave, the last one when it starts again.
+        "mahimahi" => Mahimahi,
+    }
+}
+
+words! {
+    /// What happens between the points of a profile.
+    pub(in crate::scenario) enum Interpolate {
+        /// Each value holds until the next point.
+        "hold" => Hold,
+        /// A straight line to the next point.
+        "linear" => Linear,
+    }
+}
+
+words! {
+    /// What happens to packets that wait when the link goes down.
+    pub(in crate::scenario) enum OutageQueue {
+        /// They wait for the end of the outage.
+        "keep" => Keep,
+        /// They are dropped.
+        "flush" => Flush,
+    }
+}
+
+impl RateProfile {
+    /// As it would be written.
+    pub(in crate::scenario) fn of(profile: &Profile<Rate>) -> Self {
+        match profile {
+            Profile::Constant(rate) => Self::Constant(*rate),
+            Profile::Points { points, period, .. } => {
+                Self::Points(RatePoints { points: points.clone(), every: *period })
+            }
+        }
+    }
+}
+
+impl DelayProfile {
+    /// As it would be written.
+    pub(in crate::scenario) fn of(profile: &Profile<Duration>) -> Self {
+        match profile {
+            Profile::Constant(delay) => Self::Constant(*delay),
+            Profile::Points { points, linear, period } => {
+                let interpolate = if *linear { Interpolate::Linear } else { Interpolate::Hold };
+                Self::Points(DelayPoints { points: points.clone(), interpolate, every: *period })
+            }
+        }
+    }
+}
+
+impl OutageKeys {
+    /// As it would be written.
+    pub(in crate::scenario) fn of(outage: &Outage) -> Self {
+        let queue = if outage.flush { OutageQueue::Flush } else { OutageQueue::Keep };
+        match &outage.when {
+            Downtimes::Spans { spans, period } => {
+                Self::Spans(OutageSpans { spans: spans.clone(), every: *period, queue })
+            }
+            &Downtimes::Random { mean_up, mean_down } => Self::Random(OutageRandom { mean_up, mean_down, queue }),
+        }
+    }
+}
+
+pub(in crate::scenario) fn rate(profile: &RateProfile, report: &mut Report<'_>, path: &[String]) -> Profile<Rate> {
+    let profile = match profile {
+        RateProfile::Constant(rate) => Profile::Constant(*rate),
+        RateProfile::Points(RatePoints { points, every }) => {
+            Profile::Points { points: points.clone(), linear: false, period: *every }
+        }
+        RateProfile::Trace(trace) => {
+            let Some(profile) = rate_trace(trace, report, path) else { return Profile::Constant(Rate::from_bps(0)) };
+            profile
+        }
+    };
+    if profile.values().all(|rate| rate.as_bps() == 0) {
+        report.value(path, "is never above zero: the link would carry nothing", "expected a rate above 0 bit/s");
+    }
+    check_points(&profile, report, path);
+    profile
+}
+
+fn rate_trace(trace: &RateTrace, report: &mut Report<'_>, path: &[String]) -> Option<Profile<Rate>> {
+    let RateTrace { file, format, column, every } = trace;
+    match format {
+        RateFormat::Csv => {
+            let points = trace::rates(file, column.as_deref(), report, path);
+            traced(points, false, *every, report, path)
+        }
+        RateFormat::Mahimahi => {
+            for (key, is_there) in [("column", column.is_some()), ("every", every.is_some())] {
+                if is_there {
+                    report.value(
+                        &below(path, key),
+                        "means nothing to a Mahimahi trace",
+                        "expected the key to be left out",
+                    );
+                }
+            }
+            let (points, period) = trace::mahimahi(file, report, path);
+            (!points.is_empty()).then_some(Profile::Points { points, linear: false, period })
+        }
+    }
+}
+
+/// The profile of a trace, if there is one: what is wrong with it is reported.
+pub(super) fn traced<T: Copy>(
+    points: Vec<(Time, T)>,
+    linear: bool,
+    period: Option<Duration>,
+    report: &mut Report<'_>,
+    path: &[String],
+) -> Option<Profile<T>> {
+    if points.is_empty() {
+        return None;
+    }
+    let profile = Profile::Points { points, linear, period };
+    check_points(&profile, report, path);
+    Some(profile)
+}
+
+pub(in crate::scenario) fn delay(
+    profile: &DelayProfile,
+    report: &mut Report<'_>,
+    path: &[String],
+) -> Profile<Duration> {
+    let profile = match profile {
+        DelayProfile::Constant(delay) => Profile::Constant(*delay),
+        DelayProfile::Points(DelayPoints { points, interpolate, every }) => {
+            Profile::Points { points: points.clone(), linear: *interpolate == Interpolate::Linear, period: *every }
+        }
+        DelayProfile::Pass(DelayPass { pass }) => {
+            let (h, elevation) = (pass.altitude.0 / 1e3, pass.elevation_min.0);
+            let key = |key| below(&below(path, "pass"), key);
+            if !(100.0..=100_000.0).contains(&h) {
+                report.value(&key("altitude"), "is out of range", "expected 100 km to 100000 km");
+                return Profile::Constant(Duration::ZERO);
+            }
+            if !(0.0..=89.0).contains(&elevation) {
+                report.value(&key("elevation_min"), "is out of range", "expected 0 deg to 89 deg");
+                return Profile::Constant(Duration::ZERO);
+            }
+            let (points, period) = Orbit { h, elevation }.points(pass.hops);
+            Profile::Points { points, linear: true, period: Some(period) }
+        }
+        DelayProfile::Trace(DelayTrace { file, column, interpolate, every }) => {
+            let points = trace::delays(file, column.as_deref(), report, path);
+            let linear = *interpolate == Interpolate::Linear;
+            let profile = traced(points, linear, *every, report, path);
+            profile.unwrap_or(Profile::Constant(Duration::ZERO))
+        }
+    };
+    if profile.values().any(|delay| delay > DURATION_MAX) {
+        report.value(path, "is out of range", "expected at most 200 days (4800 h)");
+    }
+    check_points(&profile, report, path);
+    profile
+}
+
+pub(super) fn check_points<T: Copy>(profile: &Profile<T>, report: &mut Report<'_>, path: &[String]) {
+    let Profile::Points { points, linear, period } = profile else { return };
+    if points[0].0 != Time::ZERO {
+        report.value(
+            &below(path, "points"),
+            "does not begin at the start of the run",
+            "expected \"0 s\" in the first point",
+        );
+    }
+    if let Some(pair) = points.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        let message = format!("is not in order: {} does not come after {}", pair[1].0, pair[0].0);
+        report.value(&below(path, "points"), &message, "expected instants that increase");
+    }
+    let last = points[points.len() - 1].0 - Time::ZERO;
+    // A straight line may end where the next period begins; a step there would never be seen.
+    if period.is_some_and(|period| period < last || period == Duration::ZERO || (period == last && !linear)) {
+        let expected = format!("expected more than {last}, the last point");
+        report.value(&below(path, "every"), "is too short for the points", &expected);
+    }
+}
+
+pub(in crate::scenario) fn outage(outage: &OutageKeys, report: &mut Report<'_>, path: &[String]) -> Outage {
+    let (when, queue) = match outage {
+        OutageKeys::Spans(OutageSpans { spans, every, queue }) => {
+            (set_times(spans.clone(), *every, "spans", report, path), *queue)
+        }
+        OutageKeys::Trace(OutageTrace { file, every, queue }) => {
+            let spans = trace::spans(file, report, path);
+            (set_times(spans, *every, "file", report, path), *queue)
+        }
+        OutageKeys::Random(OutageRandom { mean_up, mean_down, queue }) => {
+            for (key, mean) in [("mean_up", *mean_up), ("mean_down", *mean_down)] {
+                if mean == Duration::ZERO {
+                    report.value(&below(path, key), "is no duration of a state", "expected more than 0 s");
+                }
+            }
+            (Downtimes::Random { mean_up: *mean_up, mean_down: *mean_down }, *queue)
+        }
+    };
+    Outage { when, flush: queue == OutageQueue::Flush }
+}
+
+/// Outages that are listed, under `key`.
+fn set_times(
+    spans: Vec<(Time, Time)>,
+    period: Option<Duration>,
+    key: &str,
+    report: &mut Report<'_>,
+    path: &[String],
+) -> Downtimes {
+    if let Some(span) = spans.iter().find(|span| span.0 >= span.1) {
+        let message = format!("has a span that does not end after its start: {} to {}", span.0, span.1);
+        report.value(&below(path, key), &message, "expected pairs of start and end");
+    } else if let Some(pair) = spans.windows(2).find(|pair| pair[0].1 >= pair[1].0) {
+        let message = format!("overlaps or is not in order: {} does not come after {}", pair[1].0, pair[0].1);
+        report.value(&below(path, key), &message, "expected spans that increase, with time between them");
+    } else if let (Some(period), Some(first), Some(last)) = (period, spans.first(), spans.last()) {
+        let (first, last) = (first.0 - Time::ZERO, last.1 - Time::ZERO);
+        if last > period {
+            report.value(&below(path, "every"), "is too short for the spans", &format!("expected at least {last}"));
+        } else if last == period && first == Duration::ZERO {
+            report.value(
+                &below(path, "every"),
+                "joins the last span to the first of the next round",
+                "expected a time with the link up between them",
+            );
+        }
+    }
+    Downtimes::Spans { spans, period }
+}

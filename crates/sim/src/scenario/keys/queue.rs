@@ -1,0 +1,206 @@
+//! Queues.
+
+use super::below;
+use crate::scenario::resolve::Report;
+use crate::scenario::{Queue, QueueLimit};
+use bentpipe_units::Duration;
+
+/// A smaller quantum would need many turns for a packet.
+const QUANTUM_MIN: u32 = 100;
+
+/// What makes no sense in a queue.
+pub(in crate::scenario) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String]) {
+    let mut check = Checker { report, path };
+    match queue {
+        // A packet that finds the link free needs no room.
+        Queue::DropTail { .. } => {}
+        Queue::Red(red) => {
+            if red.max_th <= red.min_th {
+                let key = check.written(["max_th", "min_th"]);
+                check.wrong(key, "does not fit the other threshold", "expected min_th less than max_th");
+            }
+            for (key, share) in [("max_p", red.max_p), ("weight", red.weight)] {
+                if share == 0.0 {
+                    check.wrong(key, "switches the discipline off", "expected more than 0");
+                }
+            }
+            check.room("limit", red.limit);
+            check.bytes("mean_packet", red.mean_packet, 1);
+        }
+        Queue::Codel(codel) => {
+            check.control(codel.target, codel.interval);
+            check.room("limit", codel.limit);
+        }
+        Queue::FqCodel(fq) => {
+            check.control(fq.target, fq.interval);
+            check.bytes("quantum", fq.quantum, QUANTUM_MIN);
+            check.room("limit", fq.limit);
+        }
+        Queue::Pie(pie) => {
+            check.room("limit", pie.limit);
+            check.span("target", pie.target);
+            check.span("update", pie.update);
+            check.bytes("mean_packet", pie.mean_packet, 1);
+        }
+        Queue::Priority { limits, .. } => check.classes(limits.iter().copied()),
+        Queue::Wrr { classes } => check.classes(classes.iter().map(|share| share.limit)),
+        Queue::Drr { quantum, classes } => {
+            check.bytes("quantum", *quantum, QUANTUM_MIN);
+            check.classes(classes.iter().map(|share| share.limit));
+        }
+    }
+}
+
+struct Checker<'a, 'b> {
+    report: &'a mut Report<'b>,
+    path: &'a [String],
+}
+
+impl Checker<'_, '_> {
+    /// The limit of a queue that all packets pass through, also those that find the link free.
+    fn room(&mut self, key: &str, limit: QueueLimit) {
+        if matches!(limit, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
+            self.wrong(key, "lets nothing pass", "expected room for at least one packet");
+        }
+    }
+
+    fn classes(&mut self, limits: impl Iterator<Item = QueueLimit>) {
+        for (index, limit) in limits.enumerate() {
+            self.room(&format!("class.{index}.limit"), limit);
+        }
+    }
+
+    /// Target and interval of CoDel.
+    fn control(&mut self, target: Duration, interval: Duration) {
+        self.span("target", target);
+        self.span("interval", interval);
+        if target >= interval && interval > Duration::ZERO {
+            let key = self.written(["target", "interval"]);
+            let expected = "expected target less than interval, a twentieth of it or so (RFC 8289 §4.4)";
+            self.wrong(key, "leaves no time between target and interval", expected);
+        }
+    }
+
+    fn span(&mut self, key: &str, span: Duration) {
+        if span == Duration::ZERO {
+            self.wrong(key, "is no time", "expected more than 0 s");
+        }
+    }
+
+    fn bytes(&mut self, key: &str, bytes: u32, least: u32) {
+        // What was larger has become the largest number.
+        if !(least..u32::MAX).contains(&bytes) {
+            self.wrong(key, "is out of range", &format!("expected {least} B to {} B", u32::MAX - 1));
+        }
+    }
+
+    /// The first of these keys that is not there by default.
+    fn written<'k>(&self, keys: [&'k str; 2]) -> &'k str {
+        let is_written = |key: &&&str| !self.report.is_default(&below(self.path, key));
+        keys.iter().find(is_written).copied().unwrap_or(keys[0])
+    }
+
+    fn wrong(&mut self, key: &str, message: &str, expected: &str) {
+        let path = key.split('.').fold(self.path.to_vec(), |path, key| below(&path, key));
+        self.report.value(&path, message, expected);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::from_toml;
+    use crate::spec::{Codel, FqCodel, Scenario, Share};
+
+    /// 10 Mbit/s and 500 ms there and back: a bdp is 625 kB.
+    fn with(queue: &str, flow: &str) -> Result<Scenario, String> {
+        let text = format!(
+            "duration = \"10 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
+             queue = {queue}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n{flow}"
+        );
+        from_toml(&text, "geo.toml", &[]).map(|resolved| resolved.scenario).map_err(|problems| problems.to_string())
+    }
+
+    fn queue_of(queue: &str) -> Queue {
+        with(queue, "").unwrap_or_else(|problems| panic!("{problems}")).links[0].queue.clone()
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_rfcs() {
+        let (ms, limit) = (Duration::from_millis, QueueLimit::Bytes(625_000));
+        assert_eq!(queue_of("\"drop-tail\""), Queue::DropTail { limit });
+        let codel = Codel { limit, target: ms(5), interval: ms(100), ecn: false };
+        assert_eq!(queue_of("\"codel\""), Queue::Codel(codel));
+        let limit_of_all = QueueLimit::Packets(10_240);
+        assert_eq!(
+            queue_of("\"fq-codel\""),
+            Queue::FqCodel(FqCodel {
+                limit: limit_of_all,
+                queues: 1024,
+                quantum: 1514,
+                target: ms(5),
+                interval: ms(100),
+                ecn: true
+            })
+        );
+        let Queue::Pie(pie) = queue_of("\"pie\"") else { panic!("another discipline") };
+        assert_eq!((pie.limit, pie.target, pie.update, pie.burst, pie.ecn), (limit, ms(15), ms(15), ms(150), false));
+        let Queue::Red(red) = queue_of("\"red\"") else { panic!("another discipline") };
+        assert_eq!((red.min_th, red.max_th, red.max_p, red.weight, red.gentle), (5, 15, 0.1, 0.002, true));
+    }
+
+    #[test]
+    fn classes_have_limits_of_their_own() {
+        let classes = "class = [{ limit = \"10 packets\" }, { limit = \"0.5 bdp\" }, {}]";
+        let limits = [QueueLimit::Packets(10), QueueLimit::Bytes(312_500), QueueLimit::Bytes(625_000)];
+        for push_out in [false, true] {
+            let queue = queue_of(&format!("{{ kind = \"priority\", push_out = {push_out}, {classes} }}"));
+            assert_eq!(queue, Queue::Priority { limits: limits.to_vec(), push_out });
+        }
+        let shares = limits.map(|limit| Share { weight: 1, limit }).to_vec();
+        assert_eq!(queue_of(&format!("{{ kind = \"wrr\", {classes} }}")), Queue::Wrr { classes: shares.clone() });
+        let queue = queue_of(&format!("{{ kind = \"drr\", {classes} }}"));
+        assert_eq!(queue, Queue::Drr { quantum: 1500, classes: shares });
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_reason() {
+        for (queue, said) in [
+            ("{ kind = \"red\", min_th = 15 }", "link.up.queue.min_th = 15 does not fit the other threshold"),
+            ("{ kind = \"red\", max_p = 0 }", "max_p = 0 switches the discipline off"),
+            ("{ kind = \"red\", weight = 0 }", "weight = 0 switches the discipline off"),
+            ("{ kind = \"red\", min_th = 0 }", "min_th = 0 is out of range"),
+            ("{ kind = \"red\", mean_packet = \"0 B\" }", "expected 1 B to"),
+            ("{ kind = \"codel\", interval = \"0 s\" }", "interval = \"0 s\" is no time"),
+            ("{ kind = \"codel\", target = \"0 s\" }", "target = \"0 s\" is no time"),
+            ("{ kind = \"codel\", target = \"100 ms\" }", "target = \"100 ms\" leaves no time"),
+            ("{ kind = \"codel\", interval = \"5 ms\" }", "interval = \"5 ms\" leaves no time"),
+            ("{ kind = \"codel\", limit = \"0 packets\" }", "limit = \"0 packets\" lets nothing pass"),
+            ("{ kind = \"codel\", limit = \"1499 B\" }", "has no room for packets of"),
+            ("{ kind = \"fq-codel\", queues = 0 }", "queues = 0 is out of range"),
+            ("{ kind = \"fq-codel\", quantum = \"99 B\" }", "quantum = \"99 B\" is out of range"),
+            ("{ kind = \"pie\", update = \"0 s\" }", "update = \"0 s\" is no time"),
+            ("{ kind = \"pie\", update = \"1 ns\" }", "changes about"),
+            ("{ kind = \"priority\", class = [] }", "link.up.queue.class has 0 entries"),
+            ("\"priority\"", "needs more than its name"),
+            ("{ kind = \"priority\", class = [{ limit = \"0 B\" }] }", "limit = \"0 B\" lets nothing pass"),
+            ("{ kind = \"priority\", class = [{ weight = 1 }] }", "weight is not a known key"),
+            ("{ kind = \"wrr\", class = [{ weight = 0 }] }", "weight = 0 is out of range"),
+            ("{ kind = \"drr\", quantum = \"1 B\", class = [{}] }", "quantum = \"1 B\" is out of range"),
+        ] {
+            let problems = with(queue, "").unwrap_err();
+            assert!(problems.contains(said) && problems.contains("geo.toml:"), "{queue}\n{problems}");
+        }
+    }
+
+    #[test]
+    fn a_flow_crosses_only_queues_that_have_its_class() {
+        let two = "{ kind = \"priority\", class = [{}, {}] }";
+        assert_eq!(with(two, "class = 1").unwrap().flows[0].class, 1);
+        let problems = with(two, "class = 2").unwrap_err();
+        let said = "flow.f.class = 2 is not a class of the queue of \"up.forward\", on its way";
+        assert!(problems.contains(said) && problems.contains("expected at most 1"), "{problems}");
+        assert_eq!(with("\"codel\"", "class = 255").unwrap().flows[0].class, 255);
+        assert!(with("\"codel\"", "class = 256").unwrap_err().contains("out of range"));
+    }
+}

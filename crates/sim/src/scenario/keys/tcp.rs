@@ -1,0 +1,353 @@
+//! The transport: what its keys mean on a path, and what makes no sense together.
+
+use super::growth::{idle_restart, settle};
+use super::product;
+use crate::scenario::resolve::Report;
+use crate::scenario::tree::Tree;
+use crate::scenario::Between;
+use crate::scenario::Like;
+use bentpipe_tcp::{
+    AutoBuffer, AutoSendBuffer, ClockPhase, Config, DelayTimer, FastOpen, GiveUp, InitialSsthresh, Pacing,
+    ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,
+};
+use bentpipe_units::settings::{Include, Typed};
+use bentpipe_units::{settings, Duration, Rate};
+
+settings! {
+    /// The transport of a flow.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::scenario) struct Tcp {
+        /// Which host it is like: what the file leaves open is as there, each value with its source.
+        like: Like = Like::Rfc, "the RFCs, and the sources of the keys themselves";
+        /// What a connection has.
+        config: Config as Include = Config::default();
+        /// Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+        processing: (Duration, Duration) as Between = (Duration::ZERO, Duration::from_micros(100)), "ns-2's overhead_ as it is usually set; hosts of today take tens of microseconds";
+        /// The size of the receiver's buffer if that is `auto`.
+        auto_buffer: AutoBuffer = AutoBuffer::default();
+        /// The size of the sender's buffer if that is `auto`.
+        auto_send_buffer: AutoSendBuffer = AutoSendBuffer::default();
+    }
+}
+
+/// A flow's transport. What is written in bdp waits until the route is known.
+#[derive(Clone)]
+pub(in crate::scenario) struct Transport {
+    pub(in crate::scenario) config: Config,
+    pub(in crate::scenario) like: Like,
+    pub(in crate::scenario) processing: (Duration, Duration),
+    /// Millionths of a bandwidth-delay product.
+    receive_buffer_bdp: Option<u64>,
+    send_buffer_bdp: Option<u64>,
+}
+
+impl Transport {
+    /// The configuration on a path with this bandwidth-delay product in bytes.
+    pub(in crate::scenario) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
+        let least = 2 * u64::from(self.config.smss);
+        let mut config = self.config.clone();
+        if let InitialSsthresh::Bdp(bdp) = config.initial_ssthresh {
+            let bytes = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
+            config.initial_ssthresh = InitialSsthresh::Bytes(bytes);
+        }
+        // The limit of a buffer that tunes itself is what the path needs, if that is more than what was written.
+        let fixed = |is_auto: bool, size: u64| if is_auto { size } else { 0 };
+        if let Some(bdp) = self.receive_buffer_bdp {
+            let written = fixed(config.auto_buffer.is_some(), config.receive_buffer);
+            let most = if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { WINDOW_UNSCALED };
+            config.receive_buffer = product(rate, rtt, bdp).max(written).clamp(least.min(most), most);
+        }
+        if let Some(bdp) = self.send_buffer_bdp {
+            let written = fixed(config.auto_send_buffer.is_some(), config.send_buffer);
+            config.send_buffer = product(rate, rtt, bdp).max(written).clamp(least, WINDOW_MAX);
+        }
+        config
+    }
+}
+
+/// The largest window that can be advertised without scaling.
+const WINDOW_UNSCALED: u64 = 65_535;
+/// No window grows beyond this (1 TB); larger thresholds are the same as none.
+pub(super) const WINDOW_MAX: u64 = 1 << 40;
+/// The shortest timeout that is not mistaken for a typing error.
+const TIMEOUT_MIN: Duration = Duration::from_millis(1);
+
+/// The transport's table at `path`, of which `tcp` was read.
+struct Reading<'a, 'b> {
+    tcp: &'a Tcp,
+    table: &'b Tree,
+    path: &'a [&'a str],
+}
+
+impl Reading<'_, '_> {
+    fn path(&self, keys: &[&'static str]) -> Vec<String> {
+        self.path.iter().copied().chain(keys.iter().copied()).map(str::to_owned).collect()
+    }
+
+    fn is_given(&self, key: &str) -> bool {
+        self.table.get(key).is_some()
+    }
+
+    /// A key in its own measure.
+    fn written<T: Typed>(&self, key: &str) -> Option<T> {
+        T::read(&self.table.get(key)?.to_value()).ok()
+    }
+}
+
+pub(in crate::scenario) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Transport {
+    let of = Reading { tcp, table: report.tree.at(path.iter().copied()), path };
+    let mut config = tcp.config.clone();
+    let kind = config.cc.kind();
+    config.own_cc = of.table.at(["cc"]).own.clone();
+    if !of.is_given("recovery") {
+        config.recovery = kind.recovery();
+    }
+    if !of.is_given("verdict") {
+        config.verdict = kind.verdict();
+    }
+    if !(40..=Config::SMSS_MAX).contains(&config.smss) {
+        report.value(&of.path(&["smss"]), "is out of range", &format!("expected 40 B to {} B", Config::SMSS_MAX));
+        config.smss = Config::default().smss;
+    }
+    settle_windows(&mut config, &of, report);
+    let receive_buffer_bdp = settle_receive_buffer(&mut config, &of, report);
+    let send_buffer_bdp = settle_send_buffer(&mut config, &of, report);
+    check_timers(&config, &of, report);
+    check_losses(&config, &of, report);
+    settle(&mut config, report, &|keys| of.path(keys));
+    config.idle_restart = idle_restart(&config, of.is_given("idle_restart"), report, &of.path(&["idle_restart"]));
+    check_sending(&config, &of, report);
+    super::check_hold(tcp.processing, report, &of.path(&["processing"]));
+    Transport { config, like: tcp.like, processing: tcp.processing, receive_buffer_bdp, send_buffer_bdp }
+}
+
+fn settle_windows(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    let smss = config.smss;
+    if !(u64::from(smss)..=WINDOW_MAX).contains(&config.initial_window.bytes(smss)) {
+        let expected = "expected at least one segment, at most 1 TB";
+        report.value(&of.path(&["initial_window"]), "is out of range", expected);
+    }
+    if let InitialSsthresh::Segments(n) = config.initial_ssthresh {
+        config.initial_ssthresh = InitialSsthresh::Bytes(n.saturating_mul(smss.into()));
+    }
+    let least = 2 * u64::from(smss);
+    if matches!(config.initial_ssthresh, InitialSsthresh::Bytes(n) if !(least..=WINDOW_MAX).contains(&n)) {
+        let expected = "expected at least 2 segments (RFC 5681 §3.1), at most 1 TB";
+        report.value(&of.path(&["initial_ssthresh"]), "is out of range", expected);
+    }
+}
+
+/// Gives the receive buffer its size, or tells how many bdp it is to be.
+fn settle_receive_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) -> Option<u64> {
+    let most = Config::RECEIVE_BUFFER_MAX;
+    let (size, bdp) = match of.written("receive_buffer").unwrap_or(ReceiveBuffer::Unlimited) {
+        ReceiveBuffer::Auto => {
+            let AutoBuffer { start, limit, limit_bdp } = of.tcp.auto_buffer;
+            check_auto_buffer(config, start, limit, of, report);
+            config.auto_buffer = Some(start);
+            config.receive_buffer = limit;
+            return in_bdp(limit_bdp);
+        }
+        ReceiveBuffer::Unlimited => (most, None),
+        ReceiveBuffer::Bytes(n) => (n, None),
+        ReceiveBuffer::Segments(n) => (n.saturating_mul(config.smss.into()), None),
+        ReceiveBuffer::Bdp(n) => (most, Some(n)),
+    };
+    config.receive_buffer = size;
+    if !(config.smss.into()..=most).contains(&size) {
+        let expected = format!("expected at least one segment, at most {most} B (RFC 7323 §2.3)");
+        report.value(&of.path(&["receive_buffer"]), "is out of range", &expected);
+    }
+    bdp
+}
+
+/// The same of the send buffer.
+fn settle_send_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) -> Option<u64> {
+    let (size, bdp) = match of.written("send_buffer").unwrap_or(SendBuffer::Unlimited) {
+        SendBuffer::Auto => {
+            let AutoSendBuffer { start, limit, limit_bdp } = of.tcp.auto_send_buffer;
+            if !(u64::from(config.smss)..=limit).contains(&start) {
+                let expected = "expected at least one segment, at most auto_send_buffer.limit";
+                report.value(&of.path(&["auto_send_buffer", "start"]), "is out of range", expected);
+            }
+            config.auto_send_buffer = Some(start);
+            config.send_buffer = limit;
+            return in_bdp(limit_bdp);
+        }
+        SendBuffer::Unlimited => (Config::UNLIMITED, None),
+        SendBuffer::Bytes(n) => (n, None),
+        SendBuffer::Segments(n) => (n.saturating_mul(config.smss.into()), None),
+        SendBuffer::Bdp(n) => (Config::UNLIMITED, Some(n)),
+    };
+    config.send_buffer = size;
+    if size < config.smss.into() {
+        report.value(&of.path(&["send_buffer"]), "is out of range", "expected at least one segment");
+    }
+    bdp
+}
+
+fn check_auto_buffer(config: &Config, start: u64, limit: u64, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    if limit > Config::RECEIVE_BUFFER_MAX {
+        let expected = format!("expected at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
+        report.value(&of.path(&["auto_buffer", "limit"]), "is out of range", &expected);
+    } else if limit > WINDOW_UNSCALED && !config.window_scaling {
+        let expected = "expected at most 65535 B, or window_scaling = true";
+        report.value(&of.path(&["auto_buffer", "limit"]), "cannot be advertised", expected);
+    }
+    // The shift is agreed on at the start, for the limit.
+    let unit = limit.div_ceil(WINDOW_UNSCALED).next_power_of_two();
+    if !(u64::from(config.smss)..=limit).contains(&start) {
+        let expected = "expected at least one segment, at most auto_buffer.limit";
+        report.value(&of.path(&["auto_buffer", "start"]), "is out of range", expected);
+    } else if start < unit {
+        let expected = format!("expected at least {unit} B with this limit");
+        let message = "is less than the unit in which the window is told";
+        report.value(&of.path(&["auto_buffer", "start"]), message, &expected);
+    }
+}
+
+/// So many bandwidth-delay products in millionths; none for none.
+fn in_bdp(products: u32) -> Option<u64> {
+    (products > 0).then_some(u64::from(products) * BDP)
+}
+
+fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    let rto = &config.rto;
+    for (key, value) in [("initial", rto.initial), ("max", rto.max)] {
+        if value < TIMEOUT_MIN {
+            report.value(&of.path(&["rto", key]), "is out of range", "expected at least 1 ms");
+        }
+    }
+    for (key, value) in [("min", rto.min), ("initial", rto.initial)] {
+        if value > rto.max {
+            let key = if report.is_default(&of.path(&["rto", key])) { "max" } else { key };
+            let expected =
+                format!("expected rto.{} at most rto.max", if key == "max" { "min and rto.initial" } else { key });
+            report.value(&of.path(&["rto", key]), "does not fit the other bound", &expected);
+        }
+    }
+    if matches!(rto.phase, ClockPhase::At(phase) if phase != Duration::ZERO && phase >= rto.granularity) {
+        let expected = format!("expected less than the granularity, {}", rto.granularity);
+        report.value(&of.path(&["rto", "phase"]), "is out of range", &expected);
+    }
+    if config.give_up == GiveUp::AfterTime(Duration::ZERO) {
+        report.value(&of.path(&["give_up"]), "gives up at once", "expected more than 0 s");
+    }
+    if matches!(config.ack.timer, DelayTimer::FreeRunning { .. }) && config.ack.delay == Duration::ZERO {
+        report.value(&of.path(&["ack", "delay"]), "is no period for a free-running timer", "expected more than 0 s");
+    }
+}
+
+/// What makes no sense together about finding and repairing losses.
+fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    let recovery = config.recovery;
+    let uses_sack = recovery.uses_sack();
+    if config.reduction != Reduction::AtOnce && !uses_sack {
+        let message = format!("counts what SACK reports, and recovery \"{}\" does not use SACK", recovery.name());
+        report.value(&of.path(&["reduction"]), &message, "expected \"at-once\", or recovery \"sack\" or \"rack\"");
+    }
+    if config.dsack && !uses_sack {
+        let message = format!("is part of SACK, and recovery \"{}\" does not use SACK", recovery.name());
+        report.value(&of.path(&["dsack"]), &message, "expected false, or recovery \"sack\" or \"rack\"");
+    }
+    match config.spurious_detection {
+        SpuriousDetection::Eifel if !config.timestamps => report.value(
+            &of.path(&["spurious_detection"]),
+            "works by timestamps, which are off",
+            "expected timestamps = true with it",
+        ),
+        SpuriousDetection::Dsack if !config.dsack => report.value(
+            &of.path(&["spurious_detection"]),
+            "works by reports of duplicates, which are off",
+            "expected dsack = true with it",
+        ),
+        _ => {}
+    }
+    let instead = match recovery {
+        Recovery::Rack(_) => Some("RFC 8985 finds those losses by time"),
+        Recovery::Snack(_) => Some("the receiver reports those losses"),
+        _ => None,
+    };
+    if let Some(instead) = instead.filter(|_| config.early_retransmit) {
+        let message = format!("counts duplicate ACKs, which recovery \"{}\" does not", recovery.name());
+        report.value(&of.path(&["early_retransmit"]), &message, &format!("expected false: {instead}"));
+    }
+    if matches!(recovery, Recovery::Rack(rack) if rack.min_rtt_window == Duration::ZERO) {
+        report.value(&of.path(&["recovery", "min_rtt_window"]), "remembers nothing", "expected more than 0 s");
+    }
+}
+
+/// Pacing, Fast Open, and what is taken over from earlier connections.
+fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    match config.pacing {
+        Pacing::Off => {}
+        Pacing::Window { burst, .. } | Pacing::Rate { burst, .. } => {
+            if matches!(config.pacing, Pacing::Rate { rate, .. } if rate.as_bps() == 0) {
+                report.value(&of.path(&["pacing", "rate"]), "lets nothing leave", "expected more than 0 bit/s");
+            }
+            if matches!(burst, WindowSize::Segments(0) | WindowSize::Bytes(0)) {
+                let expected = "expected at least one segment or byte";
+                report.value(&of.path(&["pacing", "burst"]), "lets nothing leave", expected);
+            }
+        }
+    }
+    if matches!(config.fast_open, Some(FastOpen { .. })) && !config.handshake {
+        let expected = "expected handshake = true: Fast Open puts data into its first segment";
+        report.value(&of.path(&["fast_open", "kind"]), "has no handshake to speed up", expected);
+    }
+    let Some(sharing) = config.sharing else { return };
+    if sharing.age_max == Duration::ZERO {
+        report.value(&of.path(&["sharing", "age_max"]), "forgets everything", "expected more than 0 s");
+    }
+    if sharing.cwnd == SharedCwnd::Full && config.pacing == Pacing::Off {
+        let expected = "expected pacing, or \"cautious\" (RFC 9040 §5.2)";
+        report.value(&of.path(&["sharing", "cwnd"]), "would send a whole window at once", expected);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::from_toml;
+    use bentpipe_tcp::{EcnConfig, EcnFeedback};
+
+    fn read(tcp: &str) -> Result<Config, String> {
+        let link = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n";
+        let text = format!("duration = \"1 s\"\n[tcp]\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
+        let read = from_toml(&text, "ends", &[]).map_err(|problems| problems.to_string())?;
+        Ok(read.scenario.flows[0].tcp.clone())
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_reason() {
+        for (tcp, reason) in [
+            ("pacing = { kind = \"rate\", rate = \"0 bit/s\" }", "lets nothing leave"),
+            ("pacing = { kind = \"window\", burst = \"0 segments\" }", "lets nothing leave"),
+            ("pacing = { kind = \"window\", gain = 0 }", "0.1 to 100"),
+            ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
+            ("fast_open = \"on\"\nhandshake = false", "no handshake to speed up"),
+            ("receive_buffer = \"auto\"\nwindow_scaling = false", "cannot be advertised"),
+            ("receive_buffer = \"auto\"\nauto_buffer = { start = \"5 MB\" }", "at most auto_buffer.limit"),
+            ("receive_buffer = \"auto\"\nauto_buffer = { limit = \"2 GB\" }", "1073725440 B"),
+            ("sharing = { kind = \"on\", cwnd = \"full\" }", "a whole window at once"),
+            ("sharing = { kind = \"on\", age_max = \"0 s\" }", "forgets everything"),
+        ] {
+            let problems = read(tcp).unwrap_err();
+            assert!(problems.contains(reason), "{tcp}: {problems}");
+        }
+    }
+
+    #[test]
+    fn short_forms_have_the_defaults() {
+        let paced = read("pacing = \"window\"").unwrap();
+        let burst = WindowSize::Segments(2);
+        assert_eq!(paced.pacing, Pacing::Window { gain_slow_start: 2000, gain: 1200, burst });
+        let opened = read("fast_open = \"on\"").unwrap();
+        assert!(opened.fast_open.is_some_and(|fast_open| !fast_open.is_known));
+        let tuned = read("receive_buffer = \"auto\"").unwrap();
+        assert_eq!((tuned.auto_buffer, tuned.receive_buffer), (Some(65_535), 4_000_000));
+        // Both ends are configured alike, so that no handshake is needed to agree on marks.
+        let marked = read("ecn = \"accurate\"\nhandshake = false").unwrap();
+        assert_eq!(marked.ecn, EcnConfig { feedback: EcnFeedback::Accurate, beta: None });
+    }
+}

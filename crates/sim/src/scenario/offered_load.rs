@@ -1,0 +1,97 @@
+//! How much flows offer to links, and how often transfers arrive that shall offer so much.
+
+use super::keys::{self, File};
+use super::resolve::{expand, path, Instance, Report};
+use super::{cost, App, Arrivals, Flow, Link};
+use bentpipe_units::settings::Share;
+use bentpipe_units::Duration;
+
+/// Bytes of IPv4 and UDP header.
+const DATAGRAM_HEADERS: u64 = crate::packet::DATAGRAM_HEADERS as u64;
+
+/// Gives arrivals that are written as the load of a link their interval.
+pub(super) fn settle(
+    file: &File,
+    instances: &[Instance<'_>],
+    flows: &mut [Flow],
+    links: &[Link],
+    report: &mut Report<'_>,
+) {
+    for (instance, flow) in instances.iter().zip(flows) {
+        let keys::App::Arrivals(written) = &file.flow[instance.entry].app else { continue };
+        let (Some(load), Some(link)) = (written.load, &written.link) else { continue };
+        let App::Arrivals(arrivals) = flow.app else { continue };
+        let name = expand(link, instance.n);
+        let is_meant = |&&link: &&usize| {
+            let full = links[link].name.as_str();
+            full == name || full.rsplit_once('.').is_some_and(|(base, _)| base == name)
+        };
+        let Some(&link) = flow.route.iter().find(is_meant) else {
+            let known: Vec<&str> = flow.route.iter().map(|&link| links[link].name.as_str()).collect();
+            let key = path(["flow", instance.entry, "app", "link"]);
+            let expected = format!("expected one of {}", known.join(", "));
+            report.value(&key, &format!("is not on the way from \"{}\"", instance.from), &expected);
+            return;
+        };
+        let bits = bits_per_transfer(flow, &arrivals, written.load_headers);
+        let share = load.0 as f64 / Share::WHOLE as f64;
+        let seconds = bits / (share * links[link].rate.largest().as_bps() as f64);
+        let interval = Duration::from_secs_f64(seconds).max(Duration::from_ps(1));
+        flow.app = App::Arrivals(Arrivals { interval, ..arrivals });
+    }
+}
+
+/// Bits of a transfer's first transmissions, on average.
+fn bits_per_transfer(flow: &Flow, arrivals: &Arrivals, with_headers: bool) -> f64 {
+    let headers = if with_headers { header_len(flow) as f64 } else { 0.0 };
+    8.0 * (arrivals.size.mean() + arrivals.size.segments(flow.tcp.smss) * headers)
+}
+
+/// The largest packet that the flow sends towards its receiver, bytes.
+pub(super) fn largest_packet(flow: &Flow) -> u64 {
+    match flow.app {
+        App::Datagrams(datagrams) => u64::from(datagrams.size) + DATAGRAM_HEADERS,
+        _ => u64::from(flow.tcp.smss) + header_len(flow),
+    }
+}
+
+fn header_len(flow: &Flow) -> u64 {
+    // 12 bytes of RFC 7323 timestamps.
+    cost::HEADERS + if flow.tcp.timestamps { 12 } else { 0 }
+}
+
+/// What a flow offers to the links of its route on average, bit/s with headers, if it does not adapt to what they carry.
+fn offered_bps(flow: &Flow) -> f64 {
+    match &flow.app {
+        App::Arrivals(arrivals) => bits_per_transfer(flow, arrivals, true) / arrivals.interval.as_secs_f64(),
+        App::Datagrams(datagrams) => {
+            let size = f64::from(datagrams.size);
+            8.0 * datagrams.bytes_per_second() * (size + DATAGRAM_HEADERS as f64) / size
+        }
+        _ => 0.0,
+    }
+}
+
+/// Refuses arrivals at a link that is offered as much as it carries, or more: there is no steady state, and each number
+/// depends on when the run ends.
+pub(super) fn refuse_overload(instances: &[Instance<'_>], flows: &[Flow], links: &[Link], report: &mut Report<'_>) {
+    let mut offered = vec![0.0; links.len()];
+    for flow in flows {
+        flow.route.iter().for_each(|&link| offered[link] += offered_bps(flow));
+    }
+    for (instance, flow) in instances.iter().zip(flows) {
+        let App::Arrivals(Arrivals { overload: false, .. }) = flow.app else { continue };
+        let share = |&link: &usize| offered[link] / links[link].rate.largest().as_bps() as f64;
+        let fullest = flow.route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+        if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {
+            let message = format!(
+                "and what else is offered to {} make {:.4} % of what it carries: transfers would pile up as long as the run lasts",
+                links[link].name,
+                100.0 * share(&link)
+            );
+            let expected = "expected less than 100 %, or overload = true";
+            report.key(&path(["flow", instance.entry, "app"]), &message, expected);
+            return;
+        }
+    }
+}

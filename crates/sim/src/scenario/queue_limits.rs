@@ -1,0 +1,74 @@
+//! What the flows that cross a link mean for its queue.
+
+use super::resolve::{base_rtt, path, Instance, Report};
+use super::{keys, offered_load, Flow, Link, Queue, QueueLimit};
+use bentpipe_units::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a queue of a link that no flow crosses is made for: an Ethernet packet.
+const PACKET: u64 = 1500;
+
+/// The longest propagation round trip and the largest packet of the flows that cross each link; zeros if there are none.
+fn crossings(links: &[Link], flows: &[Flow]) -> Vec<(Duration, u64)> {
+    let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
+    for flow in flows {
+        let rtt = base_rtt(&flow.route, &flow.reverse_route, links);
+        let packet = offered_load::largest_packet(flow);
+        for &link in flow.route.iter().chain(&flow.reverse_route) {
+            let (longest, largest) = crossing[link];
+            crossing[link] = (longest.max(rtt), largest.max(packet));
+        }
+    }
+    crossing
+}
+
+/// Makes bytes of the limits that are written in bdp: largest rate of the link times largest propagation round trip of
+/// the flows that cross it, in either direction; twice the link's own delay where there are none.
+pub(super) fn set_queues(links: &mut [Link], flows: &[Flow]) {
+    let crossings = crossings(links, flows);
+    for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
+        let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
+        let rate = link.rate.largest();
+        for limit in link.queue.limits_mut() {
+            if let QueueLimit::Bdp(bdp) = *limit {
+                *limit = QueueLimit::Bytes(keys::product(rate, rtt, bdp).max(packet));
+            }
+        }
+    }
+}
+
+/// Refuses classes that a queue on the way does not have, and queues that packets of their flows can never pass.
+pub(super) fn check_queues(
+    links: &[Link],
+    flows: &[Flow],
+    link_entries: &[Instance<'_>],
+    flow_entries: &[Instance<'_>],
+    report: &mut Report<'_>,
+) {
+    let mut said = BTreeSet::new();
+    for (flow, instance) in flows.iter().zip(flow_entries) {
+        for &link in flow.route.iter().chain(&flow.reverse_route) {
+            let classes = links[link].queue.classes().unwrap_or(usize::MAX);
+            if usize::from(flow.class) >= classes && said.insert(instance.entry) {
+                let message = format!("is not a class of the queue of \"{}\", on its way", links[link].name);
+                let expected = format!("expected at most {}, or more classes there", classes - 1);
+                report.value(&path(["flow", instance.entry, "class"]), &message, &expected);
+            }
+        }
+    }
+    let entries: BTreeMap<&str, &str> = link_entries.iter().map(|link| (link.name.as_str(), link.entry)).collect();
+    for (link, (_, packet)) in links.iter().zip(crossings(links, flows)) {
+        let is_short = |limit: QueueLimit| matches!(limit, QueueLimit::Bytes(n) if n < packet);
+        // With drop-tail, a packet that finds the link free needs no room.
+        let mut queue = link.queue.clone();
+        if matches!(queue, Queue::DropTail { .. }) || !queue.limits_mut().into_iter().any(|limit| is_short(*limit)) {
+            continue;
+        }
+        let Some((name, side)) = link.name.rsplit_once('.') else { continue };
+        let entry = entries.get(name).copied().unwrap_or(name);
+        if said.insert(entry) {
+            let message = format!("has no room for packets of {packet} B");
+            report.value(&path(["link", entry, side, "queue"]), &message, "expected larger limits");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! A resolved scenario in the file's own language: feeding it back gives the same scenario.
+
+use super::like;
+use super::resolve::Meaning;
+use super::route::Graph;
+use super::schema::to_json;
+use super::tree::{Place, Tree, Value};
+use super::{keys, Flow, Link, NodeKind, Scenario, Sweep};
+use bentpipe_tcp::cc::OwnCc;
+use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
+use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
+use serde_json::{json, Map, Value as Json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A valid scenario, with where each of its values is from.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// What is run.
+    pub scenario: Scenario,
+    /// What was written, defaults included.
+    tree: Tree,
+    /// The entry of the file that each link and flow is an instance of.
+    entries: [BTreeMap<String, String>; 2],
+    /// The alternatives that the scenario has, by name, each whole.
+    pub cases: Vec<(String, Resolved)>,
+    /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
+    pub sweep: Option<Sweep>,
+}
+
+impl Resolved {
+    pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
+        let entries = [meaning.links, meaning.flows];
+        Self { scenario: meaning.scenario, tree, entries, cases: Vec::new(), sweep: None }
+    }
+
+    /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes
+    /// appear only where they are more than a router.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        self.section(&mut out, &mut Vec::new(), &document(&self.scenario));
+        out
+    }
+
+    /// The complete scenario as JSON, in the same language.
+    pub fn to_json(&self) -> Json {
+        Json::Object(document(&self.scenario))
+    }
+
+    /// A hash of everything in the scenario that can change a result, except the seed: 16 hexadecimal digits. Series
+    /// change none; the table of transfers is as long as the scenario says.
+    pub fn digest(&self) -> String {
+        let mut document = document(&self.scenario);
+        document.retain(|key, _| !matches!(key.as_str(), "title" | "seed" | "record"));
+        document.insert("transfers_max".into(), self.scenario.record.transfers_max.into());
+        // FNV-1a, then the finaliser of SplitMix64: not against an adversary, only against chance.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let mut hash = Json::Object(document).to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        format!("{:016x}", hash ^ (hash >> 31))
+    }
+
+    fn section(&self, out: &mut String, path: &mut Vec<String>, table: &Map<String, Json>) {
+        let (sections, values): (Vec<_>, Vec<_>) = table.iter().partition(|(key, value)| is_section(path, key, value));
+        if !path.is_empty() && (!values.is_empty() || sections.is_empty()) {
+            let header: Vec<String> = path.iter().map(|key| bare_or_quoted(key)).collect();
+            let _ = writeln!(out, "\n[{}]", header.join("."));
+        }
+        for (key, value) in values {
+            path.push(key.clone());
+            let line = format!("{} = {}", bare_or_quoted(key), inline(value));
+            let _ = writeln!(out, "{line:<40}  # {}", self.origin(path));
+            path.pop();
+        }
+        for (key, value) in sections {
+            path.push(key.clone());
+            if let Json::Object(table) = value {
+                self.section(out, path, table);
+            }
+            path.pop();
+        }
+    }
+
+    /// Where the value at a path of the document is from.
+    fn origin(&self, path: &[String]) -> String {
+        let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
+        // The document's [tcp] is the first flow's.
+        if path[0] == "tcp" {
+            path.splice(0..0, ["flow", shared(&self.scenario).map_or("", |flow| &flow.name)]);
+        }
+        let [links, flows] = &self.entries;
+        match path[0] {
+            "link" => {
+                path[1] = links.get(path[1]).map_or("", String::as_str);
+                if path[2] != "from" && path[2] != "to" && path.len() == 3 {
+                    path.insert(2, "forward");
+                }
+            }
+            "flow" => path[1] = flows.get(path[1]).map_or("", String::as_str),
+            _ => {}
+        }
+        // A flow without a table of its own shares [tcp].
+        if let ["flow", entry, "tcp", ..] = path[..] {
+            let flow = self.tree.get("flow").and_then(|flows| flows.get(entry));
+            if flow.is_some_and(|flow| flow.get("tcp").is_none()) {
+                path.drain(..2);
+            }
+        }
+        let written = path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
+        let Some(written) = written else {
+            return match path.last() {
+                Some(&"idle_restart") => "default, as cwnd_validation asks".into(),
+                Some(&"recovery") => "default, published with this congestion control".into(),
+                Some(&("route" | "reverse_route")) => "default, shortest delay".into(),
+                _ => "default".into(),
+            };
+        };
+        let origin = match &written.place {
+            Place::Nowhere => "given".into(),
+            Place::Line { line, .. } if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
+                format!("[tcp] line {line}")
+            }
+            Place::Line { line, .. } => format!("file line {line}"),
+            Place::Set(_) => "--set".into(),
+            Place::Default(Some(origin)) => format!("default, {origin}"),
+            Place::Default(None) => "default".into(),
+        };
+        // Of a table that stands in one line, the keys that a preset has filled.
+        if let (Value::Table(table), false) = (&written.value, matches!(written.place, Place::Default(_))) {
+            let filled = table.iter().filter_map(|(key, child)| match &child.place {
+                Place::Default(Some(origin)) if like::is_origin(origin) => Some(format!("; {key}: default, {origin}")),
+                _ => None,
+            });
+            return filled.fold(origin, |all, one| all + &one);
+        }
+        // What was written in bdp has become bytes.
+        match (&written.value, path.last()) {
+            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer")))
+                if text.ends_with("bdp") =>
+            {
+                format!("{origin}: {}", text.trim())
+            }
+            _ => origin,
+        }
+    }
+}
+
+/// Whether a table has a header of its own; others are written in one line.
+fn is_section(path: &[String], key: &str, value: &Json) -> bool {
+    let names: Vec<&str> = path.iter().map(String::as_str).chain([key]).collect();
+    value.is_object()
+        && matches!(
+            names.as_slice(),
+            ["tcp" | "record" | "node" | "link" | "flow"]
+                | ["node" | "link" | "flow", _]
+                | ["tcp", "rto" | "ack"]
+                | ["link", _, "forward" | "reverse"]
+                | ["flow", _, "tcp"]
+                | ["flow", _, "tcp", "rto" | "ack"]
+        )
+}
+
+fn inline(value: &Json) -> String {
+    match value {
+        Json::String(text) => quoted(text),
+        Json::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Json::Object(table) => {
+            let entries: Vec<_> =
+                table.iter().map(|(key, v)| format!("{} = {}", bare_or_quoted(key), inline(v))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn bare_or_quoted(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// The flow whose transport the document gives as that of all.
+fn shared(scenario: &Scenario) -> Option<&Flow> {
+    scenario.flows.iter().find(|flow| !flow.app.is_datagrams()).or(scenario.flows.first())
+}
+
+fn document(scenario: &Scenario) -> Map<String, Json> {
+    let graph = Graph::new(scenario.nodes.len(), &scenario.links);
+    let first = shared(scenario);
+    let common = first.map_or(Json::Null, transport);
+    let nodes = scenario.nodes.iter().filter_map(|node| {
+        let plain = node.kind == NodeKind::Router && node.middleboxes.is_empty();
+        let keys = keys::Node { kind: node.kind, middleboxes: node.middleboxes.clone() };
+        (!plain).then(|| (node.name.clone(), to_json(&Typed::write(&keys))))
+    });
+    let links = scenario.links.iter().filter_map(|link| {
+        let name = link.name.strip_suffix(".forward")?;
+        let reverse = format!("{name}.reverse");
+        let reverse = scenario.links.binary_search_by(|other| other.name.cmp(&reverse)).ok()?;
+        let mut table = Map::new();
+        table.insert("from".into(), scenario.nodes[link.from].name.clone().into());
+        table.insert("to".into(), scenario.nodes[link.to].name.clone().into());
+        let (forward, reverse) = (direction(link), direction(&scenario.links[reverse]));
+        if forward == reverse {
+            table.extend(forward);
+        } else {
+            table.insert("forward".into(), forward.into());
+            table.insert("reverse".into(), reverse.into());
+        }
+        Some((name.to_owned(), Json::Object(table)))
+    });
+    let flows = scenario.flows.iter().map(|flow| {
+        let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
+        let way = |from: usize, links: &[usize]| -> Json {
+            let step = |&link: &usize| {
+                let target = &scenario.links[link];
+                let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
+                if graph.is_parallel(link) {
+                    base.into()
+                } else {
+                    node(target.to)
+                }
+            };
+            [node(from)].into_iter().chain(links.iter().map(step)).collect()
+        };
+        let mut table = Map::new();
+        table.insert("from".into(), node(flow.from));
+        table.insert("to".into(), node(flow.to));
+        table.insert("app".into(), to_json(&keys::App::written(&flow.app)));
+        table.extend(flow.reader.map(|reader| ("reader".to_owned(), to_json(&Typed::write(&reader)))));
+        table.insert("start".into(), to_json(&flow.start.write()));
+        table.insert("class".into(), flow.class.into());
+        table.insert("route".into(), way(flow.from, &flow.route));
+        table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
+        let same = first.is_some_and(|first| transport(flow) == transport(first));
+        if !same && !flow.app.is_datagrams() {
+            table.insert("tcp".into(), difference(&transport(flow), &common));
+        }
+        (flow.name.clone(), Json::Object(table))
+    });
+    let document = json!({
+        "title": scenario.title,
+        "duration": to_json(&scenario.duration.write()),
+        "seed": scenario.seed,
+        "tcp": common,
+        "node": Json::Object(nodes.collect()),
+        "link": Json::Object(links.collect()),
+        "flow": Json::Object(flows.collect()),
+        "record": to_json(&Typed::write(&scenario.record)),
+    });
+    let Json::Object(document) = document else { return Map::new() };
+    document
+}
+
+/// The keys of `own` that differ from `common`; of the tables that flows inherit key by key, only the keys in them.
+fn difference(own: &Json, common: &Json) -> Json {
+    let Json::Object(own) = own else { return Json::Null };
+    let differing = own.iter().filter(|(key, value)| common.get(key) != Some(value));
+    let differing = differing.map(|(key, value)| match key.as_str() {
+        "rto" | "ack" => (key.clone(), difference(value, &common[key])),
+        _ => (key.clone(), value.clone()),
+    });
+    Json::Object(differing.collect())
+}
+
+fn direction(link: &Link) -> Map<String, Json> {
+    let keys = keys::Direction {
+        rate: Some(keys::RateProfile::of(&link.rate)),
+        delay: Some(keys::DelayProfile::of(&link.delay)),
+        queue: Some(link.queue.clone()),
+        error: Some(keys::Errors::of(&link.error, link.effect)),
+        interleave: link.interleave,
+        outage: link.outage.as_ref().map(keys::OutageKeys::of),
+    };
+    let Json::Object(table) = to_json(&Typed::write(&keys)) else { return Map::new() };
+    table
+}
+
+fn transport(flow: &Flow) -> Json {
+    let config = &flow.tcp;
+    let (start, limit) = (config.auto_buffer.unwrap_or_default(), config.receive_buffer);
+    let auto_buffer = AutoBuffer { start, limit, limit_bdp: 0 };
+    let (start, limit) = (config.auto_send_buffer.unwrap_or_default(), config.send_buffer);
+    let auto_send_buffer = AutoSendBuffer { start, limit, limit_bdp: 0 };
+    let keys = keys::Tcp {
+        like: flow.like,
+        config: config.clone(),
+        processing: flow.processing,
+        auto_buffer,
+        auto_send_buffer,
+    };
+    let mut table = Fields::default();
+    Settings::write(&keys, &mut table);
+    if let Some(own) = &config.own_cc {
+        table.put("cc", own_cc(own));
+    }
+    for (size, auto, is_auto) in [
+        ("receive_buffer", "auto_buffer", config.auto_buffer.is_some()),
+        ("send_buffer", "auto_send_buffer", config.auto_send_buffer.is_some()),
+    ] {
+        if is_auto {
+            table.put(size, "auto".into());
+        } else {
+            table.take(auto);
+        }
+    }
+    to_json(&Written::Table(table))
+}
+
+fn own_cc(own: &OwnCc) -> Written {
+    let mut table = Fields::of_kind(own.name());
+    table.put("code", own.code().into());
+    Written::Table(table)
+}

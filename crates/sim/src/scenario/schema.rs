@@ -1,0 +1,194 @@
+//! The JSON Schema of a scenario file, made from the declarations of its keys.
+
+use super::keys::File;
+use bentpipe_units::settings::{Absent, Format, Key, Settings, Shape, Table, Value};
+use serde_json::{json, Map, Value as Json};
+use std::sync::OnceLock;
+
+/// The schema, made once.
+pub(super) fn root() -> &'static Json {
+    static SCHEMA: OnceLock<Json> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut made = Schema::default();
+        let mut root = made.table(&File::table(), None);
+        root.insert("title".into(), "bentpipe scenario".into());
+        root.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+        root.insert("$defs".into(), made.definitions.into());
+        root.into()
+    })
+}
+
+/// All kinds of text that a scenario has.
+pub(super) fn formats() -> &'static [&'static Format] {
+    static FORMATS: OnceLock<Vec<&'static Format>> = OnceLock::new();
+    FORMATS.get_or_init(|| {
+        let mut made = Schema::default();
+        made.table(&File::table(), None);
+        made.formats
+    })
+}
+
+/// A value as JSON.
+pub(super) fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Flag(is) => (*is).into(),
+        Value::Whole(n) => (*n).into(),
+        Value::Real(x) => (*x).into(),
+        Value::Text(text) => text.as_str().into(),
+        Value::List(list) => list.iter().map(to_json).collect(),
+        Value::Table(table) => {
+            Json::Object(table.0.iter().map(|(name, value)| (name.clone(), to_json(value))).collect())
+        }
+    }
+}
+
+#[derive(Default)]
+struct Schema {
+    definitions: Map<String, Json>,
+    formats: Vec<&'static Format>,
+}
+
+impl Schema {
+    fn shape(&mut self, shape: &Shape) -> Map<String, Json> {
+        let json = match shape {
+            Shape::Flag => json!({ "type": "boolean" }),
+            Shape::Whole { min, max: None } => json!({ "type": "integer", "minimum": min }),
+            Shape::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            Shape::Real { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+            Shape::Text => json!({ "type": "string" }),
+            Shape::Quantity(format) => {
+                if !self.formats.iter().any(|known| known.name == format.name) {
+                    self.formats.push(format);
+                }
+                let (name, example) = (format.name, format.example);
+                match format.is_number_too {
+                    true => json!({
+                        "type": ["string", "number"], "format": name, "minimum": 0, "maximum": 1, "examples": [example],
+                    }),
+                    false => json!({ "type": "string", "format": name, "examples": [example] }),
+                }
+            }
+            Shape::Word(name, words) => {
+                return self.define(name, |_| json!({ "oneOf": words.iter().map(word).collect::<Vec<_>>() }))
+            }
+            Shape::List(of, least, most) => {
+                let mut list = json!({ "type": "array", "items": self.shape(of) });
+                if *least > 0 {
+                    list["minItems"] = (*least).into();
+                }
+                if let Some(most) = most {
+                    list["maxItems"] = (*most).into();
+                }
+                list
+            }
+            Shape::Pair(of) => {
+                let of: Vec<_> = of.iter().map(|shape| self.shape(shape)).collect();
+                json!({ "type": "array", "prefixItems": of, "minItems": 2, "maxItems": 2 })
+            }
+            Shape::Table(table) => return self.define(table.name, |made| made.table(table, None).into()),
+            Shape::Kinds(name, kinds) => {
+                return self.define(name, |made| {
+                    let tables = kinds.iter().map(|kind| Json::Object(made.table(kind, Some(kind.name))));
+                    let tables: Vec<Json> = tables.collect();
+                    // A kind that needs nothing else may be written as its name alone.
+                    let bare = kinds.iter().filter(|kind| !kind.keys.iter().flatten().any(Key::is_required));
+                    json!({ "oneOf": tables.into_iter().chain(bare.map(|kind| word(&(kind.name, kind.about)))).collect::<Vec<_>>() })
+                });
+            }
+            Shape::Either(of) => json!({ "anyOf": of.iter().map(|shape| self.shape(shape)).collect::<Vec<_>>() }),
+            Shape::Named(of) => json!({ "type": "object", "additionalProperties": self.shape(of) }),
+        };
+        object(json)
+    }
+
+    /// A shape that has a name stands among the definitions.
+    fn define(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Json) -> Map<String, Json> {
+        if name.is_empty() {
+            return object(make(self));
+        }
+        if !self.definitions.contains_key(name) {
+            // It goes before those that it mentions.
+            self.definitions.insert(name.into(), Json::Null);
+            let made = make(self);
+            self.definitions.insert(name.into(), made);
+        }
+        object(json!({ "$ref": format!("#/$defs/{name}") }))
+    }
+
+    fn table(&mut self, table: &Table, kind: Option<&str>) -> Map<String, Json> {
+        let Some(keys) = &table.keys else { return object(json!({ "type": "object", "description": table.about })) };
+        let mut properties = Map::new();
+        let mut required: Vec<&str> = Vec::new();
+        if let Some(kind) = kind {
+            properties.insert("kind".into(), json!({ "type": "string", "const": kind }));
+            required.push("kind");
+        }
+        for key in keys {
+            properties.insert(key.name.into(), self.key(key).into());
+        }
+        required.extend(keys.iter().filter(|key| key.is_required()).map(|key| key.name));
+        object(json!({
+            "description": table.about,
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }))
+    }
+
+    fn key(&mut self, key: &Key) -> Map<String, Json> {
+        let mut property = self.shape(&key.shape);
+        property.insert("description".into(), key.meaning.into());
+        if let Absent::Default(value) = &key.default {
+            property.insert("default".into(), to_json(&shortened(&key.shape, value)));
+        }
+        if !key.origin.is_empty() {
+            property.insert("x-origin".into(), key.origin.into());
+        }
+        property
+    }
+}
+
+fn word((name, meaning): &(&str, &str)) -> Json {
+    json!({ "description": meaning, "type": "string", "const": name })
+}
+
+fn object(json: Json) -> Map<String, Json> {
+    match json {
+        Json::Object(object) => object,
+        other => unreachable!("{other} is no shape"),
+    }
+}
+
+/// A value without what is by default in it; of a table that then has nothing but its kind, the kind.
+fn shortened(shape: &Shape, value: &Value) -> Value {
+    match (shape, value) {
+        (Shape::Table(table), Value::Table(_)) => without_defaults(table, value),
+        (Shape::Kinds(_, kinds), Value::Table(fields)) => {
+            let table = kinds.iter().find(|kind| fields.kind() == Ok(kind.name));
+            let short = table.map_or(value.clone(), |table| without_defaults(table, value));
+            match &short {
+                Value::Table(fields) if fields.0.len() == 1 => fields.0[0].1.clone(),
+                _ => short,
+            }
+        }
+        (Shape::Either(of), _) => {
+            of.iter().find(|shape| value.may_be(shape)).map_or(value.clone(), |shape| shortened(shape, value))
+        }
+        _ => value.clone(),
+    }
+}
+
+fn without_defaults(table: &Table, value: &Value) -> Value {
+    let Value::Table(fields) = value else { return value.clone() };
+    let mut fields = fields.clone();
+    for key in table.keys.iter().flatten() {
+        if matches!(&key.default, Absent::Default(default) if fields.get(key.name) == Some(default)) {
+            fields.take(key.name);
+        }
+    }
+    // Keys whose value others decide have one that is by default, too.
+    let is_open = |name: &str| table.keys.iter().flatten().any(|key| key.name == name && key.default == Absent::Open);
+    fields.0.retain(|(name, _)| !is_open(name));
+    Value::Table(fields)
+}

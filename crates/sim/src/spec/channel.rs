@@ -1,0 +1,199 @@
+//! What a link does to packets over time: profiles, outages, errors.
+
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, words, Duration, Time};
+
+/// A value over time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Profile<T> {
+    /// The same for the whole run.
+    Constant(T),
+    /// Changes at points in time.
+    Points {
+        /// (instant, value), strictly increasing, the first at zero.
+        points: Vec<(Time, T)>,
+        /// Whether values between points are interpolated (delays only) or hold until the next.
+        linear: bool,
+        /// Start again after this long.
+        period: Option<Duration>,
+    },
+}
+
+/// When a link carries nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outage {
+    /// When it is down.
+    pub when: Downtimes,
+    /// Drop what waits in the queue when the link goes down, instead of keeping it.
+    pub flush: bool,
+}
+
+/// When a link is down.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Downtimes {
+    /// At set times.
+    Spans {
+        /// (start, end), increasing, not overlapping.
+        spans: Vec<(Time, Time)>,
+        /// Repeat after this long.
+        period: Option<Duration>,
+    },
+    /// Up and down for exponential times.
+    Random {
+        /// Mean time up.
+        mean_up: Duration,
+        /// Mean time down.
+        mean_down: Duration,
+    },
+}
+
+/// What corrupts packets (E. Gilbert 1960, E. Elliott 1963; ns-2's units).
+#[derive(Clone, Debug, PartialEq)]
+pub enum ErrorModel {
+    /// Nothing.
+    None,
+    /// Independent errors with this probability per unit.
+    Independent {
+        /// What the rate counts.
+        unit: ErrorUnit,
+        /// Probability per unit, 0 to 1.
+        rate: f64,
+    },
+    /// Two states; independent errors in each.
+    GilbertElliott {
+        /// What the rates count.
+        unit: ErrorUnit,
+        /// How long the states last.
+        stay: Stay,
+        /// Error probability per unit in the good state.
+        rate_good: f64,
+        /// Error probability per unit in the bad state.
+        rate_bad: f64,
+    },
+    /// Independent errors whose rate changes in steps.
+    Profile {
+        /// What the rates count.
+        unit: ErrorUnit,
+        /// Probability per unit over time.
+        rates: Profile<f64>,
+    },
+    /// Exactly these packets.
+    Arrivals {
+        /// Their indices (0: the first that the link sends), increasing.
+        list: Vec<u64>,
+        /// Start again after this many packets.
+        period: Option<u64>,
+    },
+}
+
+impl<T: Copy> Profile<T> {
+    /// Its values, in time.
+    pub(crate) fn values(&self) -> impl Iterator<Item = T> + '_ {
+        let (one, many) = match self {
+            Self::Constant(value) => (Some(*value), &[][..]),
+            Self::Points { points, .. } => (None, points.as_slice()),
+        };
+        one.into_iter().chain(many.iter().map(|(_, value)| *value))
+    }
+
+    /// Its points, in time; a constant has one, at the start.
+    pub(crate) fn points(&self) -> impl Iterator<Item = (Time, T)> + '_ {
+        let (one, many) = match self {
+            Self::Constant(value) => (Some((Time::ZERO, *value)), &[][..]),
+            Self::Points { points, .. } => (None, points.as_slice()),
+        };
+        one.into_iter().chain(many.iter().copied())
+    }
+
+    /// After how long it starts again.
+    pub(crate) fn period(&self) -> Option<Duration> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Points { period, .. } => *period,
+        }
+    }
+}
+
+impl ErrorModel {
+    /// Why bytes of these errors cannot be spread, if so.
+    pub(crate) fn is_of_packets(&self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Arrivals { .. } => Some("this model lists packets"),
+            Self::GilbertElliott { stay: Stay::Packets { .. }, .. } => Some("the states of this model count packets"),
+            Self::Independent { unit, .. } | Self::GilbertElliott { unit, .. } | Self::Profile { unit, .. } => {
+                (*unit == ErrorUnit::Packet).then_some("the rates of this model are those of packets")
+            }
+        }
+    }
+}
+
+/// How long the two states of a channel last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stay {
+    /// Exponential times.
+    Time {
+        /// Mean of the good state.
+        good: Duration,
+        /// Mean of the bad state.
+        bad: Duration,
+    },
+    /// Geometric numbers of packets.
+    Packets {
+        /// Mean of the good state, in [`MILLIONTHS`] of a packet; at least one packet.
+        good: u64,
+        /// Mean of the bad state.
+        bad: u64,
+    },
+}
+
+/// Parts of a packet in which means are counted.
+pub const MILLIONTHS: u64 = 1_000_000;
+
+words! {
+    /// What an error rate counts: a packet of L bytes is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or r.
+    pub enum ErrorUnit {
+        /// Per bit, headers included.
+        "bit" => Bit,
+        /// Per byte, headers included.
+        "byte" => Byte,
+        /// Per packet.
+        "packet" => Packet,
+    }
+}
+
+words! {
+    /// What an error does to a packet.
+    pub enum Effect {
+        /// It arrives corrupted: routers and hosts drop it, a bent pipe repeats it.
+        "corrupt" => Corrupt,
+        /// It does not arrive.
+        "lose" => Lose,
+    }
+}
+
+settings! {
+    /// A block interleaver with an error-correcting code: a burst hits many codewords a little instead of few fully, for two blocks of delay. It needs errors per bit or byte that do not count packets.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Interleave {
+        /// How long a block takes to send. Errors are spread over it, and the delay grows by two of it.
+        span: Duration;
+        /// Length of a codeword, check bytes included; at most 255 B.
+        codeword: u64 as Bytes = 255, "CCSDS 131.0-B, Reed-Solomon (255, 223)";
+        /// Wrong bytes that a codeword survives; it has twice as many check bytes. The link's rate is that of packets, without them.
+        corrects: u64 as Bytes = 16, "CCSDS 131.0-B, Reed-Solomon (255, 223)";
+    }
+}
+
+impl Interleave {
+    /// What it adds to the propagation delay: a block fills up before it is sent, and has arrived before it is read
+    /// (B. Sklar, Digital Communications, 2nd ed. 2001, chapter 8: 2MN symbol times).
+    pub(crate) fn delay(&self) -> Duration {
+        self.span * 2
+    }
+
+    /// Whether a packet meets anything else than without it.
+    pub(crate) fn does_something(&self) -> bool {
+        self.span > Duration::ZERO || self.corrects > 0
+    }
+}

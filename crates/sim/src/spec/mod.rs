@@ -1,0 +1,212 @@
+//! What a run is made of, as plain values: a network can be built from them without a scenario file. They are declared with the
+//! keys that they have in one, and know nothing of files.
+
+mod app;
+mod channel;
+mod distribution;
+mod queue;
+
+pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
+pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub(crate) use distribution::pareto;
+pub use distribution::{Between, Size, Wait};
+pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
+
+use crate::middlebox::MiddleboxConfig;
+use crate::record::dictionary;
+use bentpipe_tcp::Config;
+use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
+use bentpipe_units::{settings, words, Duration, Rate, Time};
+
+/// A complete, valid experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// One line for tables and figures.
+    pub title: String,
+    /// Simulated time after which the run ends.
+    pub duration: Duration,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Sorted by name; [`Link::from`] and its like are indices into this.
+    pub nodes: Vec<Node>,
+    /// One direction each: `NAME.forward` and `NAME.reverse`, sorted by name.
+    pub links: Vec<Link>,
+    /// Sorted by name (natural order: `f2` before `f10`).
+    pub flows: Vec<Flow>,
+    /// Which time series are kept.
+    pub record: Record,
+}
+
+/// A place where links meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// As in the file.
+    pub name: String,
+    /// What happens to corrupted packets here.
+    pub kind: NodeKind,
+    /// Functions that see each packet passing through, in order.
+    pub middleboxes: Vec<MiddleboxConfig>,
+}
+
+words! {
+    /// What a node does with a packet that arrives corrupted.
+    pub enum NodeKind {
+        /// Checks each packet and drops a corrupted one.
+        "router" => Router,
+        /// A repeater: passes corrupted packets on, corrupted.
+        "bent-pipe" => BentPipe,
+    }
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// `NAME.forward` or `NAME.reverse`.
+    pub name: String,
+    /// Index of the sending node.
+    pub from: usize,
+    /// Index of the receiving node.
+    pub to: usize,
+    /// Bit rate over time.
+    pub rate: Profile<Rate>,
+    /// Propagation delay over time.
+    pub delay: Profile<Duration>,
+    /// When the link is down.
+    pub outage: Option<Outage>,
+    /// The queue in front of it.
+    pub queue: Queue,
+    /// What corrupts packets on it.
+    pub error: ErrorModel,
+    /// What becomes of a packet that an error hits.
+    pub effect: Effect,
+    /// What spreads errors, and corrects some.
+    pub interleave: Option<Interleave>,
+}
+
+/// An application, and the connections or datagrams that it sends by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// As in the file; instances of an entry with `count` are numbered.
+    pub name: String,
+    /// Index of the sending node.
+    pub from: usize,
+    /// Index of the receiving node.
+    pub to: usize,
+    /// What it sends.
+    pub app: App,
+    /// How the application at the receiving end reads; none: at once.
+    pub reader: Option<Reader>,
+    /// When it opens.
+    pub start: Start,
+    /// Its class in queues that tell classes apart.
+    pub class: u8,
+    /// Indices of the links from `from` to `to`.
+    pub route: Vec<usize>,
+    /// Indices of the links back.
+    pub reverse_route: Vec<usize>,
+    /// The transport at both ends; datagrams do not use it.
+    pub tcp: Config,
+    /// Which host's settings filled what the file left open; they are all in `tcp`.
+    pub like: Like,
+    /// Time that a host takes before it handles a packet: shortest and longest, the latter excluded unless they are equal.
+    pub processing: (Duration, Duration),
+}
+
+/// When a flow starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At this instant.
+    At(Time),
+    /// Uniform in [from, to), from the flow's own stream.
+    Uniform {
+        /// Earliest instant.
+        from: Time,
+        /// Latest instant, excluded.
+        to: Time,
+    },
+}
+
+settings! {
+    /// A random instant.
+    pub struct StartUniform {
+        /// Earliest and latest instant, the latest excluded; drawn for each flow.
+        uniform: (Time, Time);
+    }
+}
+
+impl Typed for Start {
+    fn shape() -> Shape {
+        Shape::Either(vec![Time::shape(), StartUniform::shape()])
+    }
+    fn read(value: &Value) -> Result<Self, Unfit> {
+        match value {
+            Value::Table(table) => {
+                let (from, to) = <StartUniform as Settings>::read(table)?.uniform;
+                Ok(Self::Uniform { from, to })
+            }
+            at => Time::read(at).map(Self::At),
+        }
+    }
+    fn write(&self) -> Value {
+        match *self {
+            Self::At(at) => at.write(),
+            Self::Uniform { from, to } => Typed::write(&StartUniform { uniform: (from, to) }),
+        }
+    }
+}
+
+settings! {
+    /// Time series to keep.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Record {
+        /// Which series are kept.
+        series: Vec<String> as Series = Vec::new();
+        /// Time between samples of links and of rates.
+        interval: Duration = Duration::from_millis(100);
+        /// Rows kept at most, over all series; what is beyond is counted, not kept.
+        rows_max: u64 = 1_000_000, [0, 1_000_000_000];
+        /// Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all.
+        transfers_max: u64 = 100_000, [0, 1_000_000_000];
+    }
+}
+
+/// Names of time series of the dictionary, or `events`.
+#[derive(Clone, Copy, Debug)]
+pub struct Series;
+
+impl Written<Vec<String>> for Series {
+    fn shape() -> Shape {
+        let series = dictionary::SERIES.iter().map(|series| (series.column.name, series.column.meaning));
+        let names = series.chain([("events", "What happened to each connection, when.")]).collect();
+        Shape::List(Box::new(Shape::Word("Series", names)), 0, None)
+    }
+    fn read(value: &Value) -> Result<Vec<String>, Unfit> {
+        Vec::read(value)
+    }
+    fn write(names: &Vec<String>) -> Value {
+        names.write()
+    }
+}
+
+words! {
+    /// Hosts that a transport can be like.
+    pub enum Like {
+        /// The defaults of the keys: the RFCs.
+        "rfc" => Rfc,
+        /// Linux 6, as a socket without pacing behaves; measured against a kernel.
+        "linux-6" => Linux6,
+        /// Linux 6 where sockets are paced, as with the queueing discipline fq.
+        "linux-6-paced" => Linux6Paced,
+        /// The senders of ns-2.35.
+        "ns-2" => Ns2,
+        /// Windows 11, as far as Microsoft documents it.
+        "windows-11" => Windows11,
+        /// FreeBSD 14, as far as its release notes, manual and source say.
+        "freebsd-14" => FreeBsd14,
+    }
+}
+
+/// How often a step fits a run.
+pub(crate) fn ratio(run: Duration, step: Duration) -> f64 {
+    run.as_ps() as f64 / step.as_ps().max(1) as f64
+}

@@ -1,0 +1,149 @@
+//! Random values of keys, drawn from what their declarations say: a new key, sender, queue or middlebox is drawn without a line
+//! here.
+
+use bentpipe_units::settings::{Absent, Fields, Key, Shape, Typed, Value};
+use bentpipe_units::{Duration, Stream};
+
+/// Values for keys whose description does not tell which of them make rare things common.
+const CHOICES: &[(&str, &[&str])] = &[
+    ("tcp.smss", &["100 B", "536 B", "1000 B", "1460 B"]),
+    ("tcp.initial_window", &["1 segments", "rfc3390", "rfc6928"]),
+    ("tcp.initial_ssthresh", &["unlimited", "peer-window", "8000 B"]),
+    ("tcp.give_up", &["never", "3 retransmissions", "3 s"]),
+    ("tcp.receive_buffer", &["100 B", "4 kB", "64 kB", "unlimited"]),
+    ("tcp.rto.initial", &["1 s", "3 s"]),
+    ("tcp.rto.min", &["200 ms", "1 s"]),
+    ("tcp.rto.granularity", &["0 s", "1 ms", "10 ms", "500 ms"]),
+    ("tcp.rto.phase", &["random", "0 s"]),
+    ("tcp.rto.variance_min", &["0 s", "200 ms"]),
+    ("tcp.rto.min_ticks", &["1", "2"]),
+    ("tcp.rto.forget_after", &["0", "1", "4"]),
+    ("tcp.rto.backoff", &["true"]),
+    ("tcp.rto.backoff_max", &["64"]),
+    ("tcp.ack.every", &["1", "2", "3"]),
+    ("tcp.ack.delay", &["40 ms", "200 ms"]),
+    ("tcp.ack.quick", &["0", "5"]),
+    ("tcp.pacing.rate", &["64 kbit/s", "256 kbit/s", "1 Mbit/s", "2 Mbit/s", "8 Mbit/s"]),
+    ("tcp.pacing.gain", &["1.2"]),
+    ("tcp.pacing.gain_slow_start", &["2"]),
+    ("tcp.pacing.burst", &["2 segments", "1 B", "10 kB"]),
+    ("tcp.slow_start.max_ssthresh", &["800 B", "8 segments"]),
+    ("tcp.slow_start.low_window", &["2 segments", "16 segments"]),
+    ("tcp.recovery.burst", &["0", "2"]),
+    ("queue.limit", &["unlimited", "1 packets", "5 packets", "20 packets", "50 packets", "2 kB", "10 kB", "64 kB"]),
+    ("queue.class.limit", &["unlimited", "1 packets", "20 packets", "2 kB", "64 kB"]),
+    ("queue.class.weight", &["1", "2", "5"]),
+    ("queue.min_th", &["1", "2", "5"]),
+    ("queue.max_th", &["6", "15"]),
+    ("queue.max_p", &["0.02", "0.1", "1"]),
+    ("queue.weight", &["0.002", "0.1", "1"]),
+    ("queue.queues", &["1", "4", "64"]),
+    ("queue.quantum", &["100 B", "1514 B"]),
+    ("queue.target", &["1 ms", "5 ms", "15 ms"]),
+    ("queue.interval", &["20 ms", "100 ms", "600 ms"]),
+    ("queue.update", &["15 ms", "40 ms"]),
+    ("queue.burst", &["0 s", "50 ms", "150 ms"]),
+    ("middlebox.duplicate", &["0", "0.01", "0.2"]),
+    ("middlebox.reorder", &["0", "0.01", "0.2"]),
+    ("middlebox.hold", &["0 s", "1 ms", "30 ms"]),
+];
+
+pub(super) struct Dice {
+    stream: Stream,
+    drawn: u64,
+}
+
+impl Dice {
+    pub(super) fn new(stream: Stream) -> Self {
+        Self { stream, drawn: 0 }
+    }
+
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.stream.below(self.drawn - 1, n)
+    }
+
+    pub(super) fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+
+    pub(super) fn ms(&mut self, choices: &[u64]) -> Duration {
+        Duration::from_millis(*self.pick(choices))
+    }
+
+    /// Any value of a type; `path` is the dotted name under which [`CHOICES`] has its keys.
+    pub(super) fn value<T: Typed>(&mut self, path: &str) -> T {
+        let value = self.shape(path, &T::shape(), None);
+        T::read(&value).unwrap_or_else(|why| panic!("{path} = {value:?}: {why}"))
+    }
+
+    /// Any value of a key of the table at `path`.
+    pub(super) fn key(&mut self, path: &str, key: &Key) -> Value {
+        let default = match &key.default {
+            Absent::Default(value) => Some(value),
+            Absent::Open | Absent::Required => None,
+        };
+        self.shape(&format!("{path}.{}", key.name), &key.shape, default)
+    }
+
+    fn keys(&mut self, path: &str, keys: &[Key], mut table: Fields) -> Value {
+        for key in keys {
+            // What may be left out is so every other time.
+            if key.default != Absent::Open || self.coin() {
+                table.put(key.name, self.key(path, key));
+            }
+        }
+        Value::Table(table)
+    }
+
+    fn shape(&mut self, path: &str, shape: &Shape, default: Option<&Value>) -> Value {
+        let choices = CHOICES.iter().find(|(key, _)| *key == path);
+        if let (Some((_, choices)), Shape::Flag | Shape::Whole { .. } | Shape::Real { .. } | Shape::Quantity(_)) =
+            (choices, shape)
+        {
+            return written(self.pick::<&str>(choices));
+        }
+        match shape {
+            Shape::Flag => Value::Flag(self.coin()),
+            Shape::Whole { min, max } => {
+                let (max, usual) =
+                    (max.unwrap_or(u64::MAX), if let Some(Value::Whole(n)) = default { *n } else { *min });
+                Value::Whole(*self.pick(&[usual, *min, usual.saturating_mul(2).clamp(*min, max)]))
+            }
+            Shape::Real { min, max } => default.cloned().unwrap_or(Value::Real((min + max) / 2.0)),
+            Shape::Word(_, words) => self.pick(words).0.into(),
+            Shape::Kinds(_, kinds) => {
+                let kind = self.pick(kinds);
+                self.keys(path, kind.keys.as_deref().unwrap_or_default(), Fields::of_kind(kind.name))
+            }
+            Shape::Table(table) => self.keys(path, table.keys.as_deref().unwrap_or_default(), Fields::default()),
+            Shape::List(of, least, _) => {
+                let length = (*least).max(2) + self.below(2) as usize;
+                Value::List((0..length).map(|_| self.shape(path, of, None)).collect())
+            }
+            Shape::Either(of) => {
+                let shape = self.pick(of);
+                self.shape(path, shape, None)
+            }
+            // Of times, the only pairs that are drawn.
+            Shape::Pair(_) => Value::List(vec!["0 s".into(), "40 ms".into()]),
+            Shape::Text | Shape::Quantity(_) | Shape::Named(_) => {
+                default.cloned().unwrap_or_else(|| panic!("{path} needs values in CHOICES"))
+            }
+        }
+    }
+}
+
+/// A choice as a value.
+fn written(text: &str) -> Value {
+    match (text.parse::<u64>(), text.parse::<f64>(), text.parse::<bool>()) {
+        (Ok(n), ..) => Value::Whole(n),
+        (_, Ok(x), _) => Value::Real(x),
+        (.., Ok(is)) => Value::Flag(is),
+        _ => text.into(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Congestion marks.
+
+use bentpipe_units::settings::{Fields, Maybe, Settings, Shape, Table, Thousandths, Typed, Unfit, Value};
+use bentpipe_units::{settings, words, Word};
+
+/// Congestion marks (RFC 3168). A feedback is a kind, and all kinds but `off` have the same keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnConfig {
+    /// Which feedback this end asks for and gives.
+    pub feedback: EcnFeedback,
+    /// Thousandths of the window that are left after a mark (RFC 8511). None: what a loss leaves.
+    pub beta: Option<u32>,
+}
+
+words! {
+    /// How a receiver reports marks to the sender.
+    pub enum EcnFeedback {
+        /// No marks: queues drop.
+        "off" => Off,
+        /// The receiver echoes a mark until the sender says that it has reduced its window (RFC 3168).
+        "classic" => Classic,
+        /// The receiver tells of each segment whether it was marked (RFC 8257 §3.2); negotiated as the classic feedback is.
+        "per-segment" => PerSegment,
+        /// The receiver counts marks in three header bits (RFC 9768, without its option).
+        "accurate" => Accurate,
+    }
+}
+
+impl Default for EcnFeedback {
+    fn default() -> Self {
+        Self::Off
+    }
+}
+
+settings! {
+    /// What a mark does.
+    pub struct MarkResponse {
+        /// Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
+        beta: Option<u32> as Maybe<Thousandths> = None, [0.1, 0.99];
+    }
+}
+
+impl Typed for EcnConfig {
+    fn shape() -> Shape {
+        let keys = |feedback| if feedback == EcnFeedback::Off { Vec::new() } else { MarkResponse::keys() };
+        let table = |f: &EcnFeedback| Table { name: f.name(), about: f.summary(), keys: Some(keys(*f)) };
+        Shape::Kinds("Ecn", EcnFeedback::ALL.iter().map(table).collect())
+    }
+    fn read(value: &Value) -> Result<Self, Unfit> {
+        let table = value.table()?;
+        let feedback = EcnFeedback::read(&table.kind()?.into())?;
+        Ok(Self { feedback, beta: <MarkResponse as Settings>::read(table)?.beta })
+    }
+    fn write(&self) -> Value {
+        let mut table = Fields::of_kind(self.feedback.name());
+        if self.feedback != EcnFeedback::Off {
+            Settings::write(&MarkResponse { beta: self.beta }, &mut table);
+        }
+        Value::Table(table)
+    }
+}

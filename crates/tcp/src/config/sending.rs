@@ -1,0 +1,100 @@
+//! When segments leave, and what a connection begins with: pacing, Fast Open, sharing.
+
+use super::WindowSize;
+use bentpipe_units::settings::Thousandths;
+use bentpipe_units::settings::{Plain, Shape, Switch, Typed, Unfit, Value, Written};
+use bentpipe_units::{kinds, settings, words, Duration, Rate};
+
+kinds! {
+    /// When segments may leave, beside the windows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Pacing as "Pacing" {
+        /// Segments leave as soon as the windows allow.
+        "off" => Off;
+        /// A window per smoothed round-trip time, times a gain; what leaves before the first sample is not paced (J. Kulik et al. 1999).
+        "window" => Window {
+            /// The gain while the congestion window is below half of the slow start threshold, 0.1 to 100.
+            gain_slow_start: u32 as Thousandths = 2000, [0.1, 100.0], "Linux";
+            /// The gain otherwise, 0.1 to 100.
+            gain: u32 as Thousandths = 1200, [0.1, 100.0], "Linux";
+            /// What may leave back to back after a pause.
+            burst: WindowSize = WindowSize::Segments(2), "two segments per ACK is what slow start sends";
+        };
+        /// A fixed rate, headers included.
+        "rate" => Rate {
+            /// The rate; more than 0.
+            rate: Rate;
+            /// What may leave back to back after a pause.
+            burst: WindowSize = WindowSize::Segments(2), "two segments per ACK is what slow start sends";
+        };
+    }
+}
+
+settings! {
+    /// TCP Fast Open: a SYN with the server's cookie takes data along (RFC 7413).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FastOpen {
+        /// Whether the opener has the cookie when the run begins.
+        "cookie" is_known: bool as Cookie = false, "RFC 7413 §3: the first connection asks for it";
+    } with {
+        /// What the server gives this client and takes from it; any number would do. It stands for the encrypted address of RFC 7413 §4.1.2.
+        cookie: [u8; 8] = *b"bentpipe";
+    }
+}
+
+impl Switch for FastOpen {
+    const OFF: &'static str = "Data follow the handshake.";
+}
+
+words! {
+    /// Whether a Fast Open cookie is known.
+    pub enum Cookie {
+        /// No: the first connection asks for it and gains nothing.
+        "none" => None,
+        /// Yes, from a connection before the run; so one connection saves its round trip, as T/TCP would (RFC 1644).
+        "cached" => Cached,
+    }
+}
+
+impl Written<bool> for Cookie {
+    fn shape() -> Shape {
+        <Plain as Written<Self>>::shape()
+    }
+    fn read(value: &Value) -> Result<bool, Unfit> {
+        <Self as Typed>::read(value).map(|cookie| cookie == Self::Cached)
+    }
+    fn write(is_known: &bool) -> Value {
+        Typed::write(if *is_known { &Self::Cached } else { &Self::None })
+    }
+}
+
+settings! {
+    /// What earlier connections between the same two hosts learnt (RFC 9040).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Sharing {
+        /// Begin with their slow start threshold.
+        ssthresh: bool = true, "RFC 9040 §5.1";
+        /// Begin with a retransmission timeout from their round-trip times.
+        rtt: bool = true, "RFC 9040 §5.1";
+        /// How their congestion window is used.
+        cwnd: SharedCwnd = SharedCwnd::Cautious, "RFC 9040 §5.2";
+        /// What is older is forgotten; more than 0 s.
+        age_max: Duration = Duration::from_secs(3600), "as long as Linux keeps it; shorter where paths change";
+    }
+}
+
+impl Switch for Sharing {
+    const OFF: &'static str = "Every connection begins anew.";
+}
+
+words! {
+    /// How a remembered window is used.
+    pub enum SharedCwnd {
+        /// Not at all.
+        "ignore" => Ignore,
+        /// Up to the initial window (RFC 9040 §5.2).
+        "cautious" => Cautious,
+        /// In full; pacing has to spread it over a round trip.
+        "full" => Full,
+    }
+}

@@ -1,0 +1,164 @@
+//! The retransmission timer, and when the receiver acknowledges.
+
+use bentpipe_units::settings::{Plain, Shape, Typed, Unfit, Value, Written};
+use bentpipe_units::{amounts, settings, words, Duration};
+
+settings! {
+    /// The retransmission timer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RtoConfig as "Rto" {
+        /// Timeout before the first sample, at least 1 ms.
+        initial: Duration = Duration::from_secs(1), "RFC 6298 §2.1";
+        /// Lower bound.
+        min: Duration = Duration::from_secs(1), "RFC 6298 §2.4";
+        /// Upper bound, at least 1 ms.
+        max: Duration = Duration::from_secs(60), "RFC 6298 §2.5";
+        /// Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock.
+        granularity: Duration = Duration::from_millis(1), "RFC 7323 §5.4";
+        /// Where in a tick the clock starts; `random` is drawn for each end.
+        phase: ClockPhase = ClockPhase::Random, "hosts are not synchronised";
+        /// Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR).
+        guard: bool = true, "RFC 6298 §2.3";
+        /// Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time.
+        variance_min: Duration = Duration::ZERO, "RFC 6298 §2.3; Linux and FreeBSD: 200 ms";
+        /// How a round trip becomes a number of ticks.
+        rounding: TickRounding = TickRounding::Floor, "ns-2";
+        /// Smallest timeout in ticks.
+        min_ticks: u32 = 1, [0, 1_000_000], "RFC 6298 §2.4 sets no tick count";
+        /// Which ACKs give a round-trip sample when timestamps are off.
+        sampling: RttSampling = RttSampling::PerAck, "hosts of today; RFC 6298 §3 asks for one in a round trip at least";
+        /// Take no sample from a segment that was sent again.
+        karn: bool = true, "RFC 6298 §3";
+        /// Restart the timer when duplicate or selective ACKs start a retransmission; RFC 6298 §5 leaves it running, so that recovery has only what is left of it.
+        restart_on_fast_retransmit: bool = true, "Linux, ns-2";
+        /// Double the timeout at each expiry.
+        backoff: bool = true, "RFC 6298 §5.5";
+        /// Largest factor of the backoff.
+        backoff_max: u32 = 64, [1, 1_000_000], "ns-2";
+        /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never.
+        forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";
+        /// Lower the slow start threshold each time that the timer expires for the same segment, not only the first time.
+        reduce_again: bool = false, "RFC 5681 §3.1; ns-2: true";
+    }
+}
+
+amounts! {
+    /// Where in a tick a clock starts.
+    pub enum ClockPhase("phase", "a phase", "\"random\" or a duration below the granularity", "3 ms") {
+        /// Whoever drives the connection draws it; until then at the beginning.
+        word("random") => Random;
+        /// Here; below the granularity.
+        span => At(Duration);
+    }
+}
+
+impl ClockPhase {
+    /// From the beginning of the tick.
+    #[inline]
+    pub const fn offset(self) -> Duration {
+        match self {
+            Self::Random => Duration::ZERO,
+            Self::At(offset) => offset,
+        }
+    }
+}
+
+words! {
+    /// RTT samples in ticks.
+    pub enum TickRounding {
+        /// The difference of the tick counters.
+        "floor" => Floor,
+        /// The difference plus one (BSD).
+        "plus-one" => PlusOne,
+    }
+}
+
+words! {
+    /// How often the RTT is sampled.
+    pub enum RttSampling {
+        /// One segment is timed at a time.
+        "per-window" => PerWindow,
+        /// Every ACK of data that was sent once.
+        "per-ack" => PerAck,
+    }
+}
+
+amounts! {
+    /// When to abort.
+    pub enum GiveUp("give-up", "a rule for giving up", "\"never\", a number of retransmissions, or a duration", "6 retransmissions") {
+        /// Try for ever.
+        word("never") => Never;
+        /// When the timer expires after this many retransmissions of one segment.
+        count("retransmissions") => AfterRetransmissions(u32);
+        /// When this long has passed since the first retransmission of one segment (RFC 1122 §4.2.3.5: R2).
+        span => AfterTime(Duration);
+    }
+}
+
+settings! {
+    /// When the receiver acknowledges.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AckPolicy as "Ack" {
+        /// Acknowledge at every n-th full segment; 1: every segment.
+        every: u32 = 2, [1, 1_000_000], "RFC 5681 §4.2";
+        /// Longest delay of an acknowledgement.
+        delay: Duration = Duration::from_millis(200), "within RFC 1122 §4.2.3.2; usual";
+        /// What the delay is counted from.
+        timer: DelayTimer as AckTimer = DelayTimer::PerSegment, "RFC 5681 §4.2";
+        /// Acknowledge each of the first n segments of a connection at once.
+        quick: u32 = 0, "RFC 5681 §4.2";
+        /// Acknowledgements while the sender is in slow start.
+        slow_start: SlowStartAcks = SlowStartAcks::Delayed, "RFC 5681 §4.2";
+    }
+}
+
+/// The delayed-ACK timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayTimer {
+    /// Starts with the segment.
+    PerSegment,
+    /// Fires at multiples of the delay (BSD), shifted by `phase`.
+    FreeRunning {
+        /// Below the delay.
+        phase: Duration,
+    },
+}
+
+words! {
+    /// What the delay of an acknowledgement is counted from.
+    pub enum AckTimer {
+        /// From the arrival of the segment.
+        "per-segment" => PerSegment,
+        /// A clock that fires at multiples of the delay, whatever arrives (BSD); its phase is drawn.
+        "free-running" => FreeRunning,
+    }
+}
+
+impl Written<DelayTimer> for AckTimer {
+    fn shape() -> Shape {
+        <Plain as Written<Self>>::shape()
+    }
+    fn read(value: &Value) -> Result<DelayTimer, Unfit> {
+        Ok(match <Self as Typed>::read(value)? {
+            Self::PerSegment => DelayTimer::PerSegment,
+            // Whoever drives the connection draws the phase.
+            Self::FreeRunning => DelayTimer::FreeRunning { phase: Duration::ZERO },
+        })
+    }
+    fn write(timer: &DelayTimer) -> Value {
+        Typed::write(&match timer {
+            DelayTimer::PerSegment => Self::PerSegment,
+            DelayTimer::FreeRunning { .. } => Self::FreeRunning,
+        })
+    }
+}
+
+words! {
+    /// Acknowledgements while the sender is in slow start.
+    pub enum SlowStartAcks {
+        /// Delayed, as always.
+        "delayed" => Delayed,
+        /// Each segment at once; the sender sets a reserved header bit while cwnd is below ssthresh (RFC 2760 §3.2.3.3).
+        "every" => Every,
+    }
+}
