@@ -1,19 +1,7 @@
-//! Everything that can be set about a connection: the keys of `[tcp]`, each declared here once. Both ends of a connection get
-//! the same configuration.
+//! Everything that can be set about a connection: the keys of `[tcp]`. Each is declared once, here or, where a congestion control
+//! needs its type too, in `keys`. Both ends of a connection get the same configuration.
 
-mod ecn;
-mod growth;
-mod recovery;
-mod sending;
-mod timers;
-mod windows;
-
-pub use ecn::*;
-pub use growth::*;
-pub use recovery::*;
-pub use sending::*;
-pub use timers::*;
-pub use windows::*;
+pub use crate::keys::*;
 
 use crate::cc::{CcConfig, CcKind, OwnCc};
 use crate::verdict::VerdictKind;
@@ -100,10 +88,10 @@ settings! {
 }
 
 impl Config {
-    /// The largest window that RFC 7323 can advertise: 65,535 · 2^14 bytes.
-    pub const RECEIVE_BUFFER_MAX: u64 = 65_535 << 14;
+    /// The largest window that RFC 7323 can advertise.
+    pub const RECEIVE_BUFFER_MAX: u64 = ReceiveBuffer::MOST;
     /// A send buffer of this size holds whatever is written.
-    pub const UNLIMITED: u64 = u64::MAX >> 8;
+    pub const UNLIMITED: u64 = SendBuffer::MOST;
     /// The largest payload: what fits a 65,535-byte packet with full headers.
     pub const SMSS_MAX: u32 = 65_415;
 }

@@ -1,6 +1,6 @@
 //! Walks what was written against the schema: collects every problem, and writes in the defaults.
 //!
-//! It knows the shapes that the schema of `file` uses and no others: tables with properties, maps of tables, lists,
+//! It knows the shapes that `schema` makes and no others: tables with properties, maps of tables, lists,
 //! pairs, texts with a format, words, numbers, and choices between these. A choice between tables has a `kind`; a kind
 //! that needs nothing else may be written as its name alone, which is turned into the table here.
 

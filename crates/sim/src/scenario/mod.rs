@@ -1,8 +1,9 @@
-//! A scenario: what a run is made of. `file` is what the user wrote, [`Scenario`] what it means, with every
-//! default filled in and every reference checked: it cannot stand for an experiment that makes no sense.
+//! A scenario: what a run is made of, from the text to the plain values of [`Scenario`], with every default filled in and every
+//! reference checked: it cannot stand for an experiment that makes no sense.
 //!
-//! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the
-//! schema that the structs of `file` generate and writes the defaults in, `resolve` joins the names.
+//! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the `schema` that
+//! the declarations of the keys make and writes the defaults in, `keys` has what makes no sense within a topic, `resolve` joins
+//! the names, and `resolved` writes the whole back.
 
 mod cases;
 mod check;

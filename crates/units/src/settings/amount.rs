@@ -109,6 +109,27 @@ pub fn write_amount(form: Form, count: u64) -> String {
 
 /// Declares an amount: an enum with a variant for each measure and each word, so that what is read must be understood. Behind
 /// the name stand the format's name, what the amount is called, what is expected, and an example.
+///
+/// A word that can be read and that nobody gives a meaning does not compile:
+///
+/// ```compile_fail
+/// bentpipe_units::amounts! {
+///     /// How much.
+///     pub enum Much("much", "an amount", "\"all\" or \"nothing\"", "all") {
+///         /// All.
+///         word("all") => All;
+///         /// Nothing.
+///         word("nothing") => Nothing;
+///     }
+/// }
+///
+/// fn bytes(much: Much) -> u64 {
+///     match much {
+///         Much::All => u64::MAX,
+///         // Much::Nothing => 0,
+///     }
+/// }
+/// ```
 #[macro_export]
 macro_rules! amounts {
     (

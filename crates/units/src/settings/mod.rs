@@ -351,7 +351,10 @@ impl Shape {
             Self::Real { .. } => Self::Real { min: least.real(), max: most.map_or(f64::MAX, B::real) },
             Self::List(of, ..) => Self::List(of, least.whole() as usize, most.map(|most| most.whole() as usize)),
             Self::Whole { .. } => Self::Whole { min: least.whole(), max: most.map(B::whole) },
-            other => other,
+            other => {
+                debug_assert!(false, "{other:?} has no range");
+                other
+            }
         }
     }
 }

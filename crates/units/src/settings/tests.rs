@@ -1,3 +1,5 @@
+#![allow(unreachable_pub, reason = "declared as elsewhere")]
+
 use super::*;
 use crate::Duration;
 

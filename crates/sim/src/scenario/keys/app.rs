@@ -9,7 +9,7 @@ use bentpipe_units::{kinds, settings, Duration, Rate};
 kinds! {
     /// What a flow sends, with all ways to say it.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) enum App as "App" {
+    pub(crate) enum App as "App" {
         /// As much as the window allows, until the run ends.
         "greedy" => Greedy;
         /// A number of bytes, then close.
@@ -58,7 +58,7 @@ kinds! {
 settings! {
     /// Transfers that arrive as a Poisson process.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct ArrivalKeys {
+    pub(crate) struct ArrivalKeys {
         /// Bytes of each transfer.
         size: Size;
         /// Share of the link's largest rate that first transmissions take, on average.
@@ -81,7 +81,7 @@ const DATAGRAM_MAX: u16 = 65_507;
 
 impl App {
     /// What it is in a run.
-    pub(in crate::scenario) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> Spec {
+    pub(crate) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> Spec {
         let key = |key| below(path, key);
         match *self {
             Self::Greedy => Spec::Greedy,
@@ -144,7 +144,7 @@ impl App {
     }
 
     /// As it would be written.
-    pub(in crate::scenario) fn written(app: &Spec) -> Value {
+    pub(crate) fn written(app: &Spec) -> Value {
         let (app, unwritten) = match *app {
             Spec::Greedy => (Self::Greedy, None),
             Spec::File { size } => (Self::File { size }, None),
@@ -190,7 +190,7 @@ fn check_frequency(arrivals: &ArrivalKeys, report: &mut Report<'_>, path: &[Stri
 }
 
 /// What makes no sense in how an application reads.
-pub(in crate::scenario) fn check_reader(reader: Reader, report: &mut Report<'_>, path: &[String]) {
+pub(crate) fn check_reader(reader: Reader, report: &mut Report<'_>, path: &[String]) {
     positive(reader.every, report, &below(path, "every"), "is no time between reads");
     if reader.rate.bytes_in(reader.every) == 0 {
         let message = format!("is less than a byte in {}", reader.every);

@@ -10,7 +10,7 @@ use bentpipe_units::{amounts, kinds, words, Duration, Time};
 kinds! {
     /// What corrupts packets, with all ways to say it.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) enum Errors as "ErrorModel" {
+    pub(crate) enum Errors as "ErrorModel" {
         /// No errors.
         "none" => None;
         /// Each bit of a packet, headers included, is wrong with this probability; one is enough.
@@ -107,7 +107,7 @@ kinds! {
 
 amounts! {
     /// The mean of what a state lasts.
-    pub(in crate::scenario) enum Mean("stay", "a mean duration", "a duration, or a number of packets", "20 ms") {
+    pub(crate) enum Mean("stay", "a mean duration", "a duration, or a number of packets", "20 ms") {
         /// Packets, in millionths.
         count("packets", MILLIONTHS) => Packets(u64);
         /// Time.
@@ -117,7 +117,7 @@ amounts! {
 
 words! {
     /// What is in the file of a packet trace.
-    pub(in crate::scenario) enum PacketFormat {
+    pub(crate) enum PacketFormat {
         /// One character for each packet: 0 carried, 1 hit. White space does not count.
         "outcomes" => Outcomes,
         /// Whole numbers: packets carried, packets hit, carried, hit, and so on.
@@ -127,7 +127,7 @@ words! {
 
 impl Errors {
     /// What they are in a run.
-    pub(in crate::scenario) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> (ErrorModel, Effect) {
+    pub(crate) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> (ErrorModel, Effect) {
         let independent = |unit, rate| ErrorModel::Independent { unit, rate };
         match self {
             Self::None => (ErrorModel::None, Effect::Corrupt),
@@ -165,7 +165,7 @@ impl Errors {
     }
 
     /// As they would be written.
-    pub(in crate::scenario) fn of(model: &ErrorModel, effect: Effect) -> Self {
+    pub(crate) fn of(model: &ErrorModel, effect: Effect) -> Self {
         match model {
             ErrorModel::None => Self::None,
             &ErrorModel::Independent { unit: ErrorUnit::Bit, rate } => Self::Bit { rate, effect },
@@ -259,12 +259,7 @@ fn bursts(loss: f64, burst: Mean, report: &mut Report<'_>, path: &[String]) -> E
 }
 
 /// What makes no sense in what spreads these errors.
-pub(in crate::scenario) fn check_interleave(
-    interleave: Interleave,
-    error: &ErrorModel,
-    report: &mut Report<'_>,
-    path: &[String],
-) {
+pub(crate) fn check_interleave(interleave: Interleave, error: &ErrorModel, report: &mut Report<'_>, path: &[String]) {
     let Interleave { span, codeword, corrects } = interleave;
     if span > SPAN_MAX {
         report.value(&below(path, "span"), "is out of range", &format!("expected at most {SPAN_MAX}"));

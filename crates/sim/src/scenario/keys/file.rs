@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 settings! {
     /// A bentpipe scenario: an experiment with TCP over links that lose, delay and vary.
     #[derive(Clone, Debug)]
-    pub(in crate::scenario) struct File {
+    pub(crate) struct File {
         /// One line for tables and figures.
         title: String = String::new();
         /// Simulated time after which the run ends; at most 200 days.
@@ -38,7 +38,7 @@ settings! {
 settings! {
     /// A place where links meet.
     #[derive(Clone, Debug)]
-    pub(in crate::scenario) struct Node {
+    pub(crate) struct Node {
         /// What happens to corrupted packets here.
         kind: NodeKind = NodeKind::Router;
         /// Functions that see each packet passing through, in order.
@@ -49,7 +49,7 @@ settings! {
 settings! {
     /// A link between two nodes: forward is `from` to `to`, reverse the way back.
     #[derive(Clone, Debug)]
-    pub(in crate::scenario) struct Link {
+    pub(crate) struct Link {
         /// The node at one end. May contain `{n}` if there is a `count`.
         from: String;
         /// The node at the other end. May contain `{n}` if there is a `count`.
@@ -78,7 +78,7 @@ settings! {
 settings! {
     /// One direction of a link: what stands here goes before the link's own keys.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct Direction {
+    pub(crate) struct Direction {
         /// Bit rate of this direction.
         rate: Option<RateProfile> = None;
         /// Propagation delay of this direction.
@@ -97,7 +97,7 @@ settings! {
 settings! {
     /// An application, and the connections or datagrams that it sends by.
     #[derive(Clone, Debug)]
-    pub(in crate::scenario) struct Flow {
+    pub(crate) struct Flow {
         /// The sending node; where there are questions and answers, the one that asks. May contain `{n}` if there is a `count`.
         from: String;
         /// The receiving node. May contain `{n}` if there is a `count`.
@@ -124,7 +124,7 @@ settings! {
 settings! {
     /// What `bentpipe sweep` runs: this scenario with other values at some of its keys, each combination several times.
     #[derive(Clone, Debug)]
-    pub(in crate::scenario) struct Sweep {
+    pub(crate) struct Sweep {
         /// Runs of each point of the grid. Run k has the scenario's seed + k, so that all points meet the same channels. With `until`, the fewest.
         replications: u32 = 10, [1, 10_000];
         /// Runs of a point at most, where `until` is not met.
@@ -147,7 +147,7 @@ settings! {
 settings! {
     /// When a point has been run often enough.
     #[derive(Clone, Debug)]
-    pub(in crate::scenario) struct Until {
+    pub(crate) struct Until {
         /// Which metric; see `bentpipe list metrics`.
         metric: String = "goodput".to_owned();
         /// Largest half width of the mean's 95 % interval, as a share of the mean.
@@ -160,7 +160,7 @@ macro_rules! open {
     ($($(#[doc = $about:literal])+ $name:ident;)+) => {$(
         $(#[doc = $about])+
         #[derive(Clone, Copy, Debug)]
-        pub(in crate::scenario) struct $name;
+        pub(crate) struct $name;
 
         impl Typed for $name {
             fn shape() -> Shape {

@@ -10,7 +10,7 @@ use bentpipe_units::{either, settings, words, Duration, Rate, Time};
 either! {
     /// A bit rate, constant or over time.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) enum RateProfile {
+    pub(crate) enum RateProfile {
         /// Always this.
         Constant(Rate);
         /// In steps.
@@ -23,7 +23,7 @@ either! {
 either! {
     /// A delay, constant or over time.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) enum DelayProfile {
+    pub(crate) enum DelayProfile {
         /// Always this.
         Constant(Duration);
         /// By points.
@@ -38,7 +38,7 @@ either! {
 either! {
     /// When a link is down.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) enum OutageKeys {
+    pub(crate) enum OutageKeys {
         /// At set times.
         Spans(OutageSpans);
         /// At random.
@@ -51,7 +51,7 @@ either! {
 settings! {
     /// A bit rate that was measured.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct RateTrace {
+    pub(crate) struct RateTrace {
         /// A file beside the scenario or in a folder there. The resolved scenario has its content as points.
         file: String;
         /// What is in it.
@@ -66,7 +66,7 @@ settings! {
 settings! {
     /// A bit rate that changes in steps.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct RatePoints {
+    pub(crate) struct RatePoints {
         /// Pairs of instant and rate, increasing in time, the first at 0 s. Each holds until the next.
         points: Vec<(Time, Rate)>, [1];
         /// Start again after this long. Without it, the last point holds.
@@ -77,7 +77,7 @@ settings! {
 settings! {
     /// A delay that was measured.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct DelayTrace {
+    pub(crate) struct DelayTrace {
         /// A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
         file: String;
         /// Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
@@ -92,7 +92,7 @@ settings! {
 settings! {
     /// A delay that changes over time.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct DelayPoints {
+    pub(crate) struct DelayPoints {
         /// Pairs of instant and delay, increasing in time, the first at 0 s.
         points: Vec<(Time, Duration)>, [1];
         /// What happens between points.
@@ -105,7 +105,7 @@ settings! {
 settings! {
     /// The delay to a satellite that passes overhead.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct DelayPass {
+    pub(crate) struct DelayPass {
         /// The orbit; at the end of each period of visibility the next satellite takes over.
         pass: Pass;
     }
@@ -114,7 +114,7 @@ settings! {
 settings! {
     /// A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct Pass {
+    pub(crate) struct Pass {
         /// Altitude of the orbit above the ground, 100 km to 100,000 km.
         altitude: Distance;
         /// The satellite is used above this elevation; 0 to 89 degrees.
@@ -127,7 +127,7 @@ settings! {
 settings! {
     /// A link is down at set times.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct OutageSpans {
+    pub(crate) struct OutageSpans {
         /// Pairs of start and end, increasing, not overlapping.
         spans: Vec<(Time, Time)>, [1];
         /// Repeat after this long. Without it, the spans come once.
@@ -140,7 +140,7 @@ settings! {
 settings! {
     /// A link is up and down for exponential times, from a random stream of its own.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct OutageRandom {
+    pub(crate) struct OutageRandom {
         /// Mean time up.
         mean_up: Duration;
         /// Mean time down.
@@ -153,7 +153,7 @@ settings! {
 settings! {
     /// A link is down when it was in a record.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct OutageTrace {
+    pub(crate) struct OutageTrace {
         /// A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
         file: String;
         /// Repeat after this long. Without it, the spans come once.
@@ -165,7 +165,7 @@ settings! {
 
 words! {
     /// What is in the file of a rate.
-    pub(in crate::scenario) enum RateFormat {
+    pub(crate) enum RateFormat {
         /// Comma-separated values under a line of names: time, rate.
         "csv" => Csv,
         /// Mahimahi's opportunities: each line is a millisecond in which 1500 bytes may leave, the last one when it starts again.
@@ -175,7 +175,7 @@ words! {
 
 words! {
     /// What happens between the points of a profile.
-    pub(in crate::scenario) enum Interpolate {
+    pub(crate) enum Interpolate {
         /// Each value holds until the next point.
         "hold" => Hold,
         /// A straight line to the next point.
@@ -185,7 +185,7 @@ words! {
 
 words! {
     /// What happens to packets that wait when the link goes down.
-    pub(in crate::scenario) enum OutageQueue {
+    pub(crate) enum OutageQueue {
         /// They wait for the end of the outage.
         "keep" => Keep,
         /// They are dropped.
@@ -195,7 +195,7 @@ words! {
 
 impl RateProfile {
     /// As it would be written.
-    pub(in crate::scenario) fn of(profile: &Profile<Rate>) -> Self {
+    pub(crate) fn of(profile: &Profile<Rate>) -> Self {
         match profile {
             Profile::Constant(rate) => Self::Constant(*rate),
             Profile::Points { points, period, .. } => {
@@ -207,7 +207,7 @@ impl RateProfile {
 
 impl DelayProfile {
     /// As it would be written.
-    pub(in crate::scenario) fn of(profile: &Profile<Duration>) -> Self {
+    pub(crate) fn of(profile: &Profile<Duration>) -> Self {
         match profile {
             Profile::Constant(delay) => Self::Constant(*delay),
             Profile::Points { points, linear, period } => {
@@ -220,7 +220,7 @@ impl DelayProfile {
 
 impl OutageKeys {
     /// As it would be written.
-    pub(in crate::scenario) fn of(outage: &Outage) -> Self {
+    pub(crate) fn of(outage: &Outage) -> Self {
         let queue = if outage.flush { OutageQueue::Flush } else { OutageQueue::Keep };
         match &outage.when {
             Downtimes::Spans { spans, period } => {
@@ -231,7 +231,7 @@ impl OutageKeys {
     }
 }
 
-pub(in crate::scenario) fn rate(profile: &RateProfile, report: &mut Report<'_>, path: &[String]) -> Profile<Rate> {
+pub(crate) fn rate(profile: &RateProfile, report: &mut Report<'_>, path: &[String]) -> Profile<Rate> {
     let profile = match profile {
         RateProfile::Constant(rate) => Profile::Constant(*rate),
         RateProfile::Points(RatePoints { points, every }) => {
@@ -288,11 +288,7 @@ pub(super) fn traced<T: Copy>(
     Some(profile)
 }
 
-pub(in crate::scenario) fn delay(
-    profile: &DelayProfile,
-    report: &mut Report<'_>,
-    path: &[String],
-) -> Profile<Duration> {
+pub(crate) fn delay(profile: &DelayProfile, report: &mut Report<'_>, path: &[String]) -> Profile<Duration> {
     let profile = match profile {
         DelayProfile::Constant(delay) => Profile::Constant(*delay),
         DelayProfile::Points(DelayPoints { points, interpolate, every }) => {
@@ -347,7 +343,7 @@ pub(super) fn check_points<T: Copy>(profile: &Profile<T>, report: &mut Report<'_
     }
 }
 
-pub(in crate::scenario) fn outage(outage: &OutageKeys, report: &mut Report<'_>, path: &[String]) -> Outage {
+pub(crate) fn outage(outage: &OutageKeys, report: &mut Report<'_>, path: &[String]) -> Outage {
     let (when, queue) = match outage {
         OutageKeys::Spans(OutageSpans { spans, every, queue }) => {
             (set_times(spans.clone(), *every, "spans", report, path), *queue)

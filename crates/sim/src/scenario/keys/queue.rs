@@ -9,7 +9,7 @@ use bentpipe_units::Duration;
 const QUANTUM_MIN: u32 = 100;
 
 /// What makes no sense in a queue.
-pub(in crate::scenario) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String]) {
+pub(crate) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String]) {
     let mut check = Checker { report, path };
     match queue {
         // A packet that finds the link free needs no room.

@@ -16,7 +16,7 @@ use bentpipe_units::{settings, Duration, Rate};
 settings! {
     /// The transport of a flow.
     #[derive(Clone, Debug, PartialEq)]
-    pub(in crate::scenario) struct Tcp {
+    pub(crate) struct Tcp {
         /// Which host it is like: what the file leaves open is as there, each value with its source.
         like: Like = Like::Rfc, "the RFCs, and the sources of the keys themselves";
         /// What a connection has.
@@ -32,10 +32,10 @@ settings! {
 
 /// A flow's transport. What is written in bdp waits until the route is known.
 #[derive(Clone)]
-pub(in crate::scenario) struct Transport {
-    pub(in crate::scenario) config: Config,
-    pub(in crate::scenario) like: Like,
-    pub(in crate::scenario) processing: (Duration, Duration),
+pub(crate) struct Transport {
+    pub(crate) config: Config,
+    pub(crate) like: Like,
+    pub(crate) processing: (Duration, Duration),
     /// Millionths of a bandwidth-delay product.
     receive_buffer_bdp: Option<u64>,
     send_buffer_bdp: Option<u64>,
@@ -43,7 +43,7 @@ pub(in crate::scenario) struct Transport {
 
 impl Transport {
     /// The configuration on a path with this bandwidth-delay product in bytes.
-    pub(in crate::scenario) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
+    pub(crate) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
         let least = 2 * u64::from(self.config.smss);
         let mut config = self.config.clone();
         if let InitialSsthresh::Bdp(bdp) = config.initial_ssthresh {
@@ -94,7 +94,7 @@ impl Reading<'_, '_> {
     }
 }
 
-pub(in crate::scenario) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Transport {
+pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Transport {
     let of = Reading { tcp, table: report.tree.at(path.iter().copied()), path };
     let mut config = tcp.config.clone();
     let kind = config.cc.kind();

@@ -1,6 +1,5 @@
 //! Where windows begin, and how large buffers are.
 
-use super::Config;
 use bentpipe_units::settings::{Bytes, Plain, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{amounts, settings, words};
 
@@ -87,8 +86,18 @@ amounts! {
     }
 }
 
+impl ReceiveBuffer {
+    /// The largest window that RFC 7323 can advertise: 65,535 · 2^14 bytes.
+    pub const MOST: u64 = 65_535 << 14;
+}
+
+impl SendBuffer {
+    /// More than any application writes.
+    pub const MOST: u64 = u64::MAX >> 8;
+}
+
 macro_rules! buffer {
-    ($type:ident, $most:expr) => {
+    ($type:ident) => {
         /// In bytes. What depends on the path or on the segments is without limit until somebody settles it who knows them.
         impl Written<u64> for $type {
             fn shape() -> Shape {
@@ -97,18 +106,18 @@ macro_rules! buffer {
             fn read(value: &Value) -> Result<u64, Unfit> {
                 Ok(match <Self as Typed>::read(value)? {
                     Self::Bytes(bytes) => bytes,
-                    Self::Auto | Self::Unlimited | Self::Segments(_) | Self::Bdp(_) => $most,
+                    Self::Auto | Self::Unlimited | Self::Segments(_) | Self::Bdp(_) => Self::MOST,
                 })
             }
             fn write(bytes: &u64) -> Value {
-                Typed::write(&if *bytes == $most { Self::Unlimited } else { Self::Bytes(*bytes) })
+                Typed::write(&if *bytes == Self::MOST { Self::Unlimited } else { Self::Bytes(*bytes) })
             }
         }
     };
 }
 
-buffer!(ReceiveBuffer, Config::RECEIVE_BUFFER_MAX);
-buffer!(SendBuffer, Config::UNLIMITED);
+buffer!(ReceiveBuffer);
+buffer!(SendBuffer);
 
 settings! {
     /// The size of a receive buffer that is `auto`.

@@ -1,0 +1,16 @@
+//! Types of the keys of `[tcp]`, by topic, with the keys that they have themselves. They know no congestion control and no
+//! connection.
+
+mod ecn;
+mod growth;
+mod recovery;
+mod sending;
+mod timers;
+mod windows;
+
+pub use ecn::*;
+pub use growth::*;
+pub use recovery::*;
+pub use sending::*;
+pub use timers::*;
+pub use windows::*;
