@@ -200,9 +200,12 @@ def _without_links(text: str) -> str:
 
 def schema(name: str) -> dict[str, Any]:
     """What the scenario file takes as this congestion control."""
-    for choice in bp.schema()["$defs"]["Cc"]["oneOf"]:
+    definitions = bp.schema()["$defs"]
+    for choice in definitions["Cc"]["oneOf"]:
         if choice.get("properties", {}).get("kind", {}).get("const") == name:
-            return dict(choice)
+            entries = choice["properties"].items()
+            named = {key: definitions[entry["$ref"].split("/")[-1]] | entry for key, entry in entries if "$ref" in entry}
+            return {**choice, "properties": {**choice["properties"], **named}}
     raise KeyError(name)
 
 

@@ -131,8 +131,9 @@ macro_rules! registry {
 
         impl Typed for MiddleboxConfig {
             fn shape() -> Shape {
-                let mut kinds = Vec::new();
-                $(kinds.push(Table { name: $name, about: concat!($($doc),+).trim_ascii(), ..$config::table() });)+
+                let kinds = vec![
+                    $(Table { name: $name, about: concat!($($doc),+).trim_ascii(), ..$config::table() },)+
+                ];
                 Shape::Kinds("Middlebox", kinds)
             }
             fn read(value: &Value) -> Result<Self, Unfit> {

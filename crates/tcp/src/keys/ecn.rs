@@ -4,7 +4,7 @@ use bentpipe_units::settings::{Fields, Maybe, Settings, Shape, Table, Thousandth
 use bentpipe_units::{settings, words, Word};
 
 /// Congestion marks (RFC 3168). A feedback is a kind, and all kinds but `off` have the same keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnConfig {
     /// Which feedback this end asks for and gives.
     pub feedback: EcnFeedback,
@@ -26,9 +26,9 @@ words! {
     }
 }
 
-impl Default for EcnFeedback {
+impl Default for EcnConfig {
     fn default() -> Self {
-        Self::Off
+        Self { feedback: EcnFeedback::Off, beta: None }
     }
 }
 
