@@ -152,7 +152,7 @@ class Entry:
 
     name: str
     file: str
-    """Of the Rust module, from the folder `cc`."""
+    """Of the Rust module, from the folder `cc`: the room and the file."""
     siblings: tuple[str, ...]
     """Names that share the file."""
 
@@ -161,8 +161,10 @@ def registry() -> list[Entry]:
     """The lines of `registry!` in cc/mod.rs with the file of each type, in their order."""
     text = (RUST / "mod.rs").read_text()
     homes: dict[str, str] = {}
-    for module, several, one in re.findall(r"^pub use (\w+)::(?:\{([^}]*)\}|(\w+));", text, re.MULTILINE):
-        homes |= dict.fromkeys(re.findall(r"\w+", several or one), module)
+    for room in RUST.glob("*/mod.rs"):
+        uses = re.findall(r"^pub use (\w+)::(?:\{([^}]*)\}|(\w+));", room.read_text(), re.MULTILINE)
+        for module, several, one in uses:
+            homes |= dict.fromkeys(re.findall(r"\w+", several or one), f"{room.parent.name}/{module}")
     body = text[text.index("\nregistry! {") :]
     found = re.findall(r'^    "([^"]+)" => \w+\((\w+), \w+\),', body, re.MULTILINE)
     files = {

@@ -8,77 +8,28 @@
 //! A new controller is one file here and one line in [`registry!`] below; what it leaves to its [`Window`] it names in
 //! `window_hooks!`.
 
-mod backlog;
-mod bandwidth;
-mod bbr;
-mod bbr1;
-mod bbr3;
-mod bic;
-#[cfg(test)]
-mod bottleneck;
-mod compound;
-mod copa;
-mod cubic;
-mod delays;
-mod dummies;
-mod enhanced_hswa;
-mod highspeed;
-mod hswa;
-mod htcp;
-mod hybla;
-mod illinois;
-mod ledbat;
-mod leocc;
-mod own;
-mod peach;
-mod reallocation;
-mod reno;
-mod satcp;
-mod scalable;
-mod scps;
+mod custom;
+mod delay;
+mod facts;
+mod loss;
+mod model;
+mod parts;
+mod probe_segments;
+mod satellite;
 pub mod settings;
-mod slow_start;
-mod swift;
-mod tahoe;
-mod told;
-mod vegas;
-mod veno;
-mod westwood;
-mod window;
-mod yeah;
+#[cfg(test)]
+mod testbench;
 
-pub use bandwidth::WestwoodSmoothing;
-pub use bbr::BbrQuantum;
-pub use bbr1::{Bbr1, Bbr1Settings};
-pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
-pub use bic::{Bic, BicForm, BicSettings};
-pub use compound::{BelowLowWindow, Compound, CompoundSettings};
-pub use copa::{Copa, CopaSettings};
-pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
-pub use dummies::Dummies;
-pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
-pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
-pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
-pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
-pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
-pub use illinois::{Illinois, IllinoisSettings};
-pub use ledbat::{Ledbat, LedbatDelay, LedbatSettings};
-pub use leocc::{LeoCc, LeoCcBandwidth, LeoCcSettings};
-pub use own::{Own, OwnCc};
-pub use peach::{Peach, PeachPlusSettings, PeachSettings};
-pub use reallocation::Reallocations;
-pub use reno::Reno;
-pub use satcp::{SaTcp, SaTcpSettings};
-pub use scalable::{Scalable, ScalableSettings};
-pub use scps::{Scps, ScpsCongestion, ScpsSettings};
-pub use swift::{Swift, SwiftSettings};
-pub use tahoe::Tahoe;
-pub use told::{AckSample, Congestion, Delivery, Init, LostSegment, PathState, HALF};
-pub use vegas::{Vegas, VegasDiff, VegasSettings};
-pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
-pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, WestwoodSettings};
-pub use window::{Cwnd, Window};
-pub use yeah::{Yeah, YeahSettings};
+pub use custom::{Own, OwnCc};
+pub use delay::*;
+pub use facts::{AckSample, Congestion, Delivery, Init, LostSegment, PathState, HALF};
+pub use loss::*;
+pub use model::*;
+pub use parts::bandwidth_filter::WestwoodSmoothing;
+pub use parts::loss_window::{Cwnd, Window};
+pub use parts::reallocation::Reallocations;
+pub use probe_segments::Dummies;
+pub use satellite::*;
 
 use crate::config::{NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
@@ -336,7 +287,7 @@ macro_rules! registry {
 
         #[cfg(test)]
         mod inherited {
-            $(#[test] #[allow(non_snake_case)] fn $kind() { super::suite::all(super::CcKind::$kind); })+
+            $(#[test] #[allow(non_snake_case)] fn $kind() { super::testbench::suite::all(super::CcKind::$kind); })+
         }
     };
 }
@@ -445,6 +396,3 @@ impl CcKind {
         }
     }
 }
-
-#[cfg(test)]
-mod suite;

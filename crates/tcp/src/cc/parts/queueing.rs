@@ -1,0 +1,227 @@
+//! Round trips, and how much of the window waits in queues: what Vegas, Veno and YeAH measure.
+//!
+//! A round ends when an ACK passes what had been sent at its start. Its smallest round-trip time over the smallest one ever
+//! tells what is queued: `cwnd (rtt - base) / rtt`.
+
+use crate::cc::parts::windowed::{Least, Round};
+use crate::cc::{AckSample, PathState};
+use bentpipe_units::Duration;
+
+/// The rounds of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    base: Least,
+    round: Round,
+    /// The smallest round-trip time of this round, and from how many.
+    min: Option<Duration>,
+    samples: u64,
+    /// A round begins when this byte is acknowledged, nothing is measured before.
+    resume_at: Option<u64>,
+}
+
+/// What an ACK means to the rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Progress {
+    /// Nothing is measured: what was sent before a reduction is still on its way.
+    Paused,
+    /// In a round.
+    Within,
+    /// The last of a round; none: it brought no sample.
+    End(Option<Delay>),
+}
+
+/// What a round measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Delay {
+    /// The smallest round-trip time of the round.
+    pub(crate) rtt: Duration,
+    /// The smallest one of the connection, at most `rtt`.
+    pub(crate) base: Duration,
+    /// How many round-trip times were measured.
+    pub(crate) samples: u64,
+}
+
+impl Delay {
+    /// Bytes of a window of `cwnd` that are queued.
+    pub(crate) fn queued(&self, cwnd: u64) -> f64 {
+        cwnd as f64 - self.target(cwnd)
+    }
+
+    /// Bytes of a window of `cwnd` that are not.
+    pub(crate) fn target(&self, cwnd: u64) -> f64 {
+        // No time at all divides by nothing.
+        cwnd as f64 * (self.base.as_ps().max(1) as f64 / self.rtt.as_ps().max(1) as f64)
+    }
+}
+
+impl Rounds {
+    /// The first ACK begins the first round. `base_window`: how long the smallest round-trip time is remembered; zero: for
+    /// ever.
+    pub(crate) fn new(base_window: Duration) -> Self {
+        Self { base: Least::new(base_window), round: Round::default(), min: None, samples: 0, resume_at: Some(0) }
+    }
+
+    /// New data were acknowledged.
+    pub(crate) fn on_ack(&mut self, ack: &AckSample, path: &PathState) -> Progress {
+        if let Some(rtt) = ack.rtt {
+            self.base.sample(rtt, path.now);
+        }
+        if let Some(resume_at) = self.resume_at {
+            if path.snd_una < resume_at {
+                return Progress::Paused;
+            }
+            self.begin(path);
+            return Progress::Within;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+            self.samples += 1;
+        }
+        if !self.round.is_over(path) {
+            return Progress::Within;
+        }
+        let delay = self.min.map(|rtt| Delay { samples: self.samples, ..self.delay(rtt) });
+        self.begin(path);
+        Progress::End(delay)
+    }
+
+    /// What a single round-trip time says.
+    pub(crate) fn delay(&self, rtt: Duration) -> Delay {
+        Delay { rtt, base: self.base.get().map_or(rtt, |base| base.min(rtt)), samples: 1 }
+    }
+
+    /// The window was reduced: what is in flight now was sent with another one.
+    pub(crate) fn pause(&mut self, path: &PathState) {
+        self.resume_at = Some(path.snd_nxt);
+    }
+
+    /// The window was set: the next ACK begins a round.
+    pub(crate) fn restart(&mut self) {
+        self.resume_at.get_or_insert(0);
+    }
+
+    /// The path may be another one: the smallest round-trip time begins anew.
+    pub(crate) fn forget_base(&mut self) {
+        self.base.forget();
+    }
+
+    fn begin(&mut self, path: &PathState) {
+        self.round.begin(path);
+        (self.min, self.samples, self.resume_at) = (None, 0, None);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::cc::testbench::suite::path;
+    use crate::cc::{Congestion, CongestionControl};
+    use bentpipe_units::Time;
+
+    pub(crate) const SMSS: u64 = 1000;
+
+    /// A sender that always fills its window, one ACK for each segment.
+    pub(crate) struct Sender<C> {
+        pub(crate) cc: C,
+        pub(crate) path: PathState,
+        mark: u64,
+    }
+
+    impl<C: CongestionControl> Sender<C> {
+        /// The ACK that begins the first round has come, and has taught that the path takes `base_ms`.
+        pub(crate) fn new(cc: C, base_ms: f64) -> Self {
+            let path = PathState { smss: SMSS, snd_una: 0, snd_nxt: 0, ..path(cc.cwnd()) };
+            let mut sender = Self { cc, path, mark: 0 };
+            sender.ack(base_ms);
+            sender.mark = sender.path.snd_nxt;
+            sender
+        }
+
+        pub(crate) fn segments(&self) -> f64 {
+            self.cc.cwnd() as f64 / SMSS as f64
+        }
+
+        /// What the sender knows now.
+        pub(crate) fn view(&mut self) -> &PathState {
+            let cwnd = self.cc.cwnd();
+            (self.path.flight_size, self.path.ssthresh_base) = (cwnd, cwnd);
+            &self.path
+        }
+
+        pub(crate) fn ack(&mut self, rtt_ms: f64) {
+            let cwnd = self.cc.cwnd();
+            let rtt = Some(Duration::from_secs_f64(rtt_ms / 1000.0));
+            self.path.snd_una += SMSS;
+            self.path.snd_nxt = self.path.snd_una + cwnd - SMSS;
+            self.path.now += Duration::from_secs_f64(rtt_ms / 1000.0 * SMSS as f64 / cwnd as f64);
+            self.view();
+            self.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &self.path);
+        }
+
+        /// A round trip of this length.
+        pub(crate) fn round(&mut self, rtt_ms: f64) {
+            while self.path.snd_una <= self.mark {
+                self.ack(rtt_ms);
+            }
+            self.mark = self.path.snd_nxt;
+        }
+
+        /// A round trip over a path that takes `base_ms` and holds `bdp` segments: the rest of the window is queued.
+        pub(crate) fn round_over(&mut self, base_ms: f64, bdp: f64) {
+            self.round(base_ms * (self.segments() / bdp).max(1.0));
+        }
+
+        /// A loss that is repaired at once.
+        pub(crate) fn lose(&mut self) {
+            self.view();
+            self.cc.on_congestion(Congestion::FastRetransmit, &self.path);
+            self.path.snd_una = self.path.snd_nxt;
+            self.mark = self.path.snd_una + self.cc.cwnd();
+        }
+    }
+
+    fn sample(rtt_ms: u64) -> AckSample {
+        AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(rtt_ms)) }
+    }
+
+    fn at(snd_una: u64, snd_nxt: u64, now_ms: u64) -> PathState {
+        PathState { snd_una, snd_nxt, now: Time::ZERO + Duration::from_millis(now_ms), ..path(10_000) }
+    }
+
+    #[test]
+    fn a_round_ends_when_what_was_sent_at_its_start_is_passed() {
+        let mut rounds = Rounds::new(Duration::ZERO);
+        assert_eq!(rounds.on_ack(&sample(100), &at(1000, 5000, 0)), Progress::Within);
+        assert_eq!(rounds.on_ack(&sample(130), &at(2000, 6000, 1)), Progress::Within);
+        assert_eq!(rounds.on_ack(&sample(120), &at(5000, 9000, 2)), Progress::Within);
+        let (rtt, base) = (Duration::from_millis(120), Duration::from_millis(100));
+        let delay = Delay { rtt, base, samples: 3 };
+        assert_eq!(rounds.on_ack(&sample(140), &at(6000, 10_000, 3)), Progress::End(Some(delay)));
+        let none = AckSample { rtt: None, ..sample(0) };
+        assert_eq!(rounds.on_ack(&none, &at(11_000, 20_000, 4)), Progress::End(None));
+        rounds.pause(&at(11_000, 20_000, 5));
+        rounds.restart();
+        assert_eq!(rounds.on_ack(&sample(200), &at(19_000, 20_000, 6)), Progress::Paused);
+        assert_eq!(rounds.on_ack(&sample(200), &at(20_000, 30_000, 7)), Progress::Within);
+    }
+
+    #[test]
+    fn the_smallest_round_trip_time_is_that_of_the_window_and_begins_anew() {
+        let mut rounds = Rounds::new(Duration::from_secs(8));
+        let mut base_at = |rtt, ms| {
+            rounds.on_ack(&sample(rtt), &at(0, 0, ms));
+            rounds.delay(Duration::from_secs(9)).base
+        };
+        assert_eq!(base_at(100, 0), Duration::from_millis(100));
+        assert_eq!(base_at(120, 7900), Duration::from_millis(100));
+        assert_eq!(base_at(140, 8000), Duration::from_millis(120));
+        rounds.forget_base();
+        assert_eq!(rounds.delay(Duration::from_millis(170)).base, Duration::from_millis(170));
+    }
+
+    #[test]
+    fn no_time_at_all_is_no_queue() {
+        let zero = Delay { rtt: Duration::ZERO, base: Duration::ZERO, samples: 1 };
+        assert_eq!((zero.queued(1 << 40), zero.target(0)), (0.0, 0.0));
+    }
+}
