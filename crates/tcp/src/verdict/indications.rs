@@ -1,28 +1,20 @@
 //! What SCPS-TP (CCSDS 714.0-B) makes of a loss: the route has an assumption, and indications override it. The receiver
-//! indicates corruption (Corruption Experienced), marks indicate congestion; each counts for two smoothed round-trip times
-//! (a reading), and congestion overrides corruption.
+//! indicates corruption (Corruption Experienced), ECN marks indicate congestion; each counts for two smoothed round-trip
+//! times (a reading), and congestion overrides corruption.
 
-use super::{Loss, LossVerdict, Verdict};
+use super::Verdict;
 use crate::cc::PathState;
 use bentpipe_units::Time;
 
-/// Losses are congestion, unless corruption is indicated.
-#[derive(Clone, Debug, Default)]
-pub struct AssumeCongestion(Indications);
-
-/// Losses are errors of the link, unless congestion is indicated.
-#[derive(Clone, Debug, Default)]
-pub struct AssumeCorruption(Indications);
-
 /// When each was indicated last.
 #[derive(Clone, Debug, Default)]
-struct Indications {
-    corruption: Option<Time>,
-    congestion: Option<Time>,
+pub(super) struct Indications {
+    pub(super) corruption: Option<Time>,
+    pub(super) congestion: Option<Time>,
 }
 
 impl Indications {
-    fn judge(&self, assumed: Verdict, path: &PathState) -> Verdict {
+    pub(super) fn judge(&self, assumed: Verdict, path: &PathState) -> Verdict {
         let counts = |at: Option<Time>| {
             // Before the first sample a round trip may take any time.
             at.is_some_and(|at| path.srtt.is_none_or(|srtt| path.now.saturating_since(at) <= srtt * 2))
@@ -37,37 +29,10 @@ impl Indications {
     }
 }
 
-impl LossVerdict for AssumeCongestion {
-    fn judge(&mut self, _loss: &Loss, path: &PathState) -> Verdict {
-        self.0.judge(Verdict::Congestion, path)
-    }
-
-    fn on_corruption(&mut self, path: &PathState) {
-        self.0.corruption = Some(path.now);
-    }
-
-    fn on_mark(&mut self, path: &PathState) {
-        self.0.congestion = Some(path.now);
-    }
-}
-
-impl LossVerdict for AssumeCorruption {
-    fn judge(&mut self, _loss: &Loss, path: &PathState) -> Verdict {
-        self.0.judge(Verdict::LinkError, path)
-    }
-
-    fn on_corruption(&mut self, path: &PathState) {
-        self.0.corruption = Some(path.now);
-    }
-
-    fn on_mark(&mut self, path: &PathState) {
-        self.0.congestion = Some(path.now);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::{AssumeCongestion, AssumeCorruption, Loss, LossVerdict};
     use bentpipe_units::Duration;
 
     fn at(ms: u64) -> PathState {
