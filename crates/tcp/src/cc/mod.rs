@@ -31,9 +31,9 @@ pub use parts::reallocation::Reallocations;
 pub use probe_segments::Dummies;
 pub use satellite::*;
 
-use crate::config::{NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
+use crate::config::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
-use bentpipe_units::{Duration, Rate};
+use bentpipe_units::Rate;
 use settings::{NoSettings, Setting, Settings, Value};
 
 /// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
@@ -128,8 +128,28 @@ pub trait CongestionControl {
     }
 }
 
+/// What a congestion control takes and does, as its line of the registry names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Takes {
+    /// How slow start counts, grows and ends: `slow_start` and `byte_counting` change it, perhaps with a setting of its own.
+    pub slow_start: bool,
+    /// Congestion avoidance adds what `increase` says, at some window at least.
+    pub increase: bool,
+    /// An ECN mark reduces the window.
+    pub ecn: bool,
+    /// An ACK may shrink the window, not congestion alone.
+    pub shrinks: bool,
+}
+
+impl Takes {
+    const NOTHING: Self = Self { slow_start: false, increase: false, ecn: false, shrinks: false };
+}
+
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $settings:ident), $recovery:expr;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:literal => $kind:ident($type:ident, $settings:ident), $recovery:expr, [$($takes:ident),*] $(, $verdict:ident)?;
+    )+) => {
         /// The congestion controls by the names that scenario files use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum CcKind { $($(#[doc = $doc])+ $kind,)+ }
@@ -149,8 +169,21 @@ macro_rules! registry {
             }
 
             /// The loss recovery with which it was published; used unless the scenario names one.
-            pub const fn recovery(self) -> Recovery {
+            pub fn recovery(self) -> Recovery {
                 match self { $(Self::$kind => $recovery,)+ }
+            }
+
+            /// What it takes a loss to mean; used unless the scenario says otherwise. Congestion, if its line does not say.
+            pub const fn verdict(self) -> VerdictKind {
+                $($(if matches!(self, Self::$kind) {
+                    return VerdictKind::$verdict;
+                })?)+
+                VerdictKind::AlwaysCongestion
+            }
+
+            /// What it takes of the settings that all congestion controls share, and of the network's signals.
+            pub const fn takes(self) -> Takes {
+                match self { $(Self::$kind => Takes { $($takes: true,)* ..Takes::NOTHING },)+ }
             }
 
             /// What can be set.
@@ -296,103 +329,86 @@ macro_rules! registry {
 const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
 
 /// Recovery through partial ACKs, as RFC 6582 has it.
-const NEWRENO: Recovery = Recovery::NewReno(NewReno {
-    timer: crate::config::NewRenoTimer::Impatient,
-    exit: crate::config::NewRenoExit::FlightSize,
-    deflate: crate::config::NewRenoDeflate::Full,
-    first_loss: true,
-    burst: 0,
-});
-
-/// Recovery through partial ACKs that leaves the window to the controller.
-const PARTIAL_ACKS: Recovery = Recovery::NewReno(NewReno {
-    timer: crate::config::NewRenoTimer::Impatient,
-    exit: crate::config::NewRenoExit::Ssthresh,
-    deflate: crate::config::NewRenoDeflate::Full,
-    first_loss: true,
-    burst: 0,
-});
-
-/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
-const RACK: Recovery = Recovery::Rack(Rack {
-    tlp: true,
-    max_ack_delay: Duration::from_millis(200),
-    min_rtt_window: Duration::from_secs(300),
-});
-
-registry! {
-    /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
-    "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
-    /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
-    "tcpmin" => TcpMin(Tahoe, NoSettings), Recovery::TimeoutOnly;
-    /// Additive increase, halving, fast recovery (RFC 5681).
-    "reno" => Reno(Reno, NoSettings), Recovery::Reno;
-    /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno, NoSettings), NEWRENO;
-    /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    "sack" => Sack(Reno, NoSettings), SACK;
-    /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
-    "bbr1" => Bbr1(Bbr1, Bbr1Settings), RACK;
-    /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
-    "bbr2" => Bbr2(Bbr3, Bbr2Settings), RACK;
-    /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
-    "bbr3" => Bbr3(Bbr3, Bbr3Settings), RACK;
-    /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
-    "bic" => Bic(Bic, BicSettings), SACK;
-    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
-    "compound" => Compound(Compound, CompoundSettings), SACK;
-    /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
-    "copa" => Copa(Copa, CopaSettings), SACK;
-    /// A cubic function of the time since the last loss (RFC 9438).
-    "cubic" => Cubic(Cubic, CubicSettings), SACK;
-    /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
-    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK;
-    /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
-    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK;
-    /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
-    "hswa" => Hswa(Hswa, HswaSettings), SACK;
-    /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
-    "htcp" => Htcp(Htcp, HtcpSettings), SACK;
-    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
-    "hybla" => Hybla(Hybla, HyblaSettings), SACK;
-    /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
-    "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
-    /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
-    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK;
-    /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
-    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK;
-    /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
-    "peach" => Peach(Peach, PeachSettings), PARTIAL_ACKS;
-    /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
-    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
-    /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
-    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
-    /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
-    "scalable" => Scalable(Scalable, ScalableSettings), SACK;
-    /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
-    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::DEFAULT);
-    /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
-    "swift" => Swift(Swift, SwiftSettings), PARTIAL_ACKS;
-    /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
-    "vegas" => Vegas(Vegas, VegasSettings), SACK;
-    /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
-    "veno" => Veno(Veno, VenoSettings), SACK;
-    /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
-    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
-    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), NEWRENO;
-    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
-    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
-    /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
-    "yeah" => Yeah(Yeah, YeahSettings), SACK;
+fn newreno() -> Recovery {
+    Recovery::NewReno(NewReno::default())
 }
 
-impl CcKind {
-    /// What it takes a loss to mean; used unless the scenario says otherwise.
-    pub const fn verdict(self) -> VerdictKind {
-        match self {
-            Self::Scps => VerdictKind::AssumeCongestion,
-            _ => VerdictKind::AlwaysCongestion,
-        }
-    }
+/// Recovery through partial ACKs that leaves the window to the controller.
+fn partial_acks() -> Recovery {
+    Recovery::NewReno(NewReno { exit: NewRenoExit::Ssthresh, ..NewReno::default() })
+}
+
+/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
+fn rack() -> Recovery {
+    Recovery::Rack(Rack::default())
+}
+
+// A line says: the name, the kind with its type and its settings, the recovery with which it was published, what it
+// [`Takes`], and what it takes a loss to mean, if not congestion.
+registry! {
+    /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
+    "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit, [slow_start, increase, ecn];
+    /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
+    "tcpmin" => TcpMin(Tahoe, NoSettings), Recovery::TimeoutOnly, [slow_start, increase, ecn];
+    /// Additive increase, halving, fast recovery (RFC 5681).
+    "reno" => Reno(Reno, NoSettings), Recovery::Reno, [slow_start, increase, ecn];
+    /// Reno's window with recovery through partial ACKs (RFC 6582).
+    "newreno" => NewReno(Reno, NoSettings), newreno(), [slow_start, increase, ecn];
+    /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
+    "sack" => Sack(Reno, NoSettings), SACK, [slow_start, increase, ecn];
+    /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+    "bbr1" => Bbr1(Bbr1, Bbr1Settings), rack(), [];
+    /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
+    "bbr2" => Bbr2(Bbr3, Bbr2Settings), rack(), [];
+    /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
+    "bbr3" => Bbr3(Bbr3, Bbr3Settings), rack(), [];
+    /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
+    "bic" => Bic(Bic, BicSettings), SACK, [slow_start, increase, ecn];
+    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+    "compound" => Compound(Compound, CompoundSettings), SACK, [slow_start, increase, ecn, shrinks];
+    /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+    "copa" => Copa(Copa, CopaSettings), SACK, [slow_start, shrinks];
+    /// A cubic function of the time since the last loss (RFC 9438).
+    "cubic" => Cubic(Cubic, CubicSettings), SACK, [slow_start, ecn];
+    /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
+    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK, [slow_start, ecn];
+    /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
+    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK, [slow_start, increase, ecn];
+    /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
+    "hswa" => Hswa(Hswa, HswaSettings), SACK, [slow_start, ecn];
+    /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
+    "htcp" => Htcp(Htcp, HtcpSettings), SACK, [slow_start, ecn];
+    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+    "hybla" => Hybla(Hybla, HyblaSettings), SACK, [slow_start, increase, ecn];
+    /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
+    "illinois" => Illinois(Illinois, IllinoisSettings), SACK, [slow_start, ecn];
+    /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK, [slow_start, ecn, shrinks];
+    /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
+    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK, [];
+    /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
+    "peach" => Peach(Peach, PeachSettings), partial_acks(), [slow_start, increase, ecn];
+    /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
+    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK, [slow_start, increase, ecn];
+    /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK, [slow_start, ecn];
+    /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
+    "scalable" => Scalable(Scalable, ScalableSettings), SACK, [slow_start, increase, ecn];
+    /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::DEFAULT), [slow_start, increase, ecn, shrinks],
+        AssumeCongestion;
+    /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+    "swift" => Swift(Swift, SwiftSettings), partial_acks(), [slow_start, increase, ecn, shrinks];
+    /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
+    "vegas" => Vegas(Vegas, VegasSettings), SACK, [slow_start, increase, ecn, shrinks];
+    /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
+    "veno" => Veno(Veno, VenoSettings), SACK, [slow_start, increase, ecn];
+    /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
+    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno, [slow_start, increase, ecn];
+    /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), newreno(), [slow_start, increase, ecn];
+    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK, [slow_start, increase, ecn];
+    /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
+    "yeah" => Yeah(Yeah, YeahSettings), SACK, [slow_start, increase, ecn, shrinks];
 }

@@ -4,7 +4,6 @@ use super::tcp::WINDOW_MAX;
 use crate::scenario::file;
 use crate::scenario::resolve::Report;
 use crate::scenario::text::{Amount, WindowSize};
-use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
     ByteCounting, CwndValidation, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, SsthreshRounding,
 };
@@ -104,9 +103,7 @@ pub(super) fn growth(
         file::Increase::ByK { k, above_rtt } => Increase::ByK { k, above_rtt: above_rtt.0 },
     };
     let cc = tcp.cc.0.kind();
-    let has_its_own =
-        matches!(cc, CcKind::Bbr1 | CcKind::Bbr2 | CcKind::Bbr3 | CcKind::Cubic | CcKind::Htcp | CcKind::Illinois);
-    if increase != Increase::Standard && has_its_own {
+    if increase != Increase::Standard && !cc.takes().increase {
         let message = format!("means nothing to {}, which has an increase of its own", cc.name());
         report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
     }

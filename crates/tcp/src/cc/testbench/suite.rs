@@ -22,7 +22,7 @@ enum Operation {
     Limit { segments: u64 },
     Set { segments: u64, ssthresh: u64 },
     Smss { smss: u64 },
-    Deliver(Told),
+    Deliver(Arrived),
     RecoveryAck { partial: bool },
     RecoveryExit,
     Resume,
@@ -30,9 +30,9 @@ enum Operation {
     Answer,
 }
 
-/// What [`Operation::Deliver`] tells.
+/// What an ACK shows to have arrived, and to be lost.
 #[derive(Clone, Debug)]
-struct Told {
+struct Arrived {
     segments: u64,
     lost: u64,
     /// Segments in flight now, and when what is acknowledged left.
@@ -43,8 +43,17 @@ struct Told {
     is_app_limited: bool,
 }
 
+impl Arrived {
+    /// One segment of ten in flight, after a round trip of so many milliseconds.
+    fn of(rtt_ms: u64) -> Self {
+        let rtt_us = Some(1000 * rtt_ms);
+        Self { segments: 1, lost: 0, in_flight: 10, flight_before: 10, after_us: 0, rtt_us, is_app_limited: false }
+    }
+}
+
 pub(crate) fn all(kind: CcKind) {
     registered(kind);
+    takes_what_its_line_says(kind);
     slow_start_doubles(kind);
     unused_windows_do_not_grow(kind);
     repeated_timeouts_keep_ssthresh(kind);
@@ -132,27 +141,77 @@ fn registered(kind: CcKind) {
     assert!(kind.summary().ends_with('.'), "the summary of {} is one sentence", kind.name());
 }
 
+/// With its defaults or at an end of a setting it obeys what its line in the registry names; what it does not name changes
+/// nothing, whatever is set.
+fn takes_what_its_line_says(kind: CcKind) {
+    let configs = || std::iter::once(CcConfig::from(kind)).chain(extremes(kind));
+    let limited = Growth { slow_start: SlowStart::Limited { max_ssthresh: 4 * SMSS }, ..Growth::default() };
+    let by_abc = Growth { byte_counting: ByteCounting::Abc { limit: 2 }, ..Growth::default() };
+    let by_16 = Increase::ByK { k: 16, above_rtt: Duration::ZERO };
+    let by_16 = Growth { increase: by_16, ..Growth::default() };
+    let starts = |growth| configs().any(|config| grown(config, growth, 10, u64::MAX) != plain(config, 10, u64::MAX));
+    let increases = configs().any(|config| {
+        [10, 100].iter().any(|&segments| grown(config, by_16, segments, SMSS) != plain(config, segments, SMSS))
+    });
+    let reduces = configs().any(|config| {
+        let mut cc = config.build(Init { smss: SMSS, cwnd: 40 * SMSS, ssthresh: SMSS, ..Init::default() });
+        cc.on_congestion(Congestion::Ecn { beta: None }, &path(40 * SMSS));
+        cc.cwnd() < 40 * SMSS
+    });
+    let takes = kind.takes();
+    assert_eq!([starts(limited), starts(by_abc)], [takes.slow_start; 2], "slow_start of {}", kind.name());
+    assert_eq!(increases, takes.increase, "increase of {}", kind.name());
+    assert_eq!(reduces, takes.ecn, "ecn of {}", kind.name());
+}
+
+fn plain(config: CcConfig, segments: u64, ssthresh: u64) -> [u64; 2] {
+    grown(config, Growth::default(), segments, ssthresh)
+}
+
+/// The sum of the windows at each of 300 ACKs of two segments, with a loss halfway, over a path without a queue and with a
+/// round trip of 25 ms and of half a second.
+fn grown(config: CcConfig, growth: Growth, segments: u64, ssthresh: u64) -> [u64; 2] {
+    [25, 500].map(|rtt_ms| {
+        let rtt = Some(Duration::from_millis(rtt_ms));
+        let cwnd = segments * SMSS;
+        let mut cc = config.build(Init { smss: SMSS, cwnd, ssthresh, growth, ..Init::default() });
+        let mut view = PathState { srtt: rtt, ..path(cwnd) };
+        let mut sum = 0;
+        for acks in 1..=300 {
+            let cwnd = cc.cwnd();
+            sum += cwnd;
+            view.now += Duration::from_micros(rtt_ms * 1000 * 2 * SMSS / cwnd);
+            view.snd_una += 2 * SMSS;
+            (view.snd_nxt, view.flight_size, view.ssthresh_base) = (view.snd_una + cwnd, cwnd, cwnd);
+            if cc.takes_deliveries() {
+                let flight = cwnd / SMSS;
+                let arrived = Arrived { segments: 2, in_flight: flight, flight_before: flight, ..Arrived::of(rtt_ms) };
+                deliver(&mut cc, &arrived, [2 * SMSS * acks, 0], &view);
+            }
+            cc.on_ack(&AckSample { rtt, ..ack(2 * SMSS, true) }, &view);
+            if acks == 150 {
+                cc.on_congestion(Congestion::FastRetransmit, &view);
+            }
+        }
+        sum
+    })
+}
+
+/// At a round trip of 25 ms, at which those that grow by the second grow as others do (Caini and Firrincieli 2004).
 fn slow_start_doubles(kind: CcKind) {
-    if !has_slow_start(kind) {
-        return;
-    }
     let mut cc = start(kind, 4 * SMSS, u64::MAX);
     if cc.is_model_based() {
         return starts_with_what_is_delivered(kind);
     }
+    if cc.ssthresh() < u64::MAX {
+        // Its settings let it begin in congestion avoidance, as RFC 6817 §2.4.2 has it.
+        return;
+    }
     let before = cc.cwnd();
     for _ in 0..4 {
-        cc.on_ack(&ack(SMSS, true), &PathState { srtt: Some(doubling_rtt(kind)), ..path(before) });
+        cc.on_ack(&ack(SMSS, true), &PathState { srtt: Some(Duration::from_millis(25)), ..path(before) });
     }
     assert_eq!(cc.cwnd(), 2 * before, "{}", kind.name());
-}
-
-fn has_slow_start(kind: CcKind) -> bool {
-    match kind {
-        // RFC 6817 §2.4.2: the same growth from the first ACK on.
-        CcKind::Ledbat => false,
-        _ => true,
-    }
 }
 
 /// Those with a model of the path have no slow start: ACKs say nothing but what deliveries say, and a window that was delivered
@@ -162,71 +221,54 @@ fn starts_with_what_is_delivered(kind: CcKind) {
     cc.on_resume(&path(0));
     cc.on_ack(&ack(SMSS, true), &path(10 * SMSS));
     assert_eq!(cc.cwnd(), 10 * SMSS, "{}", kind.name());
-    let told = Told {
-        segments: 1,
-        lost: 0,
-        in_flight: 10,
-        flight_before: 10,
-        after_us: 0,
-        rtt_us: Some(500_000),
-        is_app_limited: false,
-    };
     for delivered in 1..=10 {
-        deliver(&mut cc, &told, [delivered * SMSS, 0], &path(10 * SMSS));
+        deliver(&mut cc, &Arrived::of(500), [delivered * SMSS, 0], &path(10 * SMSS));
     }
     assert_eq!(cc.cwnd(), 20 * SMSS, "{}", kind.name());
 }
 
 /// An ACK, and the losses that it shows; `totals`: bytes delivered and lost with it.
-fn deliver(cc: &mut Cc, told: &Told, totals: [u64; 2], view: &PathState) {
+fn deliver(cc: &mut Cc, arrived: &Arrived, totals: [u64; 2], view: &PathState) {
     let [delivered, lost] = totals;
-    let (flight_before, prior_delivered) = (told.flight_before * view.smss, delivered.saturating_sub(10 * view.smss));
-    for segment in 0..told.lost {
+    let (flight_before, prior_delivered) =
+        (arrived.flight_before * view.smss, delivered.saturating_sub(10 * view.smss));
+    for segment in 0..arrived.lost {
         let lost = LostSegment {
             start: segment * 2 * view.smss,
             len: view.smss,
             flight_before,
             lost: (segment + 1) * view.smss,
-            is_app_limited: told.is_app_limited,
+            is_app_limited: arrived.is_app_limited,
             prior_delivered,
             delivered,
             has_sack: segment % 2 == 0,
         };
         cc.on_lost(&lost, view);
     }
-    let rtt = told.rtt_us.map(Duration::from_micros);
+    let rtt = arrived.rtt_us.map(Duration::from_micros);
     let rate = RateSample {
         delivered: delivered - prior_delivered,
         interval: rtt.unwrap_or(Duration::ZERO),
         rtt,
-        is_app_limited: told.is_app_limited,
+        is_app_limited: arrived.is_app_limited,
         flight_before,
-        lost: told.lost * view.smss,
+        lost: arrived.lost * view.smss,
         prior_delivered,
         is_too_short: false,
     };
     let delivery = Delivery {
-        newly_delivered: told.segments * view.smss,
+        newly_delivered: arrived.segments * view.smss,
         delivered,
-        newly_lost: told.lost * view.smss,
+        newly_lost: arrived.lost * view.smss,
         lost,
-        in_flight: told.in_flight * view.smss,
-        is_cwnd_limited: !told.is_app_limited,
-        is_repairing: told.lost > 0,
+        in_flight: arrived.in_flight * view.smss,
+        is_cwnd_limited: !arrived.is_app_limited,
+        is_repairing: arrived.lost > 0,
         // Without SACK it is not known which segment arrived.
-        rate: (told.segments != 3).then_some(rate),
+        rate: (arrived.segments != 3).then_some(rate),
         one_way_delay: rtt.map(|rtt| rtt / 2),
     };
     cc.on_delivery(&delivery, view);
-}
-
-/// The round-trip time of a path on which slow start doubles: any, but for those that grow by the second.
-fn doubling_rtt(kind: CcKind) -> Duration {
-    match kind {
-        // Caini and Firrincieli 2004: 2^(RTT / 25 ms) times the window in a round trip.
-        CcKind::Hybla => Duration::from_millis(25),
-        _ => Duration::from_millis(500),
-    }
 }
 
 fn unused_windows_do_not_grow(kind: CcKind) {
@@ -246,7 +288,7 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
     assert_eq!((cc.cwnd(), cc.ssthresh()), (SMSS, ssthresh), "{}", kind.name());
 }
 
-/// The window only grows between congestion events, unless it [`shrinks_on_ack`], and stays between a segment and its
+/// The window only grows between congestion events, unless its line names `shrinks`, and stays between a segment and its
 /// maximum. `knows`: it begins with a round-trip time, and both ends know dummy segments.
 fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool) {
     let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
@@ -271,7 +313,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
         deliveries.prop_map(|(segments, lost, in_flight, flight_before, after_us, rtt_us, is_app_limited)| {
             let rtt_us = (rtt_us % 5 != 0).then_some(rtt_us);
             let after_us = after_us * after_us / 1_000_000;
-            Operation::Deliver(Told { segments, lost, in_flight, flight_before, after_us, rtt_us, is_app_limited })
+            Operation::Deliver(Arrived { segments, lost, in_flight, flight_before, after_us, rtt_us, is_app_limited })
         });
     let wants = config.build(Init::default()).takes_deliveries();
     let operation = if wants { prop_oneof![operation, deliveries].boxed() } else { operation.boxed() };
@@ -299,7 +341,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
                         view.srtt = Some(Duration::from_micros(rtt_us));
                         let sample = AckSample { rtt: view.srtt, ..ack(segments * smss, limited) };
                         cc.on_ack(&sample, &view);
-                        prop_assert!(cc.cwnd() >= before || shrinks_on_ack(config.kind()));
+                        prop_assert!(cc.cwnd() >= before || config.kind().takes().shrinks);
                         prop_assert!(limited || cc.cwnd() == before || ends_a_probe(&config));
                     }
                     Operation::Congestion => {
@@ -338,11 +380,11 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
                         cc.on_smss(smss);
                         earlier.on_smss(smss);
                     }
-                    Operation::Deliver(told) => {
-                        view.now += Duration::from_micros(told.after_us);
-                        view.srtt = told.rtt_us.map(Duration::from_micros).or(view.srtt);
-                        totals = [totals[0] + told.segments * smss, totals[1] + told.lost * smss];
-                        deliver(&mut cc, &told, totals, &view);
+                    Operation::Deliver(arrived) => {
+                        view.now += Duration::from_micros(arrived.after_us);
+                        view.srtt = arrived.rtt_us.map(Duration::from_micros).or(view.srtt);
+                        totals = [totals[0] + arrived.segments * smss, totals[1] + arrived.lost * smss];
+                        deliver(&mut cc, &arrived, totals, &view);
                     }
                     Operation::RecoveryExit => cc.on_recovery_exit(&view),
                     Operation::Resume => {
@@ -369,26 +411,6 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
         .unwrap_or_else(|failure| panic!("{config:?}, {growth:?}: {failure}"));
 }
 
-/// Those that depart from "the window only grows between congestion events": they shrink it when the round-trip time tells of
-/// a queue.
-fn shrinks_on_ack(kind: CcKind) -> bool {
-    match kind {
-        // Brakmo 1995: linear decrease above beta.
-        CcKind::Vegas => true,
-        // Vegas is one of its rules; another is the receiver's window.
-        CcKind::Scps => true,
-        // Baiocchi 2007: precautionary decongestion.
-        CcKind::Yeah => true,
-        // Tan 2006: dwnd shrinks by ζ diff, and is nothing below the low window.
-        CcKind::Compound => true,
-        // Arun 2018: down where the rate is above the target.
-        CcKind::Copa => true,
-        // RFC 6817: down where more than the target is queued, and to a segment above the flight.
-        CcKind::Ledbat => true,
-        kind => ends_a_probe(&kind.into()),
-    }
-}
-
 /// Those whose window is what they probe for, until an ACK comes after that time.
 fn ends_a_probe(config: &CcConfig) -> bool {
     // Leung and Yeung 2004: two round trips at the start.
@@ -403,7 +425,7 @@ fn restarts_with_more(config: &CcConfig) -> bool {
         || matches!(config, CcConfig::EnhancedHswa(_))
 }
 
-/// Those for which a timeout is none of their business.
+/// Controllers that ignore timeouts.
 fn ignores_timeouts(config: &CcConfig) -> bool {
     // CCSDS 714.0-B: rate control alone.
     matches!(config, CcConfig::Scps(ScpsSettings { congestion: ScpsCongestion::None, .. }))
