@@ -22,7 +22,8 @@
 //! the base is forgotten: in `leo` it has what `sack` has.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::windowed::{Least, Round};
+use crate::cc::parts::round::Round;
+use crate::cc::parts::windowed::MinRtt;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
@@ -81,7 +82,7 @@ pub struct Compound {
     pending: f64,
     increase: f64,
     round: Round,
-    base: Least,
+    base: MinRtt,
     /// The least round-trip time of this round.
     least: Option<Duration>,
     samples: u32,
@@ -102,7 +103,7 @@ impl Compound {
             pending: 0.0,
             increase: 0.0,
             round: Round::default(),
-            base: Least::new(settings.base_rtt_window),
+            base: MinRtt::new(settings.base_rtt_window),
             least: None,
             samples: 0,
             sent: (0.0, 0.0),

@@ -32,7 +32,8 @@
 //! milliseconds every 15 s, as in `leo`. Beside loss-based flows it gives way in `geo` and keeps its half in `s1`.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::windowed::{Greatest, Least, Round};
+use crate::cc::parts::round::Round;
+use crate::cc::parts::windowed::{MaxRtt, MinRtt};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window};
 use bentpipe_units::{Duration, Rate, Time};
@@ -77,9 +78,9 @@ pub struct Copa {
     settings: CopaSettings,
     smss: u64,
     header_len: u64,
-    standing: Least,
-    least: Least,
-    greatest: Greatest,
+    standing: MinRtt,
+    least: MinRtt,
+    greatest: MaxRtt,
     /// That of the handshake.
     first_rtt: Duration,
     round: Round,
@@ -108,9 +109,9 @@ impl Copa {
             smss: init.smss,
             // Without options, until a path is seen.
             header_len: 40,
-            standing: Least::new(memory),
-            least: Least::new(settings.rtt_min_window.max(Duration::from_ps(1))),
-            greatest: Greatest::new(memory),
+            standing: MinRtt::new(memory),
+            least: MinRtt::new(settings.rtt_min_window.max(Duration::from_ps(1))),
+            greatest: MaxRtt::new(memory),
             first_rtt: init.rtt.unwrap_or(UNKNOWN_RTT),
             round: Round::default(),
             velocity: 1.0,

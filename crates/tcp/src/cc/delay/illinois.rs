@@ -20,7 +20,8 @@
 //! `sack` has, with a longer queue; two of its own that begin at different times stay uneven there.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::windowed::{Greatest, Least, Round};
+use crate::cc::parts::round::Round;
+use crate::cc::parts::windowed::{MaxRtt, MinRtt};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
@@ -67,8 +68,8 @@ pub struct Illinois {
     /// Share of the window that a loss takes.
     beta: f64,
     round: Round,
-    base: Least,
-    max: Greatest,
+    base: MinRtt,
+    max: MaxRtt,
     /// Sum, ps, and number of the round-trip times of this round.
     sum: u128,
     count: u64,
@@ -87,8 +88,8 @@ impl Illinois {
             alpha: settings.alpha_max,
             beta: settings.beta_max,
             round: Round::default(),
-            base: Least::new(settings.base_rtt_window),
-            max: Greatest::new(settings.max_rtt_window),
+            base: MinRtt::new(settings.base_rtt_window),
+            max: MaxRtt::new(settings.max_rtt_window),
             sum: 0,
             count: 0,
             was_long: false,

@@ -22,7 +22,7 @@
 //! flows of `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::windowed::Least;
+use crate::cc::parts::windowed::MinRtt;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::{Duration, Time};
@@ -83,7 +83,7 @@ pub struct Htcp {
     /// Share of the window that a loss leaves.
     beta: f64,
     is_adaptive: bool,
-    rtt_min: Least,
+    rtt_min: MinRtt,
     rtt_max: Duration,
     throughput: Throughput,
     settings: HtcpSettings,
@@ -113,7 +113,7 @@ impl Htcp {
             added: 0.0,
             beta: settings.beta_min,
             is_adaptive: false,
-            rtt_min: Least::new(Duration::ZERO),
+            rtt_min: MinRtt::new(Duration::ZERO),
             rtt_max: Duration::ZERO,
             throughput: Throughput::default(),
             settings,

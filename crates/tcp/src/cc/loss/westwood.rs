@@ -52,7 +52,7 @@
 
 use crate::cc::parts::bandwidth_filter::{PerRound, Tustin, WestwoodSmoothing};
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::windowed::Least;
+use crate::cc::parts::windowed::MinRtt;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window, HALF};
 use bentpipe_units::Duration;
@@ -131,7 +131,7 @@ enum Filter {
 pub struct Westwood {
     window: Window,
     filter: Filter,
-    least: Least,
+    least: MinRtt,
     cut: WestwoodCut,
     forget_min_rtt: bool,
     estimate_factor: f64,
@@ -154,7 +154,7 @@ impl Westwood {
                 (Filter::EachRound(filter), s.cut, s.forget_min_rtt, s.estimate_factor)
             }
         };
-        let (window, least) = (Window::new(init), Least::new(Duration::ZERO));
+        let (window, least) = (Window::new(init), MinRtt::new(Duration::ZERO));
         Self { window, filter, least, cut, forget_min_rtt, estimate_factor, is_least_old: false, is_cut_due: false }
     }
 

@@ -47,8 +47,9 @@
 
 use crate::cc::model::common::policer::{Policer, Totals};
 use crate::cc::model::common::{
-    model_hooks, product, Aggregation, BbrQuantum, FullPipe, MaxOver, Pace, Reconfigurations, Rounds, Sample,
+    model_hooks, product, Aggregation, BbrQuantum, FullPipe, Pace, Reconfigurations, Rounds, Sample,
 };
+use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, PathState};
 use bentpipe_units::{Duration, Stream, Time};
@@ -107,7 +108,7 @@ pub struct Bbr1 {
     delivered: u64,
     rounds: Rounds,
     is_round_start: bool,
-    max_bw: MaxOver<10>,
+    max_bw: Windowed<Max, f64, 10>,
     /// Counts the rounds in which the bandwidth ages.
     bw_clock: u64,
     min_rtt: Option<Duration>,
@@ -144,7 +145,7 @@ impl Bbr1 {
             delivered: 0,
             rounds: Rounds::default(),
             is_round_start: false,
-            max_bw: MaxOver::default(),
+            max_bw: Windowed::default(),
             bw_clock: 0,
             min_rtt: None,
             min_rtt_at: init.now,

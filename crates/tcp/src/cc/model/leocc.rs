@@ -38,8 +38,9 @@
 //! where nothing changed: over GEO that costs thousands of drops and timeouts, and has no advantage over BBR. Where
 //! the instants are wrong it takes the changes as BBR does, and the pauses as well.
 
-use crate::cc::model::common::{model_hooks, product, BbrQuantum, FullPipe, MaxOver, Pace, Rounds, Sample};
+use crate::cc::model::common::{model_hooks, product, BbrQuantum, FullPipe, Pace, Rounds, Sample};
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
+use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, PathState};
 use bentpipe_units::{Duration, Stream, Time};
@@ -149,7 +150,7 @@ pub struct LeoCc {
     has_lost_in_phase: bool,
     delivered: u64,
     rounds: Rounds,
-    max_bw: MaxOver<20>,
+    max_bw: Windowed<Max, f64, 20>,
     /// Greatest rate of this round trip, and the last one; bytes a second.
     round_bw: f64,
     last_bw: f64,
@@ -183,7 +184,7 @@ impl LeoCc {
             has_lost_in_phase: false,
             delivered: 0,
             rounds: Rounds::default(),
-            max_bw: MaxOver::default(),
+            max_bw: Windowed::default(),
             round_bw: 0.0,
             last_bw: 0.0,
             bw_filter: filter,
@@ -384,7 +385,7 @@ impl LeoCc {
             LeoCcBandwidth::Before => self.bw(),
         });
         self.min_rtt = probe.rtt.or(self.min_rtt);
-        self.max_bw = MaxOver::default();
+        self.max_bw = Windowed::default();
         self.max_bw.update(self.rounds.count, bw);
         self.round_bw = 0.0;
         self.bw_filter = Kalman { p: self.settings.kalman_p0, x: None, ..self.bw_filter };

@@ -4,5 +4,6 @@ pub(crate) mod bandwidth_filter;
 pub(crate) mod loss_window;
 pub(crate) mod queueing;
 pub(crate) mod reallocation;
+pub(crate) mod round;
 pub(crate) mod slow_start;
 pub(crate) mod windowed;

@@ -3,14 +3,15 @@
 //! A round ends when an ACK passes what had been sent at its start. Its smallest round-trip time over the smallest one ever
 //! tells what is queued: `cwnd (rtt - base) / rtt`.
 
-use crate::cc::parts::windowed::{Least, Round};
+use crate::cc::parts::round::Round;
+use crate::cc::parts::windowed::MinRtt;
 use crate::cc::{AckSample, PathState};
 use bentpipe_units::Duration;
 
 /// The rounds of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
-    base: Least,
+    base: MinRtt,
     round: Round,
     /// The smallest round-trip time of this round, and from how many.
     min: Option<Duration>,
@@ -58,7 +59,7 @@ impl Rounds {
     /// The first ACK begins the first round. `base_window`: how long the smallest round-trip time is remembered; zero: for
     /// ever.
     pub(crate) fn new(base_window: Duration) -> Self {
-        Self { base: Least::new(base_window), round: Round::default(), min: None, samples: 0, resume_at: Some(0) }
+        Self { base: MinRtt::new(base_window), round: Round::default(), min: None, samples: 0, resume_at: Some(0) }
     }
 
     /// New data were acknowledged.

@@ -36,7 +36,7 @@
 use super::hswa::{HswaMean, HswaPer, HswaSettings, Rule};
 use crate::cc::parts::bandwidth_filter::Tustin;
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::windowed::Round;
+use crate::cc::parts::round::Round;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window, HALF};
 use bentpipe_units::Duration;

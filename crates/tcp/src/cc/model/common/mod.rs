@@ -1,9 +1,10 @@
-//! What the versions of BBR have in common: round trips counted in packets, windowed maxima, the test for a full pipe,
+//! What the versions of BBR have in common: round trips counted in packets, the test for a full pipe,
 //! the aggregation of ACKs, the pace, and reconfigurations that are known beforehand. Rates are of payload, in bytes a
 //! second.
 
 pub(crate) mod policer;
 
+use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::{Delivery, Init, PathState};
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -91,45 +92,6 @@ impl Rounds {
     }
 }
 
-/// The greatest value of the last `N` ticks of a clock that counts something.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MaxOver<const N: usize> {
-    of: [f64; N],
-    at: u64,
-}
-
-impl<const N: usize> Default for MaxOver<N> {
-    fn default() -> Self {
-        Self { of: [0.0; N], at: 0 }
-    }
-}
-
-impl<const N: usize> MaxOver<N> {
-    /// The clock shows `at`; it never goes back.
-    pub(crate) fn advance(&mut self, at: u64) {
-        for tick in (self.at + 1..=at).take(N) {
-            self.of[(tick % N as u64) as usize] = 0.0;
-        }
-        self.at = self.at.max(at);
-    }
-
-    pub(crate) fn update(&mut self, at: u64, value: f64) {
-        self.advance(at);
-        let slot = &mut self.of[(self.at % N as u64) as usize];
-        *slot = slot.max(value);
-    }
-
-    pub(crate) fn get(&self) -> f64 {
-        self.of.iter().copied().fold(0.0, f64::max)
-    }
-
-    /// That of the last `ticks`, the present one included.
-    pub(crate) fn of_last(&self, ticks: u64) -> f64 {
-        let first = self.at.saturating_sub(ticks.min(N as u64) - 1);
-        (first..=self.at).map(|tick| self.of[(tick % N as u64) as usize]).fold(0.0, f64::max)
-    }
-}
-
 /// Whether the rate of delivery still grows: three rounds with less than a quarter more fill the pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FullPipe {
@@ -167,7 +129,7 @@ impl FullPipe {
 pub(crate) struct Aggregation {
     since: Time,
     delivered: f64,
-    excess: MaxOver<10>,
+    excess: Windowed<Max, f64, 10>,
 }
 
 impl Aggregation {

@@ -51,20 +51,6 @@ fn the_first_pace_is_the_initial_window_in_a_round_trip() {
 }
 
 #[test]
-fn maxima_forget() {
-    let mut max = MaxOver::<3>::default();
-    for (at, value, expected) in
-        [(0, 5.0, 5.0), (1, 3.0, 5.0), (2, 2.0, 5.0), (3, 1.0, 3.0), (4, 1.5, 2.0), (9, 0.5, 0.5)]
-    {
-        max.update(at, value);
-        assert_eq!(max.get(), expected, "at {at}");
-    }
-    max.advance(10);
-    max.update(10, 0.1);
-    assert_eq!([max.of_last(1), max.of_last(2), max.of_last(99)], [0.1, 0.5, 0.5]);
-}
-
-#[test]
 fn bounded_samples_only_raise_the_bandwidth() {
     let fit = [(10.0, true), (9.0, true), (9.0, false), (0.0, false)];
     assert_eq!(fit.map(|(rate, limited)| sample(rate, limited).is_fit_for(10.0)), [true, false, true, false]);
