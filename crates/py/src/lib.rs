@@ -8,7 +8,7 @@ mod told;
 
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
 use bentpipe_sim::Network;
-use bentpipe_tcp::cc::OwnCc;
+use bentpipe_tcp::cc::CustomCc;
 use own::{Class, Trouble};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
@@ -201,7 +201,7 @@ impl Run {
         }
         let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
-            let class = |own: &OwnCc| classes.iter().find(|class| class.name() == own.name());
+            let class = |own: &CustomCc| classes.iter().find(|class| class.name() == own.name());
             if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
                 flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
             }

@@ -7,7 +7,8 @@ use crate::controller::Controller;
 use crate::told::{threshold, Ack, Delivery, Init, Path, Why};
 use crate::SenderError;
 use bentpipe_tcp::cc::{
-    AckSample, CcKind, Congestion, CongestionControl, Cwnd, Delivery as Delivered, Init as Begin, Own, OwnCc, PathState,
+    AckSample, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered, Init as Begin,
+    Pace, PathState,
 };
 use bentpipe_units::{Rate, Time};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -77,12 +78,12 @@ impl Class {
     /// For scenarios.
     pub(crate) fn sender(self: &Arc<Self>) -> bentpipe_sim::scenario::Sender {
         let place = Arc::new(Place { class: Arc::clone(self), flow: String::new(), trouble: Arc::default() });
-        let cc = OwnCc::named(&self.name, &self.code, move |init| place.make(init));
+        let cc = CustomCc::named(&self.name, &self.code, move |init| place.make(init));
         bentpipe_sim::scenario::Sender { cc, like: self.like }
     }
 
     /// For a flow of a run, whose trouble is told.
-    pub(crate) fn of_flow(self: &Arc<Self>, own: &OwnCc, flow: &str, trouble: &Arc<Trouble>) -> OwnCc {
+    pub(crate) fn of_flow(self: &Arc<Self>, own: &CustomCc, flow: &str, trouble: &Arc<Trouble>) -> CustomCc {
         let place = Arc::new(Place { class: Arc::clone(self), flow: flow.into(), trouble: Arc::clone(trouble) });
         own.made_by(move |init| place.make(init))
     }
@@ -147,7 +148,7 @@ struct Place {
 }
 
 impl Place {
-    fn make(self: &Arc<Self>, init: Begin) -> Box<dyn Own> {
+    fn make(self: &Arc<Self>, init: Begin) -> Box<dyn Custom> {
         let mut cc = PyCc {
             place: Arc::clone(self),
             object: None,
@@ -425,8 +426,8 @@ impl CongestionControl for PyCc {
         self.state.ssthresh
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.state.rate
+    fn pacing(&self) -> Option<Pace> {
+        self.state.rate.map(Pace::at)
     }
 
     /// Also where there is no rate yet, before the first round trip.

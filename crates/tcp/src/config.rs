@@ -12,7 +12,7 @@ pub use growth::{
     SlowStart,
 };
 
-use crate::cc::{CcConfig, CcKind, OwnCc};
+use crate::cc::{CcConfig, CcKind, CustomCc};
 use crate::verdict::VerdictKind;
 use bentpipe_units::Duration;
 
@@ -24,7 +24,7 @@ pub struct Config {
     /// Which congestion control moves the window.
     pub cc: CcConfig,
     /// One that is not in the registry, in place of it.
-    pub own_cc: Option<OwnCc>,
+    pub own_cc: Option<CustomCc>,
     /// Which procedure decides what is lost and what is sent again.
     pub recovery: Recovery,
     /// What a loss is taken to mean.

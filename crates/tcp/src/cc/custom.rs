@@ -1,27 +1,27 @@
-//! Congestion controls that are not in the registry: a user's own, written elsewhere, perhaps in another language.
-//! They cost an indirect call for each hook.
+//! Custom congestion controls: those of users, which are not in the registry and may be written in another language. They cost an
+//! indirect call for each hook.
 
 use crate::cc::{CcConfig, CongestionControl, Init};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// One of them at work on a connection. All that implement the contract and can be cloned are it.
-pub trait Own: CongestionControl + fmt::Debug + Send + Sync {
+/// A custom congestion control on a connection: any type that implements the contract and can be cloned.
+pub trait Custom: CongestionControl + fmt::Debug + Send + Sync {
     /// An independent copy, as of now.
-    fn copy(&self) -> Box<dyn Own>;
+    fn copy(&self) -> Box<dyn Custom>;
     /// [`undo`](CongestionControl::undo), for a copy of this one.
-    fn undo_own(&mut self, before: Box<dyn Own>);
+    fn undo_custom(&mut self, before: Box<dyn Custom>);
     /// As what it is.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<T: CongestionControl + fmt::Debug + Send + Sync + Clone + 'static> Own for T {
-    fn copy(&self) -> Box<dyn Own> {
+impl<T: CongestionControl + fmt::Debug + Send + Sync + Clone + 'static> Custom for T {
+    fn copy(&self) -> Box<dyn Custom> {
         Box::new(self.clone())
     }
 
-    fn undo_own(&mut self, before: Box<dyn Own>) {
+    fn undo_custom(&mut self, before: Box<dyn Custom>) {
         // A connection keeps its kind.
         if let Ok(before) = before.into_any().downcast::<T>() {
             self.undo(*before);
@@ -33,7 +33,7 @@ impl<T: CongestionControl + fmt::Debug + Send + Sync + Clone + 'static> Own for 
     }
 }
 
-impl Clone for Box<dyn Own> {
+impl Clone for Box<dyn Custom> {
     fn clone(&self) -> Self {
         (**self).copy()
     }
@@ -41,26 +41,26 @@ impl Clone for Box<dyn Own> {
 
 /// What makes one for each connection, and what it is called.
 #[derive(Clone)]
-pub struct OwnCc {
+pub struct CustomCc {
     name: Arc<str>,
     code: Arc<str>,
-    make: Arc<dyn Fn(Init) -> Box<dyn Own> + Send + Sync>,
+    make: Arc<dyn Fn(Init) -> Box<dyn Custom> + Send + Sync>,
 }
 
-impl OwnCc {
+impl CustomCc {
     /// `make` is called when a connection is made, and again when its data transfer begins.
-    pub fn new(make: impl Fn(Init) -> Box<dyn Own> + Send + Sync + 'static) -> Self {
+    pub fn new(make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
         Self::named("own", "", make)
     }
 
     /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source.
-    pub fn named(name: &str, code: &str, make: impl Fn(Init) -> Box<dyn Own> + Send + Sync + 'static) -> Self {
+    pub fn named(name: &str, code: &str, make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), code: code.into(), make: Arc::new(make) }
     }
 
     /// The same one, made otherwise.
     #[must_use]
-    pub fn made_by(&self, make: impl Fn(Init) -> Box<dyn Own> + Send + Sync + 'static) -> Self {
+    pub fn made_by(&self, make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make), ..self.clone() }
     }
 
@@ -69,30 +69,30 @@ impl OwnCc {
         &self.name
     }
 
-    /// What tells it from others of this name.
+    /// Distinguishes it from others of this name.
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    pub(crate) fn build(&self, init: Init) -> Box<dyn Own> {
+    pub(crate) fn build(&self, init: Init) -> Box<dyn Custom> {
         (self.make)(init)
     }
 }
 
 impl CcConfig {
-    /// One of the registry at work, to be wrapped by one's own.
-    pub fn own(self, init: Init) -> Box<dyn Own> {
+    /// One of the registry on a connection, to be wrapped by a custom one.
+    pub fn custom(self, init: Init) -> Box<dyn Custom> {
         Box::new(self.build(init))
     }
 }
 
-impl fmt::Debug for OwnCc {
+impl fmt::Debug for CustomCc {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "OwnCc({} {})", self.name, self.code)
+        write!(f, "CustomCc({} {})", self.name, self.code)
     }
 }
 
-impl PartialEq for OwnCc {
+impl PartialEq for CustomCc {
     /// Whether both are the same one, not two that do the same.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn it_goes_back_in_its_own_way() {
         let ack = AckSample { newly_acked: 1460, is_cwnd_limited: true, rtt: None };
-        let path = crate::cc::testbench::suite::path(14_600);
-        let mut cc = Cc::Own(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }));
+        let path = crate::cc::testbench::path(14_600);
+        let mut cc = Cc::Custom(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }));
         let before = cc.clone();
         cc.on_ack(&ack, &path);
         cc.on_congestion(Congestion::FastRetransmit, &path);
@@ -139,6 +139,6 @@ mod tests {
         cc.undo(before);
         assert_eq!(cc.cwnd(), 14_600);
         cc.on_ack(&ack, &path);
-        assert_eq!(cc.cwnd(), 14_602, "the second ACK that it learnt of");
+        assert_eq!(cc.cwnd(), 14_602, "the second ACK that it saw");
     }
 }

@@ -1,8 +1,9 @@
-//! What a congestion control is told: what an ACK taught, the sender's view of the path, and why the window is reduced.
+//! The facts that a congestion control is given: what an ACK taught, the sender's view of the path, and why the window is
+//! reduced.
 
 use crate::config::Growth;
 use crate::conn::RateSample;
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Rate, Time};
 
 /// What a controller starts from.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +22,8 @@ pub struct Init {
     pub ssthresh: u64,
     /// What the window grows by.
     pub growth: Growth,
-    /// Both ends know dummy segments.
-    pub has_dummies: bool,
+    /// Both ends know [probe segments](super::ProbeSegments).
+    pub has_probe_segments: bool,
 }
 
 impl Default for Init {
@@ -36,7 +37,7 @@ impl Default for Init {
             cwnd: 14_600,
             ssthresh: u64::MAX,
             growth: Growth::default(),
-            has_dummies: false,
+            has_probe_segments: false,
         }
     }
 }
@@ -79,7 +80,7 @@ pub struct Delivery {
     pub one_way_delay: Option<Duration>,
 }
 
-/// A segment that was declared lost, with what was noted when it left; told only to controllers that
+/// A segment that was declared lost, with what was noted when it left; only for controllers that
 /// [ask for deliveries](CongestionControl::takes_deliveries).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
@@ -89,7 +90,7 @@ pub struct LostSegment {
     pub len: u64,
     /// Bytes in flight when it left, itself included.
     pub flight_before: u64,
-    /// Bytes declared lost since it left, itself included, but not what the same ACK tells of later segments.
+    /// Bytes declared lost since it left, itself included, but not later segments that the same ACK shows to be lost.
     pub lost: u64,
     /// The application, not the path, limited what was sent when it left.
     pub is_app_limited: bool,
@@ -97,7 +98,7 @@ pub struct LostSegment {
     pub prior_delivered: u64,
     /// Bytes delivered so far.
     pub delivered: u64,
-    /// Selective ACKs tell of each lost segment; without them only the first of several is told of.
+    /// Selective ACKs show each lost segment; without them only the first of several is reported.
     pub has_sack: bool,
 }
 
@@ -150,12 +151,31 @@ impl PathState {
     }
 }
 
+/// How fast a controller sends, where it says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Headers included.
+    pub rate: Rate,
+    /// Payload that may leave back to back after a pause, bytes, where the connection's pacing does not say; none: two segments.
+    pub burst: Option<u64>,
+    /// The depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and `burst` or the
+    /// connection's pacing bounds what leaves back to back.
+    pub bucket: Option<u64>,
+}
+
+impl Pace {
+    /// At this rate, two segments back to back.
+    pub const fn at(rate: Rate) -> Self {
+        Self { rate, burst: None, bucket: None }
+    }
+}
+
 /// Why the window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// Duplicate or selective ACKs showed a loss that the verdict blames on congestion.
+    /// Duplicate or selective ACKs showed a loss that the verdict attributes to congestion.
     FastRetransmit,
-    /// The receiver told of marks. Nothing is missing.
+    /// The receiver reported ECN marks. Nothing is missing.
     Ecn {
         /// Thousandths of the window that are left; none: what a loss leaves.
         beta: Option<u32>,

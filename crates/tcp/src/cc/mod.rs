@@ -1,12 +1,12 @@
 //! Congestion control: facts in, a window out.
 //!
 //! A controller reads what an ACK taught ([`AckSample`]) and the sender's view of the path ([`PathState`]) and
-//! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and has no
-//! randomness. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
+//! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and draws chance only from the
+//! seed that it is given. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
 //! the connection. Slow start and additive increase are in [`Window`], for all that want them.
 //!
-//! A new controller is one file here and one line in [`registry!`] below; what it leaves to its [`Window`] it names in
-//! `window_hooks!`.
+//! A new controller is one file in its room (`loss`, `delay`, `model`, `satellite`) and one line in [`registry!`] below. What it
+//! leaves to its [`Window`] it names in `window_hooks!`; what several controllers need is in `parts`.
 
 mod custom;
 mod delay;
@@ -20,24 +20,23 @@ pub mod settings;
 #[cfg(test)]
 mod testbench;
 
-pub use custom::{Own, OwnCc};
+pub use custom::{Custom, CustomCc};
 pub use delay::*;
-pub use facts::{AckSample, Congestion, Delivery, Init, LostSegment, PathState, HALF};
+pub use facts::{AckSample, Congestion, Delivery, Init, LostSegment, Pace, PathState, HALF};
 pub use loss::*;
 pub use model::*;
 pub use parts::bandwidth_filter::WestwoodSmoothing;
 pub use parts::loss_window::{Cwnd, Window};
 pub use parts::reallocation::Reallocations;
-pub use probe_segments::Dummies;
+pub use probe_segments::ProbeSegments;
 pub use satellite::*;
 
 use crate::config::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
-use bentpipe_units::Rate;
 use settings::{NoSettings, Setting, Settings, Value};
 
-/// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
-/// blames on the link do not reach them.
+/// The contract of a congestion control. `on_congestion` and `on_rto` report congestion only: losses that the verdict attributes
+/// to the link do not reach them.
 ///
 /// On one ACK the order is: losses are found (`on_recovery_ack` or `on_recovery_exit`, `on_congestion`, then `on_lost` for each
 /// segment), then `on_delivery`, then `on_ack`.
@@ -51,7 +50,7 @@ pub trait CongestionControl {
     fn on_rto(&mut self, first: bool, path: &PathState);
     /// Recovery or idle restart asks that the window be at most `max` bytes now.
     fn limit_cwnd(&mut self, max: u64);
-    /// Continue with exactly this window and threshold, bytes: what looked like a loss was none, or window validation asks
+    /// Continue with exactly this window and threshold, bytes: a loss was spurious, or window validation asks
     /// for it (RFC 2861 §3.2, RFC 7661 §4.4).
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// The segment size changed.
@@ -61,12 +60,12 @@ pub trait CongestionControl {
     fn takes_deliveries(&self) -> bool {
         false
     }
-    /// An ACK told of something delivered, in recovery or not.
+    /// An ACK reported something delivered, in recovery or not.
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let _ = (delivery, path);
     }
-    /// A segment was declared lost, whatever the verdict: by the ACK that `on_delivery` tells of next, or by a timer. Not told of
-    /// segments that were sent before the segment size changed.
+    /// A segment was declared lost, whatever the verdict: by the ACK of the `on_delivery` that follows, or by a timer. Segments
+    /// that were sent before the segment size changed are not reported.
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
         let _ = (lost, path);
     }
@@ -83,7 +82,7 @@ pub trait CongestionControl {
     fn on_resume(&mut self, path: &PathState) {
         let _ = path;
     }
-    /// What looked like congestion was none: go on as `before` it.
+    /// The congestion was spurious: go on as `before` it.
     fn undo(&mut self, before: Self)
     where
         Self: Sized,
@@ -105,25 +104,16 @@ pub trait CongestionControl {
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
     fn ssthresh(&self) -> u64;
-    /// The rate at which to send, headers included; none: as the pacing of the connection has it.
-    fn pacing_rate(&self) -> Option<Rate> {
+    /// The pace at which to send; none: as the pacing of the connection has it.
+    fn pacing(&self) -> Option<Pace> {
         None
     }
-    /// Payload that may leave back to back after a pause, bytes, where the connection's pacing does not say; none: two segments.
-    fn pacing_burst(&self) -> Option<u64> {
-        None
-    }
-    /// Whether it ever asks for a rate. Never changes.
+    /// Whether it ever asks for a pace. Never changes.
     fn paces(&self) -> bool {
-        self.pacing_rate().is_some()
+        self.pacing().is_some()
     }
-    /// Its dealings with dummy segments; none: it sends none. Never changes.
-    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
-        None
-    }
-    /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
-    /// how much may go back to back is as the connection's pacing or [`pacing_burst`](Self::pacing_burst) has it.
-    fn bucket(&self) -> Option<u64> {
+    /// Its probe segments; none: it sends none. Never changes.
+    fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
     }
 }
@@ -229,14 +219,14 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub(crate) enum Cc {
             $($kind(Box<$type>),)+
-            Own(Box<dyn Own>),
+            Custom(Box<dyn Custom>),
         }
 
         macro_rules! each {
             ($self:ident, $c:ident => $does:expr) => {
                 match $self {
                     $(Self::$kind($c) => $does,)+
-                    Self::Own($c) => $does,
+                    Self::Custom($c) => $does,
                 }
             };
         }
@@ -279,7 +269,7 @@ macro_rules! registry {
             fn undo(&mut self, before: Self) {
                 match (self, before) {
                     $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
-                    (Self::Own(c), Self::Own(before)) => c.undo_own(before),
+                    (Self::Custom(c), Self::Custom(before)) => c.undo_custom(before),
                     // A connection keeps its kind.
                     _ => {}
                 }
@@ -301,20 +291,14 @@ macro_rules! registry {
             fn ssthresh(&self) -> u64 {
                 each!(self, c => c.ssthresh())
             }
-            fn pacing_rate(&self) -> Option<Rate> {
-                each!(self, c => c.pacing_rate())
-            }
-            fn pacing_burst(&self) -> Option<u64> {
-                each!(self, c => c.pacing_burst())
+            fn pacing(&self) -> Option<Pace> {
+                each!(self, c => c.pacing())
             }
             fn paces(&self) -> bool {
                 each!(self, c => c.paces())
             }
-            fn dummies(&mut self) -> Option<&mut dyn Dummies> {
-                each!(self, c => c.dummies())
-            }
-            fn bucket(&self) -> Option<u64> {
-                each!(self, c => c.bucket())
+            fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
+                each!(self, c => c.probe_segments())
             }
         }
 

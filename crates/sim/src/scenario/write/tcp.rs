@@ -5,7 +5,7 @@ use super::{ends, growth, text};
 use crate::scenario::registered::setting_json;
 use crate::scenario::text::buffer_text;
 use crate::scenario::Flow;
-use bentpipe_tcp::cc::{CcConfig, OwnCc};
+use bentpipe_tcp::cc::{CcConfig, CustomCc};
 use bentpipe_tcp::{Config, DelayTimer, GiveUp, InitialSsthresh, InitialWindow, Recovery};
 use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
@@ -144,7 +144,7 @@ fn recovery(recovery: Recovery) -> Json {
     table.into()
 }
 
-fn own_cc(own: &OwnCc) -> Json {
+fn own_cc(own: &CustomCc) -> Json {
     json!({ "kind": own.name(), "code": own.code() })
 }
 

@@ -71,7 +71,7 @@ settings! {
 /// A round trip with no more samples than this says nothing.
 const SAMPLES_TOO_FEW: u32 = 2;
 
-/// See the module.
+/// Compound on a connection: the window, of which one part is by delay.
 #[derive(Clone, Debug)]
 pub struct Compound {
     /// Both together.
@@ -262,7 +262,7 @@ impl CongestionControl for Compound {
 mod tests {
     use super::*;
     use crate::cc::settings::NoSettings;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use crate::cc::Reno;
     use bentpipe_units::Time;
 

@@ -35,7 +35,7 @@ use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
 use crate::cc::parts::windowed::{MaxRtt, MinRtt};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, Pace, PathState, Window};
 use bentpipe_units::{Duration, Rate, Time};
 
 settings! {
@@ -71,7 +71,7 @@ settings! {
 /// Without any round-trip time, a window is sent in this.
 const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 
-/// See the module.
+/// Copa on a connection: the window, its velocity, and the queueing that it measures.
 #[derive(Clone, Debug)]
 pub struct Copa {
     window: Window,
@@ -167,7 +167,7 @@ impl Copa {
         cwnd * queueing.as_ps() as f64 <= self.per_delta() * standing.as_ps() as f64
     }
 
-    /// So many bytes were delivered.
+    /// Bytes were delivered.
     fn on_delivered(&mut self, bytes: u64, is_used: bool, rtt: Option<Duration>, path: &PathState) {
         self.header_len = path.header_len;
         if let Some(rtt) = rtt {
@@ -274,12 +274,12 @@ impl CongestionControl for Copa {
         self.window.on_smss(smss);
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<Pace> {
         let (_, standing) = self.queueing();
         let packets = self.window.cwnd() as f64 / self.smss as f64;
         let bits = 8.0 * packets * (self.smss + self.header_len) as f64;
         let seconds = standing.max(Duration::from_ps(1)).as_secs_f64();
-        Some(Rate::from_bps(((self.settings.pacing_gain * bits / seconds) as u64).max(1)))
+        Some(Pace::at(Rate::from_bps(((self.settings.pacing_gain * bits / seconds) as u64).max(1))))
     }
 
     window_hooks!(limit_cwnd, set_window, cwnd, ssthresh);
@@ -288,8 +288,8 @@ impl CongestionControl for Copa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::parts::queueing::tests::{Sender, SMSS};
-    use crate::cc::testbench::path::{dice, Path};
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
+    use crate::cc::testbench::transfer::{dice, ChangingPath};
     use crate::cc::{CcConfig, CcKind};
 
     const AVOIDANCE: u64 = 2 * SMSS;
@@ -304,8 +304,8 @@ mod tests {
     }
 
     /// In congestion avoidance with 20 segments; RTTmin is 100 ms, RTTstanding 110 ms.
-    fn twenty(velocity: f64) -> Sender<Copa> {
-        let mut sender = Sender::new(copa(20, AVOIDANCE, fixed()), 100.0);
+    fn twenty(velocity: f64) -> AckClock<Copa> {
+        let mut sender = AckClock::new(copa(20, AVOIDANCE, fixed()), 100.0);
         sender.path.srtt = Some(Duration::from_millis(100));
         (0..20).for_each(|_| sender.ack(110.0));
         sender.cc.window.set(20 * SMSS, AVOIDANCE);
@@ -358,7 +358,7 @@ mod tests {
     /// The third round trip in one direction ends with v = 2.
     #[test]
     fn v_doubles_when_the_direction_has_held_for_three_round_trips() {
-        let mut sender = Sender::new(copa(100, AVOIDANCE, fixed()), 100.0);
+        let mut sender = AckClock::new(copa(100, AVOIDANCE, fixed()), 100.0);
         sender.path.srtt = Some(Duration::from_millis(100));
         let course = [(); 6].map(|()| {
             sender.round(100.0);
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn v_may_wait_for_the_end_of_the_window() {
         let settings = CopaSettings { reset_at_once: false, ..fixed() };
-        let mut sender = Sender::new(copa(100, AVOIDANCE, settings), 100.0);
+        let mut sender = AckClock::new(copa(100, AVOIDANCE, settings), 100.0);
         sender.path.srtt = Some(Duration::from_millis(100));
         (0..4).for_each(|_| sender.round(100.0));
         sender.cc.step(SMSS, false, SMSS);
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_until_the_rate_is_above_the_target() {
-        let mut sender = Sender::new(copa(9, u64::MAX, fixed()), 100.0);
+        let mut sender = AckClock::new(copa(9, u64::MAX, fixed()), 100.0);
         sender.path.srtt = Some(Duration::from_millis(100));
         sender.round(100.0);
         assert_eq!(sender.segments(), 19.0);
@@ -397,10 +397,10 @@ mod tests {
     /// Others keep 50 ms queued, with sawtooth of 30 ms.
     #[test]
     fn a_queue_that_never_empties_is_competed_with() {
-        let mut sender = Sender::new(copa(50, AVOIDANCE, CopaSettings::default()), 100.0);
+        let mut sender = AckClock::new(copa(50, AVOIDANCE, CopaSettings::default()), 100.0);
         sender.path.srtt = Some(Duration::from_millis(150));
         let rounds =
-            |sender: &mut Sender<Copa>, n: u32| (0..n).for_each(|i| sender.round(150.0 + f64::from(i % 4) * 10.0));
+            |sender: &mut AckClock<Copa>, n: u32| (0..n).for_each(|i| sender.round(150.0 + f64::from(i % 4) * 10.0));
         rounds(&mut sender, 4);
         assert_eq!(sender.cc.per_delta, None);
         rounds(&mut sender, 8);
@@ -422,14 +422,14 @@ mod tests {
     }
 
     /// 20 Mbit/s and 100 ms, of which 171 segments are on the way, with a buffer of as many.
-    const PLAIN: Path = Path { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
+    const PLAIN: ChangingPath = ChangingPath { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
 
     /// 1.2 ms are two segments. A full buffer would be 100 ms.
     #[test]
     fn alone_it_fills_the_path_and_leaves_the_buffer_empty() {
         let cc = CcConfig::from(CcKind::Copa);
         let clean = PLAIN.run(cc, |_| (), 10.0, 40.0);
-        let noisy = Path { is_lost: |_, k| dice(k, 1000), ..PLAIN }.run(cc, |_| (), 10.0, 40.0);
+        let noisy = ChangingPath { is_lost: |_, k| dice(k, 1000), ..PLAIN }.run(cc, |_| (), 10.0, 40.0);
         for outcome in [clean, noisy] {
             assert!(outcome.goodput > 19.2 && outcome.waiting < 3.0, "{outcome:?}");
         }
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn losses_leave_the_window_and_end_slow_start() {
-        let mut sender = Sender::new(copa(39, u64::MAX, fixed()), 100.0);
+        let mut sender = AckClock::new(copa(39, u64::MAX, fixed()), 100.0);
         sender.lose();
         assert_eq!((sender.cc.cwnd(), sender.cc.ssthresh()), (40_000, 40_000));
         let path = *sender.view();
@@ -475,9 +475,9 @@ mod tests {
     fn pacing_is_two_windows_in_a_standing_round_trip() {
         let sender = twenty(1.0);
         let bps = 2.0 * 20.0 * 1040.0 * 8.0 / 0.11;
-        assert_eq!(sender.cc.pacing_rate(), Some(Rate::from_bps(bps as u64)));
+        assert_eq!(sender.cc.pacing(), Some(Pace::at(Rate::from_bps(bps as u64))));
         let init = Init { smss: SMSS, cwnd: 20 * SMSS, rtt: Some(Duration::from_millis(55)), ..Init::default() };
         let begun = Copa::new(init, fixed());
-        assert_eq!(begun.pacing_rate(), Some(Rate::from_bps((2.0 * bps) as u64)));
+        assert_eq!(begun.pacing(), Some(Pace::at(Rate::from_bps((2.0 * bps) as u64))));
     }
 }

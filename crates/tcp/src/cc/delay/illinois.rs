@@ -59,7 +59,7 @@ settings! {
 /// Reno's increase and decrease.
 const BASE: (f64, f64) = (1.0, 0.5);
 
-/// See the module.
+/// Illinois on a connection: the window, and the delays that set its α and β.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     window: Window,
@@ -204,7 +204,7 @@ impl CongestionControl for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use bentpipe_units::Time;
 
     fn illinois(segments: u64, settings: IllinoisSettings) -> Illinois {

@@ -67,7 +67,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// LEDBAT on a connection: the window, and the delays that it keeps.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     window: Window,
@@ -135,7 +135,7 @@ impl CongestionControl for Ledbat {
     }
 
     fn takes_deliveries(&self) -> bool {
-        // Only there the one-way delay is told.
+        // Only deliveries bring the one-way delay.
         self.settings.delay == LedbatDelay::OneWay
     }
 
@@ -227,8 +227,8 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::path::Path;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
+    use crate::cc::testbench::transfer::ChangingPath;
     use crate::cc::{CcConfig, CcKind};
 
     const SMSS: u64 = 1460;
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// The way of the ACKs is full: only the round trip tells.
+    /// The way of the ACKs is full: only the round trip shows it.
     #[test]
     fn queues_of_acks_do_not_count_where_there_are_timestamps() {
         let after = |delay| {
@@ -359,7 +359,7 @@ mod tests {
     /// 20 Mbit/s and 100 ms with a buffer of 400 ms: a segment more in each round trip until 100 ms are queued.
     #[test]
     fn the_target_is_what_waits() {
-        let path = Path { rate: |_| 20.0, delay: |_| 50.0, queue: 1_000_000, is_lost: |_, _| false };
+        let path = ChangingPath { rate: |_| 20.0, delay: |_| 50.0, queue: 1_000_000, is_lost: |_, _| false };
         for timestamps in [false, true] {
             let outcome =
                 path.run(CcConfig::from(CcKind::Ledbat), |config| config.timestamps = timestamps, 80.0, 100.0);

@@ -1,4 +1,4 @@
-//! Vegas: the round-trip time tells how many segments wait in the queue, and the window is kept where two to four do.
+//! Vegas: the round-trip time shows how many segments wait in the queue, and the window is kept where two to four do.
 //!
 //! L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995
 //! (first, with S. O'Malley, SIGCOMM 1994). What the paper leaves open, and the thresholds, are as in Linux: the smallest
@@ -58,7 +58,7 @@ settings! {
 /// Samples that a round must exceed.
 const FEW: u64 = 2;
 
-/// See the module.
+/// Vegas on a connection: the window, and the rounds that it measures.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     window: Window,
@@ -201,11 +201,11 @@ impl CongestionControl for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::parts::queueing::tests::{Sender, SMSS};
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
 
-    fn vegas(segments: u64, ssthresh: u64, settings: VegasSettings) -> Sender<Vegas> {
+    fn vegas(segments: u64, ssthresh: u64, settings: VegasSettings) -> AckClock<Vegas> {
         let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh, ..Init::default() };
-        Sender::new(Vegas::new(init, settings), 100.0)
+        AckClock::new(Vegas::new(init, settings), 100.0)
     }
 
     const AVOIDANCE: u64 = 2 * SMSS;

@@ -75,7 +75,7 @@ settings! {
 /// Samples that the connection must exceed.
 const FEW: u64 = 2;
 
-/// See the module.
+/// Veno on a connection: the window, and the rounds that it measures.
 #[derive(Clone, Debug)]
 pub struct Veno {
     window: Window,
@@ -217,15 +217,15 @@ impl CongestionControl for Veno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::parts::queueing::tests::{Sender, SMSS};
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
 
-    fn veno(segments: u64, settings: VenoSettings) -> Sender<Veno> {
+    fn veno(segments: u64, settings: VenoSettings) -> AckClock<Veno> {
         let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
-        Sender::new(Veno::new(init, settings), 100.0)
+        AckClock::new(Veno::new(init, settings), 100.0)
     }
 
     /// N was measured with this window; the growth of the round is taken back.
-    fn measured(segments: u64, rtt_ms: f64, settings: VenoSettings) -> Sender<Veno> {
+    fn measured(segments: u64, rtt_ms: f64, settings: VenoSettings) -> AckClock<Veno> {
         let mut sender = veno(segments, settings);
         (0..segments).for_each(|_| {
             sender.cc.window.set(segments * SMSS, 2 * SMSS);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_may_make_the_smallest_round_trip_begin_anew() {
+    fn a_loss_may_make_the_smallest_round_trip_begin_again() {
         for (forget_base_rtt, left) in [(false, 0.5), (true, 0.8)] {
             let mut sender = veno(50, VenoSettings { forget_base_rtt, ..VenoSettings::default() });
             sender.round(150.0);

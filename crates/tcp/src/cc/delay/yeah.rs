@@ -55,7 +55,7 @@ const FEW: u64 = 2;
 /// Segments of Reno's estimated window before there is one.
 const NO_RENO: u64 = 2;
 
-/// See the module.
+/// YeAH on a connection: the window, its mode, and its estimate of what Reno would have.
 #[derive(Clone, Debug)]
 pub struct Yeah {
     window: Window,
@@ -191,20 +191,20 @@ impl CongestionControl for Yeah {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::parts::queueing::tests::{Sender, SMSS};
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
 
-    fn yeah(segments: u64) -> Sender<Yeah> {
+    fn yeah(segments: u64) -> AckClock<Yeah> {
         let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
-        Sender::new(Yeah::new(init, YeahSettings::default()), 100.0)
+        AckClock::new(Yeah::new(init, YeahSettings::default()), 100.0)
     }
 
-    fn decide(sender: &mut Sender<Yeah>, rtt_ms: u64) {
+    fn decide(sender: &mut AckClock<Yeah>, rtt_ms: u64) {
         let (rtt, base) = (Duration::from_millis(rtt_ms), Duration::from_millis(100));
         let path = *sender.view();
         sender.cc.decide(&Delay { rtt, base, samples: 400 }, &path);
     }
 
-    fn at(segments: u64) -> Sender<Yeah> {
+    fn at(segments: u64) -> AckClock<Yeah> {
         let mut sender = yeah(segments);
         sender.cc.window.set(segments * SMSS, 2 * SMSS);
         sender
@@ -315,7 +315,7 @@ mod tests {
         for (base_rtt_window, is_slow) in [(Duration::ZERO, true), (Duration::from_secs(10), false)] {
             let init = Init { smss: SMSS, cwnd: 100 * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
             let settings = YeahSettings { base_rtt_window, ..YeahSettings::default() };
-            let mut sender = Sender::new(Yeah::new(init, settings), 100.0);
+            let mut sender = AckClock::new(Yeah::new(init, settings), 100.0);
             (0..100).for_each(|_| sender.round(115.0));
             assert_eq!(sender.cc.doing_reno > 0, is_slow);
         }

@@ -75,7 +75,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// BIC on a connection: the window, and the bounds of its search.
 #[derive(Clone, Debug)]
 pub struct Bic {
     window: Window,
@@ -187,7 +187,7 @@ impl CongestionControl for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     const SMSS: u64 = 1000;
 

@@ -71,7 +71,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// CUBIC on a connection: the window, and the time since its epoch began.
 // DEVIATION: RFC 9438 §4.10 recommends HyStart++. Slow start is a setting of its own here, and the standard's by default.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -186,7 +186,7 @@ impl Epoch {
     fn pass(&mut self, is_used: bool, path: &PathState) {
         let gap = path.now.saturating_since(self.last);
         // RFC 9438 §4.2: t does not include times without growth for want of data. That nothing was outstanding for longer
-        // than it takes to send and have an answer is such a time, and no ACK tells of it.
+        // than it takes to send and have an answer is such a time, and no ACK shows it.
         let is_idle = self.is_silent && path.srtt.is_some_and(|srtt| gap > srtt * 2);
         if is_used && !is_idle {
             self.t += gap;
@@ -285,7 +285,7 @@ impl CongestionControl for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     const SMSS: u64 = 1000;
 

@@ -197,7 +197,7 @@ struct Kept {
     increase: f64,
 }
 
-/// See the module.
+/// HighSpeed TCP on a connection: the window, and the row of the table that holds for it.
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
     window: Window,
@@ -281,7 +281,7 @@ impl CongestionControl for HighSpeed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use crate::cc::Reno;
     use crate::config::{ByteCounting, Growth};
     use bentpipe_units::Duration;

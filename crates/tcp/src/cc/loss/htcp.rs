@@ -4,7 +4,7 @@
 //! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004: the increase as a
 //! function of the time since congestion, its scaling by the round-trip time, and the adaptive backoff. Where the
 //! paper leaves room the behaviour is that of Linux: how throughput is sampled, how the greatest round-trip time
-//! fades, when the time starts anew.
+//! fades, when the time starts again.
 //!
 //! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth;
 //! an ACK adds at most what it acknowledges, as an idle hour would else make the increase larger than slow start's;
@@ -68,7 +68,7 @@ settings! {
 /// What the increase is scaled by: RTTmin over this.
 const RTT_REFERENCE: Duration = Duration::from_millis(100);
 
-/// See the module.
+/// H-TCP on a connection: the window, and the time since congestion.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     window: Window,
@@ -166,7 +166,7 @@ impl Htcp {
         self.suspend(path);
     }
 
-    /// Δ starts anew, and once more when all that was sent is acknowledged.
+    /// Δ starts again, and once more when all that was sent is acknowledged.
     fn suspend(&mut self, path: &PathState) {
         self.recover = Some(path.snd_nxt);
         self.start(path.now);
@@ -286,7 +286,7 @@ impl CongestionControl for Htcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     const DEFAULT: fn() -> HtcpSettings = HtcpSettings::default;
 

@@ -81,7 +81,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// Hybla on a connection: the window, and its ρ.
 #[derive(Clone, Debug)]
 pub struct Hybla {
     window: Window,
@@ -215,7 +215,7 @@ impl CongestionControl for Hybla {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use crate::cc::Reno;
     use crate::config::{ByteCounting, Growth, Hoe, SlowStart};
 

@@ -34,7 +34,7 @@ use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::NoSettings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
-/// See the module.
+/// Reno on a connection: nothing but its window.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,

@@ -34,7 +34,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// Scalable TCP on a connection: its window.
 #[derive(Clone, Debug)]
 pub struct Scalable {
     window: Window,
@@ -89,7 +89,7 @@ impl CongestionControl for Scalable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use bentpipe_units::Duration;
 
     fn scalable(segments: u64) -> Scalable {

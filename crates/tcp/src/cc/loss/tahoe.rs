@@ -20,7 +20,7 @@
 use crate::cc::settings::NoSettings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Reno};
 
-/// See the module.
+/// Tahoe on a connection: Reno's growth, without its recovery.
 #[derive(Clone, Debug)]
 pub struct Tahoe(Reno);
 

@@ -126,7 +126,7 @@ enum Filter {
     EachRound(PerRound),
 }
 
-/// See the module.
+/// Westwood on a connection: the window, and the filter that estimates what the path delivers.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
@@ -158,7 +158,7 @@ impl Westwood {
         Self { window, filter, least, cut, forget_min_rtt, estimate_factor, is_least_old: false, is_cut_due: false }
     }
 
-    /// So many bytes arrived, the newest after this time.
+    /// Bytes arrived, the newest after this time.
     #[inline]
     fn watch(&mut self, bytes: u64, rtt: Option<Duration>, path: &PathState) {
         if let Some(rtt) = rtt {
@@ -246,7 +246,7 @@ impl CongestionControl for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use bentpipe_units::Time;
 
     const SMSS: u64 = 1000;
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// As in Linux: half in recovery, and at its end what the path holds, be it more.
+    /// As in Linux: half in recovery, and at its end what the path holds, even if that is more.
     #[test]
     fn the_window_may_wait_for_the_end_of_recovery() {
         let mut cc = fed(WestwoodPlusSettings { cut: WestwoodCut::AtExit, ..Default::default() }, 800);
@@ -341,7 +341,7 @@ mod tests {
 
     /// Of a path that became longer, Linux learns by a timeout.
     #[test]
-    fn a_timeout_may_make_the_least_round_trip_time_begin_anew() {
+    fn a_timeout_may_make_the_least_round_trip_time_begin_again() {
         for (forget_min_rtt, least_ms) in [(false, 500), (true, 700)] {
             let mut cc = fed(WestwoodPlusSettings { forget_min_rtt, ..Default::default() }, 800);
             cc.on_rto(true, &view(&cc, 10_000));

@@ -24,7 +24,7 @@
 //! (`policer`). ECN marks change nothing.
 //!
 //! What differs from Linux: quanta are single segments, as nothing below the sender joins them (`quantum`); all times
-//! are exact; the pace is set anew when the first round trip was measured also if the handshake measured none; any loss
+//! are exact; the pace is set again when the first round trip was measured also if the handshake measured none; any loss
 //! of a phase ends the probe of that phase, not only one that the last ACK shows. Data sent after nothing was in flight
 //! are taken for a restart of the application. The restart window (RFC 5681), window validation and proportional rate
 //! reduction do not apply.
@@ -33,10 +33,10 @@
 //!
 //! It fills a path with random loss where Reno and CUBIC keep a window of a few segments. How much loss it stands
 //! depends on the bandwidth-delay product. Each recovery begins with a round trip in which no more is sent than is
-//! delivered. Where the product is some 80 packets, a loss rate of 15 % brings several recoveries into each cycle, and
-//! they cancel the probes that should make up for the losses. With a product of some 800 packets it collapses in some
-//! runs from 10 % on, and in all of them at 20 %. Taking losses for a policer adds to the collapse and does not cause
-//! it. RACK, its default, finds lost retransmissions by time; with RFC 6675 they cost timeouts.
+//! delivered. Where losses bring several recoveries into each cycle, they cancel the probes that should make up for the
+//! losses, and the rate collapses; the larger the product, the lower the loss rate at which that begins. Taking losses
+//! for a policer adds to the collapse and does not cause it. RACK, its default, finds lost retransmissions by time; with
+//! RFC 6675 they cost timeouts.
 //!
 //! Startup takes log2(BDP / initial window) round trips and three more, of which a queue of up to 1.9 times the
 //! product makes each nearly thrice as long. Where the buffer holds one such product or less it takes most of the path
@@ -47,11 +47,11 @@
 
 use crate::cc::model::common::policer::{Policer, Totals};
 use crate::cc::model::common::{
-    model_hooks, product, Aggregation, BbrQuantum, FullPipe, Pace, Reconfigurations, Rounds, Sample,
+    model_hooks, product, Aggregation, BbrPace, BbrQuantum, FullPipe, KnownReallocations, Rounds, Sample,
 };
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, PathState};
+use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, Pace, PathState};
 use bentpipe_units::{Duration, Stream, Time};
 
 settings! {
@@ -83,7 +83,7 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT: Duration = Duration::from_millis(200);
 /// Most that aggregation adds to the window: what the path delivers in this time.
 const EXCESS_MAX: Duration = Duration::from_millis(100);
-/// Round trips for which a known reconfiguration keeps the bandwidth: two cycles.
+/// Round trips for which a known reallocation keeps the bandwidth: two cycles.
 const HELD_ROUNDS: u64 = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ enum State {
     ProbeRtt,
 }
 
-/// See the module.
+/// BBR v1 on a connection: its model of the path, and the window and the pace that follow.
 #[derive(Clone, Debug)]
 pub struct Bbr1 {
     settings: Bbr1Settings,
@@ -114,10 +114,10 @@ pub struct Bbr1 {
     min_rtt: Option<Duration>,
     min_rtt_at: Time,
     pipe: FullPipe,
-    pace: Pace,
+    pace: BbrPace,
     aggregation: Aggregation,
     policer: Policer,
-    reconfigurations: Reconfigurations,
+    reallocations: KnownReallocations,
     phase_at: Time,
     has_loss_in_phase: bool,
     probe_rtt_until: Option<Time>,
@@ -150,10 +150,10 @@ impl Bbr1 {
             min_rtt: None,
             min_rtt_at: init.now,
             pipe: FullPipe::default(),
-            pace: Pace::new(&init, HIGH_GAIN),
+            pace: BbrPace::new(&init, HIGH_GAIN),
             aggregation: Aggregation::default(),
             policer: Policer::default(),
-            reconfigurations: Reconfigurations::new(settings.leo, settings.period, settings.offset, init.now),
+            reallocations: KnownReallocations::new(settings.leo, settings.period, settings.offset, init.now),
             phase_at: init.now,
             has_loss_in_phase: false,
             probe_rtt_until: None,
@@ -230,7 +230,7 @@ impl Bbr1 {
         self.is_round_start = self.rounds.on_ack(sample, delivery.delivered);
         if self.is_round_start {
             self.conserves_packets = false;
-            if !self.reconfigurations.holds() {
+            if !self.reallocations.holds() {
                 self.bw_clock += 1;
             }
         }
@@ -270,7 +270,7 @@ impl Bbr1 {
     fn update_min_rtt(&mut self, delivery: &Delivery, sample: Option<&Sample>, now: Time) {
         let has_expired = now.saturating_since(self.min_rtt_at) > MIN_RTT_WINDOW;
         if let Some(rtt) = sample.and_then(|sample| sample.rtt) {
-            let is_new_path = self.reconfigurations.is_first_rtt(now, rtt);
+            let is_new_path = self.reallocations.is_first_rtt(now, rtt);
             if is_new_path || has_expired || self.min_rtt.is_none_or(|least| rtt < least) {
                 self.min_rtt = Some(rtt);
                 self.min_rtt_at = now;
@@ -354,7 +354,7 @@ impl CongestionControl for Bbr1 {
         let now = path.now;
         self.smss = path.smss;
         self.delivered = delivery.delivered;
-        self.reconfigurations.look(now, HELD_ROUNDS);
+        self.reallocations.look(now, HELD_ROUNDS);
         let sample = Sample::new(delivery, path, self.settings.rwnd_limited_is_app_limited);
         let sample = sample.as_ref();
 
@@ -380,16 +380,16 @@ impl CongestionControl for Bbr1 {
     }
 
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
-        self.reconfigurations.look(path.now, HELD_ROUNDS);
-        if !self.reconfigurations.excuses(path.now) {
+        self.reallocations.look(path.now, HELD_ROUNDS);
+        if !self.reallocations.excuses(path.now) {
             self.newly_lost += lost.len;
             self.has_loss_in_phase = true;
         }
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-        self.reconfigurations.look(path.now, HELD_ROUNDS);
-        if why == Congestion::FastRetransmit && !self.reconfigurations.excuses(path.now) {
+        self.reallocations.look(path.now, HELD_ROUNDS);
+        if why == Congestion::FastRetransmit && !self.reallocations.excuses(path.now) {
             self.save_cwnd();
             self.in_recovery = true;
             self.enters_recovery = true;
@@ -440,8 +440,8 @@ impl CongestionControl for Bbr1 {
 
     model_hooks!(min_pipe);
 
-    fn pacing_burst(&self) -> Option<u64> {
-        Some(self.pace.quantum(self.settings.quantum))
+    fn pacing(&self) -> Option<Pace> {
+        Some(self.pace.as_pace(self.settings.quantum))
     }
 
     fn holds_back(&self) -> bool {

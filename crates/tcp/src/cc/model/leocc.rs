@@ -1,4 +1,4 @@
-//! LeoCC: BBR for satellites that are allotted anew every 15 s. It looks at the path again at each of these instants,
+//! LeoCC: BBR for satellites that are reallocated every 15 s. It looks at the path again at each of these instants,
 //! and takes rates with a filter instead of a maximum where the round-trip time is uneasy without them.
 //!
 //! Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025. As in
@@ -15,8 +15,8 @@
 //! While `rtt_hat` is `min_rtt_fluctuation` or more above the least, the bandwidth is the filter's and the first gain
 //! 1.05; else it is the greatest rate of 10 round trips and 1.25.
 //!
-//! A reconfiguration, `trigger` before each instant that is told or found, begins ProbeRtt, which lasts until 200 ms
-//! after the instant. At its end the least round-trip time is that of the new path, the bandwidth begins anew, and
+//! A reconfiguration, `trigger` before each instant that is given or found, begins ProbeRtt, which lasts until 200 ms
+//! after the instant. At its end the least round-trip time is that of the new path, the bandwidth begins again, and
 //! Startup with it. If a round-trip time is `delta_thresh` below `rtt_hat` meanwhile, the rate of that moment is the
 //! new bandwidth.
 //!
@@ -24,7 +24,7 @@
 //! with that of before (`bandwidth_after`); the round-trip time of the new path is the least of what was sent after the
 //! instant; phases change as those of BBR v1, which begins with any but 0.75; neither losses nor marks change the model
 //! or the window, and a timeout leaves one segment until it is repaired. The live system finds reconfigurations from
-//! gaps in the answers to light probes; here the connection's own round-trip times tell (`found`).
+//! gaps in the answers to light probes; here the connection's own round-trip times show it (`found`).
 //!
 //! # On satellite paths
 //!
@@ -38,11 +38,11 @@
 //! where nothing changed: over GEO that costs thousands of drops and timeouts, and has no advantage over BBR. Where
 //! the instants are wrong it takes the changes as BBR does, and the pauses as well.
 
-use crate::cc::model::common::{model_hooks, product, BbrQuantum, FullPipe, Pace, Rounds, Sample};
+use crate::cc::model::common::{model_hooks, product, BbrPace, BbrQuantum, FullPipe, Rounds, Sample};
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, PathState};
+use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
 use bentpipe_units::{Duration, Stream, Time};
 
 bentpipe_units::words! {
@@ -134,7 +134,7 @@ struct Probe {
     bw: Option<f64>,
 }
 
-/// See the module.
+/// LeoCC on a connection: its model of the path between two reallocations, and what follows from it.
 #[derive(Clone, Debug)]
 pub struct LeoCc {
     settings: LeoCcSettings,
@@ -159,7 +159,7 @@ pub struct LeoCc {
     min_rtt: Option<Duration>,
     min_rtt_at: Time,
     pipe: FullPipe,
-    pace: Pace,
+    pace: BbrPace,
     reallocation: Reallocation,
     /// The reconfiguration that is under way, or the last.
     last_instant: Option<Time>,
@@ -192,7 +192,7 @@ impl LeoCc {
             min_rtt: None,
             min_rtt_at: init.now,
             pipe: FullPipe::default(),
-            pace: Pace::new(&init, settings.high_gain),
+            pace: BbrPace::new(&init, settings.high_gain),
             last_instant: reallocation.last(init.now + settings.trigger),
             reallocation,
             is_after_rto: false,
@@ -315,7 +315,7 @@ impl LeoCc {
         }
     }
 
-    /// Whether a reconfiguration is due; it is told once of each.
+    /// Whether a reconfiguration is due; true once for each.
     fn is_reconfigured(&mut self, now: Time) -> Option<Time> {
         let instant = self.reallocation.last(now + self.settings.trigger)?;
         // What is found may move by a little.
@@ -362,7 +362,7 @@ impl LeoCc {
         }
         self.min_rtt_at = now;
         if probe.instant.is_some() {
-            return self.begin_anew(probe, now);
+            return self.begin_again(probe, now);
         }
         self.min_rtt = probe.rtt.or(self.min_rtt);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
@@ -374,7 +374,7 @@ impl LeoCc {
     }
 
     /// The path is another one.
-    fn begin_anew(&mut self, probe: Probe, now: Time) {
+    fn begin_again(&mut self, probe: Probe, now: Time) {
         if let (Some(new), Some(old)) = (probe.rtt, probe.rtt_before) {
             if new.abs_diff(old) >= self.settings.jump {
                 self.reallocation.confirm(now);
@@ -485,8 +485,8 @@ impl CongestionControl for LeoCc {
 
     model_hooks!(min_window);
 
-    fn pacing_burst(&self) -> Option<u64> {
-        Some(self.pace.quantum(BbrQuantum::Segment))
+    fn pacing(&self) -> Option<Pace> {
+        Some(self.pace.as_pace(BbrQuantum::Segment))
     }
 
     fn holds_back(&self) -> bool {

@@ -35,7 +35,7 @@ impl Tustin {
         Self { tau: seconds(tau), longest, at: None, pending: 0, sample: 0.0, estimate: 0.0 }
     }
 
-    /// An ACK told of so many bytes. The first one only starts the clock.
+    /// An ACK reported these bytes. The first one only starts the clock.
     #[inline]
     pub(crate) fn on_delivery(&mut self, bytes: u64, now: Time) {
         self.pass(now);
@@ -79,7 +79,7 @@ impl Tustin {
         self.at = Some(at + Duration::from_ps(longest.as_ps().saturating_mul(samples)));
     }
 
-    /// What comes next is the first ACK again, but what was learnt stays; where virtual samples tell of idle times they do.
+    /// What comes next is the first ACK again, but what was learnt stays; where there are virtual samples, they cover idle times.
     pub(crate) fn resume(&mut self) {
         if self.longest.is_none() {
             (self.at, self.pending) = (None, 0);
@@ -134,7 +134,7 @@ impl PerRound {
         Self { smoothing, shortest: shortest.max(INSTANT), since: None, bytes: 0, sample: 0.0, estimate: 0.0 }
     }
 
-    /// An ACK told of so many bytes; a round trip takes `rtt`. The first one only starts the clock.
+    /// An ACK reported these bytes; a round trip takes `rtt`. The first one only starts the clock.
     #[inline]
     pub(crate) fn on_delivery(&mut self, bytes: u64, now: Time, rtt: Option<Duration>) {
         let Some(since) = self.since else {

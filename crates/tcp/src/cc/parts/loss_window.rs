@@ -2,12 +2,12 @@
 //! avoidance by additive increase (RFC 5681 §3.1). What slow start counts, how it ends and how much is added are
 //! settings ([`Growth`]) that all controllers share; one with an increase of its own takes slow start only.
 
-use crate::cc::parts::slow_start::Course;
+use crate::cc::parts::slow_start::Algorithm;
 use crate::cc::{AckSample, Init, PathState};
 use crate::config::{ByteCounting, Growth, Increase};
 use bentpipe_units::Duration;
 
-/// See the module.
+/// A congestion window in bytes with its slow start threshold.
 #[derive(Clone, Debug)]
 pub struct Window {
     cwnd: Cwnd,
@@ -20,7 +20,7 @@ pub struct Window {
 #[derive(Clone, Debug)]
 struct Parts {
     counting: ByteCounting,
-    course: Course,
+    algorithm: Algorithm,
     increase: Increase,
     slow_start_at_ssthresh: bool,
     whole_segments: bool,
@@ -36,7 +36,7 @@ impl Window {
         let Growth { byte_counting, slow_start, increase, slow_start_at_ssthresh, whole_segments } = init.growth;
         let parts = Parts {
             counting: byte_counting,
-            course: Course::new(slow_start),
+            algorithm: Algorithm::new(slow_start),
             increase,
             slow_start_at_ssthresh,
             whole_segments,
@@ -80,13 +80,13 @@ impl Window {
         }
     }
 
-    /// Congestion avoidance of a controller's own: so many bytes more, fractions included. Never more than doubles.
+    /// Congestion avoidance of a controller's own: adds bytes, fractions included. Never more than doubles.
     #[inline]
     pub fn add(&mut self, bytes: f64) {
         self.cwnd.add(bytes.min(self.cwnd.bytes() as f64));
     }
 
-    /// The opposite: so many bytes less, fractions included. A segment is left.
+    /// The opposite: takes bytes away, fractions included. A segment is left.
     #[inline]
     pub fn take(&mut self, bytes: f64) {
         self.cwnd.take(bytes, self.smss);
@@ -97,8 +97,8 @@ impl Window {
         let Some(parts) = &mut self.parts else { return 0 };
         let cwnd = self.cwnd.bytes();
         // What an ACK shows holds for those after it (RFC 9406 §4.2: first the window is updated).
-        let (limit, divisor) = (parts.course.limit(), parts.course.divisor(cwnd));
-        if let Some(ssthresh) = parts.course.watch(ack, path, cwnd, cwnd < self.ssthresh) {
+        let (limit, divisor) = (parts.algorithm.limit(), parts.algorithm.divisor(cwnd));
+        if let Some(ssthresh) = parts.algorithm.watch(ack, path, cwnd, cwnd < self.ssthresh) {
             self.ssthresh = self.ssthresh.min(ssthresh.max(2 * self.smss));
         }
         if !ack.is_cwnd_limited {
@@ -151,7 +151,7 @@ impl Window {
                 self.cwnd = Cwnd::new((cwnd - cwnd % self.smss).max(self.smss));
             }
             parts.acked = 0;
-            parts.course.on_congestion();
+            parts.algorithm.on_congestion();
         }
     }
 
@@ -368,7 +368,7 @@ pub(crate) use window_hooks;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     const SMSS: u64 = 1000;
 

@@ -1,7 +1,7 @@
 //! Round trips, and how much of the window waits in queues: what Vegas, Veno and YeAH measure.
 //!
 //! A round ends when an ACK passes what had been sent at its start. Its smallest round-trip time over the smallest one ever
-//! tells what is queued: `cwnd (rtt - base) / rtt`.
+//! gives what is queued: `cwnd (rtt - base) / rtt`.
 
 use crate::cc::parts::round::Round;
 use crate::cc::parts::windowed::MinRtt;
@@ -50,7 +50,7 @@ impl Delay {
 
     /// Bytes of a window of `cwnd` that are not.
     pub(crate) fn target(&self, cwnd: u64) -> f64 {
-        // No time at all divides by nothing.
+        // Avoids division by zero.
         cwnd as f64 * (self.base.as_ps().max(1) as f64 / self.rtt.as_ps().max(1) as f64)
     }
 }
@@ -101,7 +101,7 @@ impl Rounds {
         self.resume_at.get_or_insert(0);
     }
 
-    /// The path may be another one: the smallest round-trip time begins anew.
+    /// The path may be another one: the smallest round-trip time is measured from scratch.
     pub(crate) fn forget_base(&mut self) {
         self.base.forget();
     }
@@ -113,73 +113,11 @@ impl Rounds {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
-    use crate::cc::{Congestion, CongestionControl};
+    use crate::cc::testbench::ack_clock::SMSS;
+    use crate::cc::testbench::path;
     use bentpipe_units::Time;
-
-    pub(crate) const SMSS: u64 = 1000;
-
-    /// A sender that always fills its window, one ACK for each segment.
-    pub(crate) struct Sender<C> {
-        pub(crate) cc: C,
-        pub(crate) path: PathState,
-        mark: u64,
-    }
-
-    impl<C: CongestionControl> Sender<C> {
-        /// The ACK that begins the first round has come, and has taught that the path takes `base_ms`.
-        pub(crate) fn new(cc: C, base_ms: f64) -> Self {
-            let path = PathState { smss: SMSS, snd_una: 0, snd_nxt: 0, ..path(cc.cwnd()) };
-            let mut sender = Self { cc, path, mark: 0 };
-            sender.ack(base_ms);
-            sender.mark = sender.path.snd_nxt;
-            sender
-        }
-
-        pub(crate) fn segments(&self) -> f64 {
-            self.cc.cwnd() as f64 / SMSS as f64
-        }
-
-        /// What the sender knows now.
-        pub(crate) fn view(&mut self) -> &PathState {
-            let cwnd = self.cc.cwnd();
-            (self.path.flight_size, self.path.ssthresh_base) = (cwnd, cwnd);
-            &self.path
-        }
-
-        pub(crate) fn ack(&mut self, rtt_ms: f64) {
-            let cwnd = self.cc.cwnd();
-            let rtt = Some(Duration::from_secs_f64(rtt_ms / 1000.0));
-            self.path.snd_una += SMSS;
-            self.path.snd_nxt = self.path.snd_una + cwnd - SMSS;
-            self.path.now += Duration::from_secs_f64(rtt_ms / 1000.0 * SMSS as f64 / cwnd as f64);
-            self.view();
-            self.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &self.path);
-        }
-
-        /// A round trip of this length.
-        pub(crate) fn round(&mut self, rtt_ms: f64) {
-            while self.path.snd_una <= self.mark {
-                self.ack(rtt_ms);
-            }
-            self.mark = self.path.snd_nxt;
-        }
-
-        /// A round trip over a path that takes `base_ms` and holds `bdp` segments: the rest of the window is queued.
-        pub(crate) fn round_over(&mut self, base_ms: f64, bdp: f64) {
-            self.round(base_ms * (self.segments() / bdp).max(1.0));
-        }
-
-        /// A loss that is repaired at once.
-        pub(crate) fn lose(&mut self) {
-            self.view();
-            self.cc.on_congestion(Congestion::FastRetransmit, &self.path);
-            self.path.snd_una = self.path.snd_nxt;
-            self.mark = self.path.snd_una + self.cc.cwnd();
-        }
-    }
 
     fn sample(rtt_ms: u64) -> AckSample {
         AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(rtt_ms)) }
@@ -207,7 +145,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_smallest_round_trip_time_is_that_of_the_window_and_begins_anew() {
+    fn the_smallest_round_trip_time_is_that_of_the_window_and_can_be_forgotten() {
         let mut rounds = Rounds::new(Duration::from_secs(8));
         let mut base_at = |rtt, ms| {
             rounds.on_ack(&sample(rtt), &at(0, 0, ms));

@@ -1,8 +1,8 @@
-//! When a constellation allots its satellites anew: at instants that are a period apart, at each of which the path may
+//! When a constellation reallocates its satellites: at instants that are a period apart, at each of which the path may
 //! become another one. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
 //!
-//! A sender is told of the instants, or finds them: the period is known, and the round-trip time jumps at the same
-//! place of it again and again. For that the period is cut into [`Finder::BINS`] bins; a bin whose least round-trip
+//! A sender is given the instants, or finds them: the period is known, and the round-trip time jumps at the same
+//! place of it again and again. The period is divided into [`Finder::BINS`] bins; a bin whose least round-trip
 //! time differs from the last one's by `jump` or more gets a vote. A sender's own losses move its queue as suddenly,
 //! but not always at the same place. Votes fade by a tenth in each period. The instant is where two neighbours have the
 //! most votes, if these are [`Finder::ENOUGH`] and half as many again as any others' that are not near. What follows an
@@ -20,7 +20,7 @@ bentpipe_units::words! {
     }
 }
 
-/// See the module.
+/// The instants of a constellation, as they were given or found.
 #[derive(Clone, Debug)]
 pub(crate) struct Reallocation {
     period: Duration,
@@ -30,7 +30,7 @@ pub(crate) struct Reallocation {
 }
 
 impl Reallocation {
-    /// `offset`: of the instants that are told. `jump`: by how much the round-trip time changes at those that are
+    /// `offset`: of the instants that are given. `jump`: by how much the round-trip time changes at those that are
     /// found.
     pub(crate) fn new(source: Reallocations, period: Duration, offset: Duration, jump: Duration) -> Self {
         let period = period.max(Duration::from_ps(1));
@@ -80,7 +80,7 @@ impl Reallocation {
     }
 }
 
-/// See the module.
+/// Votes for the place of the instants in their period.
 #[derive(Clone, Debug)]
 struct Finder {
     bin: Duration,
@@ -163,21 +163,21 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn told(period: Duration, offset: Duration) -> Reallocation {
+    fn given(period: Duration, offset: Duration) -> Reallocation {
         Reallocation::new(Reallocations::Told, period, offset, ms(4))
     }
 
     /// `specs/starlink.md`, tests: 600 s contain 40 boundaries, the first at 12 s.
     #[test]
-    fn told_instants_are_a_period_apart() {
-        let starlink = told(ms(15_000), ms(12_000));
+    fn given_instants_are_a_period_apart() {
+        let starlink = given(ms(15_000), ms(12_000));
         let mut instants: Vec<_> = (0..6000).filter_map(|tick| starlink.last(Time::ZERO + ms(100 * tick))).collect();
         instants.dedup();
         assert_eq!((instants.len(), instants[0]), (40, Time::ZERO + ms(12_000)));
         let since = |at: u64| starlink.since(Time::ZERO + ms(at));
         assert_eq!([11_999, 12_000, 13_500, 27_100].map(since), [None, Some(ms(0)), Some(ms(1500)), Some(ms(100))]);
         // An offset of more than a period names a later one of the same instants.
-        assert_eq!(told(ms(15_000), ms(42_000)).since(Time::ZERO + ms(12_001)), Some(ms(1)));
+        assert_eq!(given(ms(15_000), ms(42_000)).since(Time::ZERO + ms(12_001)), Some(ms(1)));
     }
 
     /// A path whose round-trip time steps at 4.2 s of each 15 s, by some milliseconds up or down, with noise and, every
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_do_no_harm() {
+    fn extremes_hurt_nothing() {
         for period in [Duration::ZERO, Duration::MAX, ms(15_000)] {
             for source in [Reallocations::Told, Reallocations::Found] {
                 let mut reallocation = Reallocation::new(source, period, Duration::MAX, Duration::ZERO);

@@ -30,7 +30,7 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     #[test]
     fn a_round_trip_is_over_when_what_was_sent_after_its_start_is_acknowledged() {

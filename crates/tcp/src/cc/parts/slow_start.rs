@@ -1,4 +1,4 @@
-//! The courses that slow start can take: how fast it grows, and what it takes as a sign that the path is full.
+//! The algorithms of slow start: how fast it grows, and what it takes as a sign that the path is full.
 //!
 //! Signs are looked for in rounds: a round ends when what was sent by its start is acknowledged.
 
@@ -6,24 +6,24 @@ use crate::cc::{AckSample, PathState};
 use crate::config::{Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, SlowStart};
 use bentpipe_units::{Duration, Time};
 
-/// See the module.
+/// Slow start as one of the algorithms has it, with what it has seen of the path.
 #[derive(Clone, Debug)]
-pub(crate) enum Course {
+pub(crate) enum Algorithm {
     Standard,
     Limited { max_ssthresh: u64 },
     Hoe(Spacing),
     HyStart(Signs),
-    PlusPlus(Delay),
+    PlusPlus(DelayIncrease),
 }
 
-impl Course {
+impl Algorithm {
     pub(crate) fn new(config: SlowStart) -> Self {
         match config {
             SlowStart::Standard => Self::Standard,
             SlowStart::Limited { max_ssthresh } => Self::Limited { max_ssthresh },
             SlowStart::Hoe(config) => Self::Hoe(Spacing::new(config)),
             SlowStart::HyStart(config) => Self::HyStart(Signs::new(config)),
-            SlowStart::HyStartPlusPlus(config) => Self::PlusPlus(Delay::new(config)),
+            SlowStart::HyStartPlusPlus(config) => Self::PlusPlus(DelayIncrease::new(config)),
         }
     }
 
@@ -51,7 +51,7 @@ impl Course {
         }
     }
 
-    /// Segments that an ACK counts for at most, where the course says so.
+    /// Segments that an ACK counts for at most, where the algorithm says so.
     pub(crate) fn limit(&self) -> Option<u32> {
         match self {
             Self::PlusPlus(delay) => Some(delay.config.limit),
@@ -207,7 +207,7 @@ impl Signs {
 
 /// HyStart++ (RFC 9406 §4.2): slow start, then conservative slow start (CSS) for as long as delay stays up.
 #[derive(Clone, Debug)]
-pub(crate) struct Delay {
+pub(crate) struct DelayIncrease {
     config: HyStartPlusPlus,
     round: Round,
     css: Option<Css>,
@@ -222,7 +222,7 @@ struct Css {
     rounds: u32,
 }
 
-impl Delay {
+impl DelayIncrease {
     fn new(config: HyStartPlusPlus) -> Self {
         Self { config, round: Round::default(), css: None }
     }
@@ -249,7 +249,7 @@ impl Delay {
                     self.css = Some(Css { baseline: min, rounds: 0 });
                 }
             }
-            // It was a mistake.
+            // The delay was a mistake: back to slow start.
             Some(css) if min < css.baseline => self.css = None,
             Some(_) => {}
         }

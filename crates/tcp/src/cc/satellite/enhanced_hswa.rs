@@ -104,7 +104,7 @@ impl EnhancedHswaSettings {
 /// From this round trip on, the estimate is not too low any more.
 const START: u32 = 10;
 
-/// See the module.
+/// Enhanced HSWA on a connection: the window, HSWA's rule, and the bandwidth that it estimates.
 #[derive(Clone, Debug)]
 pub struct EnhancedHswa {
     window: Window,
@@ -157,7 +157,7 @@ impl EnhancedHswa {
         }
     }
 
-    /// So many bytes arrived, the newest after this time.
+    /// Bytes arrived, the newest after this time.
     #[inline]
     fn watch(&mut self, bytes: u64, rtt: Option<Duration>, path: &PathState) {
         self.filter.on_delivery(bytes, path.now);
@@ -234,7 +234,7 @@ impl CongestionControl for EnhancedHswa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
     use bentpipe_units::Time;
 
     const SMSS: u64 = 1000;
@@ -261,7 +261,7 @@ mod tests {
             PathState { now, smss: SMSS, snd_una: self.snd_una, snd_nxt: self.snd_nxt, ..path(self.cc.cwnd()) }
         }
 
-        /// What is told of deliveries only.
+        /// What is learnt from deliveries only.
         fn ack(&mut self, rtt_ms: f64) {
             self.now_us += 80;
             (self.snd_una, self.snd_nxt) = (self.snd_una + SMSS, self.snd_nxt + SMSS);

@@ -209,7 +209,7 @@ impl Rule {
     }
 }
 
-/// See the module.
+/// HSWA on a connection: the window, and the rule of its increment.
 #[derive(Clone, Debug)]
 pub struct Hswa {
     window: Window,
@@ -251,7 +251,7 @@ impl CongestionControl for Hswa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     const SMSS: u64 = 1000;
 

@@ -24,9 +24,9 @@
 //!   the window that is left may leave at once when recovery ends.
 //! - Sudden Start probes for the receiver's window, but for no more than `probe_max` segments: windows were small when
 //!   Peach was made, and a buffer of a gigabyte would ask for a flood. The window of a SYN is not scaled; when the
-//!   first ACK tells of a larger one, dummies go on for what is missing, and Sudden Start takes a round trip longer.
+//!   first ACK shows a larger one, dummies go on for what is missing, and Sudden Start takes a round trip longer.
 //! - Sudden Start waits for the first round-trip time if there was no handshake. An idle time that costs the window
-//!   begins it anew, as a timeout does.
+//!   begins it again, as a timeout does.
 //! - An ECN mark halves the window; nothing is probed then.
 //! - wdsn ends with the recovery or timeout that follows it.
 //!
@@ -51,7 +51,7 @@
 //! they cannot be used.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::probe_segments::Dummies;
+use crate::cc::probe_segments::ProbeSegments;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 use bentpipe_units::{Duration, Time};
@@ -80,7 +80,7 @@ settings! {
     }
 }
 
-/// What both can be told.
+/// The settings of either.
 #[derive(Clone, Copy, Debug)]
 pub struct PeachRules {
     probe_max: u64,
@@ -104,13 +104,13 @@ impl From<PeachPlusSettings> for PeachRules {
     }
 }
 
-/// See the module.
+/// Peach or Peach+ on a connection: the window, Sudden Start and Rapid Recovery.
 #[derive(Clone, Debug)]
 pub struct Peach {
     window: Window,
     rules: PeachRules,
     /// Both ends know dummies; if not, this is Reno.
-    has_dummies: bool,
+    has_probe_segments: bool,
     /// Data were sent.
     has_begun: bool,
     /// What the handshake showed.
@@ -126,7 +126,7 @@ pub struct Peach {
     resumed: Option<PathState>,
 }
 
-/// See the module.
+/// Sudden Start under way: which dummies are still to be sent.
 #[derive(Clone, Copy, Debug)]
 struct SuddenStart {
     /// None: not known yet.
@@ -171,7 +171,7 @@ impl Peach {
         let mut peach = Self {
             window: Window::new(init),
             rules: settings.into(),
-            has_dummies: init.has_dummies,
+            has_probe_segments: init.has_probe_segments,
             has_begun: false,
             first_rtt: init.rtt,
             sudden_start: None,
@@ -181,7 +181,7 @@ impl Peach {
             wdsn: 0,
             resumed: None,
         };
-        if peach.has_dummies {
+        if peach.has_probe_segments {
             peach.window.set(init.smss, init.smss);
         }
         peach
@@ -214,7 +214,7 @@ impl Peach {
 impl CongestionControl for Peach {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-        if !self.has_dummies {
+        if !self.has_probe_segments {
             let left = self.window.slow_start(ack, path);
             if left > 0 {
                 self.window.increase(left, path);
@@ -232,7 +232,7 @@ impl CongestionControl for Peach {
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-        if !self.has_dummies {
+        if !self.has_probe_segments {
             let left = path.share(why.left(HALF));
             return self.window.reduce(path.as_ssthresh(left), left);
         }
@@ -261,7 +261,7 @@ impl CongestionControl for Peach {
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
-        if self.has_dummies {
+        if self.has_probe_segments {
             self.window.restart(Some(path.smss));
             self.start_suddenly(path);
         } else {
@@ -270,7 +270,7 @@ impl CongestionControl for Peach {
     }
 
     fn on_resume(&mut self, path: &PathState) {
-        if !self.has_dummies {
+        if !self.has_probe_segments {
             return;
         }
         self.resumed = Some(*path);
@@ -289,14 +289,14 @@ impl CongestionControl for Peach {
         }
     }
 
-    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
+    fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         Some(self)
     }
 
     window_hooks!(set_window, on_smss, cwnd, ssthresh);
 }
 
-impl Dummies for Peach {
+impl ProbeSegments for Peach {
     fn answers(&self) -> bool {
         self.rules.receiver_knows
     }
@@ -338,7 +338,7 @@ impl Dummies for Peach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path as any_path;
+    use crate::cc::testbench::path as any_path;
 
     const SMSS: u64 = 1000;
 
@@ -354,7 +354,7 @@ mod tests {
 
     fn peach(settings: PeachSettings) -> Peach {
         let rtt = Some(Duration::from_millis(550));
-        Peach::new(Init { smss: SMSS, cwnd: 10 * SMSS, rtt, has_dummies: true, ..Init::default() }, settings)
+        Peach::new(Init { smss: SMSS, cwnd: 10 * SMSS, rtt, has_probe_segments: true, ..Init::default() }, settings)
     }
 
     fn started() -> Peach {
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn without_a_handshake_it_waits_for_a_round_trip_time() {
         let settings = PeachSettings::default();
-        let mut peach = Peach::new(Init { smss: SMSS, has_dummies: true, ..Init::default() }, settings);
+        let mut peach = Peach::new(Init { smss: SMSS, has_probe_segments: true, ..Init::default() }, settings);
         peach.on_resume(&PathState { srtt: None, ..path(0.0) });
         assert_eq!(peach.due(), Time::NEVER);
         ack(&mut peach, &path(550.0));
@@ -478,11 +478,11 @@ mod tests {
         let mut peach = steady(20);
         peach.on_congestion(Congestion::FastRetransmit, &path(0.0));
         peach.on_congestion(Congestion::FastRetransmit, &path(2000.0));
-        assert_eq!((peach.adsn, peach.wdsn), (10, 5), "another recovery begins to count anew");
+        assert_eq!((peach.adsn, peach.wdsn), (10, 5), "another recovery counts from zero");
     }
 
     #[test]
-    fn a_timeout_or_an_idle_time_begins_sudden_start_anew() {
+    fn a_timeout_or_an_idle_time_begins_sudden_start_again() {
         let mut peach = steady(20);
         peach.on_congestion(Congestion::FastRetransmit, &path(0.0));
         peach.on_recovery_ack(false, &path(0.0));

@@ -1,17 +1,17 @@
-//! SaTCP: CUBIC that is told of handovers. While one is due, losses are blamed on it and the window stays.
+//! SaTCP: CUBIC that knows of handovers. While one is due, losses are attributed to it and the window stays.
 //!
 //! X. Cao and X. Zhang, "SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks", INFOCOM
 //! 2023, and its patch to Linux. A predictor that knows the satellites sets a bit a little before each handover and
 //! clears it some time later. While it is set:
 //!
 //! ```text
-//! fast retransmit, mark:   resend, but keep cwnd
+//! fast retransmit, mark:   retransmit, but keep cwnd
 //! timeout:                 one segment, but keep what CUBIC and slow start have learnt;  ssthresh = cwnd
 //! congestion avoidance that begins:  K = K / 9
 //! ```
 //!
 //! The bit is that of the reallocation period: set from `early` before each instant for `lasting`. The instants are
-//! told (`period`, `offset`) or found from the round-trip times. Else it is CUBIC as it stands beside, with its
+//! given (`period`, `offset`) or found from the round-trip times. Else it is CUBIC as it stands beside, with its
 //! settings.
 //!
 //! The patch keeps the state and shortens K; that the window is not reduced is the paper's principle, and each of the
@@ -73,7 +73,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// SaTCP on a connection: CUBIC, and when a handover is due.
 #[derive(Clone, Debug)]
 pub struct SaTcp {
     cubic: Cubic,
@@ -157,8 +157,8 @@ impl CongestionControl for SaTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::path::REALLOCATED;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
+    use crate::cc::testbench::transfer::REALLOCATED;
     use crate::cc::{CcConfig, CcKind};
 
     const SMSS: u64 = 1000;
@@ -261,7 +261,7 @@ mod tests {
         let goodput = |cc| REALLOCATED.run(cc, |_| (), 5.0, 90.0).goodput;
         let [cubic, satcp] = [CcKind::Cubic, CcKind::SaTcp].map(|kind| goodput(CcConfig::from(kind)));
         assert!(satcp > 1.08 * cubic, "{satcp} {cubic}");
-        // Told of other instants, it is CUBIC.
+        // Given other instants, it is CUBIC.
         let offset = Duration::from_secs(5);
         let misled = goodput(CcConfig::SaTcp(SaTcpSettings { offset, ..SaTcpSettings::default() }));
         assert!(misled < 1.04 * cubic, "{misled} {cubic}");

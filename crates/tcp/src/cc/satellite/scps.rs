@@ -8,7 +8,7 @@
 //! bucket: depth x tick x rate bytes, filled at the rate; a packet leaves when the bucket holds all of it
 //! ```
 //!
-//! on which new data, what is sent again and ACKs all draw, and recovery by SNACK, which needs no duplicate ACKs and repairs
+//! on which new data, retransmissions and ACKs all draw, and recovery by SNACK, which needs no duplicate ACKs and repairs
 //! as many holes in a round trip as there are. Whether a loss is congestion is not asked here but by the verdict:
 //! `assume-congestion` is this sender's own, `assume-corruption` the other assumption that a route may have. Where the
 //! verdict is corruption, neither window nor timer change.
@@ -19,7 +19,7 @@
 //!
 //! # On satellite paths
 //!
-//! It helps where corruption, not congestion, loses packets and the receiver can tell: the link layer hands up that a
+//! It helps where corruption, not congestion, loses packets and the receiver can report it: the link layer hands up that a
 //! packet arrived damaged, the window stays, and SNACK repairs in one round trip. With a rate and no congestion
 //! control it fills a link that nobody shares from the first round trip on. It hurts others where they share the link:
 //! a flow without congestion control takes what its rate says, and one that assumes corruption answers to queues only
@@ -31,7 +31,7 @@
 //! gets most of what the link can carry.
 
 use crate::cc::settings::{settings, NoSettings};
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Reno, Vegas, VegasSettings, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Reno, Vegas, VegasSettings, Window};
 use bentpipe_units::{Duration, Rate};
 
 bentpipe_units::words! {
@@ -60,7 +60,7 @@ settings! {
     }
 }
 
-/// See the module.
+/// SCPS-TP on a connection: the window of one of three controls, and the rate.
 #[derive(Clone, Debug)]
 pub struct Scps {
     control: Control,
@@ -97,7 +97,7 @@ impl Scps {
         let control = match settings.congestion {
             ScpsCongestion::Vj => Control::Vj(Reno::new(init, NoSettings)),
             ScpsCongestion::Vegas => Control::Vegas(Box::new(Vegas::new(init, VegasSettings::default()))),
-            // The receiver's window holds anyway; which it is, the first ACK tells.
+            // The receiver's window holds anyway; the first ACK brings it.
             ScpsCongestion::None => Control::None(Window::new(Init { cwnd: u64::MAX, ssthresh: u64::MAX, ..init })),
         };
         Self { control, settings }
@@ -142,19 +142,16 @@ impl CongestionControl for Scps {
         each!(self, c => c.ssthresh(), window => window.ssthresh())
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.settings.rate).filter(|rate| rate.as_bps() > 0)
-    }
-
-    fn bucket(&self) -> Option<u64> {
-        self.pacing_rate().map(|rate| rate.bytes_in(self.settings.tick * self.settings.depth))
+    fn pacing(&self) -> Option<Pace> {
+        let rate = Some(self.settings.rate).filter(|rate| rate.as_bps() > 0)?;
+        Some(Pace { bucket: Some(rate.bytes_in(self.settings.tick * self.settings.depth)), ..Pace::at(rate) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path;
+    use crate::cc::testbench::path;
 
     fn scps(settings: ScpsSettings) -> Scps {
         Scps::new(Init { smss: 1000, cwnd: 10_000, ..Init::default() }, settings)
@@ -164,9 +161,9 @@ mod tests {
     #[test]
     fn the_bucket_holds_a_few_ticks() {
         let cc = scps(ScpsSettings { rate: Rate::from_bps(1_000_000), ..ScpsSettings::default() });
-        assert_eq!((cc.bucket(), cc.pacing_rate()), (Some(6250), Some(Rate::from_bps(1_000_000))));
+        assert_eq!(cc.pacing(), Some(Pace { bucket: Some(6250), ..Pace::at(Rate::from_bps(1_000_000)) }));
         let unlimited = scps(ScpsSettings::default());
-        assert_eq!((unlimited.bucket(), unlimited.pacing_rate()), (None, None));
+        assert_eq!(unlimited.pacing(), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! TCP-Swift: opens the window in two round trips, and opens it again after a loss that the ACKs do not blame on a
+//! TCP-Swift: opens the window in two round trips, and opens it again after a loss that the ACKs do not attribute to a
 //! queue. Only the sender differs.
 //!
 //! K. F. Leung and K. L. Yeung, "TCP-Swift: an end-host enhancement scheme for TCP over satellite IP networks", ISCC
 //! 2004, of which only the abstract and others' remarks were at hand: two round trips at the start, a cause of loss
-//! told from the ACKs at the sender, and a window expanding period of one round trip after recovery are sure. The rest
+//! read from the ACKs at the sender, and a window expanding period of one round trip after recovery are sure. The rest
 //! is the reading of `specs/tcp-swift.md`:
 //!
 //! ```text
@@ -20,7 +20,7 @@
 //!   loss or mark ends it, the window is what it probes for; from then on it is what ACKs have shown, one segment for
 //!   each.
 //! - It probes for the receiver's window, but for no more than `probe_max` segments. The window of a SYN is not scaled;
-//!   when the first ACK tells of a larger one, the two round trips begin anew.
+//!   when the first ACK shows a larger one, the two round trips begin again.
 //! - Without a round-trip time from a handshake, and after a timeout, there is slow start.
 //! - A round-trip time is that of the last ACK before the loss. A window that recovery leaves without data outstanding
 //!   ends its expanding period with the ACK of the window that follows at once.
@@ -35,7 +35,7 @@
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Window, HALF};
 use bentpipe_units::{Duration, Rate, Time};
 
 settings! {
@@ -58,7 +58,7 @@ const DUPLICATES: u64 = 3;
 /// Bytes of IP and TCP header beside each segment, without options.
 const HEADERS: u64 = 40;
 
-/// See the module.
+/// TCP-Swift on a connection: the window, and how far its start or a recovery has come.
 #[derive(Clone, Debug)]
 pub struct Swift {
     /// What ACKs have shown.
@@ -141,7 +141,7 @@ impl Swift {
         }
     }
 
-    /// Whether the ACKs of a recovery tell of a queue that lost them.
+    /// Whether the ACKs of a recovery show a queue that lost them.
     fn is_congestion(&self, recovery: &Recovery, path: &PathState) -> bool {
         let expected = (recovery.w0 / path.smss.max(1)).saturating_sub(recovery.losses + 1);
         recovery.acks < expected || recovery.losses >= self.settings.many_losses || recovery.is_delayed
@@ -233,9 +233,9 @@ impl CongestionControl for Swift {
         }
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<Pace> {
         match self.start {
-            Start::Probing { rate, .. } => Some(rate),
+            Start::Probing { rate, .. } => Some(Pace::at(rate)),
             _ => None,
         }
     }
@@ -250,7 +250,7 @@ impl CongestionControl for Swift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::suite::path as any_path;
+    use crate::cc::testbench::path as any_path;
 
     const SMSS: u64 = 1000;
 
@@ -293,14 +293,14 @@ mod tests {
         swift.on_resume(&path(0, 0, 0));
         assert_eq!(swift.cwnd(), 64 * SMSS);
         // 64 segments with their headers in a round trip.
-        let rate = swift.pacing_rate().unwrap().as_bps() as f64;
+        let rate = swift.pacing().unwrap().rate.as_bps() as f64;
         assert!((rate - 64.0 * 1040.0 * 8.0 / 0.55).abs() < 1.0, "{rate}");
         for n in 0..60 {
             ack(&mut swift, 550, &path(550 + 8 * n, n + 1, 64));
         }
         assert_eq!(swift.cwnd(), 64 * SMSS);
         ack(&mut swift, 550, &path(1100, 61, 64));
-        assert_eq!((swift.cwnd(), swift.ssthresh(), swift.pacing_rate()), (62 * SMSS, 62 * SMSS, None));
+        assert_eq!((swift.cwnd(), swift.ssthresh(), swift.pacing()), (62 * SMSS, 62 * SMSS, None));
     }
 
     #[test]
@@ -313,12 +313,12 @@ mod tests {
             swift.on_resume(&path(0, 0, 0));
             (1..=19).for_each(|n| ack(&mut swift, 550, &path(550 + 8 * n, n, 64)));
             end(&mut swift);
-            assert_eq!((swift.cwnd(), swift.pacing_rate()), (10 * SMSS, None));
+            assert_eq!((swift.cwnd(), swift.pacing()), (10 * SMSS, None));
         }
     }
 
     #[test]
-    fn a_window_that_proves_to_be_larger_begins_two_round_trips_anew() {
+    fn a_window_that_proves_to_be_larger_begins_two_round_trips_again() {
         let mut swift = swift(SwiftSettings { probe_max: 200, ..SwiftSettings::default() });
         swift.on_resume(&path(0, 0, 0));
         let larger = |ms, una| PathState { rwnd: 1000 * SMSS, ..path(ms, una, 64) };

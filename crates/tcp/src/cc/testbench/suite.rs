@@ -1,17 +1,18 @@
 //! The tests that every congestion control inherits from the registry.
 
 use crate::cc::settings::{Kind, Value};
+use crate::cc::testbench::path;
 use crate::cc::{
     AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Delivery, HyblaSettings, Init, LostSegment,
     PathState, ScpsCongestion, ScpsSettings,
 };
 use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart};
 use crate::conn::RateSample;
-use bentpipe_units::{Duration, Rate, Time};
+use bentpipe_units::{Duration, Rate};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-const SMSS: u64 = 1460;
+pub(crate) const SMSS: u64 = 1460;
 
 #[derive(Clone, Debug)]
 enum Operation {
@@ -289,7 +290,7 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
 }
 
 /// The window only grows between congestion events, unless its line names `shrinks`, and stays between a segment and its
-/// maximum. `knows`: it begins with a round-trip time, and both ends know dummy segments.
+/// maximum. `knows`: it begins with a round-trip time, and both ends know probe segments.
 fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool) {
     let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
     let operation = prop_oneof![
@@ -325,7 +326,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
         .run(&proptest::collection::vec(operation, 1..400), |operations| {
             let rtt = knows.then_some(Duration::from_millis(500));
             let init = Init { smss: SMSS, cwnd: 10 * SMSS, ssthresh: u64::MAX, growth, rtt, ..Init::default() };
-            let mut cc = config.build(Init { has_dummies: knows, ..init });
+            let mut cc = config.build(Init { has_probe_segments: knows, ..init });
             let mut smss = SMSS;
             let mut view = path(0);
             let mut totals = [0, 0];
@@ -394,17 +395,17 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
                     Operation::Undo => cc.undo(earlier.clone()),
                     Operation::RecoveryAck { partial } => cc.on_recovery_ack(partial, &view),
                     Operation::Answer => {
-                        if let Some(dummies) = cc.dummies().filter(|_| knows) {
-                            if dummies.due() <= view.now {
-                                dummies.on_sent(&view);
+                        if let Some(probes) = cc.probe_segments().filter(|_| knows) {
+                            if probes.due() <= view.now {
+                                probes.on_sent(&view);
                             }
-                            dummies.on_answer(&view);
+                            probes.on_answer(&view);
                             prop_assert!(cc.cwnd() >= before);
                         }
                     }
                 }
                 prop_assert!(cc.cwnd() >= smss && cc.cwnd() <= Cwnd::MAX);
-                prop_assert!(cc.pacing_rate().is_none_or(|rate| rate.as_bps() > 0));
+                prop_assert!(cc.pacing().is_none_or(|pace| pace.rate.as_bps() > 0));
             }
             Ok(())
         })
@@ -437,19 +438,4 @@ fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {
 
 fn ack(newly_acked: u64, is_cwnd_limited: bool) -> AckSample {
     AckSample { newly_acked, is_cwnd_limited, rtt: Some(Duration::from_millis(500)) }
-}
-
-pub(crate) fn path(flight_size: u64) -> PathState {
-    PathState {
-        now: Time::from_ps(1),
-        smss: SMSS,
-        header_len: 40,
-        snd_una: 0,
-        snd_nxt: flight_size,
-        flight_size,
-        ssthresh_base: flight_size,
-        ssthresh_unit: 1,
-        srtt: Some(Duration::from_millis(500)),
-        rwnd: 1 << 30,
-    }
 }

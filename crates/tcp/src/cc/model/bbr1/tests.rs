@@ -1,6 +1,6 @@
 use super::*;
-use crate::cc::testbench::suite::path;
-use crate::cc::testbench::toy::{Toy, SMSS};
+use crate::cc::testbench::bottleneck::{Bottleneck, SMSS};
+use crate::cc::testbench::path;
 
 const BW: f64 = 1_250_000.0;
 
@@ -35,35 +35,35 @@ fn the_window_is_twice_the_product() {
 fn a_longer_path_is_held_below_the_bandwidth() {
     let window = knowing(20, State::ProbeBw { phase: 3 }).target(CWND_GAIN) as f64;
     near((window - 4000.0) / 0.060, 2.0 / 3.0 * BW, 1e-9);
-    let mut toy = Toy::new(bbr(), 10.0, 20, 1000.0);
-    toy.run(5.0, |_| false);
-    toy.rtt = Duration::from_millis(60);
+    let mut link = Bottleneck::new(bbr(), 10.0, 20, 1000.0);
+    link.run(5.0, |_| false);
+    link.rtt = Duration::from_millis(60);
     // What is on its way keeps the order.
-    toy.run(0.3, |_| false);
-    let before = toy.delivered;
-    toy.run(2.0, |_| false);
-    near((toy.delivered - before) as f64 / 2.0, 2.0 / 3.0 * BW, 0.1);
-    toy.run(15.0, |_| false);
-    near(toy.cc.min_rtt.unwrap().as_secs_f64(), 0.060, 0.05);
+    link.run(0.3, |_| false);
+    let before = link.delivered;
+    link.run(2.0, |_| false);
+    near((link.delivered - before) as f64 / 2.0, 2.0 / 3.0 * BW, 0.1);
+    link.run(15.0, |_| false);
+    near(link.cc.min_rtt.unwrap().as_secs_f64(), 0.060, 0.05);
 }
 
 /// Issue 5: bandwidth and round-trip time within 3 %, and no queue but that of the probes.
 #[test]
 fn a_constant_path_is_found() {
     for (mbps, rtt_ms) in [(10.0, 20), (10.0, 100), (20.0, 540), (1.0, 300)] {
-        let mut toy = Toy::new(bbr(), mbps, rtt_ms, 1e9);
-        toy.run(20.0, |_| false);
-        near(toy.cc.bw(), toy.rate, 0.03);
-        let serialisation = SMSS as f64 / toy.rate;
-        near(toy.cc.min_rtt.unwrap().as_secs_f64(), rtt_ms as f64 / 1000.0 + serialisation, 0.03);
+        let mut link = Bottleneck::new(bbr(), mbps, rtt_ms, 1e9);
+        link.run(20.0, |_| false);
+        near(link.cc.bw(), link.rate, 0.03);
+        let serialisation = SMSS as f64 / link.rate;
+        near(link.cc.min_rtt.unwrap().as_secs_f64(), rtt_ms as f64 / 1000.0 + serialisation, 0.03);
         let (mut most, mut sum, mut acks) = (0.0_f64, 0.0, 0.0);
-        toy.run(20.0, |toy| {
-            most = most.max(toy.waiting);
-            sum += toy.waiting;
+        link.run(20.0, |link| {
+            most = most.max(link.waiting);
+            sum += link.waiting;
             acks += 1.0;
             false
         });
-        let bdp = toy.bdp() / SMSS as f64;
+        let bdp = link.bdp() / SMSS as f64;
         assert!(most <= 0.27 * bdp + 4.0, "{most} waiting, {bdp} on the way");
         assert!(sum / acks <= 0.10 * bdp + 2.0, "{} waiting, {bdp} on the way", sum / acks);
     }
@@ -73,30 +73,30 @@ fn a_constant_path_is_found() {
 #[test]
 fn startup_and_drain_take_the_rounds_of_the_model() {
     for (mbps, rtt_ms) in [(10.0, 100), (20.0, 540), (100.0, 300)] {
-        let mut toy = Toy::new(bbr(), mbps, rtt_ms, 1e9);
-        toy.run(60.0, |toy| toy.cc.state != State::Startup);
-        let rounds = libm::log2(toy.bdp() / (10.0 * SMSS as f64)) + 3.0;
-        let startup = toy.cc.rounds.count as f64;
+        let mut link = Bottleneck::new(bbr(), mbps, rtt_ms, 1e9);
+        link.run(60.0, |link| link.cc.state != State::Startup);
+        let rounds = libm::log2(link.bdp() / (10.0 * SMSS as f64)) + 3.0;
+        let startup = link.cc.rounds.count as f64;
         // The pace rises within a round trip too.
         assert!(startup >= rounds - 2.0 && startup <= rounds + 3.0, "{startup} round trips, {rounds}");
-        let began = toy.now;
-        toy.run(60.0, |toy| toy.cc.state != State::Drain);
+        let began = link.now;
+        link.run(60.0, |link| link.cc.state != State::Drain);
         // 2.9 products in flight leave at a rate of 1 - 1 / 2.885.
-        let drain = (toy.now - began).as_secs_f64() / toy.rtt.as_secs_f64();
+        let drain = (link.now - began).as_secs_f64() / link.rtt.as_secs_f64();
         near(drain, 1.9 / (1.0 - 1.0 / HIGH_GAIN), 0.2);
-        assert!(matches!(toy.cc.state, State::ProbeBw { .. }));
+        assert!(matches!(link.cc.state, State::ProbeBw { .. }));
     }
 }
 
 /// The rate after some time with each `every`-th segment lost, over that of the path.
 fn share(loss_every: u64, settings: Bbr1Settings) -> f64 {
     let cc = Bbr1::new(Init { smss: SMSS, cwnd: 10 * SMSS, ..Init::default() }, settings);
-    let mut toy = Toy::new(cc, 10.0, 100, 1000.0);
-    toy.loss_every = loss_every;
-    toy.run(10.0, |_| false);
-    let before = toy.delivered;
-    toy.run(20.0, |_| false);
-    (toy.delivered - before) as f64 / 20.0 / toy.rate
+    let mut link = Bottleneck::new(cc, 10.0, 100, 1000.0);
+    link.loss_every = loss_every;
+    link.run(10.0, |_| false);
+    let before = link.delivered;
+    link.run(20.0, |_| false);
+    (link.delivered - before) as f64 / 20.0 / link.rate
 }
 
 /// Losses take what they take, and nothing more, up to a fifth of all.
@@ -117,17 +117,17 @@ fn a_third_lost_is_too_much() {
 
 #[test]
 fn probe_rtt_comes_every_ten_seconds() {
-    let mut toy = Toy::new(bbr(), 10.0, 100, 1e9);
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 1e9);
     let mut stays = Vec::new();
     let mut state = State::Startup;
-    toy.run(35.0, |toy| {
-        if (toy.cc.state == State::ProbeRtt) != (state == State::ProbeRtt) {
-            stays.push(toy.now.as_secs_f64());
+    link.run(35.0, |link| {
+        if (link.cc.state == State::ProbeRtt) != (state == State::ProbeRtt) {
+            stays.push(link.now.as_secs_f64());
         }
-        if toy.cc.state == State::ProbeRtt {
-            assert!(toy.cc.cwnd() <= 4 * SMSS && toy.cc.holds_back());
+        if link.cc.state == State::ProbeRtt {
+            assert!(link.cc.cwnd() <= 4 * SMSS && link.cc.holds_back());
         }
-        state = toy.cc.state;
+        state = link.cc.state;
         false
     });
     assert_eq!(stays.len(), 6, "{stays:?}");

@@ -34,7 +34,7 @@
 //!
 //! Quanta are single segments, as nothing below the sender joins them (`quantum`). After a timeout the window is one
 //! segment, also if RACK leaves something in flight; data sent after nothing was in flight are taken for a restart of
-//! the application. The pace is set anew at the first round trip measured, as in Linux. A round-trip time of the
+//! the application. The pace is set again at the first round trip measured, as in Linux. A round-trip time of the
 //! handshake is used for the pace only, as its packets are smaller. Marks (ECN) are ignored: released code uses them
 //! below a round-trip time of 5 ms, and no satellite path is that short. `profile = "code"` is the released code, where
 //! it differs from the draft. The restart window (RFC 5681), window validation and proportional rate reduction do not
@@ -63,9 +63,9 @@ mod version;
 
 pub use version::{Bbr2Settings, Bbr3Profile, Bbr3Settings};
 
-use crate::cc::model::common::{model_hooks, Aggregation, FullPipe, Pace, Reconfigurations, Rounds, Sample};
+use crate::cc::model::common::{model_hooks, Aggregation, BbrPace, FullPipe, KnownReallocations, Rounds, Sample};
 use crate::cc::parts::windowed::{Max, Windowed};
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, LostSegment, PathState};
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
 use bentpipe_units::{Duration, Stream, Time};
 use version::Version;
 
@@ -82,7 +82,7 @@ const COEXISTENCE_ROUNDS: u64 = 63;
 const PROBE_WAIT_S: f64 = 2.0;
 const EXCESS_ROUNDS: u64 = 10;
 const UP_ROUNDS_MAX: u32 = 30;
-/// Cycles for which a known reconfiguration keeps the bandwidth.
+/// Cycles for which a known reallocation keeps the bandwidth.
 const HELD_CYCLES: u64 = 2;
 
 /// In the draft's words; the last four before ProbeRTT are those of ProbeBW.
@@ -97,7 +97,7 @@ enum State {
     ProbeRtt,
 }
 
-/// What ACKs tell of: the last probe, the one to come, or nothing of the kind.
+/// What ACKs report on: the last probe, the one to come, or nothing of the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckPhase {
     Init,
@@ -148,14 +148,14 @@ struct LossRound {
     /// Greatest rate and volume delivered in it.
     bw: f64,
     delivered: u64,
-    /// Lost ranges, or ACKs that told of losses.
+    /// Lost ranges, or ACKs that reported losses.
     events: u32,
     last_end: u64,
     last_at: Option<Time>,
     without_sack: bool,
 }
 
-/// See the module.
+/// BBR v2 or v3 on a connection: its model of the path, the bounds, and the window and the pace that follow.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     version: Version,
@@ -175,9 +175,9 @@ pub struct Bbr3 {
     bounds: Bounds,
     loss: LossRound,
     pipe: FullPipe,
-    pace: Pace,
+    pace: BbrPace,
     aggregation: Aggregation,
-    reconfigurations: Reconfigurations,
+    reallocations: KnownReallocations,
     drain_round: u64,
     // The cycle.
     rounds_since_probe: u64,
@@ -227,9 +227,9 @@ impl Bbr3 {
             bounds: UNBOUNDED,
             loss: LossRound::default(),
             pipe: FullPipe::default(),
-            pace: Pace::new(&init, version.startup_pacing),
+            pace: BbrPace::new(&init, version.startup_pacing),
             aggregation: Aggregation::default(),
-            reconfigurations: Reconfigurations::new(leo, period, offset, init.now),
+            reallocations: KnownReallocations::new(leo, period, offset, init.now),
             drain_round: 0,
             rounds_since_probe: 0,
             probe_wait: Duration::ZERO,
@@ -268,7 +268,7 @@ impl CongestionControl for Bbr3 {
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         self.smss = path.smss;
         self.delivered = delivery.delivered;
-        self.reconfigurations.look(path.now, HELD_CYCLES);
+        self.reallocations.look(path.now, HELD_CYCLES);
         let sample = Sample::new(delivery, path, self.version.settings.rwnd_limited_is_app_limited);
         let mut ack = Ack {
             now: path.now,
@@ -286,8 +286,8 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
-        self.reconfigurations.look(path.now, HELD_CYCLES);
-        if !self.reconfigurations.excuses(path.now) {
+        self.reallocations.look(path.now, HELD_CYCLES);
+        if !self.reallocations.excuses(path.now) {
             self.note_loss(lost, path.now);
         }
     }
@@ -345,8 +345,8 @@ impl CongestionControl for Bbr3 {
 
     model_hooks!(min_pipe);
 
-    fn pacing_burst(&self) -> Option<u64> {
-        Some(self.pace.quantum(self.version.settings.quantum))
+    fn pacing(&self) -> Option<Pace> {
+        Some(self.pace.as_pace(self.version.settings.quantum))
     }
 
     fn holds_back(&self) -> bool {

@@ -13,7 +13,7 @@ impl Bbr3 {
             self.is_probe_sample = false;
             self.ack_phase = AckPhase::Init;
             if self.is_probing_bw() {
-                if !ack.is_app_limited() && !self.reconfigurations.holds() {
+                if !ack.is_app_limited() && !self.reallocations.holds() {
                     self.cycle += 1;
                     self.max_bw.advance(self.cycle);
                 }

@@ -8,7 +8,7 @@ impl Bbr3 {
         let now = ack.now;
         let has_expired = now > self.probe_min_at + PROBE_RTT_INTERVAL;
         if let Some(rtt) = ack.sample.and_then(|sample| sample.rtt) {
-            if self.reconfigurations.is_first_rtt(now, rtt) {
+            if self.reallocations.is_first_rtt(now, rtt) {
                 self.min_rtt = None;
                 self.probe_min = None;
             }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::cc::testbench::suite::path;
-use crate::cc::testbench::toy::{Toy, SMSS};
+use crate::cc::testbench::bottleneck::{Bottleneck, SMSS};
+use crate::cc::testbench::path;
 
 const BW: f64 = 1_250_000.0;
 
@@ -162,21 +162,21 @@ fn a_constant_path_is_found() {
     ];
     for version in versions {
         for (mbps, rtt_ms) in [(10.0, 20), (10.0, 100), (20.0, 540), (1.0, 300)] {
-            let mut toy = Toy::new(Bbr3::new(init(1), version()), mbps, rtt_ms, 1e9);
-            toy.run(30.0, |_| false);
-            near(toy.cc.max_bw.get(), toy.rate, 0.03);
-            let serialisation = SMSS as f64 / toy.rate;
-            near(toy.cc.min_rtt.unwrap().as_secs_f64(), rtt_ms as f64 / 1000.0 + serialisation, 0.03);
+            let mut link = Bottleneck::new(Bbr3::new(init(1), version()), mbps, rtt_ms, 1e9);
+            link.run(30.0, |_| false);
+            near(link.cc.max_bw.get(), link.rate, 0.03);
+            let serialisation = SMSS as f64 / link.rate;
+            near(link.cc.min_rtt.unwrap().as_secs_f64(), rtt_ms as f64 / 1000.0 + serialisation, 0.03);
             let (mut most, mut cruise, mut acks) = (0.0_f64, 0.0, 0.0);
-            toy.run(20.0, |toy| {
-                most = most.max(toy.waiting);
-                if toy.cc.state == State::Cruise {
-                    cruise += toy.waiting;
+            link.run(20.0, |link| {
+                most = most.max(link.waiting);
+                if link.cc.state == State::Cruise {
+                    cruise += link.waiting;
                     acks += 1.0;
                 }
                 false
             });
-            let bdp = toy.bdp() / SMSS as f64;
+            let bdp = link.bdp() / SMSS as f64;
             // Up's window is 2.25 products, and two segments.
             assert!(most <= 1.25 * bdp + 4.0, "{most} waiting, {bdp} on the way");
             assert!(cruise <= acks * (0.02 * bdp + 1.0), "{} waiting, {bdp} on the way", cruise / acks);
@@ -189,41 +189,41 @@ fn a_constant_path_is_found() {
 #[test]
 fn startup_and_drain_take_the_rounds_of_the_model() {
     for (mbps, rtt_ms) in [(10.0, 100), (20.0, 250), (100.0, 100)] {
-        let mut toy = Toy::new(bbr(), mbps, rtt_ms, 1e9);
-        toy.run(60.0, |toy| toy.cc.state != State::Startup);
-        let rounds = libm::log2(toy.bdp() / (10.0 * SMSS as f64)) + 3.0;
-        let startup = toy.cc.rounds.count as f64;
+        let mut link = Bottleneck::new(bbr(), mbps, rtt_ms, 1e9);
+        link.run(60.0, |link| link.cc.state != State::Startup);
+        let rounds = libm::log2(link.bdp() / (10.0 * SMSS as f64)) + 3.0;
+        let startup = link.cc.rounds.count as f64;
         // The pace rises within a round trip too.
         assert!(startup >= rounds - 2.0 && startup <= rounds + 4.0, "{startup} round trips, {rounds}");
-        let (began, before) = (toy.now, toy.cc.rounds.count);
-        toy.run(60.0, |toy| toy.cc.state != State::Drain);
-        assert!(toy.cc.rounds.count - before <= 4);
+        let (began, before) = (link.now, link.cc.rounds.count);
+        link.run(60.0, |link| link.cc.state != State::Drain);
+        assert!(link.cc.rounds.count - before <= 4);
         // Two products in flight leave at half the rate.
-        let drain = (toy.now - began).as_secs_f64() / toy.rtt.as_secs_f64();
+        let drain = (link.now - began).as_secs_f64() / link.rtt.as_secs_f64();
         near(drain, 1.0 / 0.5, 0.2);
-        assert!(toy.cc.is_probing_bw());
+        assert!(link.cc.is_probing_bw());
     }
 }
 
 /// Test 10.
 #[test]
 fn probe_rtt_comes_every_five_seconds_and_halves_the_window() {
-    let mut toy = Toy::new(bbr(), 10.0, 100, 1e9);
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 1e9);
     let mut stays = Vec::new();
     let mut state = State::Startup;
     let mut waits = Vec::new();
-    toy.run(30.0, |toy| {
-        if (toy.cc.state == State::ProbeRtt) != (state == State::ProbeRtt) {
-            stays.push(toy.now.as_secs_f64());
+    link.run(30.0, |link| {
+        if (link.cc.state == State::ProbeRtt) != (state == State::ProbeRtt) {
+            stays.push(link.now.as_secs_f64());
             if state == State::ProbeRtt {
-                assert_eq!((toy.cc.state, toy.cc.cycle_at), (State::Cruise, toy.now));
-                waits.push(toy.cc.probe_wait);
+                assert_eq!((link.cc.state, link.cc.cycle_at), (State::Cruise, link.now));
+                waits.push(link.cc.probe_wait);
             }
         }
-        if toy.cc.state == State::ProbeRtt {
-            assert!(toy.cc.cwnd() as f64 <= 0.55 * toy.bdp() && toy.cc.holds_back());
+        if link.cc.state == State::ProbeRtt {
+            assert!(link.cc.cwnd() as f64 <= 0.55 * link.bdp() && link.cc.holds_back());
         }
-        state = toy.cc.state;
+        state = link.cc.state;
         false
     });
     assert!(stays.len() >= 6, "{stays:?}");
@@ -238,39 +238,39 @@ fn probe_rtt_comes_every_five_seconds_and_halves_the_window() {
 /// greatest rate after two cycles.
 #[test]
 fn the_bandwidth_is_followed() {
-    let mut toy = Toy::new(bbr(), 10.0, 100, 1e9);
-    toy.run(20.0, |_| false);
-    toy.rate *= 10.0;
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 1e9);
+    link.run(20.0, |_| false);
+    link.rate *= 10.0;
     let mut in_up = std::collections::BTreeSet::new();
-    toy.run(30.0, |toy| {
-        if toy.cc.state == State::Up {
-            in_up.insert(toy.cc.rounds.count);
+    link.run(30.0, |link| {
+        if link.cc.state == State::Up {
+            in_up.insert(link.cc.rounds.count);
         }
-        toy.cc.max_bw.get() > 0.9 * toy.rate
+        link.cc.max_bw.get() > 0.9 * link.rate
     });
-    near(toy.cc.max_bw.get(), toy.rate, 0.11);
+    near(link.cc.max_bw.get(), link.rate, 0.11);
     // 1.25^10.3 is 10; what a pace brings is seen in the round trip after it.
     assert!(in_up.len() <= 21, "{in_up:?}");
 
-    let mut toy = Toy::new(bbr(), 10.0, 100, 40.0);
-    toy.run(20.0, |_| false);
-    toy.rate /= 10.0;
-    let cycle = toy.cc.cycle;
-    toy.run(5.0, |toy| toy.cc.bounds.bw_short < 0.5 * toy.cc.max_bw.get());
-    assert!(toy.cc.bounds.bw_short.is_finite());
-    toy.run(60.0, |toy| toy.cc.max_bw.get() < 1.5 * toy.rate);
-    near(toy.cc.max_bw.get(), toy.rate, 0.5);
-    assert!(toy.cc.cycle <= cycle + 3, "{} cycles", toy.cc.cycle - cycle);
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 40.0);
+    link.run(20.0, |_| false);
+    link.rate /= 10.0;
+    let cycle = link.cc.cycle;
+    link.run(5.0, |link| link.cc.bounds.bw_short < 0.5 * link.cc.max_bw.get());
+    assert!(link.cc.bounds.bw_short.is_finite());
+    link.run(60.0, |link| link.cc.max_bw.get() < 1.5 * link.rate);
+    near(link.cc.max_bw.get(), link.rate, 0.5);
+    assert!(link.cc.cycle <= cycle + 3, "{} cycles", link.cc.cycle - cycle);
 }
 
 /// The rate after some time with each `every`-th segment lost, over that of the path.
 fn share(loss_every: u64) -> f64 {
-    let mut toy = Toy::new(bbr(), 10.0, 100, 1000.0);
-    toy.loss_every = loss_every;
-    toy.run(20.0, |_| false);
-    let before = toy.delivered;
-    toy.run(40.0, |_| false);
-    (toy.delivered - before) as f64 / 40.0 / toy.rate
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 1000.0);
+    link.loss_every = loss_every;
+    link.run(20.0, |_| false);
+    let before = link.delivered;
+    link.run(40.0, |_| false);
+    (link.delivered - before) as f64 / 40.0 / link.rate
 }
 
 /// It keeps its rate below 2 % of loss, and loses it beyond.
@@ -284,18 +284,18 @@ fn more_than_2_percent_lost_is_congestion() {
 /// Six ranges in a round trip of recovery, more than 2 % of what was in flight.
 #[test]
 fn losses_end_startup() {
-    let mut toy = Toy::new(bbr(), 10.0, 100, 20.0);
-    toy.run(60.0, |toy| toy.cc.state != State::Startup);
-    let after_losses = toy.cc.rounds.count;
-    assert_eq!(toy.cc.undo_state, Some(State::Startup));
-    assert!(toy.cc.bounds.long != u64::MAX && toy.cc.bounds.long as f64 >= 0.9 * toy.bdp());
-    let (mut cc, window) = (toy.cc.clone(), toy.cc.cwnd());
-    cc.undo(Bbr3 { bounds: UNBOUNDED, cwnd: 2 * window, ..toy.cc });
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 20.0);
+    link.run(60.0, |link| link.cc.state != State::Startup);
+    let after_losses = link.cc.rounds.count;
+    assert_eq!(link.cc.undo_state, Some(State::Startup));
+    assert!(link.cc.bounds.long != u64::MAX && link.cc.bounds.long as f64 >= 0.9 * link.bdp());
+    let (mut cc, window) = (link.cc.clone(), link.cc.cwnd());
+    cc.undo(Bbr3 { bounds: UNBOUNDED, cwnd: 2 * window, ..link.cc });
     assert_eq!((cc.state, cc.pipe.has_been, cc.bounds), (State::Startup, false, UNBOUNDED));
     assert_eq!(cc.cwnd(), 2 * window);
-    let mut toy = Toy::new(bbr(), 10.0, 100, 1e9);
-    toy.run(60.0, |toy| toy.cc.state != State::Startup);
-    assert!(after_losses <= toy.cc.rounds.count);
+    let mut link = Bottleneck::new(bbr(), 10.0, 100, 1e9);
+    link.run(60.0, |link| link.cc.state != State::Startup);
+    assert!(after_losses <= link.cc.rounds.count);
 }
 
 /// A timeout leaves a segment; the window comes back when all is repaired.
@@ -317,7 +317,7 @@ fn timeouts_restart_from_a_segment() {
     assert_eq!(cc.cwnd(), 100 * SMSS);
 }
 
-/// A reconfiguration to a longer path: without being told it is too slow until the round-trip time is forgotten.
+/// A reallocation to a longer path: without being told it is too slow until the round-trip time is forgotten.
 #[test]
 fn known_reconfigurations_are_survived() {
     let after = |leo| {
@@ -327,13 +327,13 @@ fn known_reconfigurations_are_survived() {
             offset: Duration::from_secs(12),
             ..Bbr3Settings::default()
         };
-        let mut toy = Toy::new(Bbr3::new(init(1), settings), 10.0, 20, 1000.0);
-        toy.run(11.998, |_| false);
-        toy.rtt = Duration::from_millis(80);
-        toy.run(0.5, |_| false);
-        let before = toy.delivered;
-        toy.run(2.0, |_| false);
-        (toy.delivered - before) as f64 / 2.0 / toy.rate
+        let mut link = Bottleneck::new(Bbr3::new(init(1), settings), 10.0, 20, 1000.0);
+        link.run(11.998, |_| false);
+        link.rtt = Duration::from_millis(80);
+        link.run(0.5, |_| false);
+        let before = link.delivered;
+        link.run(2.0, |_| false);
+        (link.delivered - before) as f64 / 2.0 / link.rate
     };
     assert!(after(true) >= 0.9, "{}", after(true));
     assert!(after(false) <= 0.8, "{}", after(false));

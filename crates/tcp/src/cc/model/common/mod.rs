@@ -1,18 +1,18 @@
 //! What the versions of BBR have in common: round trips counted in packets, the test for a full pipe,
-//! the aggregation of ACKs, the pace, and reconfigurations that are known beforehand. Rates are of payload, in bytes a
+//! the aggregation of ACKs, the pace, and reallocations that are known beforehand. Rates are of payload, in bytes a
 //! second.
 
 pub(crate) mod policer;
 
 use crate::cc::parts::windowed::{Max, Windowed};
-use crate::cc::{Delivery, Init, PathState};
+use crate::cc::{Delivery, Init, Pace, PathState};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// What is paced stays that much below the bandwidth, so that a queue drains.
 const MARGIN: f64 = 0.99;
 /// The round-trip time of a path of which nothing is known.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// After a reconfiguration losses mean nothing for so long.
+/// After a reallocation losses mean nothing for so long.
 const GRACE: Duration = Duration::from_millis(500);
 /// Bounds of a quantum in segments and in bytes.
 const QUANTUM: (u64, u64) = (2, 65_536);
@@ -118,7 +118,7 @@ impl FullPipe {
         self.has_been |= self.is_now;
     }
 
-    /// Test anew, from this rate.
+    /// Test again, from this rate.
     pub(crate) fn restart(&mut self, rate: f64) {
         (self.rate, self.rounds, self.is_now) = (rate, 0, false);
     }
@@ -157,7 +157,7 @@ impl Aggregation {
 
 /// The pace, and what it is made from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct BbrPace {
     /// Bytes of payload a second.
     rate: f64,
     smss: u64,
@@ -166,7 +166,7 @@ pub(crate) struct Pace {
     is_informed: bool,
 }
 
-impl Pace {
+impl BbrPace {
     /// `gain` times the initial window in a round trip.
     pub(crate) fn new(init: &Init, gain: f64) -> Self {
         let mut pace = Self { rate: 0.0, smss: init.smss, header_len: 40, is_informed: false };
@@ -202,6 +202,11 @@ impl Pace {
         Rate::from_bps((packets * 8.0 * (self.smss + self.header_len) as f64) as u64).max(Rate::from_bps(1))
     }
 
+    /// With a quantum back to back.
+    pub(crate) fn as_pace(&self, quantum: BbrQuantum) -> Pace {
+        Pace { burst: Some(self.quantum(quantum)), ..Pace::at(self.as_rate()) }
+    }
+
     /// Bytes that are handed down at once.
     pub(crate) fn quantum(&self, quantum: BbrQuantum) -> u64 {
         match quantum {
@@ -211,9 +216,9 @@ impl Pace {
     }
 }
 
-/// Reconfigurations of the path that are known beforehand: at an offset, and then once a period.
+/// Reallocations of the path that are known beforehand: at an offset, and then once a period.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reconfigurations {
+pub(crate) struct KnownReallocations {
     is_known: bool,
     period: Duration,
     offset: Duration,
@@ -224,7 +229,7 @@ pub(crate) struct Reconfigurations {
     held: u64,
 }
 
-impl Reconfigurations {
+impl KnownReallocations {
     pub(crate) fn new(is_known: bool, period: Duration, offset: Duration, now: Time) -> Self {
         let mut new = Self { is_known, period, offset, last: None, needs_rtt: false, held: 0 };
         new.last = new.last_before(now);
@@ -237,7 +242,7 @@ impl Reconfigurations {
         Some(Time::from_ps(now.as_ps() - into))
     }
 
-    /// The time is `now`; a reconfiguration keeps the bandwidth for so many ticks more.
+    /// The time is `now`; a reallocation keeps the bandwidth for so many ticks more.
     #[inline]
     pub(crate) fn look(&mut self, now: Time, held: u64) {
         if self.is_known {
@@ -248,7 +253,7 @@ impl Reconfigurations {
         }
     }
 
-    /// Whether losses are put down to a reconfiguration.
+    /// Whether losses are put down to a reallocation.
     #[inline]
     pub(crate) fn excuses(&self, now: Time) -> bool {
         self.is_known && self.last.is_some_and(|last| now.saturating_since(last) < GRACE)
@@ -305,10 +310,6 @@ macro_rules! model_hooks {
             } else {
                 u64::MAX
             }
-        }
-
-        fn pacing_rate(&self) -> Option<bentpipe_units::Rate> {
-            Some(self.pace.as_rate())
         }
     };
 }

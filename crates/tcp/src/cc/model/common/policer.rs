@@ -13,7 +13,7 @@ const SAME_BYTES: f64 = 500.0;
 /// Round trips for which the rate found is used.
 const USE: u64 = 48;
 
-/// See the module.
+/// The intervals that are compared, and the rate that was found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policer {
     is_sampling: bool,

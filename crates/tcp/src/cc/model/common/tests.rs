@@ -25,7 +25,7 @@ fn three_rounds_without_a_quarter_more_fill_the_pipe() {
 fn the_pace_in_startup() {
     let init = Init { rtt: Some(Duration::from_millis(500)), ..Init::default() };
     let mbps = |gain: f64, header_len| {
-        let mut pace = Pace { header_len, ..Pace::new(&init, gain) };
+        let mut pace = BbrPace { header_len, ..BbrPace::new(&init, gain) };
         pace.set(gain, 1_250_000.0, true);
         pace.as_rate().as_bps() as f64 / 1e6
     };
@@ -37,10 +37,10 @@ fn the_pace_in_startup() {
 /// Ten segments in the round-trip time, or in a millisecond if none is known until one is.
 #[test]
 fn the_first_pace_is_the_initial_window_in_a_round_trip() {
-    let view = PathState { srtt: Some(Duration::from_millis(100)), ..crate::cc::testbench::suite::path(0) };
-    let informed = Pace::new(&Init { rtt: view.srtt, ..Init::default() }, 2.0);
+    let view = PathState { srtt: Some(Duration::from_millis(100)), ..crate::cc::testbench::path(0) };
+    let informed = BbrPace::new(&Init { rtt: view.srtt, ..Init::default() }, 2.0);
     assert_eq!(informed.rate, 2.0 * 146_000.0);
-    let mut pace = Pace::new(&Init::default(), 2.0);
+    let mut pace = BbrPace::new(&Init::default(), 2.0);
     assert_eq!(pace.rate, 2.0 * 14_600_000.0);
     pace.learn(&view, 2.0, 14_600);
     assert_eq!(pace.rate, informed.rate);
@@ -94,21 +94,21 @@ fn policers_are_found() {
 }
 
 #[test]
-fn reconfigurations_come_once_a_period() {
+fn reallocations_come_once_a_period() {
     let ms = |ms| Time::ZERO + Duration::from_millis(ms);
-    let mut known = Reconfigurations::new(true, Duration::from_secs(15), Duration::from_secs(12), ms(0));
+    let mut known = KnownReallocations::new(true, Duration::from_secs(15), Duration::from_secs(12), ms(0));
     known.look(ms(11_999), 2);
     assert!(!known.excuses(ms(11_999)) && !known.is_first_rtt(ms(11_999), Duration::ZERO) && !known.holds());
     known.look(ms(12_100), 2);
     assert!(known.excuses(ms(12_100)) && known.excuses(ms(12_499)) && !known.excuses(ms(12_500)));
-    // What was sent before the reconfiguration says nothing of the new path.
+    // What was sent before the reallocation says nothing of the new path.
     let rtt = Duration::from_millis(60);
     assert_eq!([12_059, 12_060, 12_061].map(|at| known.is_first_rtt(ms(at), rtt)), [false, true, false]);
     assert_eq!([known.holds(), known.holds(), known.holds()], [true, true, false]);
     known.look(ms(27_000), 2);
     assert!(known.excuses(ms(27_000)) && known.holds());
     for period in [Duration::ZERO, Duration::MAX, Duration::from_ps(1)] {
-        let mut other = Reconfigurations::new(true, period, Duration::MAX, ms(0));
+        let mut other = KnownReallocations::new(true, period, Duration::MAX, ms(0));
         other.look(ms(1), 1);
         assert!(!other.excuses(ms(1)));
     }
@@ -116,7 +116,7 @@ fn reconfigurations_come_once_a_period() {
 
 #[test]
 fn quanta_are_segments_or_what_a_millisecond_sends() {
-    let mut pace = Pace::new(&Init { smss: 1000, ..Init::default() }, 2.0);
+    let mut pace = BbrPace::new(&Init { smss: 1000, ..Init::default() }, 2.0);
     let mut quanta = |bytes_per_s| {
         pace.set(1.0, bytes_per_s / MARGIN, false);
         [BbrQuantum::Segment, BbrQuantum::Offload].map(|quantum| pace.quantum(quantum))

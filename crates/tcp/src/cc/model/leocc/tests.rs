@@ -1,6 +1,6 @@
 use super::*;
-use crate::cc::testbench::path::{Path, REALLOCATED};
-use crate::cc::testbench::suite::path;
+use crate::cc::testbench::path;
+use crate::cc::testbench::transfer::{ChangingPath, REALLOCATED};
 use crate::cc::{CcConfig, CcKind};
 
 const SMSS: u64 = 1000;
@@ -167,7 +167,7 @@ fn a_timeout_leaves_a_segment_until_it_is_repaired() {
 /// 20 Mbit/s and 100 ms: the path is found, and no more than the first gain waits.
 #[test]
 fn a_path_that_does_not_change_is_filled_without_a_standing_queue() {
-    let path = Path { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
+    let path = ChangingPath { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
     let outcome = path.run(CcConfig::from(CcKind::Leocc), |_| (), 10.0, 40.0);
     assert!(outcome.goodput > 18.5 && outcome.waiting < 12.0, "{outcome:?}");
 }

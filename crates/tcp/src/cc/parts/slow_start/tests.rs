@@ -1,7 +1,7 @@
 //! The worked cases of `specs/slow-start-termination.md`.
 
 use super::*;
-use crate::cc::testbench::suite;
+use crate::cc::testbench;
 use crate::cc::{Init, Window};
 use crate::config::Growth;
 
@@ -24,7 +24,7 @@ impl Sender {
         let growth = Growth { slow_start, ..Growth::default() };
         let window =
             Window::new(Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: u64::MAX, growth, ..Init::default() });
-        Self { window, path: PathState { smss: SMSS, ..suite::path(segments * SMSS) }, end: 0 }
+        Self { window, path: PathState { smss: SMSS, ..testbench::path(segments * SMSS) }, end: 0 }
     }
 
     /// An ACK of so many segments after a pause. All that the window allows is sent at once.
@@ -145,7 +145,7 @@ fn rfc3742_2_adds_at_most_half_of_max_ssthresh_per_round_trip() {
 /// Test 2.
 #[test]
 fn rfc9406_4_2_threshold_is_an_eighth_within_bounds() {
-    let delay = Delay::new(HyStartPlusPlus::default());
+    let delay = DelayIncrease::new(HyStartPlusPlus::default());
     let threshold_us = [100, 40, 20, 540].map(|last| delay.threshold(ms(last)).as_ps() / 1_000_000);
     assert_eq!(threshold_us, [12_500, 5000, 4000, 16_000]);
 }

@@ -1,4 +1,4 @@
-//! For tests: one transfer over a bottleneck whose rate, delay and losses are functions of time.
+//! A transfer between two connections over a bottleneck whose rate, delay and losses are functions of time.
 
 use crate::cc::CcConfig;
 use crate::config::{Config, RtoConfig};
@@ -8,14 +8,14 @@ use bentpipe_units::{Duration, Rate, Seq, Time};
 use std::collections::BTreeMap;
 
 /// The way there; the way back has the same delay and any rate. All by seconds.
-pub(crate) struct Path {
+pub(crate) struct ChangingPath {
     /// Mbit/s.
     pub(crate) rate: fn(f64) -> f64,
     /// One way, ms.
     pub(crate) delay: fn(f64) -> f64,
     /// Bytes.
     pub(crate) queue: u64,
-    /// Whether the so-manieth packet is lost behind the queue.
+    /// Whether packet number k is lost behind the queue.
     pub(crate) is_lost: fn(f64, u64) -> bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Outcome {
 
 /// 80 Mbit/s whose round trip steps between 24 and 70 ms at 12, 27, 42 .. s, with 150 kB of buffer; for 120 ms after
 /// each step one packet in four is lost.
-pub(crate) const REALLOCATED: Path = Path {
+pub(crate) const REALLOCATED: ChangingPath = ChangingPath {
     rate: |_| 80.0,
     delay: |s| [15.0, 35.0, 12.0, 28.0][((s + 3.0) / 15.0) as usize % 4],
     queue: 150_000,
@@ -44,7 +44,7 @@ pub(crate) fn dice(k: u64, one_in: u64) -> bool {
     (x >> 20) % one_in == 0
 }
 
-impl Path {
+impl ChangingPath {
     /// A transfer without end, from `skip` to `until` seconds.
     pub(crate) fn run(&self, cc: CcConfig, change: impl Fn(&mut Config), skip: f64, until: f64) -> Outcome {
         let mut config = Config {

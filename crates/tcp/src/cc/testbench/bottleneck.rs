@@ -1,7 +1,7 @@
-//! A path for one sender, without a connection: a bottleneck with a queue, and acknowledgements for each segment that tell of
-//! what is missing before it at once. Nothing is sent again.
+//! A controller behind a bottleneck with a queue, without a connection: each segment is acknowledged, and an ACK reports what is
+//! missing before it at once. Nothing is retransmitted.
 
-use crate::cc::testbench::suite::path;
+use crate::cc::testbench::path;
 use crate::cc::{Congestion, CongestionControl, Delivery, LostSegment, PathState};
 use crate::conn::RateSample;
 use bentpipe_units::{Duration, Time};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 pub(crate) const SMSS: u64 = 1000;
 
-pub(crate) struct Toy<C> {
+pub(crate) struct Bottleneck<C> {
     pub(crate) cc: C,
     pub(crate) now: Time,
     /// Bytes a second.
@@ -51,7 +51,7 @@ struct Sent {
     lost: u64,
 }
 
-impl<C: CongestionControl> Toy<C> {
+impl<C: CongestionControl> Bottleneck<C> {
     /// A path of `mbps` of payload and `rtt_ms`.
     pub(crate) fn new(cc: C, mbps: f64, rtt_ms: u64, buffer: f64) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl<C: CongestionControl> Toy<C> {
             self.cc.on_resume(&view);
             (self.first_sent_at, self.delivered_at) = (self.now, self.now);
         }
-        let gap = self.cc.pacing_rate().unwrap().time_to_send(SMSS);
+        let gap = self.cc.pacing().unwrap().rate.time_to_send(SMSS);
         self.send_at = self.send_at.max(self.now) + gap;
         self.waiting = self.free_at.saturating_since(self.now).as_secs_f64() * self.rate / SMSS as f64;
         self.sent += 1;
@@ -183,7 +183,7 @@ impl<C: CongestionControl> Toy<C> {
         for _ in 0..gap {
             let sent = self.flight.pop_front().unwrap();
             if let Some((_, until)) = self.recover.as_mut().filter(|(end, _)| sent.number <= *end) {
-                // It is sent again, and acknowledged a round trip later.
+                // It is retransmitted, and acknowledged a round trip later.
                 *until = self.sent;
             }
             self.lose(sent);
