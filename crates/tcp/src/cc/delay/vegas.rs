@@ -82,13 +82,6 @@ impl Vegas {
         }
     }
 
-    fn reno(&mut self, ack: &AckSample, path: &PathState) {
-        let left = self.window.slow_start(ack, path);
-        if left > 0 {
-            self.window.increase(left, path);
-        }
-    }
-
     fn is_in_slow_start(&self) -> bool {
         self.window.is_in_slow_start()
     }
@@ -162,7 +155,7 @@ impl Vegas {
 impl CongestionControl for Vegas {
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         match self.rounds.on_ack(ack, path) {
-            Progress::Paused => self.reno(ack, path),
+            Progress::Paused => self.window.grow(ack, path),
             Progress::Within if self.is_in_slow_start() => self.slow_start(ack, path),
             Progress::End(delay) if self.is_in_slow_start() => self.slow_start_round_ends(delay, ack, path),
             Progress::End(delay) if ack.is_cwnd_limited => self.round_ends(delay, path),

@@ -50,10 +50,7 @@ impl Reno {
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-        let left = self.window.slow_start(ack, path);
-        if left > 0 {
-            self.window.increase(left, path);
-        }
+        self.window.grow(ack, path);
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {

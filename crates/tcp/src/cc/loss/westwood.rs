@@ -190,10 +190,7 @@ impl Westwood {
 impl CongestionControl for Westwood {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-        let left = self.window.slow_start(ack, path);
-        if left > 0 {
-            self.window.increase(left, path);
-        }
+        self.window.grow(ack, path);
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {

@@ -47,11 +47,11 @@
 
 use crate::cc::model::common::policer::{Policer, Totals};
 use crate::cc::model::common::{
-    model_hooks, product, Aggregation, BbrPace, BbrQuantum, FullPipe, KnownReallocations, Rounds, Sample,
+    grown, model_hooks, product, Aggregation, BbrPace, BbrQuantum, FullPipe, KnownReallocations, Rounds, Sample,
 };
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, Pace, PathState};
 use bentpipe_units::{Duration, Stream, Time};
 
 settings! {
@@ -325,12 +325,8 @@ impl Bbr1 {
             self.cwnd = self.cwnd.max(delivery.in_flight + newly);
         } else {
             let target = self.target(self.gains().1);
-            if self.pipe.has_been {
-                self.cwnd = (self.cwnd + newly).min(target);
-            } else if self.cwnd < target || delivery.delivered < self.initial_window {
-                self.cwnd += newly;
-            }
-            self.cwnd = self.cwnd.max(self.min_pipe());
+            let is_new = delivery.delivered < self.initial_window;
+            self.cwnd = grown(self.cwnd, newly, target, self.pipe.has_been, is_new).max(self.min_pipe());
         }
         if self.state == State::ProbeRtt {
             self.cwnd = self.cwnd.min(self.min_pipe());
@@ -340,16 +336,6 @@ impl Bbr1 {
 }
 
 impl CongestionControl for Bbr1 {
-    fn on_ack(&mut self, _: &AckSample, _: &PathState) {}
-
-    fn takes_deliveries(&self) -> bool {
-        true
-    }
-
-    fn is_model_based(&self) -> bool {
-        true
-    }
-
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let now = path.now;
         self.smss = path.smss;

@@ -38,11 +38,11 @@
 //! where nothing changed: over GEO that costs thousands of drops and timeouts, and has no advantage over BBR. Where
 //! the instants are wrong it takes the changes as BBR does, and the pauses as well.
 
-use crate::cc::model::common::{model_hooks, product, BbrPace, BbrQuantum, FullPipe, Rounds, Sample};
+use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum, FullPipe, Rounds, Sample};
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
 use bentpipe_units::{Duration, Stream, Time};
 
 bentpipe_units::words! {
@@ -397,27 +397,14 @@ impl LeoCc {
 
     fn update_cwnd(&mut self, newly: u64) {
         let target = self.target();
-        if self.pipe.has_been || matches!(self.state, State::ProbeRtt(_)) {
-            self.cwnd = (self.cwnd + newly).min(target);
-        } else if self.cwnd < target || self.delivered < self.initial_window {
-            self.cwnd += newly;
-        }
+        let is_full = self.pipe.has_been || matches!(self.state, State::ProbeRtt(_));
+        let is_new = self.delivered < self.initial_window;
         let least = if self.is_after_rto { self.smss } else { self.min_window() };
-        self.cwnd = self.cwnd.clamp(least, Cwnd::MAX);
+        self.cwnd = grown(self.cwnd, newly, target, is_full, is_new).clamp(least, Cwnd::MAX);
     }
 }
 
 impl CongestionControl for LeoCc {
-    fn on_ack(&mut self, _: &AckSample, _: &PathState) {}
-
-    fn takes_deliveries(&self) -> bool {
-        true
-    }
-
-    fn is_model_based(&self) -> bool {
-        true
-    }
-
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let now = path.now;
         self.smss = path.smss;

@@ -51,6 +51,15 @@ impl Window {
         }
     }
 
+    /// Slow start, and then additive increase: what Reno does with an ACK.
+    #[inline]
+    pub fn grow(&mut self, ack: &AckSample, path: &PathState) {
+        let left = self.slow_start(ack, path);
+        if left > 0 {
+            self.increase(left, path);
+        }
+    }
+
     /// Slow start's part in an ACK. Returns how many of its bytes are left to congestion avoidance: none while slow
     /// start goes on or the window is not used.
     #[inline]
@@ -384,10 +393,7 @@ mod tests {
     fn ack(window: &mut Window, newly: u64, srtt_ms: u64) {
         let ack = AckSample { newly_acked: newly, is_cwnd_limited: true, rtt: None };
         let path = PathState { smss: SMSS, srtt: Some(Duration::from_millis(srtt_ms)), ..path(window.cwnd()) };
-        let left = window.slow_start(&ack, &path);
-        if left > 0 {
-            window.increase(left, &path);
-        }
+        window.grow(&ack, &path);
     }
 
     const ABC: ByteCounting = ByteCounting::Abc { limit: 2 };

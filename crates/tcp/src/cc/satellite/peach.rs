@@ -215,10 +215,7 @@ impl CongestionControl for Peach {
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         if !self.has_probe_segments {
-            let left = self.window.slow_start(ack, path);
-            if left > 0 {
-                self.window.increase(left, path);
-            }
+            self.window.grow(ack, path);
             return;
         }
         self.resumed = None;

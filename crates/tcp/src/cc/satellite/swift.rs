@@ -165,10 +165,7 @@ impl CongestionControl for Swift {
             }
             return;
         }
-        let left = self.window.slow_start(ack, path);
-        if left > 0 {
-            self.window.increase(left, path);
-        }
+        self.window.grow(ack, path);
         if !matches!(self.start, Start::Over) {
             self.watch_start(path);
         }

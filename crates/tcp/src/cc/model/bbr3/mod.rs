@@ -65,7 +65,7 @@ pub use version::{Bbr2Settings, Bbr3Profile, Bbr3Settings};
 
 use crate::cc::model::common::{model_hooks, Aggregation, BbrPace, FullPipe, KnownReallocations, Rounds, Sample};
 use crate::cc::parts::windowed::{Max, Windowed};
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
 use bentpipe_units::{Duration, Stream, Time};
 use version::Version;
 
@@ -255,16 +255,6 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
-    fn on_ack(&mut self, _: &AckSample, _: &PathState) {}
-
-    fn takes_deliveries(&self) -> bool {
-        true
-    }
-
-    fn is_model_based(&self) -> bool {
-        true
-    }
-
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         self.smss = path.smss;
         self.delivered = delivery.delivered;

@@ -1,7 +1,7 @@
 //! The model: what each ACK changes in it, in this order, the bounds that losses set, and the window that follows.
 
 use super::{Ack, Bbr3, State, EXCESS_ROUNDS, MIN_PIPE, PROBE_RTT_WINDOW, UNBOUNDED, UP_PACING};
-use crate::cc::model::common::product;
+use crate::cc::model::common::{grown, product};
 use crate::cc::{Cwnd, LostSegment};
 use bentpipe_units::Time;
 
@@ -70,12 +70,8 @@ impl Bbr3 {
         };
         let excess = self.aggregation.excess(ticks) as u64;
         let most = self.quantised(self.bdp(self.window_gain()).saturating_add(excess));
-        if self.pipe.has_been {
-            self.cwnd = (self.cwnd + ack.newly).min(most);
-        } else if self.cwnd < most || self.delivered < self.initial_window {
-            self.cwnd += ack.newly;
-        }
-        self.cwnd = self.cwnd.max(self.min_pipe());
+        let is_new = self.delivered < self.initial_window;
+        self.cwnd = grown(self.cwnd, ack.newly, most, self.pipe.has_been, is_new).max(self.min_pipe());
         if self.state == State::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_window());
         }

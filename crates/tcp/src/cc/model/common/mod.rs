@@ -281,9 +281,32 @@ pub(crate) fn product(bw: f64, time: Duration) -> f64 {
     bw * time.as_secs_f64()
 }
 
+/// A window of `cwnd` bytes after `newly` were delivered: to the target once the pipe has been full (`is_full`); before, on by
+/// what is delivered, at least as long as `is_new`.
+pub(crate) fn grown(cwnd: u64, newly: u64, target: u64, is_full: bool, is_new: bool) -> u64 {
+    if is_full {
+        (cwnd + newly).min(target)
+    } else if cwnd < target || is_new {
+        cwnd + newly
+    } else {
+        cwnd
+    }
+}
+
 /// The hooks that senders which model the path answer alike: they have `cwnd`, `smss`, `pipe`, `pace` and a least window.
 macro_rules! model_hooks {
     ($min_window:ident) => {
+        /// Deliveries say more.
+        fn on_ack(&mut self, _: &$crate::cc::AckSample, _: &PathState) {}
+
+        fn takes_deliveries(&self) -> bool {
+            true
+        }
+
+        fn is_model_based(&self) -> bool {
+            true
+        }
+
         fn limit_cwnd(&mut self, max: u64) {
             self.cwnd = self.cwnd.min(max).max(self.smss);
         }

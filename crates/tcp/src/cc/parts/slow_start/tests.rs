@@ -35,10 +35,7 @@ impl Sender {
             self.end = self.path.snd_nxt;
         }
         let ack = AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: Some(rtt) };
-        let left = self.window.slow_start(&ack, &self.path);
-        if left > 0 {
-            self.window.increase(left, &self.path);
-        }
+        self.window.grow(&ack, &self.path);
         let whole_segments = self.window.cwnd() / SMSS * SMSS;
         self.path.snd_nxt = self.path.snd_nxt.max(self.path.snd_una + whole_segments);
     }
