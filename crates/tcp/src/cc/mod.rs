@@ -10,7 +10,6 @@
 
 mod custom;
 mod delay;
-mod facts;
 mod loss;
 mod model;
 mod parts;
@@ -20,9 +19,9 @@ pub mod settings;
 #[cfg(test)]
 mod testbench;
 
+pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Pace, PathState, HALF};
 pub use custom::{Custom, CustomCc};
 pub use delay::*;
-pub use facts::{AckSample, Congestion, Delivery, Init, LostSegment, Pace, PathState, HALF};
 pub use loss::*;
 pub use model::*;
 pub use parts::bandwidth_filter::WestwoodSmoothing;

@@ -1,5 +1,5 @@
 use super::{Loss, LossVerdict, Verdict};
-use crate::cc::PathState;
+use crate::facts::PathState;
 
 /// RFC 5681: every loss is congestion.
 #[derive(Clone, Debug, Default)]

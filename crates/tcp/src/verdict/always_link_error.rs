@@ -1,5 +1,5 @@
 use super::{Loss, LossVerdict, Verdict};
-use crate::cc::PathState;
+use crate::facts::PathState;
 
 /// Losses that duplicate ACKs show are attributed to the link: a bound for all other policies. A timeout is still congestion:
 /// with all ACKs gone there is no evidence for anything else.

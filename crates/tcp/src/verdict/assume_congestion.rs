@@ -1,6 +1,6 @@
 use super::indications::Indications;
 use super::{Loss, LossVerdict, Verdict};
-use crate::cc::PathState;
+use crate::facts::PathState;
 
 /// Losses are congestion, unless corruption is indicated (SCPS-TP).
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 use super::indications::Indications;
 use super::{Loss, LossVerdict, Verdict};
-use crate::cc::PathState;
+use crate::facts::PathState;
 
 /// Losses are errors of the link, unless congestion is indicated (SCPS-TP).
 #[derive(Clone, Debug, Default)]

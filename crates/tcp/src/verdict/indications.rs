@@ -3,7 +3,7 @@
 //! times (a reading), and congestion overrides corruption.
 
 use super::Verdict;
-use crate::cc::PathState;
+use crate::facts::PathState;
 use bentpipe_units::Time;
 
 /// When each was indicated last.

@@ -14,7 +14,7 @@ pub use always_link_error::AlwaysLinkError;
 pub use assume_congestion::AssumeCongestion;
 pub use assume_corruption::AssumeCorruption;
 
-use crate::cc::PathState;
+use crate::facts::PathState;
 
 /// What a loss is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The facts that a congestion control is given: what an ACK taught, the sender's view of the path, and why the window is
-//! reduced.
+//! The facts that a congestion control and a loss policy are given: what an ACK taught, the sender's view of the path, and why
+//! the window is reduced.
 
 use crate::config::Growth;
 use crate::conn::RateSample;
@@ -22,7 +22,7 @@ pub struct Init {
     pub ssthresh: u64,
     /// What the window grows by.
     pub growth: Growth,
-    /// Both ends know [probe segments](super::ProbeSegments).
+    /// Both ends know [probe segments](crate::cc::ProbeSegments).
     pub has_probe_segments: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct AckSample {
 }
 
 /// What one ACK taught of delivery and loss, also during recovery; gathered only for controllers that
-/// [ask for it](CongestionControl::takes_deliveries).
+/// [ask for it](crate::cc::CongestionControl::takes_deliveries).
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
     /// Bytes that this ACK showed to have arrived: cumulatively, selectively, or one segment by a duplicate ACK where there is
@@ -81,7 +81,7 @@ pub struct Delivery {
 }
 
 /// A segment that was declared lost, with what was noted when it left; only for controllers that
-/// [ask for deliveries](CongestionControl::takes_deliveries).
+/// [ask for deliveries](crate::cc::CongestionControl::takes_deliveries).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
     /// Offset of its first byte.
