@@ -172,7 +172,9 @@ macro_rules! registry {
 
             /// What it takes of the settings that all congestion controls share, and of the network's signals.
             pub const fn takes(self) -> Takes {
-                match self { $(Self::$kind => Takes { $($takes: true,)* ..Takes::NOTHING },)+ }
+                let mut takes = Takes::NOTHING;
+                match self { $(Self::$kind => { $(takes.$takes = true;)* })+ }
+                takes
             }
 
             /// What can be set.
