@@ -14,6 +14,7 @@ mod error;
 mod interleave;
 #[cfg(test)]
 pub(crate) mod naive;
+mod observe;
 mod processing;
 mod profile;
 mod queue;
@@ -207,23 +208,6 @@ impl Link {
     /// Everything on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
         self.ring.len() + self.queue.len()
-    }
-
-    pub(crate) fn backlog(&self) -> (usize, u64) {
-        (self.queue.len(), self.queue.bytes())
-    }
-
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Packets that the queue marked.
-    pub(crate) fn marked(&self) -> u64 {
-        self.queue.marked()
-    }
-
-    pub(crate) fn waits(&self) -> &Histogram {
-        &self.waits
     }
 
     /// Time spent sending up to `now`; a packet that is being sent counts in part.

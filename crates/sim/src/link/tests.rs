@@ -33,6 +33,11 @@ fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {
 }
 
 /// Packet number `id`, `size` bytes with its headers.
+/// Packets and bytes that wait.
+fn backlog(link: &Link) -> (usize, u64) {
+    (link.queue.len(), link.queue.bytes())
+}
+
 fn packet(id: u32, size: u16) -> Packet {
     let segment = Segment {
         seq: Seq::new(id),
@@ -82,9 +87,9 @@ fn first_come_first_served() {
     let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.5, 0.5, 5.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (3, 16.0)]);
     assert!(losses.is_empty());
-    let Counters { offered, carried, carried_bytes, dropped, backlog_bytes_max, .. } = *link.counters();
+    let Counters { offered, carried, carried_bytes, dropped, backlog_bytes_max, .. } = link.counters;
     assert_eq!((offered, carried, carried_bytes, dropped, backlog_bytes_max), (4, 4, 4000, 0, 2000));
-    assert_eq!(link.waits().mean_s(), (0.5 + 1.5) / 4.0);
+    assert_eq!(link.waits.mean_s(), (0.5 + 1.5) / 4.0);
 }
 
 /// Only an idle link asks to be scheduled: its head is then the new packet.
@@ -93,13 +98,31 @@ fn the_head_is_the_next_event() {
     let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     assert_eq!(link.accept(s(1.0), &packet(0, 1000), &mut losses), Some(s(12.0)));
     assert_eq!(link.accept(s(1.5), &packet(1, 1000), &mut losses), None);
-    assert_eq!(link.backlog(), (1, 1000));
+    assert_eq!(backlog(&link), (1, 1000));
     link.advance(s(1.999), &mut losses);
-    assert_eq!(link.backlog(), (1, 1000));
+    assert_eq!(backlog(&link), (1, 1000));
     link.advance(s(2.0), &mut losses);
-    assert_eq!((link.backlog(), link.len()), ((0, 0), 2));
+    assert_eq!((backlog(&link), link.len()), ((0, 0), 2));
     assert_eq!(deliver(&mut link, s(12.0), &mut losses).1, s(13.0));
     assert_eq!(deliver(&mut link, s(13.0), &mut losses).1, Time::NEVER);
+}
+
+/// One packet of 1000 B is being sent, two wait.
+#[test]
+fn each_series_of_a_link_has_its_own_value() {
+    use crate::record::dictionary::LinkSeries;
+    use crate::record::Sample;
+    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
+    (0..3).for_each(|id| {
+        link.accept(s(0.0), &packet(id, 1000), &mut losses);
+    });
+    let value = |series| match link.sample(series) {
+        Sample::Value(value) => (value, 0),
+        Sample::Bytes(bytes) => (f64::NAN, bytes),
+    };
+    assert_eq!(value(LinkSeries::QueueBytes), (2000.0, 0));
+    assert_eq!(value(LinkSeries::QueuePackets), (2.0, 0));
+    assert_eq!(value(LinkSeries::Carried).1, 1000);
 }
 
 /// The packet being sent does not count; at 1.0 s the next one starts before packet 4 arrives.
@@ -111,7 +134,7 @@ fn a_full_queue_turns_packets_away() {
         let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.1, 0.2, 0.3, 1.0, 1.5]);
         assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (4, 14.0)], "{limit:?}");
         assert_eq!(losses, full, "{limit:?}");
-        assert_eq!((link.counters().offered, link.counters().dropped, link.counters().carried), (6, 2, 4));
+        assert_eq!((link.counters.offered, link.counters.dropped, link.counters.carried), (6, 2, 4));
     }
 }
 
@@ -121,7 +144,7 @@ fn small_packets_fit_where_large_ones_do_not() {
     for (id, size) in [(0, 1000), (1, 1000), (2, 1000), (3, 500)] {
         link.accept(s(0.0), &packet(id, size), &mut losses);
     }
-    assert_eq!((link.backlog(), losses.len()), ((2, 1500), 1));
+    assert_eq!((backlog(&link), losses.len()), ((2, 1500), 1));
 }
 
 /// Down from 1.5 s to 4 s: packet 1 is cut half-way and still occupies the link's length, 2 starts when it is up again.
@@ -138,7 +161,7 @@ fn an_outage_cuts_and_keeps() {
     })
     .collect();
     assert_eq!(arrivals, [(0, 11.0, false), (1, 11.5, true), (2, 15.0, false)]);
-    assert_eq!((link.counters().carried, losses.len()), (3, 0));
+    assert_eq!((link.counters.carried, losses.len()), (3, 0));
     assert_eq!(link.busy_ps(s(20.0)), 2_500_000_000_000);
 }
 
@@ -150,7 +173,7 @@ fn an_outage_flushes_and_closes() {
     assert_eq!(arrivals, [(0, 11.0), (1, 11.5), (5, 15.0)]);
     assert_eq!(losses, [(2, Cause::Outage), (3, Cause::Outage), (4, Cause::Outage)]);
     // Whoever delivers the cut one counts it.
-    assert_eq!(link.counters().dropped, 3);
+    assert_eq!(link.counters.dropped, 3);
 }
 
 /// The delay falls from 10 s to 1 s at 2 s: what was sent later does not overtake what was sent before.
@@ -179,7 +202,7 @@ fn listed_packets_are_corrupted_and_delivered() {
         deliver(&mut link, at, &mut losses).0.map(|packet| packet.is_corrupted())
     })
     .collect();
-    assert_eq!((marks.as_slice(), link.counters().corrupted), ([false, true, false].as_slice(), 1));
+    assert_eq!((marks.as_slice(), link.counters.corrupted), ([false, true, false].as_slice(), 1));
 }
 
 #[test]
@@ -258,11 +281,11 @@ fn an_empty_ring_means_that_nothing_waits() {
             while link.next_arrival() <= at {
                 let due = link.next_arrival();
                 deliver(&mut link, due, &mut losses);
-                assert!(link.next_arrival() != Time::NEVER || link.backlog() == (0, 0), "{queue:?}");
+                assert!(link.next_arrival() != Time::NEVER || backlog(&link) == (0, 0), "{queue:?}");
             }
             link.accept(at, &packet(id as u32, 1000).in_class(id as u8 % 3), &mut losses);
-            let Counters { offered, carried, dropped, .. } = *link.counters();
-            assert_eq!(offered, carried + dropped + link.backlog().0 as u64);
+            let Counters { offered, carried, dropped, .. } = link.counters;
+            assert_eq!(offered, carried + dropped + backlog(&link).0 as u64);
             assert_eq!(dropped, losses.len() as u64);
         }
         let is_managed = matches!(queue, Queue::Codel(_) | Queue::Pie(_));

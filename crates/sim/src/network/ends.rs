@@ -3,8 +3,9 @@
 use super::{Network, HOST};
 use crate::engine::Source;
 use crate::packet::Packet;
-use crate::record::{Cause, Place, StopReason};
-use crate::traffic::Task;
+use crate::record::dictionary::EventKind;
+use crate::record::{Cause, LossPlace, StopReason};
+use crate::traffic::{event_kind, event_of_segment, Task};
 use bentpipe_tcp::{Event, Segment};
 use bentpipe_units::{Seq, Time};
 
@@ -18,7 +19,7 @@ impl Network {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(node), *packet, Cause::NoListener);
+            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
@@ -34,7 +35,7 @@ impl Network {
                 self.traffic.flows[packet.flow() as usize].rtts.record_span(rtt);
             }
             if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
-                self.recorder.on_event(self.now, packet.flow() as usize, "acked", host.conn.acked_bytes());
+                self.recorder.on_event(self.now, packet.flow() as usize, EventKind::Acked, host.conn.acked_bytes());
             }
         }
         self.drive(endpoint);
@@ -127,7 +128,7 @@ impl Network {
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
+            self.recorder.on_sender(self.now, host.flow as usize, |series| host.value_of(series));
         }
         self.carry_out_tasks();
     }
@@ -151,13 +152,8 @@ impl Network {
         host.launched += 1;
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
-            let event = match segment.is_retransmission {
-                true => "retransmission",
-                false if segment.is_dummy() => "dummy",
-                false => "sent",
-            };
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, packet.flow() as usize, event, offset);
+            self.recorder.on_event(self.now, packet.flow() as usize, event_of_segment(segment), offset);
         }
         self.launch(packet);
     }
@@ -195,19 +191,9 @@ impl Network {
         if !self.recorder.wants_events || !host.sends_data {
             return;
         }
-        let (name, value) = match event {
-            Event::Established if endpoint % 2 == 0 => ("established", 0),
-            Event::FastRetransmit(offset) => ("fast_retransmit", offset),
-            Event::RecoveryExit(offset) => ("recovery_exit", offset),
-            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
-            Event::Timeout(offset) => ("timeout", offset),
-            Event::Undone(offset) => ("undone", offset),
-            Event::MarkReduction(offset) => ("mark_reduction", offset),
-            Event::ZeroWindow(offset) => ("zero_window", offset),
-            Event::Aborted(offset) => ("aborted", offset),
-            Event::Established | Event::PeerFinished | Event::Closed => return,
-        };
-        self.recorder.on_event(self.now, host.flow as usize, name, value);
+        if let Some((kind, value)) = event_kind(event, endpoint % 2 == 0) {
+            self.recorder.on_event(self.now, host.flow as usize, kind, value);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Network, HOST};
 use crate::engine::Source;
 use crate::packet::Packet;
-use crate::record::{Cause, Place};
+use crate::record::{Cause, LossPlace};
 use crate::scenario::{NodeKind, Scenario};
 use bentpipe_units::Time;
 
@@ -72,7 +72,7 @@ impl Network {
         if packet.is_cut() || packet.is_lost() {
             self.links[index].count_lost();
             let cause = if packet.is_cut() { Cause::Outage } else { Cause::LinkLoss };
-            self.lose(Place::Link(index), *packet, cause);
+            self.lose(LossPlace::Link(index), *packet, cause);
             return true;
         }
         let is_at_host = self.hops[packet.next as usize] == HOST;
@@ -81,7 +81,7 @@ impl Network {
         }
         let is_dropped = arrival.drops_corrupted || is_at_host;
         if is_dropped {
-            self.lose(Place::Node(arrival.node as usize), *packet, Cause::BitError);
+            self.lose(LossPlace::Node(arrival.node as usize), *packet, Cause::BitError);
         }
         is_dropped
     }

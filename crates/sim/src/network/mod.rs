@@ -4,16 +4,18 @@
 mod ends;
 mod links;
 mod nodes;
+mod results;
 
 use crate::engine::{Schedule, Source};
 use crate::link::{processing, Link, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
-use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
+use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use links::{arrivals, Arrival};
+pub(crate) use results::{assemble, Ledger, RunEnd};
 
 /// See the module.
 #[derive(Debug)]
@@ -90,7 +92,7 @@ impl Network {
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
-            drops: Drops::new(),
+            drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
             scenario: scenario.clone(),
@@ -158,7 +160,7 @@ impl Network {
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);
         assert!(self.bodies.in_use() <= on_links + held, "every ended packet returns its body");
-        let end = End { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
+        let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder)
     }
 
@@ -184,23 +186,22 @@ impl Network {
             self.links[link].advance(self.now, &mut self.losses);
             self.count_losses(link);
         }
-        self.recorder.on_sample(self.now, &self.traffic, &self.links);
+        let links = |series| self.links.iter().map(move |link| link.sample(series));
+        self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
         self.update_horizon();
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 
     fn count_losses(&mut self, link: usize) {
         while let Some((packet, cause)) = self.losses.pop() {
-            self.lose(Place::Link(link), packet, cause);
+            self.lose(LossPlace::Link(link), packet, cause);
         }
     }
 
     #[cold]
-    fn lose(&mut self, place: Place, packet: Packet, cause: Cause) {
+    fn lose(&mut self, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
-        let (packets, bytes) = self.drops.entry((place, packet.flow(), cause)).or_default();
-        *packets += 1;
-        *bytes += packet.size();
+        self.drops.add(place, packet.flow(), cause, packet.size());
         self.bodies.release(&packet);
         self.traffic.on_loss(&packet);
     }

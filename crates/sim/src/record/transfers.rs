@@ -1,6 +1,7 @@
 //! What is kept of transfers: statistics of all, by flow and by size, and the first of them one by one.
 
-use super::Histogram;
+use super::dictionary::TransferRow;
+use super::{Histogram, Table};
 use bentpipe_units::{Duration, Time};
 
 /// A transfer that is complete.
@@ -100,22 +101,35 @@ impl Transfer {
 /// Transfers one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransferRows {
-    pub(crate) rows: Vec<(u32, Transfer)>,
-    most: usize,
-    pub(crate) lost: u64,
+    rows: Vec<(u32, Transfer)>,
+    pub(super) max: u64,
+    pub(super) lost: u64,
 }
 
 impl TransferRows {
-    pub(crate) fn new(most: u64) -> Self {
-        Self { rows: Vec::new(), most: usize::try_from(most).unwrap_or(usize::MAX), lost: 0 }
+    pub(crate) fn new(max: u64) -> Self {
+        Self { rows: Vec::new(), max, lost: 0 }
     }
 
     pub(crate) fn add(&mut self, flow: usize, transfer: &Transfer) {
-        if self.rows.len() < self.most {
+        if (self.rows.len() as u64) < self.max {
             self.rows.push((flow as u32, *transfer));
         } else {
             self.lost += 1;
         }
+    }
+
+    /// The table; `flows` are their names.
+    pub(super) fn table(&self, flows: &[&str]) -> Table {
+        TransferRow::table(self.rows.iter().map(|(flow, transfer)| TransferRow {
+            flow: flows[*flow as usize],
+            transfer: transfer.index,
+            start_s: transfer.start.as_secs_f64(),
+            size_bytes: transfer.size,
+            duration_s: transfer.duration.as_secs_f64(),
+            duration_rx_s: transfer.received.as_secs_f64(),
+            slowdown: transfer.slowdown().unwrap_or(f64::NAN),
+        }))
     }
 }
 

@@ -5,11 +5,12 @@
 
 use crate::link::{naive::NaiveLink, processing, Link, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
+use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Packet};
-use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
+use crate::record::dictionary::EventKind;
+use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::scenario::{NodeKind, Scenario};
-use crate::traffic::{Task, Traffic};
-use bentpipe_tcp::Event;
+use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,7 +90,7 @@ impl<'a> Reference<'a> {
             // A slot for each session: that slots are used again must not be seen.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
-            drops: Drops::new(),
+            drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
@@ -156,7 +157,9 @@ impl<'a> Reference<'a> {
                 _ => {}
             },
             Kind::Sample => {
-                self.recorder.on_sample(self.now, &self.traffic, &faces(&self.links, self.now));
+                let links = faces(&self.links, self.now);
+                let links = |series| links.iter().map(move |link| link.sample(series));
+                self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
                 self.enter(self.recorder.next_wakeup(), Kind::Sample, 0);
             }
         }
@@ -167,14 +170,14 @@ impl<'a> Reference<'a> {
         let node = self.scenario.links[link].to;
         let must_be_whole = self.scenario.nodes[node].kind == NodeKind::Router || self.hop(&packet).is_none();
         if packet.is_cut() {
-            self.lose(Place::Link(link), &packet, Cause::Outage);
+            self.lose(LossPlace::Link(link), &packet, Cause::Outage);
         } else if packet.is_lost() {
-            self.lose(Place::Link(link), &packet, Cause::LinkLoss);
+            self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && must_be_whole {
             if self.hop(&packet).is_none() {
                 self.traffic.on_corrupted(&packet);
             }
-            self.lose(Place::Node(node), &packet, Cause::BitError);
+            self.lose(LossPlace::Node(node), &packet, Cause::BitError);
         } else {
             let last = self.nodes[node].len().wrapping_sub(1);
             self.pass(node, if packet.is_to_sender() { last } else { 0 }, packet);
@@ -206,7 +209,7 @@ impl<'a> Reference<'a> {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(node), &packet, Cause::NoListener);
+            return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
@@ -219,7 +222,7 @@ impl<'a> Reference<'a> {
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
             let acked = host.conn.acked_bytes();
             if acked > 0 {
-                self.note(packet.flow() as usize, "acked", acked);
+                self.note(packet.flow() as usize, EventKind::Acked, acked);
             }
         }
         self.drive(endpoint);
@@ -234,8 +237,7 @@ impl<'a> Reference<'a> {
             host.sent_wire_bytes += packet.size();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                let kind = if segment.is_dummy() { "dummy" } else { "sent" };
-                self.note(flow, if segment.is_retransmission { "retransmission" } else { kind }, offset);
+                self.note(flow, event_of_segment(&segment), offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];
@@ -274,7 +276,8 @@ impl<'a> Reference<'a> {
             self.traffic.on_event(self.now, endpoint, event);
             let host = &self.traffic.hosts[endpoint];
             if host.sends_data {
-                self.on_sender_event(host.flow as usize, endpoint % 2 == 0, event);
+                let flow = host.flow as usize;
+                event_kind(event, endpoint % 2 == 0).into_iter().for_each(|(kind, value)| self.note(flow, kind, value));
             }
             self.transmit(endpoint);
         }
@@ -285,30 +288,14 @@ impl<'a> Reference<'a> {
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
+            self.recorder.on_sender(self.now, host.flow as usize, |series| host.value_of(series));
         }
         self.carry_out_tasks();
         self.traffic.note_limit(self.now, endpoint);
         self.enter_end(endpoint);
     }
 
-    fn on_sender_event(&mut self, flow: usize, is_opener: bool, event: Event) {
-        let (name, value) = match event {
-            Event::Established if is_opener => ("established", 0),
-            Event::FastRetransmit(offset) => ("fast_retransmit", offset),
-            Event::RecoveryExit(offset) => ("recovery_exit", offset),
-            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
-            Event::Timeout(offset) => ("timeout", offset),
-            Event::Undone(offset) => ("undone", offset),
-            Event::MarkReduction(offset) => ("mark_reduction", offset),
-            Event::ZeroWindow(offset) => ("zero_window", offset),
-            Event::Aborted(offset) => ("aborted", offset),
-            Event::Established | Event::PeerFinished | Event::Closed => return,
-        };
-        self.note(flow, name, value);
-    }
-
-    fn note(&mut self, flow: usize, event: &'static str, value: u64) {
+    fn note(&mut self, flow: usize, event: EventKind, value: u64) {
         if self.recorder.wants_events {
             self.recorder.on_event(self.now, flow, event, value);
         }
@@ -331,7 +318,7 @@ impl<'a> Reference<'a> {
                     self.bodies.copy_of(&packet)
                 }
                 Action::Drop(packet, cause) => {
-                    self.lose(Place::Node(node), &packet, cause);
+                    self.lose(LossPlace::Node(node), &packet, cause);
                     continue;
                 }
             };
@@ -346,13 +333,12 @@ impl<'a> Reference<'a> {
     }
 
     fn lose_all(&mut self, link: usize, losses: Losses) {
-        losses.iter().for_each(|(packet, cause)| self.lose(Place::Link(link), packet, *cause));
+        losses.iter().for_each(|(packet, cause)| self.lose(LossPlace::Link(link), packet, *cause));
     }
 
-    fn lose(&mut self, place: Place, packet: &Packet, cause: Cause) {
+    fn lose(&mut self, place: LossPlace, packet: &Packet, cause: Cause) {
         self.ledger.lost += 1;
-        let lost = self.drops.entry((place, packet.flow(), cause)).or_default();
-        *lost = (lost.0 + 1, lost.1 + packet.size());
+        self.drops.add(place, packet.flow(), cause, packet.size());
         self.bodies.release(packet);
         self.traffic.on_loss(packet);
     }
@@ -360,7 +346,7 @@ impl<'a> Reference<'a> {
     fn finish(mut self, stop: StopReason) -> RunResult {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
-        let end = End { stop, at: self.now, ledger: self.ledger };
+        let end = RunEnd { stop, at: self.now, ledger: self.ledger };
         assemble(self.scenario, end, &self.traffic, &faces(&self.links, self.now), &self.drops, self.recorder)
     }
 }

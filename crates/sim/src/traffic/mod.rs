@@ -13,16 +13,19 @@ mod datagrams;
 mod exchange;
 mod flow;
 mod host;
+mod observe;
 pub(crate) mod page;
 mod send_times;
 pub(crate) mod variate;
 
 pub(crate) use flow::{FlowState, Totals};
 pub(crate) use host::Host;
+pub(crate) use observe::{event_kind, event_of_segment};
 pub(crate) use send_times::SendTimes;
 
 use crate::link::Downtime;
 use crate::packet::Packet;
+use crate::record::dictionary::{EventKind, SenderSeries};
 use crate::record::{Recorder, Transfer};
 use crate::scenario::{App, Flow, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
@@ -121,7 +124,7 @@ impl Traffic {
             unfinished: flows.len(),
             is_endless: false,
             reuses_slots,
-            measures_rates: scenario.record.series.iter().any(|name| name == "delivery_rate_bps"),
+            measures_rates: scenario.record.series.iter().any(|name| name == SenderSeries::DeliveryRate.name()),
             caches: BTreeMap::new(),
             flows,
         };
@@ -227,7 +230,7 @@ impl Traffic {
             (Course::Single, Goal::Received(_) | Goal::Read(_), _) => state.received = Some(now),
             (Course::Single, Goal::Acked(bytes), _) => {
                 if recorder.wants_events {
-                    recorder.on_event(now, flow, "completed", bytes);
+                    recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
                 state.completed = Some(now);
                 // Else it was counted when it failed.
@@ -463,7 +466,7 @@ impl Traffic {
     }
 
     /// What each flow has counted until `now`, sessions under way included.
-    pub(crate) fn totals(&self, now: Time) -> Vec<Totals> {
+    fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals.clone(), flow.downtime.clone())).collect();
         for (session, ends) in self.sessions.iter().zip(self.hosts.chunks_exact(2)) {
             let (totals, path) = &mut totals[session.flow];
@@ -476,7 +479,7 @@ impl Traffic {
     }
 
     /// Payload bytes that each flow has delivered so far.
-    pub(crate) fn delivered_bytes(&self) -> Vec<u64> {
+    fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals.delivered_bytes()).collect();
         for host in &self.hosts {
             bytes[host.flow as usize] += host.conn.counters().delivered_bytes;
