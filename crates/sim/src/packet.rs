@@ -1,5 +1,6 @@
 //! A packet on its way: plain data, small, copied from ring to ring.
 
+use crate::endpoint::EndpointId;
 use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
@@ -65,7 +66,13 @@ impl Packet {
     /// [`owner`](Self::owner) makes of a connection; `endpoint` is the end that sends it.
     #[inline(always)]
     #[cfg(test)]
-    pub(crate) fn new(segment: &Segment, owner: u32, endpoint: usize, first_hop: u32, bodies: &mut Bodies) -> Self {
+    pub(crate) fn new(
+        segment: &Segment,
+        owner: u32,
+        endpoint: EndpointId,
+        first_hop: u32,
+        bodies: &mut Bodies,
+    ) -> Self {
         Self::of_class(0, segment, owner, endpoint, first_hop, bodies)
     }
 
@@ -75,7 +82,7 @@ impl Packet {
         class: u8,
         segment: &Segment,
         owner: u32,
-        endpoint: usize,
+        endpoint: EndpointId,
         first_hop: u32,
         bodies: &mut Bodies,
     ) -> Self {
@@ -91,7 +98,7 @@ impl Packet {
             at: Time::ZERO,
             next: first_hop,
             owner,
-            session: endpoint as u32 / 2,
+            session: endpoint.slot() as u32,
             seq: segment.seq,
             ack: segment.ack,
             body,
@@ -101,7 +108,7 @@ impl Packet {
             header_len: segment.header_len(),
             marks: retransmission
                 | dummy
-                | if endpoint % 2 == 1 { TO_SENDER } else { 0 }
+                | if endpoint.side() == 1 { TO_SENDER } else { 0 }
                 | (segment.ecn.bits() << ECN_SHIFT),
             class: if segment.is_dummy() { LOWEST } else { class },
         }
@@ -244,10 +251,10 @@ impl Packet {
         self.marks & TO_SENDER != 0
     }
 
-    /// The endpoint that it travels to: two per session, the one that opens first.
+    /// The endpoint that it travels to.
     #[inline]
-    pub(crate) fn endpoint(&self) -> usize {
-        2 * self.session as usize + usize::from(!self.is_to_sender())
+    pub(crate) fn endpoint(&self) -> EndpointId {
+        EndpointId::from_index(2 * self.session as usize + usize::from(!self.is_to_sender()))
     }
 }
 
@@ -345,8 +352,11 @@ mod tests {
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             options: Options::Sack(blocks),
         };
-        let mut packet = Packet::new(&segment, 3, 7, 0, &mut bodies);
-        assert_eq!((packet.segment(&bodies), packet.size(), packet.endpoint()), (segment, 52 + 12 + 7, 6));
+        let mut packet = Packet::new(&segment, 3, EndpointId::listener(3), 0, &mut bodies);
+        assert_eq!(
+            (packet.segment(&bodies), packet.size(), packet.endpoint()),
+            (segment, 52 + 12 + 7, EndpointId::opener(3))
+        );
         assert!(packet.mark_congestion());
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
@@ -357,7 +367,7 @@ mod tests {
     fn dummies_are_of_the_lowest_class_and_syns_that_offer_them_are_not() {
         let class = |flags: Flags| {
             let segment = Segment { flags: flags.with(Flags::DUMMY), ..Segment::default() };
-            Packet::of_class(3, &segment, 0, 0, 0, &mut Bodies::default()).class
+            Packet::of_class(3, &segment, 0, EndpointId::opener(0), 0, &mut Bodies::default()).class
         };
         assert_eq!([Flags::ACK, Flags::SYN].map(class), [LOWEST, 3]);
     }

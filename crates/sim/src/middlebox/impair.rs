@@ -113,12 +113,19 @@ impl Middlebox for Impair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::EndpointId;
     use crate::middlebox::Action;
     use crate::packet::Bodies;
     use bentpipe_tcp::Segment;
 
     fn packet(flow: u32, to_sender: bool) -> Packet {
-        Packet::new(&Segment::default(), flow, 2 * flow as usize + usize::from(to_sender), 0, &mut Bodies::default())
+        Packet::new(
+            &Segment::default(),
+            flow,
+            EndpointId::both(flow as usize)[usize::from(to_sender)],
+            0,
+            &mut Bodies::default(),
+        )
     }
 
     /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.

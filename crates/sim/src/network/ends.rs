@@ -1,6 +1,7 @@
 //! What happens at the ends of routes: packets arrive, connections and applications act.
 
 use super::{Network, HOST};
+use crate::endpoint::EndpointId;
 use crate::engine::Source;
 use crate::packet::Packet;
 use crate::record::dictionary::EventKind;
@@ -24,11 +25,11 @@ impl Network {
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(packet);
-        host.landed += 1;
-        let needless = host.conn.counters().needless_segments;
+        host.ended_packets += 1;
+        let spurious = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
-        if segment.is_retransmission && host.conn.counters().needless_segments > needless {
-            host.needless += 1;
+        if segment.is_retransmission && host.conn.counters().needless_segments > spurious {
+            host.spurious += 1;
         }
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
@@ -41,11 +42,11 @@ impl Network {
         self.drive(endpoint);
     }
 
-    pub(super) fn wake_endpoint(&mut self, endpoint: usize) {
+    pub(super) fn wake_endpoint(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
         let due = host.next_wakeup();
         let is_due = due <= self.now;
-        // Else the deadline has moved later since.
+        // Otherwise the deadline has moved later since.
         host.armed = if is_due { Time::NEVER } else { due };
         self.schedule.set(Source::Endpoint(endpoint), host.armed);
         if is_due {
@@ -68,7 +69,7 @@ impl Network {
         }
     }
 
-    /// What applications want done, until they want nothing more.
+    /// Carries out the tasks of the applications, until there are no more.
     #[inline(never)]
     pub(super) fn carry_out_tasks(&mut self) {
         while let Some(task) = self.traffic.next_task() {
@@ -76,8 +77,7 @@ impl Network {
                 Task::Begin(slot) => {
                     let salts = self.traffic.salts(slot);
                     self.schedule.begin(slot, salts);
-                    self.rearm(2 * slot);
-                    self.rearm(2 * slot + 1);
+                    EndpointId::both(slot).into_iter().for_each(|end| self.rearm(end));
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.rearm_flow(flow),
@@ -94,35 +94,35 @@ impl Network {
         }
     }
 
-    /// Send all that an endpoint wants to send, hear what it has to say, note when it wakes up.
+    /// Sends all that an endpoint has to send, takes its events, schedules its wake-up.
     #[inline]
-    fn drive(&mut self, endpoint: usize) {
+    fn drive(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
         let host = &mut self.traffic.hosts[endpoint];
         if host.conn.has_events() || self.recorder.wants_flow_series || host.needs_attention() {
-            self.take_note(endpoint);
+            self.report(endpoint);
         }
         self.traffic.note_limit(self.now, endpoint);
         self.rearm(endpoint);
     }
 
     #[inline]
-    fn transmit(&mut self, endpoint: usize) {
+    fn transmit(&mut self, endpoint: EndpointId) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             self.send(endpoint, &segment);
         }
     }
 
-    /// What does not happen at every packet, or is not always asked for.
+    /// The slow path: events, what the application waits for, and series.
     #[inline(never)]
-    fn take_note(&mut self, endpoint: usize) {
+    fn report(&mut self, endpoint: EndpointId) {
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
             self.on_event(endpoint, event);
             // The application may have closed.
             self.transmit(endpoint);
         }
-        if self.traffic.hosts[endpoint].has_reached_goal() {
-            self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
+        if self.traffic.hosts[endpoint].is_wait_over() {
+            self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
             self.transmit(endpoint);
         }
         self.traffic.hosts[endpoint].attend(self.now);
@@ -134,7 +134,7 @@ impl Network {
     }
 
     #[inline]
-    fn rearm(&mut self, endpoint: usize) {
+    fn rearm(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
         let due = host.next_wakeup();
         if due < host.armed {
@@ -144,12 +144,12 @@ impl Network {
     }
 
     #[inline(always)]
-    fn send(&mut self, endpoint: usize, segment: &Segment) {
+    fn send(&mut self, endpoint: EndpointId, segment: &Segment) {
         let host = &mut self.traffic.hosts[endpoint];
         let packet = Packet::of_class(host.class, segment, host.owner, endpoint, host.first_hop, &mut self.bodies);
         host.first_sent.get_or_insert(self.now);
         host.sent_wire_bytes += packet.size();
-        host.launched += 1;
+        host.sent_packets += 1;
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
@@ -168,7 +168,7 @@ impl Network {
         self.accept(self.now, hop as usize, &packet);
     }
 
-    /// A datagram has reached its host, where somebody always listens.
+    /// A datagram has reached its host, which always listens.
     #[cold]
     fn receive_datagram(&mut self, packet: &Packet) {
         self.ledger.delivered += 1;
@@ -182,7 +182,7 @@ impl Network {
         self.arrive(ends.to, &packet);
     }
 
-    fn on_event(&mut self, endpoint: usize, event: Event) {
+    fn on_event(&mut self, endpoint: EndpointId, event: Event) {
         self.traffic.on_event(self.now, endpoint, event);
         if event == Event::Established {
             self.update_horizon();
@@ -191,7 +191,7 @@ impl Network {
         if !self.recorder.wants_events || !host.sends_data {
             return;
         }
-        if let Some((kind, value)) = event_kind(event, endpoint % 2 == 0) {
+        if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {
             self.recorder.on_event(self.now, host.flow as usize, kind, value);
         }
     }
@@ -228,7 +228,7 @@ mod tests {
         let scenario = crate::scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let mut network = Network::build(&scenario.scenario, 1);
         assert!(network.run(u64::MAX));
-        let slots = network.traffic.hosts.len() / 2;
+        let slots = network.traffic.hosts.slots();
         let completions = network.traffic.flows[0].completions().unwrap();
         assert!(completions.completed() > 9000 && completions.failed == 0);
         assert!(slots < 400, "{slots}");

@@ -69,7 +69,7 @@ impl Network {
                 scenario.links.iter().map(|link| link.name.as_str()),
                 scenario.nodes.iter().map(|node| (node.name.as_str(), !node.middleboxes.is_empty())),
                 scenario.flows.iter().zip(&traffic.flows).map(|(flow, state)| (flow.name.as_str(), state.can_wake())),
-                traffic.hosts.len() / 2,
+                traffic.hosts.slots(),
             ),
             now: Time::ZERO,
             end,

@@ -3,6 +3,7 @@
 //! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
+use crate::endpoint::EndpointId;
 use crate::link::{naive::NaiveLink, processing, Link, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::network::{assemble, Ledger, RunEnd};
@@ -26,7 +27,7 @@ enum Kind {
     Sample,
 }
 
-/// (instant, rank, lot, index, order in which it was entered).
+/// (instant, rank, tie-breaker, index, order in which it was entered).
 type Entry = Reverse<(Time, Kind, u64, usize, u64)>;
 
 /// Runs `scenario` to its end.
@@ -110,15 +111,16 @@ impl<'a> Reference<'a> {
             Kind::End => match index.checked_sub(self.scenario.flows.len()) {
                 None => (&self.scenario.flows[index].name, "flow"),
                 Some(end) => {
-                    let session = self.traffic.session(end / 2);
+                    let end = EndpointId::from_index(end);
+                    let session = self.traffic.session(end.slot());
                     ordinal = session.ordinal;
-                    (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end % 2])
+                    (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
                 }
             },
             Kind::Sample => (&self.scenario.title, "sampler"),
         };
         if at != Time::NEVER {
-            self.heap.push(Reverse((at, kind, lot(name, purpose, ordinal, at), index, self.entered)));
+            self.heap.push(Reverse((at, kind, tie_breaker(name, purpose, ordinal, at), index, self.entered)));
             self.entered += 1;
         }
     }
@@ -144,17 +146,20 @@ impl<'a> Reference<'a> {
                 self.rearm_node(index);
             }
             Kind::End => match index.checked_sub(self.scenario.flows.len()) {
-                // Else the deadline moved later, or was met.
+                // Otherwise the deadline moved later, or was met.
                 None if self.traffic.flows[index].timer <= self.now => {
                     self.traffic.wake_flow(self.now, index);
                     self.enter(self.traffic.flows[index].timer, Kind::End, index);
                     self.carry_out_tasks();
                 }
-                Some(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
-                    self.traffic.wake_endpoint(self.now, end);
-                    self.drive(end);
+                None => {}
+                Some(end) => {
+                    let end = EndpointId::from_index(end);
+                    if self.traffic.hosts[end].next_wakeup() <= self.now {
+                        self.traffic.wake_endpoint(self.now, end);
+                        self.drive(end);
+                    }
                 }
-                _ => {}
             },
             Kind::Sample => {
                 let links = faces(&self.links, self.now);
@@ -214,9 +219,9 @@ impl<'a> Reference<'a> {
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(&packet);
-        let needless = host.conn.counters().needless_segments;
+        let spurious = host.conn.counters().needless_segments;
         host.conn.handle_segment(self.now, &segment);
-        host.needless += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - needless);
+        host.spurious += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - spurious);
         if host.sends_data {
             let flow = &mut self.traffic.flows[packet.flow() as usize];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
@@ -228,10 +233,10 @@ impl<'a> Reference<'a> {
         self.drive(endpoint);
     }
 
-    fn transmit(&mut self, endpoint: usize) {
+    fn transmit(&mut self, endpoint: EndpointId) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
-            let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
+            let (flow, is_receiver) = (host.flow as usize, !endpoint.is_opener());
             let packet = Packet::of_class(host.class, &segment, host.owner, endpoint, 0, &mut self.bodies);
             host.first_sent.get_or_insert(self.now);
             host.sent_wire_bytes += packet.size();
@@ -249,7 +254,7 @@ impl<'a> Reference<'a> {
         while let Some(task) = self.traffic.next_task() {
             match task {
                 Task::Begin(slot) => {
-                    for end in [2 * slot, 2 * slot + 1] {
+                    for end in EndpointId::both(slot) {
                         self.enter_end(end);
                     }
                 }
@@ -265,24 +270,26 @@ impl<'a> Reference<'a> {
         }
     }
 
-    fn enter_end(&mut self, endpoint: usize) {
+    fn enter_end(&mut self, endpoint: EndpointId) {
         let due = self.traffic.hosts[endpoint].next_wakeup();
-        self.enter(due, Kind::End, self.scenario.flows.len() + endpoint);
+        self.enter(due, Kind::End, self.scenario.flows.len() + endpoint.index());
     }
 
-    fn drive(&mut self, endpoint: usize) {
+    fn drive(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
             self.traffic.on_event(self.now, endpoint, event);
             let host = &self.traffic.hosts[endpoint];
             if host.sends_data {
                 let flow = host.flow as usize;
-                event_kind(event, endpoint % 2 == 0).into_iter().for_each(|(kind, value)| self.note(flow, kind, value));
+                event_kind(event, endpoint.is_opener())
+                    .into_iter()
+                    .for_each(|(kind, value)| self.note(flow, kind, value));
             }
             self.transmit(endpoint);
         }
-        if self.traffic.hosts[endpoint].has_reached_goal() {
-            self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
+        if self.traffic.hosts[endpoint].is_wait_over() {
+            self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
             self.transmit(endpoint);
         }
         self.traffic.hosts[endpoint].attend(self.now);
@@ -355,8 +362,8 @@ fn faces(links: &[NaiveLink], now: Time) -> Vec<Link> {
     links.iter().map(|link| link.face(now)).collect()
 }
 
-/// What decides between sources of one rank at one instant, as `engine` and `traffic` define it.
-fn lot(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
+/// The tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
+fn tie_breaker(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
     let mut stream = Stream::new(0, name, purpose);
     let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
     let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);

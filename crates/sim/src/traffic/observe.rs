@@ -117,7 +117,7 @@ fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: T
         sent_packets: sent.sent_segments,
         arrived_packets: received.arrived_segments,
         retransmissions: sent.resent_segments,
-        spurious_retransmissions: totals.needless,
+        spurious_retransmissions: totals.spurious,
         timeouts: sent.timeouts,
         undone: sent.undone,
         fast_retransmits: sent.fast_retransmits,

@@ -6,6 +6,7 @@
 //! ```
 
 use super::{Discipline, Limit, Queue};
+use crate::endpoint::EndpointId;
 use crate::link::Losses;
 use crate::packet::{Bodies, Packet};
 use crate::record::Cause;
@@ -97,7 +98,7 @@ pub(super) fn capable(packet: Packet) -> Packet {
 
 fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
     let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
-    Packet::new(&segment, end / 2, end as usize, 0, &mut Bodies::default())
+    Packet::new(&segment, end / 2, EndpointId::from_index(end as usize), 0, &mut Bodies::default())
 }
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.
@@ -258,7 +259,7 @@ impl Trial {
             (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => self.marked += 1,
             (before, after) => panic!("{before:?} became {after:?}"),
         }
-        let last = &mut self.last[packet.endpoint()];
+        let last = &mut self.last[packet.endpoint().index()];
         assert!(last.is_none_or(|last| last < packet.seq.value()), "no packet overtakes another one of its flow");
         *last = Some(packet.seq.value());
     }
