@@ -15,7 +15,7 @@ pub(crate) struct Downtime {
 }
 
 impl Downtime {
-    /// That of a path over `links`; nothing is worked out after `end`.
+    /// That of a path over `links`; nothing is computed after `end`.
     pub(crate) fn of<'a>(links: impl Iterator<Item = &'a Link>, seed: u64, end: Time) -> Self {
         let start: Vec<_> = links.filter_map(|link| Outages::of(link, seed, end)).collect();
         Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }

@@ -1,12 +1,12 @@
 //! What a link gives to the record.
 
 use super::queue::Discipline;
-use super::Link;
+use super::LazyLink;
 use crate::record::dictionary::{LinkRow, LinkSeries};
 use crate::record::{ratio, Sample};
 use bentpipe_units::Time;
 
-impl Link {
+impl LazyLink {
     /// Its row in a run that ended at `at`.
     pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
         let run_s = at.as_secs_f64();

@@ -19,6 +19,14 @@ impl<T: Copy> Pieces<T> {
         Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0 }
     }
 
+    /// The values of a profile in steps.
+    pub(super) fn of(profile: &Profile<T>) -> Self {
+        match profile {
+            Profile::Constant(value) => Self::new(&[(Time::ZERO, *value)], None),
+            Profile::Points { points, period, .. } => Self::new(points, *period),
+        }
+    }
+
     /// Move the cursor to the piece that holds `at`. Going back is allowed, and slow.
     pub(super) fn seek(&mut self, at: Time) {
         if at < self.origin + (self.points[self.piece].0 - Time::ZERO) {
@@ -104,7 +112,7 @@ impl RateProfile {
         }
     }
 
-    /// How long `size` bytes take at any time; none if that depends on the time, or is for ever.
+    /// How long `size` bytes take at any time; none if that depends on the time, or it never ends.
     pub(super) fn constant(&self, size: u64) -> Option<Duration> {
         match self {
             Self::Constant { rate, .. } => Some(rate.time_to_send(size)).filter(|&time| time != Duration::MAX),
@@ -233,7 +241,7 @@ enum DownAt {
 }
 
 impl Outages {
-    /// Those of a link, if it has any. What happens after `end` is not worked out.
+    /// Those of a link, if it has any. What happens after `end` is not computed.
     pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
         let outage = link.outage.as_ref()?;
         let times = match &outage.when {

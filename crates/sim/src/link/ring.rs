@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use bentpipe_units::Time;
 
-/// See the module. Like the standard library's, but its size is a power of two, so that a position wraps with one
+/// Packets, first in, first out. Like the standard library's, but its size is a power of two, so that a position wraps with one
 /// `and`: each hop pushes and pops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring {

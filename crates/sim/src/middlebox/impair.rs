@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use bentpipe_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
 
-/// See the module.
+/// What it does to which packets, how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImpairConfig {
     /// Which packets it touches.
@@ -42,7 +42,7 @@ impl Way {
     }
 }
 
-/// See the module.
+/// The middlebox, with the packets that it holds back.
 #[derive(Clone, Debug)]
 pub struct Impair {
     config: ImpairConfig,

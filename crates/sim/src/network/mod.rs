@@ -1,5 +1,5 @@
 //! A network in motion: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: two of them in one
-//! thread do not know of each other.
+//! thread are independent.
 
 mod ends;
 mod links;
@@ -7,17 +7,17 @@ mod nodes;
 mod results;
 
 use crate::engine::{Schedule, Source};
-use crate::link::{processing, Link, Losses, Processing};
+use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
 use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
-use links::{arrivals, Arrival};
+use links::{far_ends, FarEnd};
 pub(crate) use results::{assemble, Ledger, RunEnd};
 
-/// See the module.
+/// A network of a scenario at an instant of its run.
 #[derive(Debug)]
 pub struct Network {
     schedule: Schedule,
@@ -27,9 +27,9 @@ pub struct Network {
     /// See [`Network::update_horizon`].
     horizon: Time,
 
-    links: Vec<Link>,
-    /// What a link needs to know of the node that it leads to.
-    arrivals: Vec<Arrival>,
+    links: Vec<LazyLink>,
+    /// What each link leads to.
+    far_ends: Vec<FarEnd>,
     /// Each node's middleboxes, in order.
     nodes: Vec<Vec<AnyMiddlebox>>,
     traffic: Traffic,
@@ -79,9 +79,9 @@ impl Network {
                 .links
                 .iter()
                 .zip(processing(scenario))
-                .map(|(link, time)| Link::new(link, seed, end).toward_host(Processing::new(time, seed, &link.name)))
+                .map(|(link, time)| LazyLink::new(link, seed, end).toward_host(Processing::new(time, seed, &link.name)))
                 .collect(),
-            arrivals: arrivals(scenario),
+            far_ends: far_ends(scenario),
             nodes: scenario
                 .nodes
                 .iter()
@@ -154,7 +154,7 @@ impl Network {
             self.links[link].advance(now, &mut self.losses);
             self.count_losses(link);
         }
-        let on_links: usize = self.links.iter().map(Link::len).sum();
+        let on_links: usize = self.links.iter().map(LazyLink::len).sum();
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (on_links + held) as u64;
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;

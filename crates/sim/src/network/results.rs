@@ -1,6 +1,6 @@
 //! The tables of a run that has ended, from what its components give. Definitions: [`dictionary`](crate::record::dictionary).
 
-use crate::link::Link;
+use crate::link::LazyLink;
 use crate::record::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow};
 use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason, Table};
 use crate::scenario::Scenario;
@@ -29,7 +29,7 @@ pub(crate) fn assemble(
     scenario: &Scenario,
     end: RunEnd,
     traffic: &Traffic,
-    links: &[Link],
+    links: &[LazyLink],
     drops: &Drops,
     recorder: Recorder,
 ) -> RunResult {
@@ -55,7 +55,7 @@ pub(crate) fn assemble(
     }
 }
 
-fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[Link], traffic: &Traffic) -> Table {
+fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[LazyLink], traffic: &Traffic) -> Table {
     let transfers = traffic.completions();
     let total = transfers.total();
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
@@ -69,7 +69,7 @@ fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[Lin
         delivered_packets: end.ledger.delivered,
         lost_packets: end.ledger.lost,
         in_flight_packets: end.ledger.in_flight,
-        packet_hops: links.iter().map(Link::carried_packets).sum(),
+        packet_hops: links.iter().map(LazyLink::carried_packets).sum(),
         completion_mean_s,
         completion_bound_s,
         transfers: transfers.completed(),

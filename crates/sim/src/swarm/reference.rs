@@ -4,7 +4,7 @@
 //! but neither the schedule nor the links.
 
 use crate::endpoint::EndpointId;
-use crate::link::{naive::NaiveLink, processing, Link, Losses, Processing};
+use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Packet};
@@ -174,9 +174,9 @@ impl<'a> Reference<'a> {
         let packet = self.links[link].deliver();
         let node = self.scenario.links[link].to;
         let must_be_whole = self.scenario.nodes[node].kind == NodeKind::Router || self.hop(&packet).is_none();
-        if packet.is_cut() {
+        if packet.is_truncated() {
             self.lose(LossPlace::Link(link), &packet, Cause::Outage);
-        } else if packet.is_lost() {
+        } else if packet.is_erased() {
             self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && must_be_whole {
             if self.hop(&packet).is_none() {
@@ -358,7 +358,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-fn faces(links: &[NaiveLink], now: Time) -> Vec<Link> {
+fn faces(links: &[NaiveLink], now: Time) -> Vec<LazyLink> {
     links.iter().map(|link| link.face(now)).collect()
 }
 

@@ -19,8 +19,9 @@ pub(crate) struct Host {
     pub(crate) flow: u32,
     /// Where its route begins.
     pub(crate) first_hop: u32,
-    /// Of its packets: queues may tell classes apart, and the connections of a flow.
+    /// Of its packets: queues may serve classes differently.
     pub(crate) class: u8,
+    /// Of its packets: their flow and connection.
     pub(crate) owner: u32,
     /// Whether it has data to send, so that its round trips and windows are the flow's.
     pub(crate) sends_data: bool,

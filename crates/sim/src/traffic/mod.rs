@@ -234,7 +234,7 @@ impl Traffic {
                     recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
                 state.completed = Some(now);
-                // Else it was counted when it failed.
+                // Otherwise it was counted when it failed.
                 self.unfinished -= usize::from(!state.has_failed);
             }
             (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Received(_), _) => {
@@ -280,7 +280,7 @@ impl Traffic {
         match state.app_state {
             AppState::Single => {
                 state.has_failed = true;
-                // Else it was counted when it completed.
+                // Otherwise it was counted when it completed.
                 self.unfinished -= usize::from(state.completed.is_none());
             }
             _ if is_released => {}

@@ -5,7 +5,7 @@
 //! BENTPIPE_FUZZ_OPS=10000000 cargo test --release -p bentpipe-sim link::queue::suite
 //! ```
 
-use super::{Discipline, Limit, Queue};
+use super::{AnyQueue, Discipline, Limit};
 use crate::endpoint::EndpointId;
 use crate::link::Losses;
 use crate::packet::{Bodies, Packet};
@@ -148,7 +148,7 @@ impl Tally {
 /// A discipline, and all that is known of it from outside.
 struct Trial {
     kind: Kind,
-    queue: Queue,
+    queue: AnyQueue,
     now: Time,
     dice: Stream,
     drawn: u64,
@@ -170,7 +170,7 @@ impl Trial {
     fn new(name: &str, kind: Kind) -> Self {
         let mut limits = kind.clone();
         Self {
-            queue: Queue::new(&link(kind.clone()), 1),
+            queue: AnyQueue::new(&link(kind.clone()), 1),
             now: Time::ZERO,
             dice: Stream::new(1, name, "suite"),
             drawn: 0,
@@ -251,7 +251,7 @@ impl Trial {
         self.settle(losses);
         let Some(packet) = packet else { return };
         let original = Self::packet(packet.seq.value());
-        let same = |p: &Packet| (p.flow(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_marked(), p.next);
+        let same = |p: &Packet| (p.flow(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_damaged(), p.next);
         assert_eq!(same(&packet), same(&original));
         assert!(packet.at <= self.now);
         match (original.ecn(), packet.ecn()) {
