@@ -62,31 +62,31 @@ pub(crate) const LOWEST: u8 = u8::MAX;
 /// Where the two bits of the ECN field begin.
 const ECN_SHIFT: u8 = 4;
 
-impl Packet {
-    /// A packet of class 0 that carries `segment`; its rarer parts go into `bodies`. `owner` is a flow, or what
-    /// [`owner`](Self::owner) makes of a connection; `endpoint` is the end that sends it.
-    #[inline(always)]
-    #[cfg(test)]
-    pub(crate) fn new(
-        segment: &Segment,
-        owner: u32,
-        endpoint: EndpointId,
-        first_hop: u32,
-        bodies: &mut Bodies,
-    ) -> Self {
-        Self::of_class(0, segment, owner, endpoint, first_hop, bodies)
-    }
+/// What all packets have in common that an end of a connection sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) endpoint: EndpointId,
+    /// As [`Packet::owner`] makes it of a flow and a connection.
+    pub(crate) owner: u32,
+    /// Index of the first hop in the network's hops.
+    pub(crate) first_hop: u32,
+    /// Of the flow.
+    pub(crate) class: u8,
+}
 
-    /// The same in a class.
+#[cfg(test)]
+impl Origin {
+    /// In class 0, at the first of all hops.
+    pub(crate) fn of(endpoint: EndpointId, owner: u32) -> Self {
+        Self { endpoint, owner, first_hop: 0, class: 0 }
+    }
+}
+
+impl Packet {
+    /// A packet that carries `segment`; its rarer parts go into `bodies`.
     #[inline(always)]
-    pub(crate) fn of_class(
-        class: u8,
-        segment: &Segment,
-        owner: u32,
-        endpoint: EndpointId,
-        first_hop: u32,
-        bodies: &mut Bodies,
-    ) -> Self {
+    pub(crate) fn new(segment: &Segment, origin: &Origin, bodies: &mut Bodies) -> Self {
+        let Origin { endpoint, owner, first_hop, class } = *origin;
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
         let body = if is_plain {
             NO_BODY
@@ -353,7 +353,7 @@ mod tests {
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             options: Options::Sack(blocks),
         };
-        let mut packet = Packet::new(&segment, 3, EndpointId::listener(3), 0, &mut bodies);
+        let mut packet = Packet::new(&segment, &Origin::of(EndpointId::listener(3), 3), &mut bodies);
         assert_eq!(
             (packet.segment(&bodies), packet.size(), packet.endpoint()),
             (segment, 52 + 12 + 7, EndpointId::opener(3))
@@ -368,7 +368,8 @@ mod tests {
     fn dummies_are_of_the_lowest_class_and_syns_that_offer_them_are_not() {
         let class = |flags: Flags| {
             let segment = Segment { flags: flags.with(Flags::DUMMY), ..Segment::default() };
-            Packet::of_class(3, &segment, 0, EndpointId::opener(0), 0, &mut Bodies::default()).class
+            Packet::new(&segment, &Origin { class: 3, ..Origin::of(EndpointId::opener(0), 0) }, &mut Bodies::default())
+                .class
         };
         assert_eq!([Flags::ACK, Flags::SYN].map(class), [LOWEST, 3]);
     }

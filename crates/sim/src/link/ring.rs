@@ -99,7 +99,7 @@ impl Ring {
 mod tests {
     use super::*;
     use crate::endpoint::EndpointId;
-    use crate::packet::Bodies;
+    use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::{Flags, Segment};
     use std::collections::VecDeque;
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn first_in_first_out() {
         let segment = Segment { flags: Flags::ACK, ..Segment::default() };
-        let mut packet = Packet::new(&segment, 0, EndpointId::opener(0), 0, &mut Bodies::default());
+        let mut packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), 0), &mut Bodies::default());
         let (mut ring, mut model) = (Ring::default(), VecDeque::new());
         for round in 0..1000u64 {
             for i in 0..round % 7 {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::EndpointId;
-use crate::packet::NO_BODY;
+use crate::packet::{Origin, NO_BODY};
 use crate::scenario::{
     Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
 };
@@ -48,7 +48,7 @@ fn packet(id: u32, size: u16) -> Packet {
         flags: Flags::ACK,
         ..Segment::default()
     };
-    let packet = Packet::new(&segment, id, EndpointId::opener(0), 0, &mut crate::packet::Bodies::default());
+    let packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), id), &mut crate::packet::Bodies::default());
     assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
     packet
 }

@@ -115,17 +115,12 @@ mod tests {
     use super::*;
     use crate::endpoint::EndpointId;
     use crate::middlebox::Action;
-    use crate::packet::Bodies;
+    use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::Segment;
 
     fn packet(flow: u32, to_sender: bool) -> Packet {
-        Packet::new(
-            &Segment::default(),
-            flow,
-            EndpointId::both(flow as usize)[usize::from(to_sender)],
-            0,
-            &mut Bodies::default(),
-        )
+        let end = EndpointId::both(flow as usize)[usize::from(to_sender)];
+        Packet::new(&Segment::default(), &Origin::of(end, flow), &mut Bodies::default())
     }
 
     /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.

@@ -25,12 +25,7 @@ impl Network {
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(packet);
-        host.ended_packets += 1;
-        let spurious = host.conn.counters().needless_segments;
-        host.conn.handle_segment(self.now, &segment);
-        if segment.is_retransmission && host.conn.counters().needless_segments > spurious {
-            host.spurious += 1;
-        }
+        host.on_arrival(self.now, &segment);
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
                 self.traffic.flows[packet.flow() as usize].rtts.record_span(rtt);
@@ -146,10 +141,7 @@ impl Network {
     #[inline(always)]
     fn send(&mut self, endpoint: EndpointId, segment: &Segment) {
         let host = &mut self.traffic.hosts[endpoint];
-        let packet = Packet::of_class(host.class, segment, host.owner, endpoint, host.first_hop, &mut self.bodies);
-        host.first_sent.get_or_insert(self.now);
-        host.sent_wire_bytes += packet.size();
-        host.sent_packets += 1;
+        let packet = host.send(self.now, segment, &mut self.bodies);
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());

@@ -219,9 +219,7 @@ impl<'a> Reference<'a> {
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(&packet);
-        let spurious = host.conn.counters().needless_segments;
-        host.conn.handle_segment(self.now, &segment);
-        host.spurious += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - spurious);
+        host.on_arrival(self.now, &segment);
         if host.sends_data {
             let flow = &mut self.traffic.flows[packet.flow() as usize];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
@@ -237,9 +235,7 @@ impl<'a> Reference<'a> {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
             let (flow, is_receiver) = (host.flow as usize, !endpoint.is_opener());
-            let packet = Packet::of_class(host.class, &segment, host.owner, endpoint, 0, &mut self.bodies);
-            host.first_sent.get_or_insert(self.now);
-            host.sent_wire_bytes += packet.size();
+            let packet = host.send(self.now, &segment, &mut self.bodies);
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
                 self.note(flow, event_of_segment(&segment), offset);

@@ -2,8 +2,9 @@
 
 use super::send_times::Stopwatch;
 use crate::endpoint::EndpointId;
+use crate::packet::{Bodies, Origin, Packet};
 use crate::scenario::Reader;
-use bentpipe_tcp::{Connection, State};
+use bentpipe_tcp::{Connection, Segment, State};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -17,24 +18,20 @@ pub(crate) struct Host {
     pub(super) timer: Time,
     pub(super) awaits: AppWait,
     pub(crate) flow: u32,
-    /// Where its route begins.
-    pub(crate) first_hop: u32,
-    /// Of its packets: queues may serve classes differently.
-    pub(crate) class: u8,
-    /// Of its packets: their flow and connection.
-    pub(crate) owner: u32,
+    /// Of its packets.
+    origin: Origin,
     /// Whether it has data to send, so that its round trips and windows are the flow's.
     pub(crate) sends_data: bool,
     /// Where its time goes, at the end whose times are the flow's.
     pub(super) stopwatch: Option<Stopwatch>,
-    pub(crate) first_sent: Option<Time>,
-    pub(crate) sent_wire_bytes: u64,
+    pub(super) first_sent: Option<Time>,
+    pub(super) sent_wire_bytes: u64,
     /// Retransmissions that arrived here and brought nothing new.
-    pub(crate) spurious: u64,
+    pub(super) spurious: u64,
     /// Packets sent to the other end, copies included. Those of them that have not ended at the other end are in flight.
-    pub(crate) sent_packets: u64,
+    pub(super) sent_packets: u64,
     /// Packets of the other end that have arrived here or were lost.
-    pub(crate) ended_packets: u64,
+    pub(super) ended_packets: u64,
     /// How its application reads; none: at once.
     reading: Option<Box<Reading>>,
 }
@@ -113,8 +110,7 @@ impl Host {
     pub(super) fn new(
         mut conn: Connection,
         flow: u32,
-        first_hop: u32,
-        class: u8,
+        origin: Origin,
         sends_data: bool,
         reader: Option<Reader>,
     ) -> Self {
@@ -125,9 +121,7 @@ impl Host {
             timer: Time::NEVER,
             awaits: AppWait::Nothing,
             flow,
-            first_hop,
-            class,
-            owner: flow,
+            origin,
             sends_data,
             stopwatch: None,
             first_sent: None,
@@ -137,6 +131,27 @@ impl Host {
             ended_packets: 0,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
         }
+    }
+
+    /// A segment has arrived.
+    #[inline(always)]
+    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
+        self.ended_packets += 1;
+        let before = self.conn.counters().needless_segments;
+        self.conn.handle_segment(now, segment);
+        if segment.is_retransmission && self.conn.counters().needless_segments > before {
+            self.spurious += 1;
+        }
+    }
+
+    /// The packet in which it sends a segment.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
+        let packet = Packet::new(segment, &self.origin, bodies);
+        self.first_sent.get_or_insert(now);
+        self.sent_wire_bytes += packet.size();
+        self.sent_packets += 1;
+        packet
     }
 
     #[inline]

@@ -25,7 +25,7 @@ pub(crate) use send_times::SendTimes;
 
 use crate::endpoint::EndpointId;
 use crate::link::Downtime;
-use crate::packet::Packet;
+use crate::packet::{Origin, Packet};
 use crate::record::dictionary::{EventKind, SenderSeries};
 use crate::record::{Recorder, Transfer};
 use crate::scenario::{App, Flow, Scenario};
@@ -351,7 +351,9 @@ impl Traffic {
         let is_two_way = state.app.is_two_way();
         let seeds = [0, 1].map(|side| state.seeds.at(2 * state.opened + side));
         let ends = state.ends;
-        let end = |side: usize, role| {
+        let owner = Packet::owner(flow as u32, session.ordinal);
+        let end = |endpoint: EndpointId, role| {
+            let side = endpoint.side();
             let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
             conn.set_seed(seeds[side]);
             if self.measures_rates {
@@ -361,24 +363,23 @@ impl Traffic {
                 conn.seed(cache, now);
             }
             let reader = state.reader.filter(|_| is_two_way == (side == 0));
-            let mut host =
-                Host::new(conn, flow as u32, state.first_hops[side], state.class, side == 0 || is_two_way, reader);
+            let origin = Origin { endpoint, owner, first_hop: state.first_hops[side], class: state.class };
+            let mut host = Host::new(conn, flow as u32, origin, endpoint.is_opener() || is_two_way, reader);
             // At the end that answers, where both send.
             host.stopwatch = (is_two_way == (side == 1)).then(Stopwatch::default);
             host
         };
-        let [mut opener, mut other] = [end(0, Role::Active), end(1, Role::Passive)];
-        other.conn.open(now);
-        opener.owner = Packet::owner(flow as u32, session.ordinal);
-        other.owner = opener.owner;
+        let opener = end(EndpointId::opener(slot), Role::Active);
+        let mut listener = end(EndpointId::listener(slot), Role::Passive);
+        listener.conn.open(now);
         state.opened += 1;
         state.newest = Some(slot);
         if slot == self.sessions.len() {
             self.sessions.push(session);
-            self.hosts.push([opener, other]);
+            self.hosts.push([opener, listener]);
         } else {
             self.sessions[slot] = session;
-            self.hosts.replace(slot, [opener, other]);
+            self.hosts.replace(slot, [opener, listener]);
         }
         self.tasks.push_back(Task::Begin(slot));
         slot
