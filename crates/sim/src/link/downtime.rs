@@ -47,7 +47,7 @@ impl Downtime {
             if up > self.at {
                 self.total += next - self.at;
             }
-            // Where a link has nothing more to say, it stays as it is.
+            // A link without further changes stays as it is.
             self.at = if next > self.at { next } else { now };
         }
     }

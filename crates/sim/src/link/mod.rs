@@ -28,7 +28,7 @@ use bentpipe_units::{Duration, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
 pub(crate) use processing::{processing, Processing};
-use profile::{DelayProfile, Outages, RateProfile};
+use profile::{DelayCursor, Outages, RateCursor};
 use queue::{AnyQueue, Discipline};
 use ring::Ring;
 
@@ -44,8 +44,8 @@ pub(crate) struct LazyLink {
     sending_since: Time,
     fast_path: FastPath,
     last_arrival: Time,
-    rate: RateProfile,
-    delay: DelayProfile,
+    rate: RateCursor,
+    delay: DelayCursor,
     error: ErrorProcess,
     /// Whether errors erase packets instead of corrupting them.
     errors_erase: bool,
@@ -93,8 +93,8 @@ impl LazyLink {
             sending_since: Time::ZERO,
             fast_path: FastPath { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
             last_arrival: Time::ZERO,
-            rate: RateProfile::new(&spec.rate),
-            delay: DelayProfile::new(&spec.delay, spec.interleave.as_ref()),
+            rate: RateCursor::new(&spec.rate),
+            delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, seed, end).map(Box::new),
@@ -134,7 +134,7 @@ impl LazyLink {
         None
     }
 
-    /// A packet is offered to a queue that sees all of them, also those that find the server free.
+    /// A packet is offered to a queue that is given all of them, also those that find the server free.
     #[inline(never)]
     fn offer(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         let (was_empty, before) = (self.ring.len() == 0, losses.len());
@@ -240,7 +240,7 @@ impl LazyLink {
         let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
         let full = self.rate.finish(begin, size);
         let finish = full.min(down_at);
-        // A link whose rate has fallen to zero for good holds its packet for ever, and is not busy with it.
+        // A link whose rate has fallen to zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
         let has_error = self.error.has_error(finish, self.counters.carried - 1, size);

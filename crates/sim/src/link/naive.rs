@@ -2,7 +2,7 @@
 //! and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which is what it checks.
 
 use super::error::ErrorProcess;
-use super::profile::{DelayProfile, Outages, RateProfile};
+use super::profile::{DelayCursor, Outages, RateCursor};
 use super::queue::{AnyQueue, Discipline};
 use super::{LazyLink, LinkCounters, Losses, Processing};
 use crate::packet::Packet;
@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 /// A link with an event for each end of a sending and for each arrival.
 #[derive(Debug)]
 pub(crate) struct NaiveLink {
-    rate: RateProfile,
-    delay: DelayProfile,
+    rate: RateCursor,
+    delay: DelayCursor,
     error: ErrorProcess,
     effect: Effect,
     outages: Option<Outages>,
@@ -40,8 +40,8 @@ struct Service {
 impl NaiveLink {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
-            rate: RateProfile::new(&spec.rate),
-            delay: DelayProfile::new(&spec.delay, spec.interleave.as_ref()),
+            rate: RateCursor::new(&spec.rate),
+            delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
             error: ErrorProcess::new(spec, seed, end),
             effect: spec.effect,
             outages: Outages::of(spec, seed, end),

@@ -33,12 +33,12 @@ pub(crate) struct Completions {
     /// Transfers whose connection gave up.
     pub(crate) failed: u64,
     /// In the order of [`CLASSES`].
-    classes: [Class; 6],
+    classes: [SizeClass; 6],
 }
 
 /// Transfers of similar size.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Class {
+pub(crate) struct SizeClass {
     pub(crate) bytes: u64,
     pub(crate) durations: Histogram,
     /// Of those that have an ideal; in seconds for one.
@@ -80,13 +80,13 @@ impl Completions {
     }
 
     /// The class of all.
-    pub(crate) fn total(&self) -> &Class {
+    pub(crate) fn total(&self) -> &SizeClass {
         &self.classes[0]
     }
 
     /// Name and content of each class that has any; the one of all always.
-    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &Class)> {
-        let has_any = |&(name, class): &(&str, &Class)| name == CLASSES[0] || class.durations.count() > 0;
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &SizeClass)> {
+        let has_any = |&(name, class): &(&str, &SizeClass)| name == CLASSES[0] || class.durations.count() > 0;
         CLASSES.iter().copied().zip(&self.classes).filter(has_any)
     }
 }

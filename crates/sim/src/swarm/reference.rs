@@ -88,7 +88,7 @@ impl<'a> Reference<'a> {
                 })
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
-            // A slot for each session: that slots are used again must not be seen.
+            // A slot for each session: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
             drops: Drops::default(),

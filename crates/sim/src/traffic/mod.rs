@@ -51,7 +51,7 @@ pub(crate) struct Traffic {
     /// Slots that their applications have released, the longest ago first.
     released: VecDeque<usize>,
     tasks: VecDeque<Task>,
-    /// Flows that have neither completed nor failed; endless ones count for ever.
+    /// Flows that have neither completed nor failed; endless ones always count.
     pub(crate) unfinished: usize,
     /// Whether some flow is sure to go on until the run ends.
     pub(crate) is_endless: bool,
@@ -72,7 +72,7 @@ pub(crate) enum Task {
     Drive(EndpointId),
     /// The timer of this flow has been set.
     Rearm(usize),
-    /// This flow sends a datagram with so much payload.
+    /// This flow sends a datagram with this many payload bytes.
     Send(usize, u16),
 }
 
@@ -164,7 +164,7 @@ impl Traffic {
         self.flows[flow].salts(ordinal)
     }
 
-    /// A flow has come to its wake-up.
+    /// A flow wakes up.
     pub(crate) fn wake_flow(&mut self, now: Time, flow: usize) {
         let state = &mut self.flows[flow];
         state.timer = Time::NEVER;
@@ -184,7 +184,7 @@ impl Traffic {
         self.tasks.pop_front()
     }
 
-    /// An end has come to its wake-up.
+    /// An end wakes up.
     pub(crate) fn wake_endpoint(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
         if host.timer <= now {
@@ -448,7 +448,7 @@ impl Traffic {
         }
     }
 
-    /// A packet arrived corrupted at its host, which does not look at it.
+    /// A packet arrived corrupted at its host, which discards it.
     pub(crate) fn on_corrupted(&mut self, packet: &Packet) {
         if !packet.is_datagram() {
             self.hosts[packet.endpoint()].conn.handle_corrupted();

@@ -191,7 +191,7 @@ impl Traffic {
         self.tasks.push_back(Task::Drive(EndpointId::listener(slot)));
     }
 
-    /// All that a connection was asked for has come.
+    /// All that a connection was asked for has arrived.
     pub(super) fn on_objects(&mut self, now: Time, slot: usize, recorder: &mut Recorder) {
         let Session { flow, is_released, page, .. } = &mut self.sessions[slot];
         let flow = *flow;
