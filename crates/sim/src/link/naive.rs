@@ -1,5 +1,6 @@
-//! A link as one writes it first, for the reference engine: an event when a sending ends, an event when a packet arrives,
-//! and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which is what it checks.
+//! A link as one writes it first, for the reference engine: an event when a sending ends, an event when a packet
+//! arrives, and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which
+//! is what it checks.
 
 use super::error::ErrorProcess;
 use super::profile::{DelayCursor, Outages, RateCursor};

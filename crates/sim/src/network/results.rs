@@ -1,4 +1,5 @@
-//! The tables of a run that has ended, from what its components give. Definitions: [`dictionary`](crate::record::dictionary).
+//! The tables of a run that has ended, from what its components give. Definitions:
+//! [`dictionary`](crate::record::dictionary).
 
 use crate::link::LazyLink;
 use crate::record::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow};

@@ -67,12 +67,11 @@ macro_rules! kept_in {
 }
 use kept_in;
 
-/// Everything that follows from the list of disciplines: the type of a link's queue, how it is made of what the scenario
-/// says, and its dispatch.
+/// Everything that follows from the list of disciplines: the type of a link's queue, how it is made, its dispatch.
 macro_rules! registry {
     ($link:ident, $draws:ident: $($variant:ident($queue:ty): $($kind:pat => $new:expr),+;)+) => {
-        /// A queue of any discipline, dispatched without a vtable. Drop-tail is the one that most links have: it stands in
-        /// the link itself.
+        /// A queue of any discipline, dispatched without a vtable. Drop-tail is the one that most links have: it stands
+        /// in the link itself.
         #[derive(Clone, Debug)]
         pub(super) enum AnyQueue {
             DropTail(DropTailQueue),
@@ -139,15 +138,17 @@ macro_rules! registry {
     };
 }
 
-// One line each: the type, and how it is made of each kind of queue that a scenario can ask for. `link` is what the scenario
-// says of the whole link; `draws()` are the random numbers of its queue.
+// One line each: the type, and how it is made of each kind of queue that a scenario can ask for. `link` is the link as
+// the scenario has it; `draws()` are the random numbers of its queue.
 registry! { link, draws:
     Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.rate.largest(), draws());
     Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
     FqCodel(fq_codel::FqCodelQueue): Kind::FqCodel(spec) => fq_codel::FqCodelQueue::new(spec, draws());
     Pie(pie::PieQueue): Kind::Pie(spec) => pie::PieQueue::new(spec, draws());
     Priority(PriorityQueue): Kind::Priority { limits, push_out } => PriorityQueue::new(limits, *push_out);
-    RoundRobin(RoundRobinQueue): Kind::Wrr(classes) => RoundRobinQueue::new(None, classes), Kind::Drr { quantum, classes } => RoundRobinQueue::new(Some(*quantum), classes);
+    RoundRobin(RoundRobinQueue):
+        Kind::Wrr(classes) => RoundRobinQueue::new(None, classes),
+        Kind::Drr { quantum, classes } => RoundRobinQueue::new(Some(*quantum), classes);
 }
 
 /// How much may wait.
