@@ -181,6 +181,8 @@ impl Network {
         self.horizon = if self.traffic.is_endless { self.end.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
+    // Apart from the loop over events, which it would cost registers.
+    #[inline(never)]
     fn sample(&mut self) {
         for link in 0..self.links.len() {
             self.links[link].advance(self.now, &mut self.losses);
