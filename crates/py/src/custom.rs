@@ -4,7 +4,8 @@
 //! An exception ends it: [`Trouble`] keeps it, no hook is called any more, and the run stops at this event.
 
 use crate::controller::Controller;
-use crate::told::{threshold, Ack, Delivery, Init, Path, Why};
+use crate::facts::{Ack, Delivery, Init, Path, Why};
+use crate::values::threshold;
 use crate::SenderError;
 use bentpipe_tcp::cc::{
     AckSample, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered, Init as Begin,
@@ -59,7 +60,7 @@ pub(crate) struct Class {
 }
 
 impl Class {
-    /// From what `bentpipe.own` says of it.
+    /// From what `bentpipe.own` gives.
     pub(crate) fn new(class: &Bound<'_, PyAny>, name: String, code: String, like: &str) -> PyResult<Self> {
         let kind = CcKind::ALL.iter().find(|kind| kind.name() == like);
         let like = *kind.ok_or_else(|| PyValueError::new_err(format!("no congestion control {like:?}")))?;
@@ -77,15 +78,15 @@ impl Class {
 
     /// For scenarios.
     pub(crate) fn sender(self: &Arc<Self>) -> bentpipe_sim::scenario::Sender {
-        let place = Arc::new(Place { class: Arc::clone(self), flow: String::new(), trouble: Arc::default() });
-        let cc = CustomCc::named(&self.name, &self.code, move |init| place.make(init));
+        let maker = Arc::new(Maker { class: Arc::clone(self), flow: String::new(), trouble: Arc::default() });
+        let cc = CustomCc::named(&self.name, &self.code, move |init| maker.make(init));
         bentpipe_sim::scenario::Sender { cc, like: self.like }
     }
 
-    /// For a flow of a run, whose trouble is told.
+    /// For a flow of a run, which reports to `trouble`.
     pub(crate) fn of_flow(self: &Arc<Self>, own: &CustomCc, flow: &str, trouble: &Arc<Trouble>) -> CustomCc {
-        let place = Arc::new(Place { class: Arc::clone(self), flow: flow.into(), trouble: Arc::clone(trouble) });
-        own.made_by(move |init| place.make(init))
+        let maker = Arc::new(Maker { class: Arc::clone(self), flow: flow.into(), trouble: Arc::clone(trouble) });
+        own.made_by(move |init| maker.make(init))
     }
 }
 
@@ -116,7 +117,7 @@ impl Trouble {
     }
 
     /// The error to raise, if there was one, and whether the run is worth keeping until here: a Ctrl-C is no failure.
-    /// All else is, also what asks to end the process: a class must not end a comparison without a word.
+    /// All else is, also what asks to end the process: a class must not end a comparison without a message.
     pub(crate) fn raised(&self, py: Python<'_>, now: Time) -> Option<(PyErr, bool)> {
         let Failure { error, class, place } =
             self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
@@ -139,18 +140,18 @@ fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     Ok(lines.extract::<Vec<String>>()?.concat())
 }
 
-/// Where objects of a class work.
+/// Makes the objects of a class for a flow.
 #[derive(Debug)]
-struct Place {
+struct Maker {
     class: Arc<Class>,
     flow: String,
     trouble: Arc<Trouble>,
 }
 
-impl Place {
+impl Maker {
     fn make(self: &Arc<Self>, init: Begin) -> Box<dyn Custom> {
         let mut cc = PyCc {
-            place: Arc::clone(self),
+            maker: Arc::clone(self),
             object: None,
             state: State { cwnd: init.cwnd.max(init.smss), ssthresh: init.ssthresh, rate: None },
         };
@@ -211,7 +212,7 @@ impl Object {
         }
         let (ack, path) = (Py::new(py, Ack::default())?, Py::new(py, Path::default())?);
         let (why, delivery) = (Py::new(py, Why::default())?, Py::new(py, Delivery::default())?);
-        let of = |told: &Bound<'_, PyAny>| PyTuple::new(py, [told, path.bind(py).as_any()]).map(Bound::unbind);
+        let of = |facts: &Bound<'_, PyAny>| PyTuple::new(py, [facts, path.bind(py).as_any()]).map(Bound::unbind);
         Ok(Self {
             object: controller.clone().unbind(),
             hooks,
@@ -234,7 +235,7 @@ impl Object {
         Ok(self.object.bind(py).try_borrow_mut()?)
     }
 
-    /// What it has come to.
+    /// Its window and rate now.
     fn state(&self, py: Python<'_>) -> PyResult<State> {
         let rate = match self.hook(Hook::PacingRate) {
             Some(rate) => pacing_rate(&rate.bind(py).call0()?)?,
@@ -244,23 +245,23 @@ impl Object {
         Ok(State { cwnd: controller.window.cwnd(), ssthresh: controller.window.ssthresh(), rate })
     }
 
-    fn tell(&self, py: Python<'_>, path: &PathState) -> PyResult<()> {
+    fn set_path(&self, py: Python<'_>, path: &PathState) -> PyResult<()> {
         self.path.bind(py).try_borrow_mut()?.0 = *path;
         Ok(())
     }
 }
 
-/// See the module.
+/// The controller of a connection, as an object in Python.
 #[derive(Debug)]
 struct PyCc {
-    place: Arc<Place>,
+    maker: Arc<Maker>,
     /// None if it could not be made.
     object: Option<Object>,
     /// As of the last hook.
     state: State,
 }
 
-/// What a controller answers.
+/// What a controller decides.
 #[derive(Clone, Copy, Debug)]
 struct State {
     cwnd: u64,
@@ -269,20 +270,20 @@ struct State {
 }
 
 impl PyCc {
-    /// Work on the object, unless something went wrong before.
+    /// Calls the object, unless something went wrong before.
     #[inline]
-    fn work(&mut self, hook: Hook, does: impl FnOnce(Python<'_>, &Object) -> PyResult<()>) {
-        if self.place.trouble.is_there() {
+    fn with_object(&mut self, hook: Hook, call: impl FnOnce(Python<'_>, &Object) -> PyResult<()>) {
+        if self.maker.trouble.is_there() {
             return;
         }
         let Some(object) = &self.object else { return };
         let done = Python::attach(|py| {
-            does(py, object).map_err(|error| (error, hook))?;
+            call(py, object).map_err(|error| (error, hook))?;
             object.state(py).map_err(|error| (error, Hook::PacingRate))
         });
         match done {
             Ok(state) => self.state = state,
-            Err((error, hook)) => self.place.note(error, HOOKS[hook as usize]),
+            Err((error, hook)) => self.maker.note(error, HOOKS[hook as usize]),
         }
     }
 }
@@ -304,10 +305,10 @@ fn pacing_rate(value: &Bound<'_, PyAny>) -> PyResult<Option<Rate>> {
 
 impl CongestionControl for PyCc {
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-        self.work(Hook::Ack, |py, object| {
+        self.with_object(Hook::Ack, |py, object| {
             if let Some(hook) = object.hook(Hook::Ack) {
                 object.ack.bind(py).try_borrow_mut()?.0 = *ack;
-                object.tell(py, path)?;
+                object.set_path(py, path)?;
                 hook.bind(py).call1(object.of_ack.bind(py))?;
             } else {
                 object.window(py)?.grow(ack, path);
@@ -317,10 +318,10 @@ impl CongestionControl for PyCc {
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-        self.work(Hook::Congestion, |py, object| {
+        self.with_object(Hook::Congestion, |py, object| {
             if let Some(hook) = object.hook(Hook::Congestion) {
                 object.why.bind(py).try_borrow_mut()?.0 = why;
-                object.tell(py, path)?;
+                object.set_path(py, path)?;
                 hook.bind(py).call1(object.of_congestion.bind(py))?;
             } else {
                 object.window(py)?.halve(why, path);
@@ -330,9 +331,9 @@ impl CongestionControl for PyCc {
     }
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
-        self.work(Hook::Rto, |py, object| {
+        self.with_object(Hook::Rto, |py, object| {
             if let Some(hook) = object.hook(Hook::Rto) {
-                object.tell(py, path)?;
+                object.set_path(py, path)?;
                 hook.bind(py).call1((first, object.path.bind(py)))?;
             } else {
                 object.window(py)?.time_out(first, path);
@@ -342,7 +343,7 @@ impl CongestionControl for PyCc {
     }
 
     fn limit_cwnd(&mut self, max: u64) {
-        self.work(Hook::LimitCwnd, |py, object| {
+        self.with_object(Hook::LimitCwnd, |py, object| {
             if let Some(hook) = object.hook(Hook::LimitCwnd) {
                 hook.bind(py).call1((max.min(Cwnd::MAX),))?;
             } else {
@@ -353,7 +354,7 @@ impl CongestionControl for PyCc {
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.work(Hook::SetWindow, |py, object| {
+        self.with_object(Hook::SetWindow, |py, object| {
             if let Some(hook) = object.hook(Hook::SetWindow) {
                 hook.bind(py).call1((cwnd, threshold(ssthresh)))?;
             } else {
@@ -364,7 +365,7 @@ impl CongestionControl for PyCc {
     }
 
     fn on_smss(&mut self, smss: u64) {
-        self.work(Hook::Smss, |py, object| {
+        self.with_object(Hook::Smss, |py, object| {
             if let Some(hook) = object.hook(Hook::Smss) {
                 hook.bind(py).call1((smss,))?;
             }
@@ -375,37 +376,37 @@ impl CongestionControl for PyCc {
     }
 
     fn takes_deliveries(&self) -> bool {
-        self.place.class.is_overridden[Hook::Delivery as usize]
+        self.maker.class.is_overridden[Hook::Delivery as usize]
     }
 
     fn on_delivery(&mut self, delivery: &Delivered, path: &PathState) {
-        self.work(Hook::Delivery, |py, object| {
+        self.with_object(Hook::Delivery, |py, object| {
             let Some(hook) = object.hook(Hook::Delivery) else { return Ok(()) };
             object.delivery.bind(py).try_borrow_mut()?.0 = *delivery;
-            object.tell(py, path)?;
+            object.set_path(py, path)?;
             hook.bind(py).call1(object.of_delivery.bind(py)).map(|_| ())
         });
     }
 
     fn on_recovery_exit(&mut self, path: &PathState) {
-        self.work(Hook::RecoveryExit, |py, object| {
+        self.with_object(Hook::RecoveryExit, |py, object| {
             let Some(hook) = object.hook(Hook::RecoveryExit) else { return Ok(()) };
-            object.tell(py, path)?;
+            object.set_path(py, path)?;
             hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
         });
     }
 
     fn on_resume(&mut self, path: &PathState) {
-        self.work(Hook::Resume, |py, object| {
+        self.with_object(Hook::Resume, |py, object| {
             let Some(hook) = object.hook(Hook::Resume) else { return Ok(()) };
-            object.tell(py, path)?;
+            object.set_path(py, path)?;
             hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
         });
     }
 
     fn undo(&mut self, before: Self) {
         let Some(before) = before.object else { return };
-        self.work(Hook::Undo, |py, object| {
+        self.with_object(Hook::Undo, |py, object| {
             let before = before.object.bind(py);
             if let Some(hook) = object.hook(Hook::Undo) {
                 hook.bind(py).call1((before,))?;
@@ -432,27 +433,27 @@ impl CongestionControl for PyCc {
 
     /// Also where there is no rate yet, before the first round trip.
     fn paces(&self) -> bool {
-        self.place.class.is_overridden[Hook::PacingRate as usize]
+        self.maker.class.is_overridden[Hook::PacingRate as usize]
     }
 }
 
 impl Clone for PyCc {
-    /// With a deep copy of the object, as it is kept in case that congestion turns out to have been none.
+    /// With a deep copy of the object, as it is kept to undo a reaction to a spurious loss.
     fn clone(&self) -> Self {
         let copied = self.object.as_ref().map(|object| {
             Python::attach(|py| {
                 let copy = py.import("copy")?.call_method1("deepcopy", (object.object.bind(py),))?;
-                Object::new(&copy, &self.place.class)
+                Object::new(&copy, &self.maker.class)
             })
         });
         let object = match copied {
             Some(Err(error)) => {
-                self.place.note(error, "copy.deepcopy");
+                self.maker.note(error, "copy.deepcopy");
                 None
             }
             Some(Ok(object)) => Some(object),
             None => None,
         };
-        Self { place: Arc::clone(&self.place), object, state: self.state }
+        Self { maker: Arc::clone(&self.maker), object, state: self.state }
     }
 }

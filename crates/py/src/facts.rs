@@ -1,8 +1,8 @@
-//! What a congestion control in Python is told: one object of each kind per connection, updated in place.
+//! The facts that a congestion control in Python is given: one object of each kind per connection, updated in place.
 //!
 //! Bytes and times as in the core, as numbers of Python: bytes, seconds, bits per second.
 
-use crate::controller::bytes;
+use crate::values::{self, threshold};
 use bentpipe_tcp::cc::{AckSample, Congestion, Delivery as Delivered, Init as Begin, PathState};
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
@@ -10,15 +10,6 @@ use pyo3::prelude::*;
 
 fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
-}
-
-/// A threshold, bytes; infinite: none.
-pub(crate) fn threshold(ssthresh: u64) -> f64 {
-    if ssthresh == u64::MAX {
-        f64::INFINITY
-    } else {
-        ssthresh as f64
-    }
 }
 
 /// What a controller starts from.
@@ -157,7 +148,7 @@ impl Path {
         Ok((self.0.ssthresh_base as f64 * part).max(2.0 * self.0.smss as f64))
     }
     fn as_ssthresh(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.0.as_ssthresh(self::bytes("ssthresh", bytes)? as u64))
+        Ok(self.0.as_ssthresh(values::bytes("ssthresh", bytes)? as u64))
     }
 }
 
