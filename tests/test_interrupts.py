@@ -5,8 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+import bentpipe as bp
+from bentpipe.errors import Interrupted
+from bentpipe.sweeps.sweeping import AHEAD
 
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""
@@ -102,3 +107,87 @@ def test_a_second_ctrl_c_ends_what_cannot_be_interrupted(hanging, command, tmp_p
     assert "Traceback" not in errors
     if command == "sweep":
         assert (tmp_path / "hop.sweep" / "index.sqlite").exists()
+
+
+class Dying:
+    """Ctrl-C comes where Python ignores what is raised, as in callbacks of its garbage collector."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def sweep(path, progress):
+    # Points are counted before there is anything to interrupt.
+    vary, progress_of = {"seed": list(range(20))}, lambda each: each.running and progress()
+    return bp.sweep(path, vary, replications=1, jobs=1, progress=progress_of)
+
+
+def compare(path, progress):
+    return bp.compare(path, ["reno", "sack"], replications=20, jobs=1, progress=lambda _: progress())
+
+
+def mix(path, progress):
+    return bp.mix(path, ["reno", "sack"], replications=20, jobs=1, progress=lambda _: progress())
+
+
+@pytest.fixture
+def hop(tmp_path):
+    (tmp_path / "hop.toml").write_text(HOP)
+    return tmp_path / "hop.toml"
+
+
+@pytest.mark.parametrize("command", [sweep, compare, mix])
+def test_a_ctrl_c_that_python_ignores_is_heard(command, hop, monkeypatch):
+    ignored, looks = [], []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+
+    def interrupt():
+        looks.append(signal.getsignal(signal.SIGINT))
+        if len(looks) == 1:
+            Dying()
+
+    with pytest.raises(Interrupted, match=r"^interrupted after \d+ of (20|40) ") as interrupted:
+        command(hop, interrupt)
+    assert len(looks) == 1
+    assert ignored == []
+    assert sys.unraisablehook == ignored.append
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if command is sweep:
+        assert interrupted.value.result.runs.height <= AHEAD
+
+
+@pytest.mark.parametrize("command", [sweep, compare, mix])
+def test_what_else_python_ignores_is_reported_as_ever(command, hop, monkeypatch):
+    ignored, looks = [], []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: ignored.append(what.exc_type))
+
+    class Fails:
+        def __del__(self):
+            raise ZeroDivisionError
+
+    command(hop, lambda: (looks.append(1), Fails()))
+    assert ignored == [ZeroDivisionError] * len(looks) != []
+
+
+@pytest.mark.parametrize("command", [sweep, compare, mix])
+def test_another_handler_of_ctrl_c_stays(command, hop, monkeypatch):
+    heard = []
+
+    def handler(number, _):
+        heard.append(number)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        command(hop, lambda: heard or Dying())
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
+
+
+@pytest.mark.parametrize("command", [sweep, compare, mix])
+def test_outside_of_the_main_thread_nothing_is_done_about_ctrl_c(command, hop):
+    looks = []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(command, hop, lambda: looks.append(signal.getsignal(signal.SIGINT))).result()
+    assert set(looks) == {signal.default_int_handler}

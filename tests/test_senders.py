@@ -137,16 +137,15 @@ def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
     shutil.copy(ROOT / "Cargo.lock", house)
     file, module, use, line = blocks("rust")
     folder = house / "crates" / "tcp" / "src" / "cc"
-    (folder / "multcp.rs").write_text(file)
-    text = (folder / "mod.rs").read_text()
-    for found, new in (
-        (r"^mod illinois;\n", module),
-        (r"^pub use illinois::.*;\n", use),
-        (r"^    /// A fixed share .*\n", line),
+    (folder / "loss" / "multcp.rs").write_text(file)
+    for path, found, new in (
+        (folder / "loss" / "mod.rs", r"^mod reno;\n", module),
+        (folder / "loss" / "mod.rs", r"^pub use reno::.*;\n", use),
+        (folder / "mod.rs", r"^    /// A fixed share .*\n", line),
     ):
-        text, count = re.subn(found, lambda match, new=new: new + match[0], text, count=1, flags=re.MULTILINE)
+        text, count = re.subn(rf"(?m){found}", lambda match, new=new: new + match[0], path.read_text(), count=1)
         assert count == 1, found
-    (folder / "mod.rs").write_text(text)
+        path.write_text(text)
     command = ["cargo", "test", "--offline", "--package", "bentpipe-tcp", "--lib", "--", "multcp", "inherited::MulTcp"]
     done = subprocess.run(
         command,

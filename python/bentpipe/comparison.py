@@ -17,7 +17,7 @@ import bentpipe
 from bentpipe import _core, asking, metrics, outcomes, own, store
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
 from bentpipe.metrics import COLUMNS, METRICS
-from bentpipe.pool import Pool
+from bentpipe.pool import Pool, interruptible
 from bentpipe.running import advance, run
 from bentpipe.scenario import scenario_of
 from bentpipe.statistics.comparing import differences, statement
@@ -523,13 +523,15 @@ def run_all(
             raise
 
     try:
-        pending: set[Future[None]] = {pool.submit(partial(work, index)) for index in range(len(tasks))}
-        while pending:
-            done, pending = wait(pending, timeout=0.1)
-            for future in done:
-                future.result()
-            if progress is not None:
-                progress(sum(shares) / len(shares))
+        with interruptible() as check:
+            pending: set[Future[None]] = {pool.submit(partial(work, index)) for index in range(len(tasks))}
+            while pending:
+                done, pending = wait(pending, timeout=0.1)
+                for future in done:
+                    future.result()
+                if progress is not None:
+                    progress(sum(shares) / len(shares))
+                check()
     except KeyboardInterrupt:
         # Whoever presses Ctrl-C again does not want to wait.
         with suppress(KeyboardInterrupt):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from bentpipe.errors import SenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Future
+    from types import FrameType
 
     T = TypeVar("T")
 
@@ -91,6 +95,43 @@ class Pool:
 def raised_by_sender(interrupt: KeyboardInterrupt) -> SenderError:
     """Where no signal is heard and nobody asked to stop, a congestion control did it."""
     return SenderError(f"error: {interrupt}: it raised KeyboardInterrupt\n  expected another exception")
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """Lose no Ctrl-C within: `KeyboardInterrupt` is raised as usual, and by the function given here, and at the end.
+
+    Python ignores what is raised in a callback of the garbage collector or in `__del__`, and the work would go on.
+    Outside of the main thread, and where Ctrl-C is ignored or has another handler than Python's, nothing changes.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: None
+        return
+    is_interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
+        signal.default_int_handler(number, frame)
+
+    def check() -> None:
+        if is_interrupted:
+            raise KeyboardInterrupt
+
+    def report(ignored: sys.UnraisableHookArgs) -> None:
+        # It is not ignored here.
+        if not issubclass(ignored.exc_type, KeyboardInterrupt):
+            report_before(ignored)
+
+    report_before, sys.unraisablehook = sys.unraisablehook, report
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield check
+        check()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = report_before
 
 
 def is_anyone_left() -> bool:

@@ -1,37 +1,9 @@
 //! The class that congestion controls in Python extend: Reno's window, its hooks, and the parts they are made of.
 
-use crate::told::{threshold, Ack, Delivery, Init, Path, Why};
-use bentpipe_tcp::cc::{AckSample, Congestion, Cwnd, Init as Begin, PathState, Window, HALF};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use crate::facts::{Ack, Delivery, Init, Path, Why};
+use crate::values::{self, bytes, threshold};
+use bentpipe_tcp::cc::{AckSample, Congestion, Init as Begin, PathState, Window, HALF};
 use pyo3::prelude::*;
-
-/// Bytes that Python gave: a number that makes sense.
-#[inline]
-pub(crate) fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    match value.extract::<f64>() {
-        Ok(bytes) if (0.0..=Cwnd::MAX as f64).contains(&bytes) => Ok(bytes),
-        found => Err(no_bytes(name, value, found.is_ok())),
-    }
-}
-
-#[cold]
-fn no_bytes(name: &str, value: &Bound<'_, PyAny>, is_number: bool) -> PyErr {
-    let shown = value.repr().map_or_else(|_| "?".into(), |shown| shown.to_string());
-    let message = format!("{name} = {shown}: expected bytes, 0 to 2**{}", Cwnd::MAX.ilog2());
-    if is_number {
-        PyValueError::new_err(message)
-    } else {
-        PyTypeError::new_err(message)
-    }
-}
-
-/// A threshold that Python gave; infinite: none.
-fn ssthresh(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    match value.extract::<f64>() {
-        Ok(f64::INFINITY) => Ok(u64::MAX),
-        _ => Ok(bytes("ssthresh", value)? as u64),
-    }
-}
 
 /// Reno's window, and the hooks with what they do if they are not overridden.
 #[pyclass(subclass, name = "CongestionControl", module = "bentpipe._core")]
@@ -65,7 +37,7 @@ impl Controller {
 
     #[setter(ssthresh)]
     fn put_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.window.set_ssthresh(ssthresh(value)?);
+        self.window.set_ssthresh(values::ssthresh(value)?);
         Ok(())
     }
 
@@ -103,7 +75,7 @@ impl Controller {
     }
 
     fn set_window(&mut self, cwnd: &Bound<'_, PyAny>, ssthresh: &Bound<'_, PyAny>) -> PyResult<()> {
-        let ssthresh = self::ssthresh(ssthresh)?;
+        let ssthresh = values::ssthresh(ssthresh)?;
         self.window.set_cwnd(bytes("cwnd", cwnd)?);
         self.window.set_ssthresh(ssthresh);
         Ok(())
@@ -127,12 +99,12 @@ impl Controller {
     }
 
     fn add(&mut self, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.window.add(self::bytes("bytes", bytes)?);
+        self.window.add(values::bytes("bytes", bytes)?);
         Ok(())
     }
 
     fn reduce(&mut self, ssthresh: &Bound<'_, PyAny>, cwnd: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (ssthresh, cwnd) = (self::ssthresh(ssthresh)?, bytes("cwnd", cwnd)?);
+        let (ssthresh, cwnd) = (values::ssthresh(ssthresh)?, bytes("cwnd", cwnd)?);
         self.window.reduce(ssthresh, cwnd as u64);
         self.window.set_cwnd(cwnd);
         Ok(())
@@ -140,7 +112,7 @@ impl Controller {
 
     #[pyo3(signature = (ssthresh=None))]
     fn restart(&mut self, ssthresh: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.window.restart(ssthresh.map(self::ssthresh).transpose()?);
+        self.window.restart(ssthresh.map(values::ssthresh).transpose()?);
         Ok(())
     }
 }

@@ -1,15 +1,16 @@
-//! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is said in
+//! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is documented in
 //! `python/bentpipe`; the stubs are `python/bentpipe/_core.pyi`.
 
 mod controller;
-mod own;
+mod custom;
+mod facts;
 mod tables;
-mod told;
+mod values;
 
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
 use bentpipe_sim::Network;
-use bentpipe_tcp::cc::OwnCc;
-use own::{Class, Trouble};
+use bentpipe_tcp::cc::CustomCc;
+use custom::{Class, Trouble};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::controller::Controller;
     #[pymodule_export]
-    use super::told::{Ack, Delivery, Init, Path, Why};
+    use super::facts::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]
     use super::{build_info, choices, dictionary, hooks, schema, Run, Scenario};
     #[pymodule_export]
@@ -201,7 +202,7 @@ impl Run {
         }
         let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
-            let class = |own: &OwnCc| classes.iter().find(|class| class.name() == own.name());
+            let class = |own: &CustomCc| classes.iter().find(|class| class.name() == own.name());
             if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
                 flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
             }
@@ -288,8 +289,8 @@ fn dictionary() -> String {
 
 /// What a congestion control in Python may override.
 #[pyfunction]
-fn hooks() -> [&'static str; own::HOOKS.len()] {
-    own::HOOKS
+fn hooks() -> [&'static str; custom::HOOKS.len()] {
+    custom::HOOKS
 }
 
 /// Version and build profile of this module.

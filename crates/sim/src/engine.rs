@@ -2,22 +2,23 @@
 //!
 //! There is one entry per *source* (a link, a node, an endpoint), not per packet: packets wait in their link's ring
 //! and only its head is scheduled. Timers are lazy: a deadline that moves later is looked at when the old one
-//! comes up. Measured against a heap of packet events this is three to nine times faster, with the same trajectories.
+//! comes up.
 //!
 //! # The order of events
 //!
-//! Events are ordered by (time, rank, lot, index). Ranks: links deliver before nodes wake up before endpoints wake up
-//! before the sampler looks. Inside a source it is first come, first served. The *lot* is a hash of the source's name and
-//! the instant: ties are frequent (equal links pace all senders of a bottleneck to the same slots), and any fixed
+//! Events are ordered by (time, rank, tie-breaker, index). Ranks: links deliver before nodes wake up before flows and
+//! endpoints wake up before the sampler runs. Inside a source it is first come, first served. The *tie-breaker* is a hash of
+//! the source's name and the instant: ties are frequent (equal links pace all senders of a bottleneck to the same slots), and any fixed
 //! order would let the same sender win the last place in a full queue each time: ordered by index, the first
 //! of the ten flows of the REFWA Plus topology takes two thirds of the bottleneck. There is no insertion counter, so
-//! neither construction order nor an unrelated flow can reorder ties; the index only decides between equal lots. Ends of
-//! connections that open during the run draw their lots from the flow's name and the connection's ordinal, not from the
-//! slot that they happen to get.
+//! neither construction order nor an unrelated flow can reorder ties; the index only decides between equal tie-breakers.
+//! Those of the ends of connections that open during the run are made of the flow's name and the connection's ordinal, not
+//! of the slot that they happen to get.
 
+use crate::endpoint::EndpointId;
 use bentpipe_units::{Stream, Time};
 
-/// What can act. Declared in order of rank.
+/// What can act, in order of rank; flows and endpoints share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The head of a link's ring reaches the far end.
@@ -27,7 +28,7 @@ pub(crate) enum Source {
     /// A flow's application wakes up.
     Flow(usize),
     /// An end of a connection wakes up.
-    Endpoint(usize),
+    Endpoint(EndpointId),
     /// The recorder takes its samples, after everything else at that instant.
     Sampler,
 }
@@ -50,17 +51,17 @@ pub(crate) struct Schedule {
 /// Not the number of a leaf.
 const NONE: u32 = u32::MAX;
 
-/// The order of events as a number that is never negative: instant (64 bits), rank (2), lot (30), leaf (31).
+/// The order of events as a number that is never negative: instant (64 bits), rank (2), tie-breaker (30), leaf (31).
 type Key = i128;
 
 const TIE_BITS: u32 = 63;
-const LOT_BITS: u32 = 30;
+const BREAKER_BITS: u32 = 30;
 const LEAF_BITS: u32 = 31;
 
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
     source: Source,
-    /// What the source draws its lots from.
+    /// What the source's tie-breakers are made of, with the instant.
     salt: u32,
     /// Rank and leaf at their places in the key.
     tie: u64,
@@ -74,7 +75,7 @@ impl Leaf {
             Source::Flow(_) | Source::Endpoint(_) => 2,
             Source::Sampler => 3,
         };
-        Self { source, salt, tie: rank << (LOT_BITS + LEAF_BITS) | leaf as u64 }
+        Self { source, salt, tie: rank << (BREAKER_BITS + LEAF_BITS) | leaf as u64 }
     }
 }
 
@@ -115,13 +116,13 @@ impl Schedule {
 
     /// A session begins in `slot`, with these salts at its ends. Nothing is going to happen there yet.
     pub(crate) fn begin(&mut self, slot: usize, salts: [u32; 2]) {
-        let first = self.first_endpoint + 2 * slot;
-        if first + 2 > self.leaves.len() {
-            self.grow((first + 2).max(2 * self.leaves.len()));
+        let count = self.first_endpoint + EndpointId::listener(slot).index() + 1;
+        if count > self.leaves.len() {
+            self.grow(count.max(2 * self.leaves.len()));
         }
-        for (side, salt) in salts.into_iter().enumerate() {
-            self.leaves[first + side].salt = salt;
-            self.set(Source::Endpoint(2 * slot + side), Time::NEVER);
+        for (end, salt) in EndpointId::both(slot).into_iter().zip(salts) {
+            self.leaves[self.first_endpoint + end.index()].salt = salt;
+            self.set(Source::Endpoint(end), Time::NEVER);
         }
     }
 
@@ -131,7 +132,7 @@ impl Schedule {
         let old = std::mem::take(&mut self.tree);
         let held = old.len() / 2;
         for leaf in self.leaves.len()..count {
-            self.leaves.push(Leaf::new(Source::Endpoint(leaf - self.first_endpoint), leaf, 0));
+            self.leaves.push(Leaf::new(Source::Endpoint(EndpointId::from_index(leaf - self.first_endpoint)), leaf, 0));
         }
         self.tree = vec![Key::MAX; 2 * count];
         for leaf in 0..count {
@@ -169,7 +170,7 @@ impl Schedule {
         (Time::from_ps((key >> TIE_BITS) as u64), self.leaves[leaf_of(key)].source)
     }
 
-    /// A leaf becomes earlier: it wins until it meets somebody earlier still.
+    /// A leaf becomes earlier: it wins until it meets one that is earlier still.
     #[inline]
     fn raise(&mut self, leaf: usize, key: Key) {
         let mut node = self.leaves.len() + leaf;
@@ -203,7 +204,7 @@ impl Schedule {
             Source::Link(index) => index,
             Source::Node(index) => self.nodes[index] as usize,
             Source::Flow(index) => self.flows[index] as usize,
-            Source::Endpoint(index) => self.first_endpoint + index,
+            Source::Endpoint(end) => self.first_endpoint + end.index(),
             Source::Sampler => self.sampler,
         }
     }
@@ -212,9 +213,9 @@ impl Schedule {
     fn key(&self, leaf: usize, at: Time) -> Key {
         let Leaf { tie, salt, .. } = self.leaves[leaf];
         // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
-        let lot = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let lot = (lot ^ lot >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - LOT_BITS);
-        Key::from(at.as_ps()) << TIE_BITS | Key::from(tie | lot << LEAF_BITS)
+        let breaker = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let breaker = (breaker ^ breaker >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - BREAKER_BITS);
+        Key::from(at.as_ps()) << TIE_BITS | Key::from(tie | breaker << LEAF_BITS)
     }
 }
 
@@ -241,9 +242,10 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_then_rank() {
-        use Source::{Endpoint, Link, Node, Sampler};
-        let entries = [(5, Sampler), (5, Endpoint(1)), (4, Endpoint(0)), (5, Link(0)), (5, Node(0)), (6, Link(1))];
-        let expected = [Endpoint(0), Link(0), Node(0), Endpoint(1), Sampler, Link(1)];
+        use Source::{Link, Node, Sampler};
+        let [opener, listener] = EndpointId::both(0).map(Source::Endpoint);
+        let entries = [(5, Sampler), (5, listener), (4, opener), (5, Link(0)), (5, Node(0)), (6, Link(1))];
+        let expected = [opener, Link(0), Node(0), listener, Sampler, Link(1)];
         assert_eq!(order(&["a", "b"], &entries), expected);
     }
 
@@ -260,7 +262,7 @@ mod tests {
         schedule.set(Source::Link(0), Time::from_ps(50));
         for slot in 0..40 {
             schedule.begin(slot, [1, 2]);
-            schedule.set(Source::Endpoint(2 * slot), Time::from_ps(100 - slot as u64));
+            schedule.set(Source::Endpoint(EndpointId::opener(slot)), Time::from_ps(100 - slot as u64));
         }
         let mut order = Vec::new();
         while schedule.next().0 != Time::NEVER {
@@ -268,7 +270,9 @@ mod tests {
             schedule.set(order[order.len() - 1].1, Time::NEVER);
         }
         assert_eq!(order.len(), 41);
-        assert!(order[0] == (Time::from_ps(50), Source::Link(0)) && order[1].1 == Source::Endpoint(78));
+        assert!(
+            order[0] == (Time::from_ps(50), Source::Link(0)) && order[1].1 == Source::Endpoint(EndpointId::opener(39))
+        );
         assert!(order.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 

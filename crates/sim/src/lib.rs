@@ -5,6 +5,7 @@
 //! | [`spec`] | what a run is made of, as plain values with the keys that they have in a scenario |
 //! | [`scenario`] | the file as written, what it means, all that can be wrong with it |
 //! | [`Network`] | the value that runs: links, nodes, hosts, schedule |
+//! | `endpoint` | the name of one end of a connection |
 //! | `engine` | the schedule and the order of events |
 //! | `link` | queue, rate, errors, delay |
 //! | [`middlebox`] | functions inside the network |
@@ -12,6 +13,7 @@
 //! | [`record`] | counters, series, tables, and the dictionary of what each column means |
 #![forbid(unsafe_code)]
 
+mod endpoint;
 mod engine;
 mod link;
 pub mod middlebox;

@@ -1,9 +1,10 @@
 //! A packet on its way: plain data, small, copied from ring to ring.
 
+use crate::endpoint::EndpointId;
 use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
-/// See the module. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
+/// A packet: a segment or a datagram, and where it is. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
 // In this order: were `seq` beside `ack`, one load would take both, and wait for the two stores that a copy makes of them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -12,7 +13,7 @@ pub struct Packet {
     pub at: Time,
     /// Index of its next hop in the network's hops.
     pub next: u32,
-    /// Index of its flow, and above that the connection's number within it, for those who tell connections apart.
+    /// Index of its flow, and above that the connection's number within it, used by fair queueing.
     owner: u32,
     /// The slot of its connection; [`NO_SESSION`] if it is a datagram.
     pub(crate) session: u32,
@@ -27,8 +28,9 @@ pub struct Packet {
     pub(crate) tcp_flags: u8,
     /// Bytes of IP and TCP header.
     pub header_len: u8,
-    marks: u8,
-    /// The class of its flow, or the lowest for a dummy segment: queues may tell classes apart.
+    /// [`CORRUPTED`] and the other bits below; the ECN field from [`ECN_SHIFT`] on.
+    flags: u8,
+    /// The class of its flow, or the lowest for a dummy segment: queues may serve classes differently.
     pub class: u8,
 }
 
@@ -41,17 +43,17 @@ pub(crate) const NO_SESSION: u32 = u32::MAX;
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 
-/// Flows that a packet can tell apart; a scenario has at most 100,000.
+/// Flows that a packet can distinguish; a scenario has at most 100,000.
 const FLOWS_MAX: u32 = 1 << 17;
 
-/// Numbers of connections within a flow, before they come round.
+/// Numbers of connections within a flow, before they wrap around.
 const CONNECTIONS_MAX: u64 = 1 << 15;
 
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
-const CUT: u8 = 8;
-const LOST: u8 = 64;
+const TRUNCATED: u8 = 8;
+const ERASED: u8 = 64;
 /// Where the flag of dummy segments is, for which [`pack`] has no place.
 const DUMMY: u8 = 128;
 
@@ -60,25 +62,31 @@ pub(crate) const LOWEST: u8 = u8::MAX;
 /// Where the two bits of the ECN field begin.
 const ECN_SHIFT: u8 = 4;
 
-impl Packet {
-    /// A packet of class 0 that carries `segment`; its rarer parts go into `bodies`. `owner` is a flow, or what
-    /// [`owner`](Self::owner) makes of a connection; `endpoint` is the end that sends it.
-    #[inline(always)]
-    #[cfg(test)]
-    pub(crate) fn new(segment: &Segment, owner: u32, endpoint: usize, first_hop: u32, bodies: &mut Bodies) -> Self {
-        Self::of_class(0, segment, owner, endpoint, first_hop, bodies)
-    }
+/// What all packets have in common that an end of a connection sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) endpoint: EndpointId,
+    /// As [`Packet::owner`] makes it of a flow and a connection.
+    pub(crate) owner: u32,
+    /// Index of the first hop in the network's hops.
+    pub(crate) first_hop: u32,
+    /// Of the flow.
+    pub(crate) class: u8,
+}
 
-    /// The same in a class.
+#[cfg(test)]
+impl Origin {
+    /// In class 0, at the first of all hops.
+    pub(crate) fn of(endpoint: EndpointId, owner: u32) -> Self {
+        Self { endpoint, owner, first_hop: 0, class: 0 }
+    }
+}
+
+impl Packet {
+    /// A packet that carries `segment`; its rarer parts go into `bodies`.
     #[inline(always)]
-    pub(crate) fn of_class(
-        class: u8,
-        segment: &Segment,
-        owner: u32,
-        endpoint: usize,
-        first_hop: u32,
-        bodies: &mut Bodies,
-    ) -> Self {
+    pub(crate) fn new(segment: &Segment, origin: &Origin, bodies: &mut Bodies) -> Self {
+        let Origin { endpoint, owner, first_hop, class } = *origin;
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
         let body = if is_plain {
             NO_BODY
@@ -91,7 +99,7 @@ impl Packet {
             at: Time::ZERO,
             next: first_hop,
             owner,
-            session: endpoint as u32 / 2,
+            session: endpoint.slot() as u32,
             seq: segment.seq,
             ack: segment.ack,
             body,
@@ -99,9 +107,9 @@ impl Packet {
             window: segment.window,
             tcp_flags: pack(segment.flags),
             header_len: segment.header_len(),
-            marks: retransmission
+            flags: retransmission
                 | dummy
-                | if endpoint % 2 == 1 { TO_SENDER } else { 0 }
+                | if endpoint.side() == 1 { TO_SENDER } else { 0 }
                 | (segment.ecn.bits() << ECN_SHIFT),
             class: if segment.is_dummy() { LOWEST } else { class },
         }
@@ -121,7 +129,7 @@ impl Packet {
             window: 0,
             tcp_flags: 0,
             header_len: DATAGRAM_HEADERS,
-            marks: 0,
+            flags: 0,
             class: 0,
         }
     }
@@ -132,12 +140,12 @@ impl Packet {
         self.owner & (FLOWS_MAX - 1)
     }
 
-    /// The owner of packets of connection `number` of `flow`. Numbers come round.
+    /// The owner of packets of connection `number` of `flow`. Numbers wrap around.
     pub(crate) fn owner(flow: u32, number: u64) -> u32 {
         flow | ((number % CONNECTIONS_MAX) as u32) << FLOWS_MAX.ilog2()
     }
 
-    /// What tells its connection, or its flow's datagrams, from others on the same link, in one direction.
+    /// Identifies its connection, or the datagrams of its flow, among those on the same link, in one direction.
     pub(crate) fn conversation(&self) -> u64 {
         u64::from(self.owner) << 1 | u64::from(self.is_to_sender())
     }
@@ -170,9 +178,9 @@ impl Packet {
             ack: self.ack,
             len: self.len,
             window: self.window,
-            flags: unpack(self.tcp_flags, self.marks),
+            flags: unpack(self.tcp_flags, self.flags),
             ecn: self.ecn(),
-            is_retransmission: self.marks & RETRANSMISSION != 0,
+            is_retransmission: self.flags & RETRANSMISSION != 0,
             timestamps,
             options,
         }
@@ -184,70 +192,70 @@ impl Packet {
         u64::from(self.len) + u64::from(self.header_len)
     }
 
-    /// Whether anything happened to it on a link.
+    /// Whether a link corrupted, truncated or erased it.
     #[inline]
-    pub(crate) fn is_marked(&self) -> bool {
-        self.marks & (CORRUPTED | CUT | LOST) != 0
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.flags & (CORRUPTED | TRUNCATED | ERASED) != 0
     }
 
     /// Whether a link corrupted it.
     #[inline]
     pub fn is_corrupted(&self) -> bool {
-        self.marks & CORRUPTED != 0
+        self.flags & CORRUPTED != 0
     }
 
     /// A link corrupts it.
     pub fn corrupt(&mut self) {
-        self.marks |= CORRUPTED;
+        self.flags |= CORRUPTED;
     }
 
-    /// Whether an error of a link made away with it.
+    /// Whether an error of a link erased it: it does not arrive.
     #[inline]
-    pub fn is_lost(&self) -> bool {
-        self.marks & LOST != 0
+    pub fn is_erased(&self) -> bool {
+        self.flags & ERASED != 0
     }
 
-    /// An error of a link makes away with it.
-    pub fn lose(&mut self) {
-        self.marks |= LOST;
+    /// An error of a link erases it.
+    pub fn erase(&mut self) {
+        self.flags |= ERASED;
     }
 
     /// Its ECN field.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.marks >> ECN_SHIFT)
+        Ecn::from_bits(self.flags >> ECN_SHIFT)
     }
 
-    /// A queue marks it, if its sender understands marks; returns whether it did.
-    pub fn mark_congestion(&mut self) -> bool {
-        let understands = self.ecn() != Ecn::NotEct;
-        if understands {
-            self.marks |= Ecn::Ce.bits() << ECN_SHIFT;
+    /// A queue marks it CE, if its sender supports ECN; returns whether it did.
+    pub fn mark_ce(&mut self) -> bool {
+        let supports_ecn = self.ecn() != Ecn::NotEct;
+        if supports_ecn {
+            self.flags |= Ecn::Ce.bits() << ECN_SHIFT;
         }
-        understands
+        supports_ecn
     }
 
-    /// Whether it was on a link that went down.
+    /// Whether it was being sent on a link that went down.
     #[inline]
-    pub fn is_cut(&self) -> bool {
-        self.marks & CUT != 0
+    pub fn is_truncated(&self) -> bool {
+        self.flags & TRUNCATED != 0
     }
 
-    /// The link goes down under it.
-    pub fn cut(&mut self) {
-        self.marks |= CUT;
+    /// The link goes down while it is being sent.
+    pub fn truncate(&mut self) {
+        self.flags |= TRUNCATED;
     }
 
     /// Whether it travels against its flow: from the receiver to the sender.
     #[inline]
     pub fn is_to_sender(&self) -> bool {
-        self.marks & TO_SENDER != 0
+        self.flags & TO_SENDER != 0
     }
 
-    /// The endpoint that it travels to: two per session, the one that opens first.
+    /// The endpoint that it travels to.
     #[inline]
-    pub(crate) fn endpoint(&self) -> usize {
-        2 * self.session as usize + usize::from(!self.is_to_sender())
+    pub(crate) fn endpoint(&self) -> EndpointId {
+        EndpointId::from_index(2 * self.session as usize + usize::from(!self.is_to_sender()))
     }
 }
 
@@ -263,11 +271,11 @@ fn pack(flags: Flags) -> u8 {
 }
 
 #[inline]
-fn unpack(packed: u8, marks: u8) -> Flags {
-    if (packed & 0x28) | (marks & DUMMY) == 0 {
+fn unpack(packed: u8, packet_flags: u8) -> Flags {
+    if (packed & 0x28) | (packet_flags & DUMMY) == 0 {
         return Flags::from_bits(packed.into());
     }
-    let dummy = if marks & DUMMY == 0 { Flags::default() } else { Flags::DUMMY };
+    let dummy = if packet_flags & DUMMY == 0 { Flags::default() } else { Flags::DUMMY };
     let low = packed & !PLACES.iter().fold(0, |all, (_, place)| all | place);
     let high = PLACES.iter().filter(|(_, place)| packed & place != 0);
     high.fold(Flags::from_bits(low.into()).with(dummy), |flags, (flag, _)| flags.with(*flag))
@@ -345,9 +353,12 @@ mod tests {
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             options: Options::Sack(blocks),
         };
-        let mut packet = Packet::new(&segment, 3, 7, 0, &mut bodies);
-        assert_eq!((packet.segment(&bodies), packet.size(), packet.endpoint()), (segment, 52 + 12 + 7, 6));
-        assert!(packet.mark_congestion());
+        let mut packet = Packet::new(&segment, &Origin::of(EndpointId::listener(3), 3), &mut bodies);
+        assert_eq!(
+            (packet.segment(&bodies), packet.size(), packet.endpoint()),
+            (segment, 52 + 12 + 7, EndpointId::opener(3))
+        );
+        assert!(packet.mark_ce());
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
         assert_eq!(bodies.in_use(), 0);
@@ -357,7 +368,8 @@ mod tests {
     fn dummies_are_of_the_lowest_class_and_syns_that_offer_them_are_not() {
         let class = |flags: Flags| {
             let segment = Segment { flags: flags.with(Flags::DUMMY), ..Segment::default() };
-            Packet::of_class(3, &segment, 0, 0, 0, &mut Bodies::default()).class
+            Packet::new(&segment, &Origin { class: 3, ..Origin::of(EndpointId::opener(0), 0) }, &mut Bodies::default())
+                .class
         };
         assert_eq!([Flags::ACK, Flags::SYN].map(class), [LOWEST, 3]);
     }

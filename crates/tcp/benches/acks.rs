@@ -6,11 +6,11 @@
 #![allow(clippy::print_stdout)]
 
 use bentpipe_tcp::cc::{
-    AckSample, CcConfig, CcKind, Congestion, CongestionControl, Delivery, Dummies, Init, LostSegment, Own, OwnCc,
-    PathState,
+    AckSample, CcConfig, CcKind, Congestion, CongestionControl, Custom, CustomCc, Delivery, Init, LostSegment, Pace,
+    PathState, ProbeSegments,
 };
 use bentpipe_tcp::{Config, Connection, Role, Segment};
-use bentpipe_units::{Duration, Rate, Seq, Time};
+use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
 use std::process::{Command, ExitCode};
 
@@ -87,8 +87,8 @@ fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
     let mut config =
         Config { cc: kind.into(), recovery, handshake: false, receive_buffer: 1 << 24, ..Config::default() };
     if is_wrapped {
-        let wrap = move |init: Init| -> Box<dyn Own> { Box::new(Wrapped(CcConfig::from(kind).own(init))) };
-        config.own_cc = Some(OwnCc::new(wrap));
+        let wrap = move |init: Init| -> Box<dyn Custom> { Box::new(Wrapped(CcConfig::from(kind).custom(init))) };
+        config.own_cc = Some(CustomCc::new(wrap));
     }
     let mut sender = Connection::new(config.clone(), Role::Active, Seq::new(0));
     let mut receiver = Connection::new(config, Role::Passive, Seq::new(0));
@@ -168,7 +168,7 @@ impl Path {
 
 /// A controller whose work is counted.
 #[derive(Clone, Debug)]
-struct Wrapped(Box<dyn Own>);
+struct Wrapped(Box<dyn Custom>);
 
 #[inline(never)]
 fn counted_hook<T>(hook: impl FnOnce() -> T) -> T {
@@ -224,19 +224,13 @@ impl CongestionControl for Wrapped {
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh()
     }
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.0.pacing_rate()
-    }
-    fn pacing_burst(&self) -> Option<u64> {
-        self.0.pacing_burst()
+    fn pacing(&self) -> Option<Pace> {
+        self.0.pacing()
     }
     fn paces(&self) -> bool {
         self.0.paces()
     }
-    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
-        self.0.dummies()
-    }
-    fn bucket(&self) -> Option<u64> {
-        self.0.bucket()
+    fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
+        self.0.probe_segments()
     }
 }

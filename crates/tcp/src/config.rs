@@ -3,7 +3,7 @@
 
 pub use crate::keys::*;
 
-use crate::cc::{CcConfig, CcKind, OwnCc};
+use crate::cc::{CcConfig, CcKind, CustomCc};
 use crate::verdict::VerdictKind;
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Bytes, Include, OnOff, Open};
@@ -78,7 +78,7 @@ settings! {
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
     } with {
         /// A congestion control that is not in the registry, in place of it.
-        own_cc: Option<OwnCc> = None;
+        own_cc: Option<CustomCc> = None;
         /// Where an auto-tuned receive buffer starts, bytes; it grows up to `receive_buffer`. None: it has that size at once.
         auto_buffer: Option<u64> = None;
         /// Where an auto-tuned send buffer starts, bytes; it grows with the congestion window, up to `send_buffer`. None: it

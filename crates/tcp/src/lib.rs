@@ -10,6 +10,7 @@ mod cache;
 pub mod cc;
 mod config;
 mod conn;
+mod facts;
 mod keys;
 mod scps;
 mod segment;

@@ -111,7 +111,7 @@ def _readings(verdict: Verdict) -> list[str]:
 
 
 def _shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
-    """Names of readings that so many claims have which leave several open, in their order."""
+    """Names of readings that at least `least` claims with several readings have, in their order."""
     counts = Counter(name for verdict in found if len(_readings(verdict)) > 1 for name in _readings(verdict))
     return [name for name, count in counts.items() if count >= least]
 

@@ -107,7 +107,7 @@ def plain(text: str) -> str:
 
 
 def spread(items: list[Any], most: int) -> list[Any]:
-    """At most so many, evenly from the first to the last."""
+    """At most `most` of the items, spaced evenly from the first to the last."""
     if len(items) <= most:
         return items
     return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]

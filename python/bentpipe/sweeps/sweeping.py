@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe import _core, own
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
+from bentpipe.pool import interruptible
 from bentpipe.scenario import scenario_of
 from bentpipe.statistics.estimates import estimate
 from bentpipe.sweeps import tasks
@@ -200,6 +201,8 @@ class Sweeping:
 
     store: Store
     place: Workers
+    check: Callable[[], None]
+    """Raises `KeyboardInterrupt` after a Ctrl-C that Python ignored."""
 
     def __init__(self, grid: Grid, progress: Callable[[Progress], object] | None = None) -> None:
         self.grid = grid
@@ -216,7 +219,8 @@ class Sweeping:
         place.begin(self.grid.senders)
         self.progress.began_s = time.monotonic()
         try:
-            self._all()
+            with interruptible() as self.check:
+                self._all()
         except KeyboardInterrupt:
             # Whoever presses Ctrl-C again does not want to wait.
             with suppress(KeyboardInterrupt):
@@ -296,6 +300,7 @@ class Sweeping:
             self.tell()
             if not left and not running:
                 return
+            self.check()
             finished = self.place.finished(running)
 
     def _located(self, error: SenderError, id_: str) -> SenderError:

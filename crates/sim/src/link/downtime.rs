@@ -15,7 +15,7 @@ pub(crate) struct Downtime {
 }
 
 impl Downtime {
-    /// That of a path over `links`; nothing is worked out after `end`.
+    /// That of a path over `links`; nothing is computed after `end`.
     pub(crate) fn of<'a>(links: impl Iterator<Item = &'a Link>, seed: u64, end: Time) -> Self {
         let start: Vec<_> = links.filter_map(|link| Outages::of(link, seed, end)).collect();
         Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }
@@ -47,7 +47,7 @@ impl Downtime {
             if up > self.at {
                 self.total += next - self.at;
             }
-            // Where a link has nothing more to say, it stays as it is.
+            // A link without further changes stays as it is.
             self.at = if next > self.at { next } else { now };
         }
     }

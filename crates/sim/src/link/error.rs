@@ -1,31 +1,31 @@
-//! Error models: which packets a link's errors hit.
+//! Error models: in which packets of a link there are errors.
 //!
 //! Draws are addressed by the packet's number on the link (or by time, for states that last for times), so every sender
 //! that is compared meets the same channel.
 
-use super::interleave::Interleaved;
+use super::interleave::InterleavedErrors;
 use super::profile::Pieces;
 use super::states::{SteppedStates, TimedStates};
-use crate::spec::{ErrorModel as Spec, ErrorUnit, Link, Profile, Stay};
+use crate::spec::{ErrorModel as Spec, ErrorUnit, Link, Stay};
 use bentpipe_units::{Stream, Time};
 
-/// See the module.
+/// The errors of a link, by any model.
 #[derive(Clone, Debug)]
-pub(super) enum ErrorModel {
+pub(super) enum ErrorProcess {
     None,
-    Independent(Box<Independent>),
-    GilbertElliott(Box<GilbertElliott>),
-    Varying(Box<Varying>),
-    Arrivals(Box<Arrivals>),
-    Interleaved(Box<Interleaved>),
+    Independent(Box<IndependentErrors>),
+    GilbertElliott(Box<GilbertElliottErrors>),
+    Varying(Box<VaryingErrors>),
+    Listed(Box<ListedErrors>),
+    Interleaved(Box<InterleavedErrors>),
 }
 
-impl ErrorModel {
-    /// What happens after `end`, when the run is over, is not worked out.
+impl ErrorProcess {
+    /// What happens after `end`, when the run is over, is not computed.
     pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
         let name = format!("link/{}", link.name);
         if let Some(interleave) = link.interleave.filter(|interleave| interleave.does_something()) {
-            if let Some(model) = Interleaved::new(&interleave, &link.error, seed, &name, end) {
+            if let Some(model) = InterleavedErrors::new(&interleave, &link.error, seed, &name, end) {
                 return Self::Interleaved(Box::new(model));
             }
         }
@@ -33,12 +33,12 @@ impl ErrorModel {
             Spec::None => Self::None,
             Spec::Independent { rate, .. } if *rate <= 0.0 => Self::None,
             Spec::Independent { unit, rate } => {
-                Self::Independent(Box::new(Independent::new(*unit, *rate, seed, &name)))
+                Self::Independent(Box::new(IndependentErrors::new(*unit, *rate, seed, &name)))
             }
             Spec::GilbertElliott { unit, stay, rate_good, rate_bad } => {
                 let states = States::new(stay, seed, &name, end);
                 let losses = Stream::new(seed, &name, "error");
-                Self::GilbertElliott(Box::new(GilbertElliott {
+                Self::GilbertElliott(Box::new(GilbertElliottErrors {
                     unit: *unit,
                     log_survival: [*rate_good, *rate_bad].map(log_survival),
                     states,
@@ -46,13 +46,13 @@ impl ErrorModel {
                     end,
                 }))
             }
-            Spec::Profile { unit, rates } => Self::Varying(Box::new(Varying {
+            Spec::Profile { unit, rates } => Self::Varying(Box::new(VaryingErrors {
                 unit: *unit,
-                rates: rate_pieces(rates),
+                rates: Pieces::of(rates),
                 losses: Stream::new(seed, &name, "error"),
             })),
             Spec::Arrivals { list, period } => {
-                Self::Arrivals(Box::new(Arrivals { list: list.clone(), period: *period, next: 0, origin: 0 }))
+                Self::Listed(Box::new(ListedErrors { list: list.clone(), period: *period, next: 0, origin: 0 }))
             }
         }
     }
@@ -62,16 +62,16 @@ impl ErrorModel {
         matches!(self, Self::None)
     }
 
-    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, is hit. Numbers count
+    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, has an error. Numbers count
     /// up by one, and times do not decrease.
-    pub(super) fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
+    pub(super) fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
         match self {
             Self::None => false,
-            Self::Independent(model) => model.hits(size),
-            Self::GilbertElliott(model) => model.hits(at, index, size),
-            Self::Varying(model) => model.hits(at, index, size),
-            Self::Arrivals(model) => model.hits(index),
-            Self::Interleaved(model) => model.hits(at, index, size),
+            Self::Independent(model) => model.has_error(size),
+            Self::GilbertElliott(model) => model.has_error(at, index, size),
+            Self::Varying(model) => model.has_error(at, index, size),
+            Self::Listed(model) => model.has_error(index),
+            Self::Interleaved(model) => model.has_error(at, index, size),
         }
     }
 }
@@ -79,14 +79,6 @@ impl ErrorModel {
 /// ln(1 - rate).
 fn log_survival(rate: f64) -> f64 {
     libm::log1p(-rate.min(1.0))
-}
-
-/// Error rates over time.
-pub(super) fn rate_pieces(rates: &Profile<f64>) -> Pieces<f64> {
-    match rates {
-        Profile::Constant(rate) => Pieces::new(&[(Time::ZERO, *rate)], None),
-        Profile::Points { points, period, .. } => Pieces::new(points, *period),
-    }
 }
 
 fn units_of(unit: ErrorUnit, size: u64) -> u64 {
@@ -99,7 +91,7 @@ fn units_of(unit: ErrorUnit, size: u64) -> u64 {
 
 /// Independent errors. The distance to the next error is geometric: one draw per corrupted packet, none for the others.
 #[derive(Clone, Debug)]
-pub(super) struct Independent {
+pub(super) struct IndependentErrors {
     unit: ErrorUnit,
     /// ln(1 - rate).
     log_survival: f64,
@@ -109,7 +101,7 @@ pub(super) struct Independent {
     left: u64,
 }
 
-impl Independent {
+impl IndependentErrors {
     fn new(unit: ErrorUnit, rate: f64, seed: u64, link: &str) -> Self {
         let mut model =
             Self { unit, log_survival: log_survival(rate), gaps: Stream::new(seed, link, "error"), drawn: 0, left: 0 };
@@ -118,7 +110,7 @@ impl Independent {
     }
 
     #[inline]
-    fn hits(&mut self, size: u64) -> bool {
+    fn has_error(&mut self, size: u64) -> bool {
         let units = units_of(self.unit, size);
         if self.left >= units {
             self.left -= units;
@@ -141,7 +133,7 @@ impl Independent {
 
 /// Independent errors at a rate for each of two states.
 #[derive(Clone, Debug)]
-pub(super) struct GilbertElliott {
+pub(super) struct GilbertElliottErrors {
     unit: ErrorUnit,
     log_survival: [f64; 2],
     states: States,
@@ -165,44 +157,44 @@ impl States {
     }
 }
 
-impl GilbertElliott {
-    fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
+impl GilbertElliottErrors {
+    fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
         if at > self.end || at == Time::NEVER {
-            // Nobody will see it.
+            // After the end of the run.
             return false;
         }
         let is_bad = match &mut self.states {
             States::Timed(states) => states.is_bad_at(at),
             States::Stepped(states) => states.is_bad_at(index),
         };
-        is_hit(self.log_survival[usize::from(is_bad)], self.unit, size, &mut self.losses, index)
+        draws_error(self.log_survival[usize::from(is_bad)], self.unit, size, &mut self.losses, index)
     }
 }
 
 /// Independent errors at a rate that changes in steps.
 #[derive(Clone, Debug)]
-pub(super) struct Varying {
+pub(super) struct VaryingErrors {
     unit: ErrorUnit,
     rates: Pieces<f64>,
     losses: Stream,
 }
 
-impl Varying {
-    fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
+impl VaryingErrors {
+    fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
         self.rates.seek(at);
-        is_hit(log_survival(self.rates.value()), self.unit, size, &mut self.losses, index)
+        draws_error(log_survival(self.rates.value()), self.unit, size, &mut self.losses, index)
     }
 }
 
-/// Whether draw number `index` hits a packet of `size` bytes.
-fn is_hit(log_survival: f64, unit: ErrorUnit, size: u64, losses: &mut Stream, index: u64) -> bool {
-    // No draw where there is no question.
+/// Whether draw number `index` is an error in a packet of `size` bytes.
+fn draws_error(log_survival: f64, unit: ErrorUnit, size: u64, losses: &mut Stream, index: u64) -> bool {
+    // No draw where the result is known.
     log_survival != 0.0 && losses.uniform(index) >= libm::exp(log_survival * units_of(unit, size) as f64)
 }
 
 /// Listed packets.
 #[derive(Clone, Debug)]
-pub(super) struct Arrivals {
+pub(super) struct ListedErrors {
     list: Vec<u64>,
     period: Option<u64>,
     next: usize,
@@ -210,24 +202,24 @@ pub(super) struct Arrivals {
     origin: u64,
 }
 
-impl Arrivals {
-    fn hits(&mut self, index: u64) -> bool {
+impl ListedErrors {
+    fn has_error(&mut self, index: u64) -> bool {
         if let Some(period) = self.period {
             if index - self.origin >= period {
                 self.origin = index - index % period;
                 self.next = 0;
             }
         }
-        let is_hit = self.list.get(self.next) == Some(&(index - self.origin));
-        self.next += usize::from(is_hit);
-        is_hit
+        let is_listed = self.list.get(self.next) == Some(&(index - self.origin));
+        self.next += usize::from(is_listed);
+        is_listed
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Effect, Interleave, Queue, QueueLimit, MILLIONTHS};
+    use crate::spec::{Effect, Interleave, Profile, Queue, QueueLimit, MILLIONTHS};
     use bentpipe_units::{Duration, Rate};
 
     /// A link with these errors.
@@ -246,25 +238,25 @@ mod tests {
         }
     }
 
-    /// Which of `packets` packets of `size` bytes, `gap` apart, are hit.
+    /// Which of `packets` packets of `size` bytes, `gap` apart, have errors.
     fn fates(link: &Link, size: u64, packets: u64, gap: Duration) -> Vec<bool> {
-        let mut model = ErrorModel::new(link, 1, Time::NEVER);
-        (0..packets).map(|i| model.hits(Time::ZERO + gap * i, i, size)).collect()
+        let mut model = ErrorProcess::new(link, 1, Time::NEVER);
+        (0..packets).map(|i| model.has_error(Time::ZERO + gap * i, i, size)).collect()
     }
 
     fn loss_of(link: &Link, size: u64, packets: u64, gap: Duration) -> f64 {
-        fates(link, size, packets, gap).into_iter().filter(|is_hit| *is_hit).count() as f64 / packets as f64
+        fates(link, size, packets, gap).into_iter().filter(|has_error| *has_error).count() as f64 / packets as f64
     }
 
     fn loss(spec: &Spec, size: u64, packets: u64, gap: Duration) -> f64 {
         loss_of(&link(spec.clone()), size, packets, gap)
     }
 
-    /// Mean length of the runs of hits.
+    /// Mean length of the runs of errors.
     fn mean_burst(fates: &[bool]) -> f64 {
-        let hits = fates.iter().filter(|is_hit| **is_hit).count();
+        let errors = fates.iter().filter(|has_error| **has_error).count();
         let ends = fates.windows(2).filter(|pair| pair[0] && !pair[1]).count();
-        hits as f64 / ends as f64
+        errors as f64 / ends as f64
     }
 
     fn ms(n: u64) -> Duration {
@@ -348,7 +340,7 @@ mod tests {
                 assert_eq!(stay, Stay::Packets { good: 76 * MILLIONTHS, bad: 4 * MILLIONTHS });
             }
             let all = fates(link, 1000, 4_000_000, ms(1));
-            let hit = all.iter().filter(|is_hit| **is_hit).count() as f64 / 4e6;
+            let hit = all.iter().filter(|has_error| **has_error).count() as f64 / 4e6;
             assert!((hit / loss - 1.0).abs() < 0.03, "{burst}: {hit}");
             // Of 4 ms, looked at every ms: 1 / (1 - P(B after 1 ms | B)), P = 0.05 + 0.95 exp(-(1/4 + 1/76)).
             assert!((mean_burst(&all) / length - 1.0).abs() < 0.02, "{burst}: {}", mean_burst(&all));

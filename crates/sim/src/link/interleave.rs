@@ -12,15 +12,14 @@
 //! P(n)^a P(r + 2t). With t = 0 that is (1 - e)^L. (J. Proakis, Digital Communications, 4th ed. 2001, chapter 8; B. Sklar,
 //! Digital Communications, 2nd ed. 2001, chapter 8.)
 
-use super::error::rate_pieces;
 use super::profile::Pieces;
 use super::states::TimedStates;
 use crate::spec::{ErrorModel as Spec, ErrorUnit, Interleave, Stay};
 use bentpipe_units::{Duration, Stream, Time};
 
-/// See the module.
+/// The errors that are left after deinterleaving and decoding.
 #[derive(Clone, Debug)]
-pub(super) struct Interleaved {
+pub(super) struct InterleavedErrors {
     medium: Medium,
     code: Code,
     span: Duration,
@@ -41,7 +40,7 @@ enum Medium {
     Varying { unit: ErrorUnit, rates: Pieces<f64> },
 }
 
-impl Interleaved {
+impl InterleavedErrors {
     /// `None`: there are no errors to spread.
     pub(super) fn new(interleave: &Interleave, errors: &Spec, seed: u64, link: &str, end: Time) -> Option<Self> {
         debug_assert_eq!(errors.is_of_packets(), None, "the scenario refuses it");
@@ -56,7 +55,7 @@ impl Interleaved {
                     TimedStates::new(*good, *bad, Stream::new(seed, link, "error/state"), end + interleave.delay());
                 Medium::States { states, rates: [*rate_good, *rate_bad].map(|rate| of_bytes(*unit, rate)) }
             }
-            Spec::Profile { unit, rates } => Medium::Varying { unit: *unit, rates: rate_pieces(rates) },
+            Spec::Profile { unit, rates } => Medium::Varying { unit: *unit, rates: Pieces::of(rates) },
         };
         Some(Self {
             medium,
@@ -70,9 +69,9 @@ impl Interleaved {
         })
     }
 
-    pub(super) fn hits(&mut self, at: Time, index: u64, size: u64) -> bool {
+    pub(super) fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
         if at > self.end || at == Time::NEVER {
-            // Nobody will see it.
+            // After the end of the run.
             return false;
         }
         let block = at.as_ps().checked_div(self.span.as_ps());

@@ -6,14 +6,15 @@
 //! visible effect, and the link's one entry in the schedule. That holds for any queue whose choice at the start of
 //! sending depends only on what arrived so far.
 //!
-//! A packet that the link corrupts or loses, or that is cut off when the link goes down, stays in the ring with a mark: its
-//! loss has a time, and the argument above keeps holding.
+//! A packet that the link corrupts or erases, or that is truncated when the link goes down, stays in the ring with a flag:
+//! its loss has a time, and the argument above keeps holding.
 
 mod downtime;
 mod error;
 mod interleave;
 #[cfg(test)]
 pub(crate) mod naive;
+mod observe;
 mod processing;
 mod profile;
 mod queue;
@@ -25,40 +26,40 @@ use crate::record::{Cause, Histogram};
 use crate::spec::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 pub(crate) use downtime::Downtime;
-use error::ErrorModel;
+use error::ErrorProcess;
 pub(crate) use processing::{processing, Processing};
-use profile::{DelayProfile, Outages, RateProfile};
-use queue::{Discipline, Queue};
+use profile::{DelayCursor, Outages, RateCursor};
+use queue::{AnyQueue, Discipline};
 use ring::Ring;
 
-/// One direction of a link. See the module.
+/// One direction of a link, served lazily.
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
+pub(crate) struct LazyLink {
     /// Sent or being sent, in order of arrival at the far end.
     ring: Ring,
-    queue: Queue,
+    queue: AnyQueue,
     /// When the server is free.
     free_at: Time,
-    /// When the last unusual sending began: later than its packet left the queue, if the link was down.
+    /// When the last sending on the slow path began: later than its packet left the queue, if the link was down.
     sending_since: Time,
-    usual: Usual,
+    fast_path: FastPath,
     last_arrival: Time,
-    rate: RateProfile,
-    delay: DelayProfile,
-    error: ErrorModel,
-    /// Whether errors lose packets instead of corrupting them.
-    errors_lose: bool,
+    rate: RateCursor,
+    delay: DelayCursor,
+    error: ErrorProcess,
+    /// Whether errors erase packets instead of corrupting them.
+    errors_erase: bool,
     outages: Option<Box<Outages>>,
     /// Of the host at the far end.
     processing: Option<Box<Processing>>,
-    counters: Counters,
+    counters: LinkCounters,
     waits: Histogram,
 }
 
-/// What a packet of the usual size meets on a link of constant rate and delay, without errors and outages. Most
-/// links are of this kind and see packets of few sizes, so that most packets need nothing else.
+/// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay, without errors
+/// and outages. Most links are of this kind and see packets of few sizes, so that most packets need nothing else.
 #[derive(Clone, Copy, Debug)]
-struct Usual {
+struct FastPath {
     /// [`NO_SIZE`] on links of other kinds.
     size: u64,
     sending: Duration,
@@ -70,7 +71,7 @@ const NO_SIZE: u64 = u64::MAX;
 
 /// What a link counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct LinkCounters {
     pub(crate) offered: u64,
     pub(crate) carried: u64,
     pub(crate) carried_bytes: u64,
@@ -83,22 +84,22 @@ pub(crate) struct Counters {
 /// Packets that a link lost, with the cause.
 pub(crate) type Losses = Vec<(Packet, Cause)>;
 
-impl Link {
+impl LazyLink {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
             ring: Ring::default(),
-            queue: Queue::new(spec, seed),
+            queue: AnyQueue::new(spec, seed),
             free_at: Time::ZERO,
             sending_since: Time::ZERO,
-            usual: Usual { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
+            fast_path: FastPath { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
             last_arrival: Time::ZERO,
-            rate: RateProfile::new(&spec.rate),
-            delay: DelayProfile::new(&spec.delay, spec.interleave.as_ref()),
-            error: ErrorModel::new(spec, seed, end),
-            errors_lose: spec.effect == Effect::Lose,
+            rate: RateCursor::new(&spec.rate),
+            delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
+            error: ErrorProcess::new(spec, seed, end),
+            errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, seed, end).map(Box::new),
             processing: None,
-            counters: Counters::default(),
+            counters: LinkCounters::default(),
             waits: Histogram::default(),
         }
     }
@@ -118,7 +119,7 @@ impl Link {
             self.lose(*packet, Cause::Outage, losses);
             return None;
         }
-        let Queue::DropTail(queue) = &mut self.queue else { return self.offer(now, packet, losses) };
+        let AnyQueue::DropTail(queue) = &mut self.queue else { return self.offer(now, packet, losses) };
         if self.free_at <= now {
             self.waits.record_zero();
             let slot = self.start(now, packet);
@@ -133,7 +134,7 @@ impl Link {
         None
     }
 
-    /// A packet is offered to a queue that sees all of them, also those that find the server free.
+    /// A packet is offered to a queue that is given all of them, also those that find the server free.
     #[inline(never)]
     fn offer(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         let (was_empty, before) = (self.ring.len() == 0, losses.len());
@@ -177,7 +178,7 @@ impl Link {
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
         while self.free_at <= now {
             let packet = match &mut self.queue {
-                Queue::DropTail(queue) if self.outages.is_none() || queue.len() == 0 => queue.pop(),
+                AnyQueue::DropTail(queue) if self.outages.is_none() || queue.len() == 0 => queue.pop(),
                 _ => self.ask(losses),
             };
             let Some(packet) = packet else { break };
@@ -209,23 +210,6 @@ impl Link {
         self.ring.len() + self.queue.len()
     }
 
-    pub(crate) fn backlog(&self) -> (usize, u64) {
-        (self.queue.len(), self.queue.bytes())
-    }
-
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Packets that the queue marked.
-    pub(crate) fn marked(&self) -> u64 {
-        self.queue.marked()
-    }
-
-    pub(crate) fn waits(&self) -> &Histogram {
-        &self.waits
-    }
-
     /// Time spent sending up to `now`; a packet that is being sent counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
         let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
@@ -233,59 +217,59 @@ impl Link {
         self.counters.busy_ps.saturating_sub(unsent)
     }
 
-    /// Sending starts at `at`. Returns the packet's place in the ring; there it points to the hop after this one.
+    /// Sending starts at `at`. Returns the packet as it is in the ring: it points to the hop after this one.
     #[inline(always)]
     fn start(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
         self.counters.carried += 1;
         self.counters.carried_bytes += size;
-        if size != self.usual.size {
-            return self.send_unusual(at, packet);
+        if size != self.fast_path.size {
+            return self.send_slowly(at, packet);
         }
-        self.counters.busy_ps += self.usual.sending.as_ps();
-        self.free_at = at + self.usual.sending;
+        self.counters.busy_ps += self.fast_path.sending.as_ps();
+        self.free_at = at + self.fast_path.sending;
         let slot = self.ring.push(packet);
-        slot.at = self.free_at + self.usual.delay;
+        slot.at = self.free_at + self.fast_path.delay;
         slot.next += 1;
         slot
     }
 
     #[inline(never)]
-    fn send_unusual(&mut self, at: Time, packet: &Packet) -> &mut Packet {
+    fn send_slowly(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
-        let (begin, cut_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
-        let uncut = self.rate.finish(begin, size);
-        let finish = uncut.min(cut_at);
-        // A link whose rate has fallen to zero for good holds its packet for ever, and is not busy with it.
+        let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
+        let full = self.rate.finish(begin, size);
+        let finish = full.min(down_at);
+        // A link whose rate has fallen to zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
-        let is_hit = self.error.hits(finish, self.counters.carried - 1, size);
-        self.counters.corrupted += u64::from(is_hit && !self.errors_lose);
+        let has_error = self.error.has_error(finish, self.counters.carried - 1, size);
+        self.counters.corrupted += u64::from(has_error && !self.errors_erase);
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
         // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
         self.last_arrival = (finish + self.delay.at(finish) + processing).max(self.last_arrival);
         self.free_at = finish;
-        self.note_usual(size);
+        self.note_fast_path(size);
         let slot = self.ring.push(packet);
         slot.at = self.last_arrival;
         slot.next += 1;
-        if uncut > cut_at {
-            slot.cut();
+        if full > down_at {
+            slot.truncate();
         }
-        match (is_hit, self.errors_lose) {
+        match (has_error, self.errors_erase) {
             (true, false) => slot.corrupt(),
-            (true, true) => slot.lose(),
+            (true, true) => slot.erase(),
             _ => {}
         }
         slot
     }
 
     /// The next packet is likely to be of this size too.
-    fn note_usual(&mut self, size: u64) {
+    fn note_fast_path(&mut self, size: u64) {
         if self.outages.is_none() && self.error.is_none() && self.processing.is_none() {
             if let (Some(sending), Some(delay)) = (self.rate.constant(size), self.delay.constant()) {
-                self.usual = Usual { size, sending, delay };
+                self.fast_path = FastPath { size, sending, delay };
             }
         }
     }
@@ -302,7 +286,7 @@ impl Link {
         losses.push((packet, cause));
     }
 
-    /// Whether packets that come now are turned away: the link is down and does not keep its queue.
+    /// Whether packets that arrive now are dropped: the link is down and does not keep its queue.
     fn is_closed(&mut self, now: Time) -> bool {
         self.outages.as_mut().is_some_and(|outages| outages.flush && outages.is_down(now))
     }
@@ -315,7 +299,7 @@ impl Link {
         }
     }
 
-    /// A packet that was cut off, or that an error made away with, is lost on this link.
+    /// A packet that was truncated or erased is lost on this link.
     pub(crate) fn count_lost(&mut self) {
         self.counters.dropped += 1;
     }

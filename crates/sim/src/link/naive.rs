@@ -1,33 +1,34 @@
-//! A link as one writes it first, for the reference engine: an event when a sending ends, an event when a packet arrives,
-//! and nothing is known before it happens. It shares the profiles and the error model with [`Link`], which is what it checks.
+//! A link as one writes it first, for the reference engine: an event when a sending ends, an event when a packet
+//! arrives, and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which
+//! is what it checks.
 
-use super::error::ErrorModel;
-use super::profile::{DelayProfile, Outages, RateProfile};
-use super::queue::{Discipline, Queue};
-use super::{Counters, Link, Losses, Processing};
+use super::error::ErrorProcess;
+use super::profile::{DelayCursor, Outages, RateCursor};
+use super::queue::{AnyQueue, Discipline};
+use super::{LazyLink, LinkCounters, Losses, Processing};
 use crate::packet::Packet;
 use crate::record::{Cause, Histogram};
 use crate::spec::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// See the module.
+/// A link with an event for each end of a sending and for each arrival.
 #[derive(Debug)]
 pub(crate) struct NaiveLink {
-    rate: RateProfile,
-    delay: DelayProfile,
-    error: ErrorModel,
+    rate: RateCursor,
+    delay: DelayCursor,
+    error: ErrorProcess,
     effect: Effect,
     outages: Option<Outages>,
-    queue: Queue,
+    queue: AnyQueue,
     in_service: Option<Service>,
     on_the_way: VecDeque<Packet>,
     last_arrival: Time,
     processing: Option<Box<Processing>>,
-    counters: Counters,
+    counters: LinkCounters,
     waits: Histogram,
     /// An idle link of the same kind: what the tables are made from.
-    blank: Link,
+    blank: LazyLink,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,19 +41,19 @@ struct Service {
 impl NaiveLink {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
-            rate: RateProfile::new(&spec.rate),
-            delay: DelayProfile::new(&spec.delay, spec.interleave.as_ref()),
-            error: ErrorModel::new(spec, seed, end),
+            rate: RateCursor::new(&spec.rate),
+            delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
+            error: ErrorProcess::new(spec, seed, end),
             effect: spec.effect,
             outages: Outages::of(spec, seed, end),
-            queue: Queue::new(spec, seed),
+            queue: AnyQueue::new(spec, seed),
             in_service: None,
             on_the_way: VecDeque::new(),
             last_arrival: Time::ZERO,
             processing: None,
-            counters: Counters::default(),
+            counters: LinkCounters::default(),
             waits: Histogram::default(),
-            blank: Link::new(spec, seed, end),
+            blank: LazyLink::new(spec, seed, end),
         }
     }
 
@@ -64,9 +65,9 @@ impl NaiveLink {
     pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;
         let is_free = self.in_service.is_none();
-        if self.turns_away(now) {
+        if self.is_closed(now) {
             self.lose(packet, Cause::Outage, losses);
-        } else if is_free && matches!(self.queue, Queue::DropTail(_)) {
+        } else if is_free && matches!(self.queue, AnyQueue::DropTail(_)) {
             packet.at = now;
             return Some(self.serve(now, packet));
         } else {
@@ -89,7 +90,7 @@ impl NaiveLink {
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
         self.last_arrival = self.last_arrival.max(now + self.delay.at(now) + processing);
         self.on_the_way.push_back(packet);
-        if self.turns_away(now) {
+        if self.is_closed(now) {
             let before = losses.len();
             self.queue.flush(losses);
             self.counters.dropped += (losses.len() - before) as u64;
@@ -107,7 +108,7 @@ impl NaiveLink {
 
     pub(crate) fn deliver(&mut self) -> Packet {
         let packet = self.on_the_way.pop_front().expect("something is on its way");
-        self.counters.dropped += u64::from(packet.is_cut() || packet.is_lost());
+        self.counters.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
     }
 
@@ -116,7 +117,7 @@ impl NaiveLink {
     }
 
     /// The link that would show the same in the tables at `now`.
-    pub(crate) fn face(&self, now: Time) -> Link {
+    pub(crate) fn face(&self, now: Time) -> LazyLink {
         let mut face = self.blank.clone();
         face.counters = self.counters;
         face.waits = self.waits.clone();
@@ -135,12 +136,12 @@ impl NaiveLink {
         let full = self.rate.finish(begin, packet.size());
         let end = full.min(down_at);
         if end < full {
-            packet.cut();
+            packet.truncate();
         }
-        if self.error.hits(end, self.counters.carried, packet.size()) {
+        if self.error.has_error(end, self.counters.carried, packet.size()) {
             match self.effect {
                 Effect::Corrupt => packet.corrupt(),
-                Effect::Lose => packet.lose(),
+                Effect::Lose => packet.erase(),
             }
             self.counters.corrupted += u64::from(self.effect == Effect::Corrupt);
         }
@@ -156,7 +157,7 @@ impl NaiveLink {
         outages.uptime(now)
     }
 
-    fn turns_away(&mut self, now: Time) -> bool {
+    fn is_closed(&mut self, now: Time) -> bool {
         self.outages.as_mut().is_some_and(|outages| outages.flush && outages.is_down(now))
     }
 

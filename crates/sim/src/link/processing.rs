@@ -5,7 +5,7 @@
 use crate::spec::Scenario;
 use bentpipe_units::{Duration, Stream};
 
-/// See the module.
+/// The processing time of a host, drawn for each packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Processing {
     least: Duration,

@@ -19,6 +19,14 @@ impl<T: Copy> Pieces<T> {
         Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0 }
     }
 
+    /// The values of a profile in steps.
+    pub(super) fn of(profile: &Profile<T>) -> Self {
+        match profile {
+            Profile::Constant(value) => Self::new(&[(Time::ZERO, *value)], None),
+            Profile::Points { points, period, .. } => Self::new(points, *period),
+        }
+    }
+
     /// Move the cursor to the piece that holds `at`. Going back is allowed, and slow.
     pub(super) fn seek(&mut self, at: Time) {
         if at < self.origin + (self.points[self.piece].0 - Time::ZERO) {
@@ -63,9 +71,9 @@ impl<T: Copy> Pieces<T> {
     }
 }
 
-/// A link's rate.
+/// The rate of a link, as of the instant last looked up.
 #[derive(Clone, Debug)]
-pub(super) enum RateProfile {
+pub(super) enum RateCursor {
     /// With the last sending time kept: packets come in few sizes.
     Constant {
         rate: Rate,
@@ -83,7 +91,7 @@ pub(super) struct Steps {
     per_period: u128,
 }
 
-impl RateProfile {
+impl RateCursor {
     pub(super) fn new(profile: &Profile<Rate>) -> Self {
         match profile {
             Profile::Constant(rate) => Self::Constant { rate: *rate, size: 0, time: Duration::ZERO },
@@ -104,7 +112,7 @@ impl RateProfile {
         }
     }
 
-    /// How long `size` bytes take at any time; none if that depends on the time, or is for ever.
+    /// How long `size` bytes take at any time; none if that depends on the time, or it never ends.
     pub(super) fn constant(&self, size: u64) -> Option<Duration> {
         match self {
             Self::Constant { rate, .. } => Some(rate.time_to_send(size)).filter(|&time| time != Duration::MAX),
@@ -159,9 +167,9 @@ impl Steps {
     }
 }
 
-/// A link's propagation delay.
+/// The delay of a link, as of the instant last looked up.
 #[derive(Clone, Debug)]
-pub(super) enum DelayProfile {
+pub(super) enum DelayCursor {
     Constant(Duration),
     Points(Box<Points>),
 }
@@ -173,7 +181,7 @@ pub(super) struct Points {
     linear: bool,
 }
 
-impl DelayProfile {
+impl DelayCursor {
     /// Of the propagation, and of what an interleaver adds to it.
     pub(super) fn new(profile: &Profile<Duration>, interleave: Option<&Interleave>) -> Self {
         let more = interleave.map_or(Duration::ZERO, Interleave::delay);
@@ -233,7 +241,7 @@ enum DownAt {
 }
 
 impl Outages {
-    /// Those of a link, if it has any. What happens after `end` is not worked out.
+    /// Those of a link, if it has any. What happens after `end` is not computed.
     pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
         let outage = link.outage.as_ref()?;
         let times = match &outage.when {
@@ -301,7 +309,7 @@ mod tests {
     fn rates_change_in_mid_packet() {
         let points = vec![(s(0), Rate::from_bps(8)), (s(10), Rate::from_bps(0)), (s(20), Rate::from_bps(80))];
         let profile = Profile::Points { points, linear: false, period: Some(Duration::from_secs(30)) };
-        let mut rate = RateProfile::new(&profile);
+        let mut rate = RateCursor::new(&profile);
         assert_eq!(rate.finish(s(0), 5), s(5));
         // 5 bytes by 10 s, nothing by 20 s, 10 bytes by 21 s.
         assert_eq!(rate.finish(s(5), 15), s(21));
@@ -316,13 +324,13 @@ mod tests {
         let us = |n: u64| Time::ZERO + Duration::from_micros(n);
         let points = vec![(us(0), Rate::from_bps(1)), (us(1), Rate::from_bps(2))];
         let profile = Profile::Points { points, linear: false, period: Some(Duration::from_micros(2)) };
-        assert_eq!(RateProfile::new(&profile).finish(us(0), 1500), s(8000));
+        assert_eq!(RateCursor::new(&profile).finish(us(0), 1500), s(8000));
     }
 
     #[test]
     fn a_dead_rate_never_finishes() {
         let points = vec![(s(0), Rate::from_bps(8)), (s(1), Rate::from_bps(0))];
-        let mut rate = RateProfile::new(&Profile::Points { points, linear: false, period: None });
+        let mut rate = RateCursor::new(&Profile::Points { points, linear: false, period: None });
         assert_eq!(rate.finish(s(0), 2), Time::NEVER);
     }
 
@@ -332,7 +340,7 @@ mod tests {
         let points = vec![(s(0), ms(10)), (s(10), ms(20)), (s(20), ms(0))];
         for (linear, expected) in [(true, [10, 15, 20, 10, 0]), (false, [10, 10, 20, 20, 0])] {
             let mut delay =
-                DelayProfile::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) }, None);
+                DelayCursor::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) }, None);
             let seen = [0, 5, 10, 15, 25].map(|at| delay.at(s(at)).as_ps() / 1_000_000_000);
             assert_eq!(seen, expected);
             assert_eq!(delay.at(s(35)), delay.at(s(65)));

@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use bentpipe_units::Time;
 
-/// See the module. Like the standard library's, but its size is a power of two, so that a position wraps with one
+/// Packets, first in, first out. Like the standard library's, but its size is a power of two, so that a position wraps with one
 /// `and`: each hop pushes and pops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring {
@@ -98,7 +98,8 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Bodies;
+    use crate::endpoint::EndpointId;
+    use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::{Flags, Segment};
     use std::collections::VecDeque;
 
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn first_in_first_out() {
         let segment = Segment { flags: Flags::ACK, ..Segment::default() };
-        let mut packet = Packet::new(&segment, 0, 0, 0, &mut Bodies::default());
+        let mut packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), 0), &mut Bodies::default());
         let (mut ring, mut model) = (Ring::default(), VecDeque::new());
         for round in 0..1000u64 {
             for i in 0..round % 7 {

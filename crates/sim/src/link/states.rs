@@ -13,7 +13,7 @@ pub(super) struct TimedStates {
     drawn: u64,
     is_bad: bool,
     until: Time,
-    /// What comes later is not worked out: on a slow link there may be billions of states until a packet leaves.
+    /// What comes later is not computed: on a slow link there may be billions of states until a packet leaves.
     end: Time,
 }
 

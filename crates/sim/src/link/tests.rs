@@ -1,7 +1,8 @@
 //! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a sending takes a second.
 
 use super::*;
-use crate::packet::NO_BODY;
+use crate::endpoint::EndpointId;
+use crate::packet::{Origin, NO_BODY};
 use crate::spec::{
     Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
 };
@@ -33,6 +34,11 @@ fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {
 }
 
 /// Packet number `id`, `size` bytes with its headers.
+/// Packets and bytes that wait.
+fn backlog(link: &LazyLink) -> (usize, u64) {
+    (link.queue.len(), link.queue.bytes())
+}
+
 fn packet(id: u32, size: u16) -> Packet {
     let segment = Segment {
         seq: Seq::new(id),
@@ -42,13 +48,13 @@ fn packet(id: u32, size: u16) -> Packet {
         flags: Flags::ACK,
         ..Segment::default()
     };
-    let packet = Packet::new(&segment, id, 0, 0, &mut crate::packet::Bodies::default());
+    let packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), id), &mut crate::packet::Bodies::default());
     assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
     packet
 }
 
 /// What happens when the head of the ring reaches the far end: the packet, and when the next one does.
-fn deliver(link: &mut Link, at: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
+fn deliver(link: &mut LazyLink, at: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
     link.advance(at, losses);
     (link.take(at), link.next_arrival())
 }
@@ -58,9 +64,9 @@ type Arrivals = Vec<(u32, f64)>;
 
 /// Offers packets 0, 1, ... of `size` bytes at these instants, after delivering what arrives before: (packet, seconds) of
 /// the arrivals, (packet, cause) of the losses.
-fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause)>) {
+fn run(link: &mut LazyLink, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause)>) {
     let (mut arrivals, mut losses) = (Vec::new(), Losses::new());
-    let mut deliver_until = |link: &mut Link, until: Time, losses: &mut Losses| {
+    let mut deliver_until = |link: &mut LazyLink, until: Time, losses: &mut Losses| {
         while link.next_arrival() < until {
             let at = link.next_arrival();
             let (packet, next) = deliver(link, at, losses);
@@ -78,28 +84,46 @@ fn run(link: &mut Link, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause
 
 #[test]
 fn first_come_first_served() {
-    let mut link = Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER);
+    let mut link = LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER);
     let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.5, 0.5, 5.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (3, 16.0)]);
     assert!(losses.is_empty());
-    let Counters { offered, carried, carried_bytes, dropped, backlog_bytes_max, .. } = *link.counters();
+    let LinkCounters { offered, carried, carried_bytes, dropped, backlog_bytes_max, .. } = link.counters;
     assert_eq!((offered, carried, carried_bytes, dropped, backlog_bytes_max), (4, 4, 4000, 0, 2000));
-    assert_eq!(link.waits().mean_s(), (0.5 + 1.5) / 4.0);
+    assert_eq!(link.waits.mean_s(), (0.5 + 1.5) / 4.0);
 }
 
 /// Only an idle link asks to be scheduled: its head is then the new packet.
 #[test]
 fn the_head_is_the_next_event() {
-    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
+    let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     assert_eq!(link.accept(s(1.0), &packet(0, 1000), &mut losses), Some(s(12.0)));
     assert_eq!(link.accept(s(1.5), &packet(1, 1000), &mut losses), None);
-    assert_eq!(link.backlog(), (1, 1000));
+    assert_eq!(backlog(&link), (1, 1000));
     link.advance(s(1.999), &mut losses);
-    assert_eq!(link.backlog(), (1, 1000));
+    assert_eq!(backlog(&link), (1, 1000));
     link.advance(s(2.0), &mut losses);
-    assert_eq!((link.backlog(), link.len()), ((0, 0), 2));
+    assert_eq!((backlog(&link), link.len()), ((0, 0), 2));
     assert_eq!(deliver(&mut link, s(12.0), &mut losses).1, s(13.0));
     assert_eq!(deliver(&mut link, s(13.0), &mut losses).1, Time::NEVER);
+}
+
+/// One packet of 1000 B is being sent, two wait.
+#[test]
+fn each_series_of_a_link_has_its_own_value() {
+    use crate::record::dictionary::LinkSeries;
+    use crate::record::Sample;
+    let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
+    (0..3).for_each(|id| {
+        link.accept(s(0.0), &packet(id, 1000), &mut losses);
+    });
+    let value = |series| match link.sample(series) {
+        Sample::Value(value) => (value, 0),
+        Sample::Bytes(bytes) => (f64::NAN, bytes),
+    };
+    assert_eq!(value(LinkSeries::QueueBytes), (2000.0, 0));
+    assert_eq!(value(LinkSeries::QueuePackets), (2.0, 0));
+    assert_eq!(value(LinkSeries::Carried).1, 1000);
 }
 
 /// The packet being sent does not count; at 1.0 s the next one starts before packet 4 arrives.
@@ -107,50 +131,52 @@ fn the_head_is_the_next_event() {
 fn a_full_queue_turns_packets_away() {
     let full = [(3, Cause::QueueOverflow), (5, Cause::QueueOverflow)];
     for limit in [QueueLimit::Packets(2), QueueLimit::Bytes(2000), QueueLimit::Bytes(2999)] {
-        let mut link = Link::new(&spec(limit), 1, Time::NEVER);
+        let mut link = LazyLink::new(&spec(limit), 1, Time::NEVER);
         let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.1, 0.2, 0.3, 1.0, 1.5]);
         assert_eq!(arrivals, [(0, 11.0), (1, 12.0), (2, 13.0), (4, 14.0)], "{limit:?}");
         assert_eq!(losses, full, "{limit:?}");
-        assert_eq!((link.counters().offered, link.counters().dropped, link.counters().carried), (6, 2, 4));
+        assert_eq!((link.counters.offered, link.counters.dropped, link.counters.carried), (6, 2, 4));
     }
 }
 
 #[test]
 fn small_packets_fit_where_large_ones_do_not() {
-    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Bytes(1500)), 1, Time::NEVER), Losses::new());
+    let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Bytes(1500)), 1, Time::NEVER), Losses::new());
     for (id, size) in [(0, 1000), (1, 1000), (2, 1000), (3, 500)] {
         link.accept(s(0.0), &packet(id, size), &mut losses);
     }
-    assert_eq!((link.backlog(), losses.len()), ((2, 1500), 1));
+    assert_eq!((backlog(&link), losses.len()), ((2, 1500), 1));
 }
 
 /// Down from 1.5 s to 4 s: packet 1 is cut half-way and still occupies the link's length, 2 starts when it is up again.
 #[test]
 fn an_outage_cuts_and_keeps() {
-    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, false), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
+    let mut link =
+        LazyLink::new(&Spec { outage: outage(1.5, 4.0, false), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let mut losses = Losses::new();
     for id in 0..3 {
         link.accept(s(0.0), &packet(id, 1000), &mut losses);
     }
     let arrivals: Vec<_> = std::iter::from_fn(|| {
         let at = Some(link.next_arrival()).filter(|&at| at != Time::NEVER)?;
-        deliver(&mut link, at, &mut losses).0.map(|packet| (packet.flow(), at.as_secs_f64(), packet.is_cut()))
+        deliver(&mut link, at, &mut losses).0.map(|packet| (packet.flow(), at.as_secs_f64(), packet.is_truncated()))
     })
     .collect();
     assert_eq!(arrivals, [(0, 11.0, false), (1, 11.5, true), (2, 15.0, false)]);
-    assert_eq!((link.counters().carried, losses.len()), (3, 0));
+    assert_eq!((link.counters.carried, losses.len()), (3, 0));
     assert_eq!(link.busy_ps(s(20.0)), 2_500_000_000_000);
 }
 
 /// The same outage, flushing: packets 2 and 3 are lost with it, 4 is offered in vain, 5 finds an idle link.
 #[test]
 fn an_outage_flushes_and_closes() {
-    let mut link = Link::new(&Spec { outage: outage(1.5, 4.0, true), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
+    let mut link =
+        LazyLink::new(&Spec { outage: outage(1.5, 4.0, true), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.0, 0.0, 0.0, 3.0, 4.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 11.5), (5, 15.0)]);
     assert_eq!(losses, [(2, Cause::Outage), (3, Cause::Outage), (4, Cause::Outage)]);
     // Whoever delivers the cut one counts it.
-    assert_eq!(link.counters().dropped, 3);
+    assert_eq!(link.counters.dropped, 3);
 }
 
 /// The delay falls from 10 s to 1 s at 2 s: what was sent later does not overtake what was sent before.
@@ -158,14 +184,14 @@ fn an_outage_flushes_and_closes() {
 fn arrivals_stay_in_order_when_the_delay_falls() {
     let points = vec![(Time::ZERO, Duration::from_secs(10)), (s(2.0), Duration::from_secs(1))];
     let delay = Profile::Points { points, linear: false, period: None };
-    let mut link = Link::new(&Spec { delay, ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
+    let mut link = LazyLink::new(&Spec { delay, ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let (arrivals, _) = run(&mut link, 1000, &[0.0, 1.0, 2.0, 12.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 11.0), (2, 11.0), (3, 14.0)]);
 }
 
 #[test]
 fn listed_packets_are_corrupted_and_delivered() {
-    let mut link = Link::new(
+    let mut link = LazyLink::new(
         &Spec { error: ErrorSpec::Arrivals { list: vec![1], period: None }, ..spec(QueueLimit::Unlimited) },
         1,
         Time::NEVER,
@@ -179,12 +205,12 @@ fn listed_packets_are_corrupted_and_delivered() {
         deliver(&mut link, at, &mut losses).0.map(|packet| packet.is_corrupted())
     })
     .collect();
-    assert_eq!((marks.as_slice(), link.counters().corrupted), ([false, true, false].as_slice(), 1));
+    assert_eq!((marks.as_slice(), link.counters.corrupted), ([false, true, false].as_slice(), 1));
 }
 
 #[test]
 fn a_sending_that_goes_on_counts_in_part() {
-    let (mut link, mut losses) = (Link::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
+    let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     link.accept(s(1.0), &packet(0, 1000), &mut losses);
     assert_eq!(link.busy_ps(s(1.25)), 250_000_000_000);
     assert_eq!(link.busy_ps(s(9.0)), 1_000_000_000_000);
@@ -193,7 +219,8 @@ fn a_sending_that_goes_on_counts_in_part() {
 /// The rest of the outage was taken off the time spent sending before it.
 #[test]
 fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time() {
-    let mut link = Link::new(&Spec { outage: outage(2.0, 9.0, false), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
+    let mut link =
+        LazyLink::new(&Spec { outage: outage(2.0, 9.0, false), ..spec(QueueLimit::Unlimited) }, 1, Time::NEVER);
     let mut losses = Losses::new();
     link.accept(s(0.0), &packet(0, 1000), &mut losses);
     link.accept(s(3.0), &packet(1, 1000), &mut losses);
@@ -219,7 +246,7 @@ fn a_dead_link_keeps_its_packet_and_its_counters() {
         error,
         ..spec(QueueLimit::Unlimited)
     };
-    let (mut link, mut losses) = (Link::new(&spec, 1, Time::NEVER), Losses::new());
+    let (mut link, mut losses) = (LazyLink::new(&spec, 1, Time::NEVER), Losses::new());
     link.accept(s(0.0), &packet(0, 1000), &mut losses);
     assert_eq!(deliver(&mut link, s(1.02), &mut losses).1, Time::NEVER);
     assert_eq!(link.accept(s(3.0), &packet(1, 1000), &mut losses), Some(Time::NEVER));
@@ -249,7 +276,7 @@ fn an_empty_ring_means_that_nothing_waits() {
         Queue::Drr { quantum: 100, classes: vec![share; 3] },
     ] {
         let down = outage(200.0, 300.0, true);
-        let mut link = Link::new(&Spec { queue: queue.clone(), outage: down, ..spec(limit) }, 1, Time::NEVER);
+        let mut link = LazyLink::new(&Spec { queue: queue.clone(), outage: down, ..spec(limit) }, 1, Time::NEVER);
         let (mut dice, mut losses, mut at) =
             (bentpipe_units::Stream::new(1, "link", "tests"), Losses::new(), Time::ZERO);
         for id in 0..2000 {
@@ -258,11 +285,11 @@ fn an_empty_ring_means_that_nothing_waits() {
             while link.next_arrival() <= at {
                 let due = link.next_arrival();
                 deliver(&mut link, due, &mut losses);
-                assert!(link.next_arrival() != Time::NEVER || link.backlog() == (0, 0), "{queue:?}");
+                assert!(link.next_arrival() != Time::NEVER || backlog(&link) == (0, 0), "{queue:?}");
             }
             link.accept(at, &packet(id as u32, 1000).in_class(id as u8 % 3), &mut losses);
-            let Counters { offered, carried, dropped, .. } = *link.counters();
-            assert_eq!(offered, carried + dropped + link.backlog().0 as u64);
+            let LinkCounters { offered, carried, dropped, .. } = link.counters;
+            assert_eq!(offered, carried + dropped + backlog(&link).0 as u64);
             assert_eq!(dropped, losses.len() as u64);
         }
         let is_managed = matches!(queue, Queue::Codel(_) | Queue::Pie(_));

@@ -45,7 +45,7 @@ impl Way {
     }
 }
 
-/// See the module.
+/// The middlebox, with the packets that it holds back.
 #[derive(Clone, Debug)]
 pub struct Impair {
     config: ImpairConfig,
@@ -116,12 +116,14 @@ impl Middlebox for Impair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::EndpointId;
     use crate::middlebox::Action;
-    use crate::packet::Bodies;
+    use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::Segment;
 
     fn packet(flow: u32, to_sender: bool) -> Packet {
-        Packet::new(&Segment::default(), flow, 2 * flow as usize + usize::from(to_sender), 0, &mut Bodies::default())
+        let end = EndpointId::both(flow as usize)[usize::from(to_sender)];
+        Packet::new(&Segment::default(), &Origin::of(end, flow), &mut Bodies::default())
     }
 
     /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.

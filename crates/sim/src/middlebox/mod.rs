@@ -1,10 +1,11 @@
 //! Functions inside the network, on board or at a gateway; *where* one runs is a property of its node.
 //!
-//! A middlebox sees each packet that passes its node, in both directions, and answers through an [`Outbox`]. It
-//! may hold packets, send more of them, send back, drop, and wake itself up. Nodes run their middleboxes in order:
-//! packets of a flow's direction meet them first to last, those of the other direction last to first.
+//! A middlebox is given each packet that passes its node, in both directions, and answers through an [`Outbox`]. It
+//! may forward packets, duplicate them, hold them back, drop them, and wake itself up; it does not read them, and makes
+//! none of its own. Nodes run their middleboxes in order: packets of a flow's direction meet them first to last, those of
+//! the other direction last to first.
 //!
-//! A new one is one file here and one line in [`registry!`] below.
+//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared with the scenario.
 
 mod impair;
 
@@ -122,7 +123,7 @@ macro_rules! registry {
                 match self { $(Self::$kind(_) => $name,)+ }
             }
 
-            /// `node` names the random streams; `position` tells the node's middleboxes apart.
+            /// `node` names the random streams; `position` is that among the node's middleboxes.
             pub(crate) fn build(&self, seed: u64, node: &str, position: usize) -> AnyMiddlebox {
                 let component = format!("node/{node}/{position}");
                 match self { $(Self::$kind(config) => AnyMiddlebox::$kind($type::new(config, seed, &component)),)+ }

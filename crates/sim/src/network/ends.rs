@@ -1,10 +1,12 @@
 //! What happens at the ends of routes: packets arrive, connections and applications act.
 
 use super::{Network, HOST};
+use crate::endpoint::EndpointId;
 use crate::engine::Source;
 use crate::packet::Packet;
-use crate::record::{Cause, Place, StopReason};
-use crate::traffic::Task;
+use crate::record::dictionary::EventKind;
+use crate::record::{Cause, LossPlace, StopReason};
+use crate::traffic::{event_kind, event_of_segment, Task};
 use bentpipe_tcp::{Event, Segment};
 use bentpipe_units::{Seq, Time};
 
@@ -18,33 +20,28 @@ impl Network {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(node), *packet, Cause::NoListener);
+            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(packet);
-        host.landed += 1;
-        let needless = host.conn.counters().needless_segments;
-        host.conn.handle_segment(self.now, &segment);
-        if segment.is_retransmission && host.conn.counters().needless_segments > needless {
-            host.needless += 1;
-        }
+        host.on_arrival(self.now, &segment);
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
                 self.traffic.flows[packet.flow() as usize].rtts.record_span(rtt);
             }
             if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
-                self.recorder.on_event(self.now, packet.flow() as usize, "acked", host.conn.acked_bytes());
+                self.recorder.on_event(self.now, packet.flow() as usize, EventKind::Acked, host.conn.acked_bytes());
             }
         }
         self.drive(endpoint);
     }
 
-    pub(super) fn wake_endpoint(&mut self, endpoint: usize) {
+    pub(super) fn wake_endpoint(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
         let due = host.next_wakeup();
         let is_due = due <= self.now;
-        // Else the deadline has moved later since.
+        // Otherwise the deadline has moved later since.
         host.armed = if is_due { Time::NEVER } else { due };
         self.schedule.set(Source::Endpoint(endpoint), host.armed);
         if is_due {
@@ -67,7 +64,7 @@ impl Network {
         }
     }
 
-    /// What applications want done, until they want nothing more.
+    /// Carries out the tasks of the applications, until there are no more.
     #[inline(never)]
     pub(super) fn carry_out_tasks(&mut self) {
         while let Some(task) = self.traffic.next_task() {
@@ -75,8 +72,7 @@ impl Network {
                 Task::Begin(slot) => {
                     let salts = self.traffic.salts(slot);
                     self.schedule.begin(slot, salts);
-                    self.rearm(2 * slot);
-                    self.rearm(2 * slot + 1);
+                    EndpointId::both(slot).into_iter().for_each(|end| self.rearm(end));
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.rearm_flow(flow),
@@ -93,47 +89,47 @@ impl Network {
         }
     }
 
-    /// Send all that an endpoint wants to send, hear what it has to say, note when it wakes up.
+    /// Sends all that an endpoint has to send, takes its events, schedules its wake-up.
     #[inline]
-    fn drive(&mut self, endpoint: usize) {
+    fn drive(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
         let host = &mut self.traffic.hosts[endpoint];
         if host.conn.has_events() || self.recorder.wants_flow_series || host.needs_attention() {
-            self.take_note(endpoint);
+            self.report(endpoint);
         }
         self.traffic.note_limit(self.now, endpoint);
         self.rearm(endpoint);
     }
 
     #[inline]
-    fn transmit(&mut self, endpoint: usize) {
+    fn transmit(&mut self, endpoint: EndpointId) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             self.send(endpoint, &segment);
         }
     }
 
-    /// What does not happen at every packet, or is not always asked for.
+    /// The slow path: events, what the application waits for, and series.
     #[inline(never)]
-    fn take_note(&mut self, endpoint: usize) {
+    fn report(&mut self, endpoint: EndpointId) {
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
             self.on_event(endpoint, event);
             // The application may have closed.
             self.transmit(endpoint);
         }
-        if self.traffic.hosts[endpoint].has_reached_goal() {
-            self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
+        if self.traffic.hosts[endpoint].is_wait_over() {
+            self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
             self.transmit(endpoint);
         }
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
+            self.recorder.on_sender(self.now, host.flow as usize, |series| host.value_of(series));
         }
         self.carry_out_tasks();
     }
 
     #[inline]
-    fn rearm(&mut self, endpoint: usize) {
+    fn rearm(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
         let due = host.next_wakeup();
         if due < host.armed {
@@ -143,21 +139,13 @@ impl Network {
     }
 
     #[inline(always)]
-    fn send(&mut self, endpoint: usize, segment: &Segment) {
+    fn send(&mut self, endpoint: EndpointId, segment: &Segment) {
         let host = &mut self.traffic.hosts[endpoint];
-        let packet = Packet::of_class(host.class, segment, host.owner, endpoint, host.first_hop, &mut self.bodies);
-        host.first_sent.get_or_insert(self.now);
-        host.sent_wire_bytes += packet.size();
-        host.launched += 1;
+        let packet = host.send(self.now, segment, &mut self.bodies);
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
-            let event = match segment.is_retransmission {
-                true => "retransmission",
-                false if segment.is_dummy() => "dummy",
-                false => "sent",
-            };
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, packet.flow() as usize, event, offset);
+            self.recorder.on_event(self.now, packet.flow() as usize, event_of_segment(segment), offset);
         }
         self.launch(packet);
     }
@@ -172,7 +160,7 @@ impl Network {
         self.accept(self.now, hop as usize, &packet);
     }
 
-    /// A datagram has reached its host, where somebody always listens.
+    /// A datagram has reached its host, which always listens.
     #[cold]
     fn receive_datagram(&mut self, packet: &Packet) {
         self.ledger.delivered += 1;
@@ -186,7 +174,7 @@ impl Network {
         self.arrive(ends.to, &packet);
     }
 
-    fn on_event(&mut self, endpoint: usize, event: Event) {
+    fn on_event(&mut self, endpoint: EndpointId, event: Event) {
         self.traffic.on_event(self.now, endpoint, event);
         if event == Event::Established {
             self.update_horizon();
@@ -195,19 +183,9 @@ impl Network {
         if !self.recorder.wants_events || !host.sends_data {
             return;
         }
-        let (name, value) = match event {
-            Event::Established if endpoint % 2 == 0 => ("established", 0),
-            Event::FastRetransmit(offset) => ("fast_retransmit", offset),
-            Event::RecoveryExit(offset) => ("recovery_exit", offset),
-            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
-            Event::Timeout(offset) => ("timeout", offset),
-            Event::Undone(offset) => ("undone", offset),
-            Event::MarkReduction(offset) => ("mark_reduction", offset),
-            Event::ZeroWindow(offset) => ("zero_window", offset),
-            Event::Aborted(offset) => ("aborted", offset),
-            Event::Established | Event::PeerFinished | Event::Closed => return,
-        };
-        self.recorder.on_event(self.now, host.flow as usize, name, value);
+        if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {
+            self.recorder.on_event(self.now, host.flow as usize, kind, value);
+        }
     }
 }
 
@@ -242,7 +220,7 @@ mod tests {
         let scenario = crate::scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let mut network = Network::build(&scenario.scenario, 1);
         assert!(network.run(u64::MAX));
-        let slots = network.traffic.hosts.len() / 2;
+        let slots = network.traffic.hosts.slots();
         let completions = network.traffic.flows[0].completions().unwrap();
         assert!(completions.completed() > 9000 && completions.failed == 0);
         assert!(slots < 400, "{slots}");

@@ -3,13 +3,13 @@
 use super::{Network, HOST};
 use crate::engine::Source;
 use crate::packet::Packet;
-use crate::record::{Cause, Place};
+use crate::record::{Cause, LossPlace};
 use crate::spec::{NodeKind, Scenario};
 use bentpipe_units::Time;
 
 /// What a link needs to know of the node that it leads to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
+pub(super) struct FarEnd {
     node: u32,
     drops_corrupted: bool,
     has_middleboxes: bool,
@@ -21,11 +21,11 @@ impl Network {
     /// The head of a link's ring reaches the next node.
     #[inline(always)]
     pub(super) fn deliver(&mut self, index: usize) {
-        let arrival = self.arrivals[index];
+        let far_end = self.far_ends[index];
         let link = &mut self.links[index];
         link.advance(self.now, &mut self.losses);
-        if arrival.relays {
-            return self.relay(index, arrival);
+        if far_end.relays {
+            return self.relay(index, far_end);
         }
         let Some(front) = link.front(self.now) else {
             self.schedule.set_next(link.next_arrival());
@@ -37,19 +37,19 @@ impl Network {
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
-        if packet.is_marked() && self.ends_at(index, arrival, &packet) {
+        if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
             return;
         }
-        if arrival.has_middleboxes {
-            return self.enter_node(arrival.node as usize, packet);
+        if far_end.has_middleboxes {
+            return self.enter_node(far_end.node as usize, packet);
         }
-        self.forward(arrival.node as usize, &packet);
+        self.forward(far_end.node as usize, &packet);
     }
 
     /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
     /// at its own instant, and there is one event for all packets that are on the link instead of one for each.
-    /// Such a link sees the same packets at the same instants, and nobody else looks at it before the horizon.
-    fn relay(&mut self, index: usize, arrival: Arrival) {
+    /// Such a link is given the same packets at the same instants, and nothing else reads it before the horizon.
+    fn relay(&mut self, index: usize, far_end: FarEnd) {
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
@@ -57,7 +57,7 @@ impl Network {
         while let Some(front) = self.links[index].front_ahead(self.now, until) {
             let packet = *front;
             self.links[index].drop_front();
-            if packet.is_marked() && self.ends_at(index, arrival, &packet) {
+            if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
                 continue;
             }
             let next = self.hops[packet.next as usize] as usize;
@@ -68,20 +68,20 @@ impl Network {
 
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
-    fn ends_at(&mut self, index: usize, arrival: Arrival, packet: &Packet) -> bool {
-        if packet.is_cut() || packet.is_lost() {
+    fn ends_at(&mut self, index: usize, far_end: FarEnd, packet: &Packet) -> bool {
+        if packet.is_truncated() || packet.is_erased() {
             self.links[index].count_lost();
-            let cause = if packet.is_cut() { Cause::Outage } else { Cause::LinkLoss };
-            self.lose(Place::Link(index), *packet, cause);
+            let cause = if packet.is_truncated() { Cause::Outage } else { Cause::LinkLoss };
+            self.lose(LossPlace::Link(index), *packet, cause);
             return true;
         }
         let is_at_host = self.hops[packet.next as usize] == HOST;
         if is_at_host {
             self.traffic.on_corrupted(packet);
         }
-        let is_dropped = arrival.drops_corrupted || is_at_host;
+        let is_dropped = far_end.drops_corrupted || is_at_host;
         if is_dropped {
-            self.lose(Place::Node(arrival.node as usize), *packet, Cause::BitError);
+            self.lose(LossPlace::Node(far_end.node as usize), *packet, Cause::BitError);
         }
         is_dropped
     }
@@ -108,14 +108,14 @@ impl Network {
 }
 
 /// What each link leads to.
-pub(super) fn arrivals(scenario: &Scenario) -> Vec<Arrival> {
+pub(super) fn far_ends(scenario: &Scenario) -> Vec<FarEnd> {
     let feeders = Feeders::of(scenario);
-    let mut arrivals: Vec<Arrival> = scenario
+    let mut far_ends: Vec<FarEnd> = scenario
         .links
         .iter()
         .map(|link| {
             let node = &scenario.nodes[link.to];
-            Arrival {
+            FarEnd {
                 node: link.to as u32,
                 drops_corrupted: node.kind == NodeKind::Router,
                 has_middleboxes: !node.middleboxes.is_empty(),
@@ -126,10 +126,10 @@ pub(super) fn arrivals(scenario: &Scenario) -> Vec<Arrival> {
     for route in routes(scenario) {
         for (at, &link) in route.iter().enumerate() {
             let is_followed_by_own = route.get(at + 1).is_some_and(|&next| feeders.0[next] == Feeder::Link(link));
-            arrivals[link].relays &= is_followed_by_own;
+            far_ends[link].relays &= is_followed_by_own;
         }
     }
-    arrivals
+    far_ends
 }
 
 /// Where each link's packets come from.
@@ -137,7 +137,7 @@ struct Feeders(Vec<Feeder>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
-    Nobody,
+    None,
     Link(usize),
     /// A host, or several links.
     Many,
@@ -145,12 +145,12 @@ enum Feeder {
 
 impl Feeders {
     fn of(scenario: &Scenario) -> Self {
-        let mut feeders = vec![Feeder::Nobody; scenario.links.len()];
+        let mut feeders = vec![Feeder::None; scenario.links.len()];
         for route in routes(scenario) {
             for (at, &link) in route.iter().enumerate() {
                 let feeder = if at == 0 { Feeder::Many } else { Feeder::Link(route[at - 1]) };
                 let known = &mut feeders[link];
-                *known = if *known == Feeder::Nobody || *known == feeder { feeder } else { Feeder::Many };
+                *known = if *known == Feeder::None || *known == feeder { feeder } else { Feeder::Many };
             }
         }
         Self(feeders)
@@ -212,8 +212,8 @@ count = 2
             let scenario = crate::scenario::from_toml(&text, "chain", &[]).unwrap().scenario;
             let run = |relays: bool| {
                 let mut network = Network::build(&scenario, 3);
-                assert!(network.arrivals.iter().any(|arrival| arrival.relays));
-                network.arrivals.iter_mut().for_each(|arrival| arrival.relays &= relays);
+                assert!(network.far_ends.iter().any(|far_end| far_end.relays));
+                network.far_ends.iter_mut().for_each(|far_end| far_end.relays &= relays);
                 while !network.run(1000) {}
                 network.finish()
             };

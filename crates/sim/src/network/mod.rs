@@ -1,21 +1,23 @@
 //! A network in motion: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: two of them in one
-//! thread do not know of each other.
+//! thread are independent.
 
 mod ends;
 mod links;
 mod nodes;
+mod results;
 
 use crate::engine::{Schedule, Source};
-use crate::link::{processing, Link, Losses, Processing};
+use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
-use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
+use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
-use links::{arrivals, Arrival};
+use links::{far_ends, FarEnd};
+pub(crate) use results::{assemble, Ledger, RunEnd};
 
-/// See the module.
+/// A network of a scenario at an instant of its run.
 #[derive(Debug)]
 pub struct Network {
     schedule: Schedule,
@@ -25,9 +27,9 @@ pub struct Network {
     /// See [`Network::update_horizon`].
     horizon: Time,
 
-    links: Vec<Link>,
-    /// What a link needs to know of the node that it leads to.
-    arrivals: Vec<Arrival>,
+    links: Vec<LazyLink>,
+    /// What each link leads to.
+    far_ends: Vec<FarEnd>,
     /// Each node's middleboxes, in order.
     nodes: Vec<Vec<AnyMiddlebox>>,
     traffic: Traffic,
@@ -67,7 +69,7 @@ impl Network {
                 scenario.links.iter().map(|link| link.name.as_str()),
                 scenario.nodes.iter().map(|node| (node.name.as_str(), !node.middleboxes.is_empty())),
                 scenario.flows.iter().zip(&traffic.flows).map(|(flow, state)| (flow.name.as_str(), state.can_wake())),
-                traffic.hosts.len() / 2,
+                traffic.hosts.slots(),
             ),
             now: Time::ZERO,
             end,
@@ -77,9 +79,9 @@ impl Network {
                 .links
                 .iter()
                 .zip(processing(scenario))
-                .map(|(link, time)| Link::new(link, seed, end).toward_host(Processing::new(time, seed, &link.name)))
+                .map(|(link, time)| LazyLink::new(link, seed, end).toward_host(Processing::new(time, seed, &link.name)))
                 .collect(),
-            arrivals: arrivals(scenario),
+            far_ends: far_ends(scenario),
             nodes: scenario
                 .nodes
                 .iter()
@@ -90,7 +92,7 @@ impl Network {
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
-            drops: Drops::new(),
+            drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
             scenario: scenario.clone(),
@@ -152,13 +154,13 @@ impl Network {
             self.links[link].advance(now, &mut self.losses);
             self.count_losses(link);
         }
-        let on_links: usize = self.links.iter().map(Link::len).sum();
+        let on_links: usize = self.links.iter().map(LazyLink::len).sum();
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (on_links + held) as u64;
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);
         assert!(self.bodies.in_use() <= on_links + held, "every ended packet returns its body");
-        let end = End { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
+        let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder)
     }
 
@@ -179,28 +181,29 @@ impl Network {
         self.horizon = if self.traffic.is_endless { self.end.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
+    // Apart from the loop over events, which it would cost registers.
+    #[inline(never)]
     fn sample(&mut self) {
         for link in 0..self.links.len() {
             self.links[link].advance(self.now, &mut self.losses);
             self.count_losses(link);
         }
-        self.recorder.on_sample(self.now, &self.traffic, &self.links);
+        let links = |series| self.links.iter().map(move |link| link.sample(series));
+        self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
         self.update_horizon();
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 
     fn count_losses(&mut self, link: usize) {
         while let Some((packet, cause)) = self.losses.pop() {
-            self.lose(Place::Link(link), packet, cause);
+            self.lose(LossPlace::Link(link), packet, cause);
         }
     }
 
     #[cold]
-    fn lose(&mut self, place: Place, packet: Packet, cause: Cause) {
+    fn lose(&mut self, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
-        let (packets, bytes) = self.drops.entry((place, packet.flow(), cause)).or_default();
-        *packets += 1;
-        *bytes += packet.size();
+        self.drops.add(place, packet.flow(), cause, packet.size());
         self.bodies.release(&packet);
         self.traffic.on_loss(&packet);
     }

@@ -4,7 +4,7 @@ use super::Network;
 use crate::engine::Source;
 use crate::middlebox::{Action, Middlebox, Side};
 use crate::packet::Packet;
-use crate::record::Place;
+use crate::record::LossPlace;
 use bentpipe_units::Time;
 
 impl Network {
@@ -36,7 +36,7 @@ impl Network {
                     self.traffic.on_copy(&packet);
                     self.pass(node, beyond(position, &copy), copy);
                 }
-                Action::Drop(packet, cause) => self.lose(Place::Node(node), packet, cause),
+                Action::Drop(packet, cause) => self.lose(LossPlace::Node(node), packet, cause),
             }
         }
         self.outbox.give_back(actions);

@@ -1,5 +1,11 @@
-//! Every column of every table and every time series: name, unit, meaning, source. Tables, Python
+//! Every column of every table, every time series, event and cause of loss: name, unit, meaning, source. Tables, Python
 //! docs, axis labels and the reference page come from here; nothing is recorded that is not in here.
+//!
+//! A line here is also the declaration of what is recorded: a column is a field of its table's row, with its type; a
+//! series, an event and a cause are variants of an enum. What gives a row, or the value of a series, matches on those: one
+//! that is forgotten does not compile. [`table!`], [`names!`] and [`series!`] say how.
+
+use super::declare::{names, series, table};
 
 /// One column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,178 +16,7 @@ pub struct Column {
     pub unit: &'static str,
     /// What it is, in one sentence, with the source of its definition.
     pub meaning: &'static str,
-    /// Whether its values are whole numbers.
-    pub is_whole: bool,
 }
-
-const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -> Column {
-    Column { name, unit, meaning, is_whole: false }
-}
-
-/// A column of whole numbers.
-const fn whole(name: &'static str, unit: &'static str, meaning: &'static str) -> Column {
-    Column { name, unit, meaning, is_whole: true }
-}
-
-/// One row per flow.
-pub const FLOWS: &[Column] = &[
-    column("flow", "", "Name of the flow."),
-    column("cc", "", "Congestion control of the sender; `none` for datagrams."),
-    column("outcome", "", "`running` at the end of the run, `completed` (all bytes acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started)."),
-    column("start_s", "s", "Instant of the first packet sent (the SYN, if there is a handshake)."),
-    column("completion_s", "s", "From the first packet sent to the last byte acknowledged at the sender, or to the last answer received; missing if not completed."),
-    column("completion_rx_s", "s", "From the first packet sent to the last byte received in order; missing if not completed."),
-    column("throughput_bps", "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration."),
-    column("goodput_bps", "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17)."),
-    column("goodput_active_bps", "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run."),
-    whole("delivered_bytes", "B", "Distinct payload bytes delivered in order to the application."),
-    whole("acked_bytes", "B", "Payload bytes acknowledged at the sender."),
-    whole("sent_bytes", "B", "Payload bytes sent, retransmissions included. This and what follows is of the sender, or of both ends where both have data to send (`request-response`, `page`), and of all connections of the flow together."),
-    whole("retransmitted_bytes", "B", "Payload bytes sent again."),
-    whole("sent_packets", "1", "Packets of the sender, SYN and FIN included."),
-    whole("arrived_packets", "1", "Packets of the sender that reached the receiver uncorrupted."),
-    whole("retransmissions", "1", "Segments sent again."),
-    whole("spurious_retransmissions", "1", "Retransmissions that brought the receiver nothing new."),
-    whole("timeouts", "1", "Expiries of the retransmission timer."),
-    whole("undone", "1", "Loss episodes, timeouts among them, found to be spurious and undone."),
-    whole("fast_retransmits", "1", "Times that duplicate or selective ACKs started loss recovery."),
-    whole("marked_packets", "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks."),
-    whole("mark_reductions", "1", "Times that marks reduced the congestion window."),
-    whole("dummy_packets", "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach)."),
-    column("tcp_efficiency_pct", "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)."),
-    column("information_efficiency", "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005)."),
-    column("rtt_min_s", "s", "Smallest round-trip time seen, never from retransmitted segments."),
-    column("rtt_mean_s", "s", "Mean round-trip time over ACKs of new data."),
-    column("rtt_p50_s", "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %)."),
-    column("rtt_p95_s", "s", "95 % quantile of the same."),
-    column("rtt_p99_s", "s", "99 % quantile of the same."),
-    column("cwnd_end_bytes", "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection."),
-    column("ssthresh_end_bytes", "B", "Slow start threshold of the same; missing if it was never set."),
-    column("start_up_s", "s", "Time that the sender spent opening its connection and in slow start before it lost anything. This and what follows exclude each other and sum up to the life of the connection, from its first packet to the last byte acknowledged, to when its application leaves it, or to the end of the run; over all connections of the flow, at the end that answers where both send data; missing for datagrams."),
-    column("cwnd_limited_s", "s", "Time in which the congestion window or the rate of pacing kept the sender from sending (RFC 4898, SndLimTimeCwnd)."),
-    column("rwnd_limited_s", "s", "Time in which the receiver's window did (RFC 4898, SndLimTimeRwin)."),
-    column("send_buffer_limited_s", "s", "Time in which the send buffer did: it was full, and all in it was sent."),
-    column("app_limited_s", "s", "Time in which the application did: all that it wanted to send was sent, and the sender waited for ACKs or for more (RFC 4898, SndLimTimeSnd)."),
-    column("recovery_s", "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired."),
-    column("timeout_s", "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired."),
-    column("outage_s", "s", "Time in which a link of the path was down, there or back, whatever else held."),
-];
-
-/// One row per link and direction.
-pub const LINKS: &[Column] = &[
-    column("link", "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`."),
-    column("utilisation", "1", "Time in which the link was sending, over the run's duration."),
-    column("carried_bps", "bit/s", "8 x bytes put on the link, headers included, over the run's duration."),
-    whole("offered_packets", "1", "Packets handed to the link."),
-    whole("carried_packets", "1", "Packets whose sending began, corrupted and cut off ones included."),
-    whole("carried_bytes", "B", "Bytes of those, headers included."),
-    whole("corrupted_packets", "1", "Packets that this link corrupted."),
-    whole("dropped_packets", "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive."),
-    whole("marked_packets", "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5)."),
-    column("queue_mean_s", "s", "Mean time that carried packets waited before their sending began."),
-    column("queue_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
-    column("queue_p95_s", "s", "95 % quantile of the same."),
-    column("queue_p99_s", "s", "99 % quantile of the same."),
-    whole("queue_max_bytes", "B", "Largest backlog, the packet being sent not included."),
-    whole("queue_end_packets", "1", "Packets waiting or in flight on this link when the run ended."),
-];
-
-/// One row per flow and class of sizes, for flows that make several transfers.
-pub const COMPLETIONS: &[Column] = &[
-    column("flow", "", "Name of the flow."),
-    column("sizes", "", "Class of the transfers' sizes; `all` comes first."),
-    whole("transfers", "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page."),
-    column("failed", "1", "Transfers whose connection gave up; only in the row of all sizes, as is the next."),
-    column("unfinished", "1", "Transfers under way when the run ended. They are not in the times: where there are many, the times are too short."),
-    column("size_mean_bytes", "B", "Mean size; of an answer or of all objects of a page where there are such."),
-    column("duration_mean_s", "s", "Mean time from the start of a transfer (opening its connection, if it is new) to the last byte acknowledged; or to the last byte of the answer or of the page read."),
-    column("duration_min_s", "s", "Shortest of these times."),
-    column("duration_p50_s", "s", "Median of these times (upper edge of a bin of at most 1.6 %)."),
-    column("duration_p95_s", "s", "95 % quantile of the same."),
-    column("duration_p99_s", "s", "99 % quantile of the same."),
-    column("slowdown_mean", "1", "Mean of duration over the least that the path allows: round trips to open and to be answered without queues, waits of the application, and sending all bytes with headers once at the bottleneck's largest rate; missing for pages."),
-    column("slowdown_p50", "1", "Median of the same."),
-    column("slowdown_p99", "1", "99 % quantile of the same."),
-];
-
-/// One row per transfer that is complete, in the order in which they were completed.
-pub const TRANSFERS: &[Column] = &[
-    column("flow", "", "Name of the flow."),
-    whole("transfer", "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender."),
-    column("start_s", "s", "Instant at which it started."),
-    whole("size_bytes", "B", "Its size: of the file, of the answer, or of all objects of the page."),
-    column("duration_s", "s", "Time from its start to the last byte acknowledged; or to the last byte of the answer or of the page read."),
-    column("duration_rx_s", "s", "Time from its start to the last byte received at the other end; the same as `duration_s` for answers and pages."),
-    column("slowdown", "1", "Duration over the least that the path allows; missing for pages."),
-];
-
-/// One row per flow of datagrams.
-pub const DATAGRAMS: &[Column] = &[
-    column("flow", "", "Name of the flow."),
-    whole("sent_packets", "1", "Datagrams sent."),
-    whole("arrived_packets", "1", "Datagrams that arrived, copies included."),
-    whole("lost_packets", "1", "Datagrams lost; what is neither lost nor arrived was on its way when the run ended."),
-    column("loss_pct", "%", "100 x lost / sent."),
-    column("delay_min_s", "s", "Shortest one-way delay, from sending to arrival (RFC 7679)."),
-    column("delay_mean_s", "s", "Mean one-way delay."),
-    column("delay_p50_s", "s", "Median one-way delay (upper edge of a bin of at most 1.6 %)."),
-    column("delay_p95_s", "s", "95 % quantile of the same."),
-    column("delay_p99_s", "s", "99 % quantile of the same."),
-    column(
-        "jitter_s",
-        "s",
-        "Mean absolute difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1).",
-    ),
-];
-
-/// One row per place, flow and cause.
-pub const DROPS: &[Column] = &[
-    column("where", "", "The link (`NAME.forward`) or node where the packets were lost."),
-    column("flow", "", "The flow that they belonged to."),
-    column("cause", "", "Why: see the list of causes."),
-    whole("packets", "1", "How many."),
-    whole("bytes", "B", "Their bytes, headers included."),
-];
-
-/// One row: the run as a whole.
-pub const SUMMARY: &[Column] = &[
-    column("stop", "", "Why the run ended: `time-limit`, `completed` (every transfer done) or `interrupted`."),
-    column("simulated_s", "s", "Simulated time at the end."),
-    column("goodput_bps", "bit/s", "Sum of the flows' goodput."),
-    column("jain", "1", "Jain's index of the flows' goodput: (sum x)^2 / (n sum x^2), 1/n to 1."),
-    whole("sent_packets", "1", "Packets that hosts and middleboxes put into the network."),
-    whole("delivered_packets", "1", "Packets that reached a host uncorrupted."),
-    whole("lost_packets", "1", "Packets lost, for all causes."),
-    whole(
-        "in_flight_packets",
-        "1",
-        "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.",
-    ),
-    whole("packet_hops", "1", "Packets carried over one link each: the measure of work."),
-    column(
-        "completion_mean_s",
-        "s",
-        "Mean of `completion_s` over the flows that have an end of their own; missing if one of them did not complete.",
-    ),
-    column(
-        "completion_bound_s",
-        "s",
-        "The same, where a flow that did not complete counts with the time that it had, from its first packet to the end of \
-         the scenario's duration: the mean is at least this (right-censored, Kaplan and Meier 1958).",
-    ),
-    whole("transfers", "1", "Transfers that are complete, of flows that make several."),
-    whole("transfers_failed", "1", "Transfers whose connection gave up."),
-    whole("transfers_unfinished", "1", "Transfers under way when the run ended."),
-    column("transfer_mean_s", "s", "Mean duration of the transfers that are complete, over all such flows."),
-    column("transfer_p50_s", "s", "Median of the same (upper edge of a bin of at most 1.6 %)."),
-    column("transfer_p95_s", "s", "95 % quantile of the same."),
-    column("transfer_p99_s", "s", "99 % quantile of the same."),
-    column(
-        "slowdown_mean",
-        "1",
-        "Mean slowdown of the transfers that have one: duration over the least that the path allows.",
-    ),
-];
 
 /// What a time series belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,92 +38,217 @@ pub struct Series {
     pub sampled: bool,
 }
 
-const fn series(
-    name: &'static str,
-    unit: &'static str,
-    meaning: &'static str,
-    entity: Entity,
-    sampled: bool,
-) -> Series {
-    Series { column: column(name, unit, meaning), entity, sampled }
+table! {
+    /// One row per flow.
+    FLOWS, FlowRow {
+        flow: text, "", "Name of the flow.";
+        cc: text, "", "Congestion control of the sender; `none` for datagrams.";
+        outcome: text, "", "`running` at the end of the run, `completed` (all bytes acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started).";
+        start_s: real, "s", "Instant of the first packet sent (the SYN, if there is a handshake).";
+        completion_s: real, "s", "From the first packet sent to the last byte acknowledged at the sender, or to the last answer received; missing if not completed.";
+        completion_rx_s: real, "s", "From the first packet sent to the last byte received in order; missing if not completed.";
+        throughput_bps: real, "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration.";
+        goodput_bps: real, "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17).";
+        goodput_active_bps: real, "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run.";
+        delivered_bytes: whole, "B", "Distinct payload bytes delivered in order to the application.";
+        acked_bytes: whole, "B", "Payload bytes acknowledged at the sender.";
+        sent_bytes: whole, "B", "Payload bytes sent, retransmissions included. This and what follows is of the sender, or of both ends where both have data to send (`request-response`, `page`), and of all connections of the flow together.";
+        retransmitted_bytes: whole, "B", "Payload bytes sent again.";
+        sent_packets: whole, "1", "Packets of the sender, SYN and FIN included.";
+        arrived_packets: whole, "1", "Packets of the sender that reached the receiver uncorrupted.";
+        retransmissions: whole, "1", "Segments sent again.";
+        spurious_retransmissions: whole, "1", "Retransmissions that brought the receiver nothing new.";
+        timeouts: whole, "1", "Expiries of the retransmission timer.";
+        undone: whole, "1", "Loss episodes, timeouts among them, found to be spurious and undone.";
+        fast_retransmits: whole, "1", "Times that duplicate or selective ACKs started loss recovery.";
+        marked_packets: whole, "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks.";
+        mark_reductions: whole, "1", "Times that marks reduced the congestion window.";
+        dummy_packets: whole, "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach).";
+        tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
+        information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
+        rtt_min_s: real, "s", "Smallest round-trip time seen, never from retransmitted segments.";
+        rtt_mean_s: real, "s", "Mean round-trip time over ACKs of new data.";
+        rtt_p50_s: real, "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %).";
+        rtt_p95_s: real, "s", "95 % quantile of the same.";
+        rtt_p99_s: real, "s", "99 % quantile of the same.";
+        cwnd_end_bytes: real, "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection.";
+        ssthresh_end_bytes: real, "B", "Slow start threshold of the same; missing if it was never set.";
+        start_up_s: real, "s", "Time that the sender spent opening its connection and in slow start before it lost anything. This and what follows exclude each other and sum up to the life of the connection, from its first packet to the last byte acknowledged, to when its application leaves it, or to the end of the run; over all connections of the flow, at the end that answers where both send data; missing for datagrams.";
+        cwnd_limited_s: real, "s", "Time in which the congestion window or the rate of pacing kept the sender from sending (RFC 4898, SndLimTimeCwnd).";
+        rwnd_limited_s: real, "s", "Time in which the receiver's window did (RFC 4898, SndLimTimeRwin).";
+        send_buffer_limited_s: real, "s", "Time in which the send buffer did: it was full, and all in it was sent.";
+        app_limited_s: real, "s", "Time in which the application did: all that it wanted to send was sent, and the sender waited for ACKs or for more (RFC 4898, SndLimTimeSnd).";
+        recovery_s: real, "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired.";
+        timeout_s: real, "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired.";
+        outage_s: real, "s", "Time in which a link of the path was down, there or back, whatever else held.";
+    }
 }
 
-/// All time series.
-pub const SERIES: &[Series] = &[
-    series(
-        "cwnd_bytes",
-        "B",
-        "Congestion window; like what follows, of the flow's latest connection.",
-        Entity::Flow,
-        false,
-    ),
-    series("ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.", Entity::Flow, false),
-    series("srtt_s", "s", "Smoothed round-trip time (RFC 6298).", Entity::Flow, false),
-    series("rto_s", "s", "Retransmission timeout in force, backoff included (RFC 6298).", Entity::Flow, false),
-    series("flight_size_bytes", "B", "Data sent and not acknowledged (RFC 5681).", Entity::Flow, false),
-    series("receive_window_bytes", "B", "Window that the receiver advertised last.", Entity::Flow, false),
-    series(
-        "delivery_rate_bps",
-        "bit/s",
-        "Rate at which the path took the last data acknowledged, as the sender estimates it.",
-        Entity::Flow,
-        false,
-    ),
-    series(
-        "pacing_rate_bps",
-        "bit/s",
-        "Rate at which the sender spaces its packets, headers included; no row without pacing.",
-        Entity::Flow,
-        false,
-    ),
-    series("goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.", Entity::Flow, true),
-    series("queue_bytes", "B", "Bytes waiting, the packet being sent not included.", Entity::Link, true),
-    series("queue_packets", "1", "Packets waiting, the one being sent not included.", Entity::Link, true),
-    series("carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.", Entity::Link, true),
-];
+table! {
+    /// One row per link and direction.
+    LINKS, LinkRow {
+        link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
+        utilisation: real, "1", "Time in which the link was sending, over the run's duration.";
+        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, over the run's duration.";
+        offered_packets: whole, "1", "Packets handed to the link.";
+        carried_packets: whole, "1", "Packets whose sending began, corrupted and cut off ones included.";
+        carried_bytes: whole, "B", "Bytes of those, headers included.";
+        corrupted_packets: whole, "1", "Packets that this link corrupted.";
+        dropped_packets: whole, "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive.";
+        marked_packets: whole, "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5).";
+        queue_mean_s: real, "s", "Mean time that carried packets waited before their sending began.";
+        queue_p50_s: real, "s", "Median of the same (upper edge of a bin of at most 1.6 %).";
+        queue_p95_s: real, "s", "95 % quantile of the same.";
+        queue_p99_s: real, "s", "99 % quantile of the same.";
+        queue_max_bytes: whole, "B", "Largest backlog, the packet being sent not included.";
+        queue_end_packets: whole, "1", "Packets waiting or in flight on this link when the run ended.";
+    }
+}
 
-/// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` is asked for.
-pub const EVENTS: &[Column] = &[
-    column("established", "1", "The connection is open; value 0."),
-    column("fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte."),
-    column("recovery_exit", "B", "Loss recovery ends; value: offset acknowledged."),
-    column(
-        "slow_start_exit",
-        "B",
-        "Slow start ends, by a loss or before it; value: the congestion window that it reached.",
-    ),
-    column("timeout", "B", "The retransmission timer expired; value: offset of the missing byte."),
-    column("undone", "B", "The last loss episode was spurious and is undone; value: offset acknowledged."),
-    column("retransmission", "B", "A segment is sent again; value: its offset."),
-    column("sent", "B", "A segment with data is sent for the first time; value: its offset."),
-    column("dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies."),
-    column("acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK."),
-    column("mark_reduction", "B", "Marks reduced the window; value: offset acknowledged."),
-    column("zero_window", "B", "The receiver's window closed; value: offset acknowledged."),
-    column("completed", "B", "All data are acknowledged; value: bytes."),
-    column("transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes."),
-    column("aborted", "B", "The connection gave up; value: offset of the missing byte."),
-];
+table! {
+    /// One row per flow and class of sizes, for flows that make several transfers.
+    COMPLETIONS, CompletionRow {
+        flow: text, "", "Name of the flow.";
+        sizes: text, "", "Class of the transfers' sizes; `all` comes first.";
+        transfers: whole, "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page.";
+        failed: real, "1", "Transfers whose connection gave up; only in the row of all sizes, as is the next.";
+        unfinished: real, "1", "Transfers under way when the run ended. They are not in the times: where there are many, the times are too short.";
+        size_mean_bytes: real, "B", "Mean size; of an answer or of all objects of a page where there are such.";
+        duration_mean_s: real, "s", "Mean time from the start of a transfer (opening its connection, if it is new) to the last byte acknowledged; or to the last byte of the answer or of the page read.";
+        duration_min_s: real, "s", "Shortest of these times.";
+        duration_p50_s: real, "s", "Median of these times (upper edge of a bin of at most 1.6 %).";
+        duration_p95_s: real, "s", "95 % quantile of the same.";
+        duration_p99_s: real, "s", "99 % quantile of the same.";
+        slowdown_mean: real, "1", "Mean of duration over the least that the path allows: round trips to open and to be answered without queues, waits of the application, and sending all bytes with headers once at the bottleneck's largest rate; missing for pages.";
+        slowdown_p50: real, "1", "Median of the same.";
+        slowdown_p99: real, "1", "99 % quantile of the same.";
+    }
+}
 
-/// Why packets are lost: a closed list.
-pub const CAUSES: &[Column] = &[
-    column("bit-error", "", "Corrupted on a link and dropped where it arrived."),
-    column("queue-overflow", "", "Found the queue full."),
-    column("early-drop", "", "Dropped early by active queue management, to tell its sender (RFC 7567)."),
-    column(
-        "forced-drop",
-        "",
-        "Dropped by active queue management because the average queue is beyond its upper threshold (RED).",
-    ),
-    column("outage", "", "On a link, or in its queue, when it went down, or offered to a link that was down."),
-    column("handover", "", "On a path that was taken away."),
-    column("route-missing", "", "No link to go on."),
-    column("no-listener", "", "Reached a host whose connection was closed or not yet open."),
-    column("policy", "", "Dropped on purpose by a middlebox."),
-    column("link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them."),
-    column(
-        "push-out",
-        "",
-        "Made way in a full queue for packets of a higher class, those that waited or one that came.",
-    ),
-];
+table! {
+    /// One row per transfer that is complete, in the order in which they were completed.
+    TRANSFERS, TransferRow {
+        flow: text, "", "Name of the flow.";
+        transfer: whole, "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender.";
+        start_s: real, "s", "Instant at which it started.";
+        size_bytes: whole, "B", "Its size: of the file, of the answer, or of all objects of the page.";
+        duration_s: real, "s", "Time from its start to the last byte acknowledged; or to the last byte of the answer or of the page read.";
+        duration_rx_s: real, "s", "Time from its start to the last byte received at the other end; the same as `duration_s` for answers and pages.";
+        slowdown: real, "1", "Duration over the least that the path allows; missing for pages.";
+    }
+}
+
+table! {
+    /// One row per flow of datagrams.
+    DATAGRAMS, DatagramRow {
+        flow: text, "", "Name of the flow.";
+        sent_packets: whole, "1", "Datagrams sent.";
+        arrived_packets: whole, "1", "Datagrams that arrived, copies included.";
+        lost_packets: whole, "1", "Datagrams lost; what is neither lost nor arrived was on its way when the run ended.";
+        loss_pct: real, "%", "100 x lost / sent.";
+        delay_min_s: real, "s", "Shortest one-way delay, from sending to arrival (RFC 7679).";
+        delay_mean_s: real, "s", "Mean one-way delay.";
+        delay_p50_s: real, "s", "Median one-way delay (upper edge of a bin of at most 1.6 %).";
+        delay_p95_s: real, "s", "95 % quantile of the same.";
+        delay_p99_s: real, "s", "99 % quantile of the same.";
+        jitter_s: real, "s", "Mean absolute difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1).";
+    }
+}
+
+table! {
+    /// One row per place, flow and cause.
+    DROPS, DropRow {
+        place as "where": text, "", "The link (`NAME.forward`) or node where the packets were lost.";
+        flow: text, "", "The flow that they belonged to.";
+        cause: text, "", "Why: see the list of causes.";
+        packets: whole, "1", "How many.";
+        bytes: whole, "B", "Their bytes, headers included.";
+    }
+}
+
+table! {
+    /// One row: the run as a whole.
+    SUMMARY, SummaryRow {
+        stop: text, "", "Why the run ended: `time-limit`, `completed` (every transfer done) or `interrupted`.";
+        simulated_s: real, "s", "Simulated time at the end.";
+        goodput_bps: real, "bit/s", "Sum of the flows' goodput.";
+        jain: real, "1", "Jain's index of the flows' goodput: (sum x)^2 / (n sum x^2), 1/n to 1.";
+        sent_packets: whole, "1", "Packets that hosts and middleboxes put into the network.";
+        delivered_packets: whole, "1", "Packets that reached a host uncorrupted.";
+        lost_packets: whole, "1", "Packets lost, for all causes.";
+        in_flight_packets: whole, "1", "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.";
+        packet_hops: whole, "1", "Packets carried over one link each: the measure of work.";
+        completion_mean_s: real, "s", "Mean of `completion_s` over the flows that have an end of their own; missing if one of them did not complete.";
+        completion_bound_s: real, "s", "The same, where a flow that did not complete counts with the time that it had, from its first packet to the end of the scenario's duration: the mean is at least this (right-censored, Kaplan and Meier 1958).";
+        transfers: whole, "1", "Transfers that are complete, of flows that make several.";
+        transfers_failed: whole, "1", "Transfers whose connection gave up.";
+        transfers_unfinished: whole, "1", "Transfers under way when the run ended.";
+        transfer_mean_s: real, "s", "Mean duration of the transfers that are complete, over all such flows.";
+        transfer_p50_s: real, "s", "Median of the same (upper edge of a bin of at most 1.6 %).";
+        transfer_p95_s: real, "s", "95 % quantile of the same.";
+        transfer_p99_s: real, "s", "99 % quantile of the same.";
+        slowdown_mean: real, "1", "Mean slowdown of the transfers that have one: duration over the least that the path allows.";
+    }
+}
+
+series! {
+    /// Of a sender: a row is written when the value changes.
+    SenderSeries (Entity::Flow, sampled: false) {
+        Cwnd "cwnd_bytes", "B", "Congestion window; like what follows, of the flow's latest connection.";
+        Ssthresh "ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.";
+        Srtt "srtt_s", "s", "Smoothed round-trip time (RFC 6298).";
+        Rto "rto_s", "s", "Retransmission timeout in force, backoff included (RFC 6298).";
+        FlightSize "flight_size_bytes", "B", "Data sent and not acknowledged (RFC 5681).";
+        ReceiveWindow "receive_window_bytes", "B", "Window that the receiver advertised last.";
+        DeliveryRate "delivery_rate_bps", "bit/s", "Rate at which the path took the last data acknowledged, as the sender estimates it.";
+        PacingRate "pacing_rate_bps", "bit/s", "Rate at which the sender spaces its packets, headers included; no row without pacing.";
+    }
+    /// Of a flow: sampled at the interval of the record.
+    FlowSeries (Entity::Flow, sampled: true) {
+        Goodput "goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.";
+    }
+    /// Of a link: sampled at the interval of the record.
+    LinkSeries (Entity::Link, sampled: true) {
+        QueueBytes "queue_bytes", "B", "Bytes waiting, the packet being sent not included.";
+        QueuePackets "queue_packets", "1", "Packets waiting, the one being sent not included.";
+        Carried "carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.";
+    }
+}
+
+names! {
+    /// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` is asked for.
+    EVENTS, pub(crate) EventKind {
+        Established "established", "1", "The connection is open; value 0.";
+        FastRetransmit "fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte.";
+        RecoveryExit "recovery_exit", "B", "Loss recovery ends; value: offset acknowledged.";
+        SlowStartExit "slow_start_exit", "B", "Slow start ends, by a loss or before it; value: the congestion window that it reached.";
+        Timeout "timeout", "B", "The retransmission timer expired; value: offset of the missing byte.";
+        Undone "undone", "B", "The last loss episode was spurious and is undone; value: offset acknowledged.";
+        Retransmission "retransmission", "B", "A segment is sent again; value: its offset.";
+        Sent "sent", "B", "A segment with data is sent for the first time; value: its offset.";
+        Dummy "dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies.";
+        Acked "acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK.";
+        MarkReduction "mark_reduction", "B", "Marks reduced the window; value: offset acknowledged.";
+        ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
+        Completed "completed", "B", "All data are acknowledged; value: bytes.";
+        Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";
+        Aborted "aborted", "B", "The connection gave up; value: offset of the missing byte.";
+    }
+}
+
+names! {
+    /// Why packets are lost: a closed list.
+    CAUSES, pub Cause {
+        BitError "bit-error", "", "Corrupted on a link and dropped where it arrived.";
+        QueueOverflow "queue-overflow", "", "Found the queue full.";
+        EarlyDrop "early-drop", "", "Dropped early by active queue management, to tell its sender (RFC 7567).";
+        ForcedDrop "forced-drop", "", "Dropped by active queue management because the average queue is beyond its upper threshold (RED).";
+        Outage "outage", "", "On a link, or in its queue, when it went down, or offered to a link that was down.";
+        Handover "handover", "", "On a path that was taken away.";
+        RouteMissing "route-missing", "", "No link to go on.";
+        NoListener "no-listener", "", "Reached a host whose connection was closed or not yet open.";
+        Policy "policy", "", "Dropped on purpose by a middlebox.";
+        LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";
+        PushOut "push-out", "", "Made way in a full queue for packets of a higher class, those that waited or one that came.";
+    }
+}

@@ -1,53 +1,22 @@
 //! Results: what is counted, what is kept over time, and what each of it means.
+//!
+//! What runs *gives* its records, as rows and values with the types of the [`dictionary`]; nothing here knows a link, a
+//! flow or a connection.
 
+mod declare;
 pub mod dictionary;
+mod drops;
 mod histogram;
 mod recorder;
-mod result;
 mod table;
 mod transfers;
 
+pub use dictionary::Cause;
+pub(crate) use drops::{Drops, LossPlace};
 pub(crate) use histogram::Histogram;
-pub(crate) use recorder::Recorder;
-pub(crate) use result::{assemble, Drops, Place};
+pub(crate) use recorder::{Recorded, Recorder, Sample};
 pub use table::{Table, Values};
 pub(crate) use transfers::{Arrived, Completions, Transfer};
-
-use bentpipe_units::Time;
-
-/// Why a packet was lost. The closed list of [`dictionary::CAUSES`], in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// Corrupted on a link and dropped where it arrived.
-    BitError,
-    /// Found the queue full.
-    QueueOverflow,
-    /// Dropped early by active queue management, to tell its sender.
-    EarlyDrop,
-    /// Dropped by active queue management because the queue is too long on average.
-    ForcedDrop,
-    /// The link was down, or went down under it.
-    Outage,
-    /// The path was taken away.
-    Handover,
-    /// No link to go on.
-    RouteMissing,
-    /// The connection was closed or not yet open.
-    NoListener,
-    /// A middlebox dropped it on purpose.
-    Policy,
-    /// Lost on a link, by errors that do not corrupt.
-    LinkLoss,
-    /// Made way in a full queue for packets of a higher class.
-    PushOut,
-}
-
-impl Cause {
-    /// The name in tables.
-    pub fn name(self) -> &'static str {
-        dictionary::CAUSES[self as usize].name
-    }
-}
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +25,7 @@ pub enum StopReason {
     TimeLimit,
     /// Every transfer is complete or has failed.
     Completed,
-    /// Somebody stopped it.
+    /// Stopped from outside.
     Interrupted,
 }
 
@@ -96,43 +65,19 @@ pub struct RunResult {
     pub notes: Vec<String>,
 }
 
-/// Packets in and out of the network: sent = delivered + lost + in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ledger {
-    pub(crate) sent: u64,
-    pub(crate) delivered: u64,
-    pub(crate) lost: u64,
-    pub(crate) in_flight: u64,
+/// The names of what rows are about, by index.
+#[derive(Clone, Debug)]
+pub(crate) struct Names<'a> {
+    pub(crate) flows: Vec<&'a str>,
+    pub(crate) links: Vec<&'a str>,
+    pub(crate) nodes: Vec<&'a str>,
 }
 
-/// What [`assemble`] needs besides the hosts and links.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    pub(crate) stop: StopReason,
-    pub(crate) at: Time,
-    pub(crate) ledger: Ledger,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn causes_and_their_names_agree() {
-        let all = [
-            (Cause::BitError, "bit-error"),
-            (Cause::QueueOverflow, "queue-overflow"),
-            (Cause::EarlyDrop, "early-drop"),
-            (Cause::ForcedDrop, "forced-drop"),
-            (Cause::Outage, "outage"),
-            (Cause::Handover, "handover"),
-            (Cause::RouteMissing, "route-missing"),
-            (Cause::NoListener, "no-listener"),
-            (Cause::Policy, "policy"),
-            (Cause::LinkLoss, "link-loss"),
-            (Cause::PushOut, "push-out"),
-        ];
-        assert_eq!(all.len(), dictionary::CAUSES.len());
-        assert!(all.iter().all(|(cause, name)| cause.name() == *name));
+/// A share; NaN of nothing.
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        part / whole
+    } else {
+        f64::NAN
     }
 }

@@ -1,6 +1,7 @@
 //! What is kept of transfers: statistics of all, by flow and by size, and the first of them one by one.
 
-use super::Histogram;
+use super::dictionary::TransferRow;
+use super::{Histogram, Table};
 use bentpipe_units::{Duration, Time};
 
 /// A transfer that is complete.
@@ -32,12 +33,12 @@ pub(crate) struct Completions {
     /// Transfers whose connection gave up.
     pub(crate) failed: u64,
     /// In the order of [`CLASSES`].
-    classes: [Class; 6],
+    classes: [SizeClass; 6],
 }
 
 /// Transfers of similar size.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Class {
+pub(crate) struct SizeClass {
     pub(crate) bytes: u64,
     pub(crate) durations: Histogram,
     /// Of those that have an ideal; in seconds for one.
@@ -79,13 +80,13 @@ impl Completions {
     }
 
     /// The class of all.
-    pub(crate) fn total(&self) -> &Class {
+    pub(crate) fn total(&self) -> &SizeClass {
         &self.classes[0]
     }
 
     /// Name and content of each class that has any; the one of all always.
-    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &Class)> {
-        let has_any = |&(name, class): &(&str, &Class)| name == CLASSES[0] || class.durations.count() > 0;
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &SizeClass)> {
+        let has_any = |&(name, class): &(&str, &SizeClass)| name == CLASSES[0] || class.durations.count() > 0;
         CLASSES.iter().copied().zip(&self.classes).filter(has_any)
     }
 }
@@ -100,22 +101,35 @@ impl Transfer {
 /// Transfers one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransferRows {
-    pub(crate) rows: Vec<(u32, Transfer)>,
-    most: usize,
-    pub(crate) lost: u64,
+    rows: Vec<(u32, Transfer)>,
+    pub(super) max: u64,
+    pub(super) lost: u64,
 }
 
 impl TransferRows {
-    pub(crate) fn new(most: u64) -> Self {
-        Self { rows: Vec::new(), most: usize::try_from(most).unwrap_or(usize::MAX), lost: 0 }
+    pub(crate) fn new(max: u64) -> Self {
+        Self { rows: Vec::new(), max, lost: 0 }
     }
 
     pub(crate) fn add(&mut self, flow: usize, transfer: &Transfer) {
-        if self.rows.len() < self.most {
+        if (self.rows.len() as u64) < self.max {
             self.rows.push((flow as u32, *transfer));
         } else {
             self.lost += 1;
         }
+    }
+
+    /// The table; `flows` are their names.
+    pub(super) fn table(&self, flows: &[&str]) -> Table {
+        TransferRow::table(self.rows.iter().map(|(flow, transfer)| TransferRow {
+            flow: flows[*flow as usize],
+            transfer: transfer.index,
+            start_s: transfer.start.as_secs_f64(),
+            size_bytes: transfer.size,
+            duration_s: transfer.duration.as_secs_f64(),
+            duration_rx_s: transfer.received.as_secs_f64(),
+            slowdown: transfer.slowdown().unwrap_or(f64::NAN),
+        }))
     }
 }
 

@@ -42,7 +42,7 @@ fn replace(tcp: &mut Tree, senders: &[Sender]) {
 mod tests {
     use super::super::{from_json_with, from_toml_with, Files};
     use super::*;
-    use bentpipe_tcp::cc::{CcKind, OwnCc, Reno};
+    use bentpipe_tcp::cc::{CcKind, CustomCc, Reno};
     use bentpipe_tcp::Recovery;
 
     const TEXT: &str = "duration = \"1 s\"
@@ -79,7 +79,7 @@ tcp.cc = [\"mine\", \"reno\"]
 
     fn given(code: &str) -> Given {
         let make = |init| Box::new(Reno::new(init, Default::default())) as Box<_>;
-        Given(vec![Sender { cc: OwnCc::named("mine", code, make), like: CcKind::Sack }])
+        Given(vec![Sender { cc: CustomCc::named("mine", code, make), like: CcKind::Sack }])
     }
 
     fn set(value: &str) -> [(String, String); 1] {
@@ -89,7 +89,8 @@ tcp.cc = [\"mine\", \"reno\"]
     #[test]
     fn it_is_in_the_flows_that_take_it_and_in_no_other() {
         let read = from_toml_with(TEXT, "", &set("mine"), &given("1")).unwrap();
-        let names: Vec<_> = read.scenario.flows.iter().map(|flow| flow.tcp.own_cc.as_ref().map(OwnCc::name)).collect();
+        let names: Vec<_> =
+            read.scenario.flows.iter().map(|flow| flow.tcp.own_cc.as_ref().map(CustomCc::name)).collect();
         assert_eq!(names, [Some("mine"), Some("mine"), None], "one, three, two");
         assert!(read.scenario.flows[..2].iter().all(|flow| matches!(flow.tcp.recovery, Recovery::Sack { .. })));
         assert!(from_toml_with(TEXT, "", &set("yours"), &given("1")).is_err());

@@ -1,6 +1,6 @@
 //! What a scenario names and does not contain: traces, in files beside it, and congestion controls of who runs it.
 
-use bentpipe_tcp::cc::{CcKind, OwnCc};
+use bentpipe_tcp::cc::{CcKind, CustomCc};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -23,7 +23,7 @@ pub trait Files {
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// What it is.
-    pub cc: OwnCc,
+    pub cc: CustomCc,
     /// One of the registry, whose loss recovery it has unless the scenario names another.
     pub like: CcKind,
 }

@@ -6,7 +6,7 @@ use super::route::Graph;
 use super::schema::to_json;
 use super::tree::{Place, Tree, Value};
 use super::{keys, Flow, Link, NodeKind, Scenario, Sweep};
-use bentpipe_tcp::cc::OwnCc;
+use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
 use serde_json::{json, Map, Value as Json};
@@ -325,7 +325,7 @@ fn transport(flow: &Flow) -> Json {
     to_json(&Written::Table(table))
 }
 
-fn own_cc(own: &OwnCc) -> Written {
+fn own_cc(own: &CustomCc) -> Written {
     let mut table = Fields::of_kind(own.name());
     table.put("code", own.code().into());
     Written::Table(table)

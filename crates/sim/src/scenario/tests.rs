@@ -335,6 +335,19 @@ fn every_kind_of_mistake_is_explained() {
     }
 }
 
+/// Accepted and without effect for satcp, leocc, copa, ledbat, hswa and enhanced-hswa, as long as a list named the others.
+#[test]
+fn an_increase_that_the_sender_does_not_take_is_refused() {
+    for cc in CcKind::ALL {
+        let sets = [("tcp.cc".into(), cc.name().into()), ("tcp.increase".into(), "by-k".into())];
+        let refused = from_toml(MINIMAL, "geo.toml", &sets).map(|_| ()).err().map(|problems| problems.to_string());
+        let reason = format!("means nothing to {}, which has an increase of its own", cc.name());
+        assert_eq!(refused.is_some(), !cc.takes().increase, "{}", cc.name());
+        assert!(refused.is_none_or(|refused| refused.contains(&reason)), "{}", cc.name());
+    }
+    assert!(!CcKind::SaTcp.takes().increase && CcKind::Reno.takes().increase);
+}
+
 #[test]
 fn all_problems_come_at_once_in_the_order_of_the_file() {
     let text = MINIMAL

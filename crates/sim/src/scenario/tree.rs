@@ -1,7 +1,7 @@
 //! What was written, with the place of each value: the common form of TOML, JSON and `--set`.
 
 use super::problem::Problem;
-use bentpipe_tcp::cc::OwnCc;
+use bentpipe_tcp::cc::CustomCc;
 use bentpipe_units::settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) struct Tree {
     /// Whether it was written under `[tcp]` and applies to a flow.
     pub(super) inherited: bool,
     /// The congestion control that is not in the registry and for which the value stands.
-    pub(super) own: Option<OwnCc>,
+    pub(super) own: Option<CustomCc>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

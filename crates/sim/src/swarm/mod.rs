@@ -108,7 +108,7 @@ proptest! {
 
     /// Loss, reordering, duplication, outages, tiny queues and windows delay a transfer; nothing prevents it.
     #[test]
-    fn patient_transfers_complete(sketch in sketch()) {
+    fn transfers_that_never_give_up_complete(sketch in sketch()) {
         let mut scenario = sketch.scenario();
         scenario.duration = Duration::from_secs(1_000_000);
         scenario.record.series.clear();
@@ -123,17 +123,17 @@ proptest! {
     }
 }
 
-/// A swarm in which nothing happens proves nothing.
+/// Every cause of loss, outcome and event that the swarm is meant to cover occurs in it.
 #[test]
-fn the_swarm_meets_every_fate() {
-    let mut fates: Vec<String> = Vec::new();
+fn the_swarm_covers_every_outcome() {
+    let mut outcomes_met: Vec<String> = Vec::new();
     for seed in 0..200 {
         let result = run(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL }.scenario());
-        fates.extend(result.drops.text("cause").iter().chain(result.flows.text("outcome")).cloned());
-        fates.extend(result.summary.text("stop").iter().cloned());
-        fates.extend(result.events.text("event").iter().cloned());
+        outcomes_met.extend(result.drops.text("cause").iter().chain(result.flows.text("outcome")).cloned());
+        outcomes_met.extend(result.summary.text("stop").iter().cloned());
+        outcomes_met.extend(result.events.text("event").iter().cloned());
     }
-    for fate in [
+    for outcome in [
         ["bit-error", "queue-overflow", "outage", "no-listener"],
         ["early-drop", "forced-drop", "link-loss", "acked"],
         ["completed", "running", "aborted", "time-limit"],
@@ -142,6 +142,6 @@ fn the_swarm_meets_every_fate() {
     ]
     .as_flattened()
     {
-        assert!(fates.iter().any(|met| met == fate), "{fate}");
+        assert!(outcomes_met.iter().any(|met| met == outcome), "{outcome}");
     }
 }

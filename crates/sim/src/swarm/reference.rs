@@ -3,13 +3,15 @@
 //! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
-use crate::link::{naive::NaiveLink, processing, Link, Losses, Processing};
+use crate::endpoint::EndpointId;
+use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
+use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Packet};
-use crate::record::{assemble, Cause, Drops, End, Ledger, Place, Recorder, RunResult, StopReason};
+use crate::record::dictionary::EventKind;
+use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::{NodeKind, Scenario};
-use crate::traffic::{Task, Traffic};
-use bentpipe_tcp::Event;
+use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +27,7 @@ enum Kind {
     Sample,
 }
 
-/// (instant, rank, lot, index, order in which it was entered).
+/// (instant, rank, tie-breaker, index, order in which it was entered).
 type Entry = Reverse<(Time, Kind, u64, usize, u64)>;
 
 /// Runs `scenario` to its end.
@@ -86,10 +88,10 @@ impl<'a> Reference<'a> {
                 })
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
-            // A slot for each session: that slots are used again must not be seen.
+            // A slot for each session: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
-            drops: Drops::new(),
+            drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
@@ -109,15 +111,16 @@ impl<'a> Reference<'a> {
             Kind::End => match index.checked_sub(self.scenario.flows.len()) {
                 None => (&self.scenario.flows[index].name, "flow"),
                 Some(end) => {
-                    let session = self.traffic.session(end / 2);
+                    let end = EndpointId::from_index(end);
+                    let session = self.traffic.session(end.slot());
                     ordinal = session.ordinal;
-                    (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end % 2])
+                    (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
                 }
             },
             Kind::Sample => (&self.scenario.title, "sampler"),
         };
         if at != Time::NEVER {
-            self.heap.push(Reverse((at, kind, lot(name, purpose, ordinal, at), index, self.entered)));
+            self.heap.push(Reverse((at, kind, tie_breaker(name, purpose, ordinal, at), index, self.entered)));
             self.entered += 1;
         }
     }
@@ -143,20 +146,25 @@ impl<'a> Reference<'a> {
                 self.rearm_node(index);
             }
             Kind::End => match index.checked_sub(self.scenario.flows.len()) {
-                // Else the deadline moved later, or was met.
+                // Otherwise the deadline moved later, or was met.
                 None if self.traffic.flows[index].timer <= self.now => {
                     self.traffic.wake_flow(self.now, index);
                     self.enter(self.traffic.flows[index].timer, Kind::End, index);
                     self.carry_out_tasks();
                 }
-                Some(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
-                    self.traffic.wake_endpoint(self.now, end);
-                    self.drive(end);
+                None => {}
+                Some(end) => {
+                    let end = EndpointId::from_index(end);
+                    if self.traffic.hosts[end].next_wakeup() <= self.now {
+                        self.traffic.wake_endpoint(self.now, end);
+                        self.drive(end);
+                    }
                 }
-                _ => {}
             },
             Kind::Sample => {
-                self.recorder.on_sample(self.now, &self.traffic, &faces(&self.links, self.now));
+                let links = faces(&self.links, self.now);
+                let links = |series| links.iter().map(move |link| link.sample(series));
+                self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
                 self.enter(self.recorder.next_wakeup(), Kind::Sample, 0);
             }
         }
@@ -166,15 +174,15 @@ impl<'a> Reference<'a> {
         let packet = self.links[link].deliver();
         let node = self.scenario.links[link].to;
         let must_be_whole = self.scenario.nodes[node].kind == NodeKind::Router || self.hop(&packet).is_none();
-        if packet.is_cut() {
-            self.lose(Place::Link(link), &packet, Cause::Outage);
-        } else if packet.is_lost() {
-            self.lose(Place::Link(link), &packet, Cause::LinkLoss);
+        if packet.is_truncated() {
+            self.lose(LossPlace::Link(link), &packet, Cause::Outage);
+        } else if packet.is_erased() {
+            self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && must_be_whole {
             if self.hop(&packet).is_none() {
                 self.traffic.on_corrupted(&packet);
             }
-            self.lose(Place::Node(node), &packet, Cause::BitError);
+            self.lose(LossPlace::Node(node), &packet, Cause::BitError);
         } else {
             let last = self.nodes[node].len().wrapping_sub(1);
             self.pass(node, if packet.is_to_sender() { last } else { 0 }, packet);
@@ -206,36 +214,31 @@ impl<'a> Reference<'a> {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(Place::Node(node), &packet, Cause::NoListener);
+            return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
         self.bodies.release(&packet);
-        let needless = host.conn.counters().needless_segments;
-        host.conn.handle_segment(self.now, &segment);
-        host.needless += u64::from(segment.is_retransmission) * (host.conn.counters().needless_segments - needless);
+        host.on_arrival(self.now, &segment);
         if host.sends_data {
             let flow = &mut self.traffic.flows[packet.flow() as usize];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
             let acked = host.conn.acked_bytes();
             if acked > 0 {
-                self.note(packet.flow() as usize, "acked", acked);
+                self.note(packet.flow() as usize, EventKind::Acked, acked);
             }
         }
         self.drive(endpoint);
     }
 
-    fn transmit(&mut self, endpoint: usize) {
+    fn transmit(&mut self, endpoint: EndpointId) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
-            let (flow, is_receiver) = (host.flow as usize, endpoint % 2 == 1);
-            let packet = Packet::of_class(host.class, &segment, host.owner, endpoint, 0, &mut self.bodies);
-            host.first_sent.get_or_insert(self.now);
-            host.sent_wire_bytes += packet.size();
+            let (flow, is_receiver) = (host.flow as usize, !endpoint.is_opener());
+            let packet = host.send(self.now, &segment, &mut self.bodies);
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                let kind = if segment.is_dummy() { "dummy" } else { "sent" };
-                self.note(flow, if segment.is_retransmission { "retransmission" } else { kind }, offset);
+                self.note(flow, event_of_segment(&segment), offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];
@@ -247,7 +250,7 @@ impl<'a> Reference<'a> {
         while let Some(task) = self.traffic.next_task() {
             match task {
                 Task::Begin(slot) => {
-                    for end in [2 * slot, 2 * slot + 1] {
+                    for end in EndpointId::both(slot) {
                         self.enter_end(end);
                     }
                 }
@@ -263,52 +266,39 @@ impl<'a> Reference<'a> {
         }
     }
 
-    fn enter_end(&mut self, endpoint: usize) {
+    fn enter_end(&mut self, endpoint: EndpointId) {
         let due = self.traffic.hosts[endpoint].next_wakeup();
-        self.enter(due, Kind::End, self.scenario.flows.len() + endpoint);
+        self.enter(due, Kind::End, self.scenario.flows.len() + endpoint.index());
     }
 
-    fn drive(&mut self, endpoint: usize) {
+    fn drive(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
             self.traffic.on_event(self.now, endpoint, event);
             let host = &self.traffic.hosts[endpoint];
             if host.sends_data {
-                self.on_sender_event(host.flow as usize, endpoint % 2 == 0, event);
+                let flow = host.flow as usize;
+                event_kind(event, endpoint.is_opener())
+                    .into_iter()
+                    .for_each(|(kind, value)| self.note(flow, kind, value));
             }
             self.transmit(endpoint);
         }
-        if self.traffic.hosts[endpoint].has_reached_goal() {
-            self.traffic.on_goal(self.now, endpoint, &mut self.recorder);
+        if self.traffic.hosts[endpoint].is_wait_over() {
+            self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
             self.transmit(endpoint);
         }
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow as usize, &host.conn);
+            self.recorder.on_sender(self.now, host.flow as usize, |series| host.value_of(series));
         }
         self.carry_out_tasks();
         self.traffic.note_limit(self.now, endpoint);
         self.enter_end(endpoint);
     }
 
-    fn on_sender_event(&mut self, flow: usize, is_opener: bool, event: Event) {
-        let (name, value) = match event {
-            Event::Established if is_opener => ("established", 0),
-            Event::FastRetransmit(offset) => ("fast_retransmit", offset),
-            Event::RecoveryExit(offset) => ("recovery_exit", offset),
-            Event::SlowStartExit(cwnd) => ("slow_start_exit", cwnd),
-            Event::Timeout(offset) => ("timeout", offset),
-            Event::Undone(offset) => ("undone", offset),
-            Event::MarkReduction(offset) => ("mark_reduction", offset),
-            Event::ZeroWindow(offset) => ("zero_window", offset),
-            Event::Aborted(offset) => ("aborted", offset),
-            Event::Established | Event::PeerFinished | Event::Closed => return,
-        };
-        self.note(flow, name, value);
-    }
-
-    fn note(&mut self, flow: usize, event: &'static str, value: u64) {
+    fn note(&mut self, flow: usize, event: EventKind, value: u64) {
         if self.recorder.wants_events {
             self.recorder.on_event(self.now, flow, event, value);
         }
@@ -331,7 +321,7 @@ impl<'a> Reference<'a> {
                     self.bodies.copy_of(&packet)
                 }
                 Action::Drop(packet, cause) => {
-                    self.lose(Place::Node(node), &packet, cause);
+                    self.lose(LossPlace::Node(node), &packet, cause);
                     continue;
                 }
             };
@@ -346,13 +336,12 @@ impl<'a> Reference<'a> {
     }
 
     fn lose_all(&mut self, link: usize, losses: Losses) {
-        losses.iter().for_each(|(packet, cause)| self.lose(Place::Link(link), packet, *cause));
+        losses.iter().for_each(|(packet, cause)| self.lose(LossPlace::Link(link), packet, *cause));
     }
 
-    fn lose(&mut self, place: Place, packet: &Packet, cause: Cause) {
+    fn lose(&mut self, place: LossPlace, packet: &Packet, cause: Cause) {
         self.ledger.lost += 1;
-        let lost = self.drops.entry((place, packet.flow(), cause)).or_default();
-        *lost = (lost.0 + 1, lost.1 + packet.size());
+        self.drops.add(place, packet.flow(), cause, packet.size());
         self.bodies.release(packet);
         self.traffic.on_loss(packet);
     }
@@ -360,17 +349,17 @@ impl<'a> Reference<'a> {
     fn finish(mut self, stop: StopReason) -> RunResult {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
-        let end = End { stop, at: self.now, ledger: self.ledger };
+        let end = RunEnd { stop, at: self.now, ledger: self.ledger };
         assemble(self.scenario, end, &self.traffic, &faces(&self.links, self.now), &self.drops, self.recorder)
     }
 }
 
-fn faces(links: &[NaiveLink], now: Time) -> Vec<Link> {
+fn faces(links: &[NaiveLink], now: Time) -> Vec<LazyLink> {
     links.iter().map(|link| link.face(now)).collect()
 }
 
-/// What decides between sources of one rank at one instant, as `engine` and `traffic` define it.
-fn lot(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
+/// The tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
+fn tie_breaker(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
     let mut stream = Stream::new(0, name, purpose);
     let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
     let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,25 +1,26 @@
 //! Transfers that arrive as a Poisson process, whatever has become of those before, each on a connection of its own.
 
-use super::flow::Course as Any;
-use super::{Goal, Session, Traffic};
+use super::flow::AppState;
+use crate::spec::Wait;
+use super::{AppWait, Session, Traffic};
+use crate::endpoint::EndpointId;
 use crate::record::{Completions, Recorder};
 use crate::spec::Arrivals;
-use crate::spec::Wait;
 use bentpipe_units::{Duration, Stream, Time};
 
-/// How far it has come.
+/// How far the application of a flow has come, with its random streams.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
-    app: Arrivals,
+pub(super) struct ArrivalsState {
+    spec: Arrivals,
     index: u64,
     sizes: Stream,
     gaps: Stream,
 }
 
-impl Course {
-    pub(super) fn new(app: Arrivals, seed: u64, component: &str) -> Self {
+impl ArrivalsState {
+    pub(super) fn new(spec: Arrivals, seed: u64, component: &str) -> Self {
         let stream = |purpose| Stream::new(seed, component, purpose);
-        Self { app, index: 0, sizes: stream("size"), gaps: stream("gap") }
+        Self { spec, index: 0, sizes: stream("size"), gaps: stream("gap") }
     }
 
     /// The process has no memory: the time to the first arrival is like any other.
@@ -28,38 +29,38 @@ impl Course {
     }
 
     fn gap(&mut self, index: u64) -> Duration {
-        Wait::Exponential { mean: self.app.interval }.draw(&mut self.gaps, index)
+        Wait::Exponential { mean: self.spec.interval }.draw(&mut self.gaps, index)
     }
 }
 
 impl Traffic {
     pub(super) fn begin_arrival(&mut self, now: Time, flow: usize) {
-        let Any::Arrivals(course) = &mut self.flows[flow].course else { return };
-        let index = course.index;
-        course.index += 1;
-        let size = course.app.size.draw(&mut course.sizes, index);
-        let next = (course.app.count != Some(index + 1)).then(|| course.gap(index + 1));
+        let AppState::Arrivals(arrivals) = &mut self.flows[flow].app_state else { return };
+        let index = arrivals.index;
+        arrivals.index += 1;
+        let size = arrivals.spec.size.draw(&mut arrivals.sizes, index);
+        let next = (arrivals.spec.count != Some(index + 1)).then(|| arrivals.gap(index + 1));
         self.flows[flow].timer = next.map_or(Time::NEVER, |gap| now + gap);
         let slot = self.open(now, flow);
         self.begin_transfer(now, slot, index, size);
         self.ask(now, slot, size);
-        self.hosts[2 * slot].conn.close();
-        self.hosts[2 * slot].goal = Goal::Acked(size);
-        self.hosts[2 * slot + 1].goal = Goal::Received(size);
+        self.hosts[EndpointId::opener(slot)].conn.close();
+        self.hosts[EndpointId::opener(slot)].awaits = AppWait::Acked(size);
+        self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(size);
     }
 
     pub(super) fn end_arrival(&mut self, now: Time, slot: usize, recorder: &mut Recorder) {
         let Session { flow, transfer, .. } = self.sessions[slot];
         let ideal = self.flows[flow].path.ideal(true, [transfer.size, 0]);
         self.end_transfer(now, slot, Some(ideal), recorder);
-        self.leave(now, slot);
+        self.release(now, slot);
         self.finish_arrivals(now, flow);
     }
 
     pub(super) fn fail_arrival(&mut self, now: Time, slot: usize) {
         let flow = self.sessions[slot].flow;
         self.flows[flow].completions_mut().failed += 1;
-        self.leave(now, slot);
+        self.release(now, slot);
         self.finish_arrivals(now, flow);
     }
 

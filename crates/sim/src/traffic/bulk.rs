@@ -1,52 +1,53 @@
 //! Transfers with pauses between them, on one connection or a new one each time.
 
-use super::flow::Course as Any;
-use super::{Goal, Traffic};
+use super::flow::AppState;
+use super::{AppWait, Traffic};
+use crate::endpoint::EndpointId;
 use crate::record::Recorder;
 use crate::spec::Bulk;
 use bentpipe_units::{Duration, Stream, Time};
 
-/// How far it has come.
+/// How far the application of a flow has come, with its random streams.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
-    app: Bulk,
+pub(super) struct BulkState {
+    spec: Bulk,
     index: u64,
     slot: Option<usize>,
     sizes: Stream,
     pauses: Stream,
 }
 
-impl Course {
-    pub(super) fn new(app: Bulk, seed: u64, component: &str) -> Self {
+impl BulkState {
+    pub(super) fn new(spec: Bulk, seed: u64, component: &str) -> Self {
         let stream = |purpose| Stream::new(seed, component, purpose);
-        Self { app, index: 0, slot: None, sizes: stream("size"), pauses: stream("pause") }
+        Self { spec, index: 0, slot: None, sizes: stream("size"), pauses: stream("pause") }
     }
 
     /// A transfer is over; the time until the next, if there is one.
     fn next(&mut self) -> Option<Duration> {
-        let pause = self.app.pause.draw(&mut self.pauses, self.index);
+        let pause = self.spec.pause.draw(&mut self.pauses, self.index);
         self.index += 1;
-        (self.app.count != Some(self.index)).then_some(pause)
+        (self.spec.count != Some(self.index)).then_some(pause)
     }
 }
 
 impl Traffic {
     pub(super) fn begin_bulk(&mut self, now: Time, flow: usize) {
-        let Any::Bulk(course) = &mut self.flows[flow].course else { return };
-        let (app, index) = (course.app, course.index);
-        let size = app.size.draw(&mut course.sizes, index);
-        let slot = course.slot.take().unwrap_or_else(|| self.open(now, flow));
+        let AppState::Bulk(bulk) = &mut self.flows[flow].app_state else { return };
+        let (app, index) = (bulk.spec, bulk.index);
+        let size = app.size.draw(&mut bulk.sizes, index);
+        let slot = bulk.slot.take().unwrap_or_else(|| self.open(now, flow));
         self.begin_transfer(now, slot, index, size);
         self.ask(now, slot, size);
         let total = self.sessions[slot].asked;
-        self.hosts[2 * slot].goal = Goal::Acked(total);
-        self.hosts[2 * slot + 1].goal = Goal::Received(total);
+        self.hosts[EndpointId::opener(slot)].awaits = AppWait::Acked(total);
+        self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(total);
         if app.reconnect || app.count == Some(index + 1) {
             // The FIN follows the last byte.
-            self.hosts[2 * slot].conn.close();
+            self.hosts[EndpointId::opener(slot)].conn.close();
         }
-        if let Any::Bulk(course) = &mut self.flows[flow].course {
-            course.slot = Some(slot);
+        if let AppState::Bulk(bulk) = &mut self.flows[flow].app_state {
+            bulk.slot = Some(slot);
         }
     }
 
@@ -55,27 +56,27 @@ impl Traffic {
         let is_new = session.asked == session.transfer.size;
         let ideal = self.flows[session.flow].path.ideal(is_new, [session.transfer.size, 0]);
         self.end_transfer(now, slot, Some(ideal), recorder);
-        self.go_on_with_bulk(now, slot, false);
+        self.next_bulk(now, slot, false);
     }
 
     pub(super) fn fail_bulk(&mut self, now: Time, slot: usize) {
-        if self.hosts[2 * slot].goal == Goal::Nothing {
+        if self.hosts[EndpointId::opener(slot)].awaits == AppWait::Nothing {
             // It failed in a pause, for instance: the next transfer opens a new one.
-            let Any::Bulk(course) = &mut self.flows[self.sessions[slot].flow].course else { return };
-            course.slot = None;
-            return self.leave(now, slot);
+            let AppState::Bulk(bulk) = &mut self.flows[self.sessions[slot].flow].app_state else { return };
+            bulk.slot = None;
+            return self.release(now, slot);
         }
         self.flows[self.sessions[slot].flow].completions_mut().failed += 1;
-        self.go_on_with_bulk(now, slot, true);
+        self.next_bulk(now, slot, true);
     }
 
-    fn go_on_with_bulk(&mut self, now: Time, slot: usize, has_failed: bool) {
+    fn next_bulk(&mut self, now: Time, slot: usize, has_failed: bool) {
         let flow = self.sessions[slot].flow;
-        let Any::Bulk(course) = &mut self.flows[flow].course else { return };
-        let next = course.next();
-        if has_failed || course.app.reconnect || next.is_none() {
-            course.slot = None;
-            self.leave(now, slot);
+        let AppState::Bulk(bulk) = &mut self.flows[flow].app_state else { return };
+        let next = bulk.next();
+        if has_failed || bulk.spec.reconnect || next.is_none() {
+            bulk.slot = None;
+            self.release(now, slot);
         }
         match next {
             Some(pause) => self.pause(now, flow, pause),

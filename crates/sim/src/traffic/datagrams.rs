@@ -1,17 +1,17 @@
 //! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
 
-use super::flow::Course as Any;
+use super::flow::AppState;
+use crate::spec::Wait;
 use super::{Task, Traffic};
 use crate::packet::Packet;
 use crate::record::Arrived;
-use crate::spec::Wait;
 use crate::spec::{Datagrams, Gaps};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
-/// How far it has come.
+/// How far the application of a flow has come, with its random streams.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
-    app: Datagrams,
+pub(super) struct DatagramsState {
+    spec: Datagrams,
     start: Time,
     index: u64,
     /// Bursts so far, and when this one ends.
@@ -23,11 +23,11 @@ pub(super) struct Course {
     pub(super) arrived: Arrived,
 }
 
-impl Course {
-    pub(super) fn new(app: Datagrams, seed: u64, component: &str) -> Self {
+impl DatagramsState {
+    pub(super) fn new(spec: Datagrams, seed: u64, component: &str) -> Self {
         let stream = |purpose| Stream::new(seed, component, purpose);
         Self {
-            app,
+            spec,
             start: Time::ZERO,
             index: 0,
             bursts: 0,
@@ -41,7 +41,7 @@ impl Course {
 
     pub(super) fn first_wakeup(&mut self, start: Time) -> Time {
         self.start = start;
-        match self.app.gaps {
+        match self.spec.gaps {
             Gaps::Constant { jitter, .. } => start + self.lateness(jitter),
             Gaps::Poisson { rate } => start + self.gap(rate),
             Gaps::OnOff { on, .. } => {
@@ -54,8 +54,8 @@ impl Course {
     /// When the next datagram follows the one that is sent now.
     fn next(&mut self, now: Time) -> Time {
         self.index += 1;
-        let size = u64::from(self.app.size);
-        match self.app.gaps {
+        let size = u64::from(self.spec.size);
+        match self.spec.gaps {
             Gaps::Constant { rate, jitter } => {
                 // From the start and not from the last one: nothing is lost to rounding.
                 self.start + rate.time_to_send(size.saturating_mul(self.index)) + self.lateness(jitter)
@@ -77,7 +77,7 @@ impl Course {
     }
 
     fn gap(&mut self, rate: Rate) -> Duration {
-        Wait::Exponential { mean: rate.time_to_send(self.app.size.into()) }.draw(&mut self.gaps, self.index)
+        Wait::Exponential { mean: rate.time_to_send(self.spec.size.into()) }.draw(&mut self.gaps, self.index)
     }
 
     /// Uniform from 0 to twice the jitter.
@@ -89,9 +89,9 @@ impl Course {
 impl Traffic {
     pub(super) fn send_datagram(&mut self, now: Time, flow: usize) {
         let state = &mut self.flows[flow];
-        let Any::Datagrams(course) = &mut state.course else { return };
-        state.timer = course.next(now);
-        let size = course.app.size;
+        let AppState::Datagrams(source) = &mut state.app_state else { return };
+        state.timer = source.next(now);
+        let size = source.spec.size;
         let totals = &mut state.totals;
         totals.first_sent.get_or_insert(now);
         totals.sent.sent_segments += 1;
@@ -103,8 +103,8 @@ impl Traffic {
     /// A datagram has arrived.
     pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet) {
         let state = &mut self.flows[packet.flow() as usize];
-        if let Any::Datagrams(course) = &mut state.course {
-            course.arrived.add(now - packet.sent_at());
+        if let AppState::Datagrams(source) = &mut state.app_state {
+            source.arrived.add(now - packet.sent_at());
         }
         let received = &mut state.totals.received;
         received.arrived_segments += 1;
@@ -114,8 +114,8 @@ impl Traffic {
 
     /// A datagram was lost.
     pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
-        if let Any::Datagrams(course) = &mut self.flows[packet.flow() as usize].course {
-            course.arrived.lost += 1;
+        if let AppState::Datagrams(source) = &mut self.flows[packet.flow() as usize].app_state {
+            source.arrived.lost += 1;
         }
     }
 
@@ -130,12 +130,12 @@ mod tests {
     use super::*;
 
     fn times(gaps: Gaps, count: usize) -> Vec<f64> {
-        let mut course = Course::new(Datagrams { size: 1250, gaps }, 1, "flow/x");
-        let mut at = course.first_wakeup(Time::ZERO);
+        let mut source = DatagramsState::new(Datagrams { size: 1250, gaps }, 1, "flow/x");
+        let mut at = source.first_wakeup(Time::ZERO);
         let mut times = Vec::new();
         for _ in 0..count {
             times.push(at.as_secs_f64());
-            at = course.next(at);
+            at = source.next(at);
         }
         times
     }

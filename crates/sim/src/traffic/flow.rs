@@ -1,19 +1,24 @@
 //! What a flow is at an instant of a run, and what it has counted.
 
-use super::{arrivals, bulk, datagrams, exchange, page, Host, SendTimes};
+use super::arrivals::ArrivalsState;
+use super::bulk::BulkState;
+use super::datagrams::DatagramsState;
+use super::page::PageState;
+use super::request_response::RequestResponseState;
+use super::{Host, SendTimes};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Link, Reader, Start};
 use bentpipe_tcp::{ClockPhase, Config, Counters, DelayTimer};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
-/// See the module.
+/// A flow: its application, and what its sessions have counted.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowState {
     pub(super) app: App,
-    pub(super) course: Course,
+    pub(super) app_state: AppState,
     pub(super) reader: Option<Reader>,
-    pub(super) path: Path,
+    pub(super) path: IdealPath,
     pub(super) downtime: Downtime,
     pub(super) start: Time,
     /// When the application acts next.
@@ -27,9 +32,9 @@ pub(crate) struct FlowState {
     pub(super) ends: [usize; 2],
     /// Sessions so far.
     pub(super) opened: u64,
-    /// The slot of the latest session; [`usize::MAX`] if it is used otherwise by now.
-    pub(super) newest: usize,
-    /// Of the sessions that are over and whose slots are used otherwise.
+    /// The slot of the latest session; none if another session has it by now.
+    pub(super) newest: Option<usize>,
+    /// Of the sessions that are over and whose slots other sessions have.
     pub(crate) totals: Totals,
     /// All is done: the last byte was acknowledged, or the last answer received.
     pub(crate) completed: Option<Time>,
@@ -40,26 +45,26 @@ pub(crate) struct FlowState {
     pub(crate) rtts: Histogram,
     /// Its transfers, if it makes more than one.
     completions: Option<Box<Completions>>,
-    /// From which its ends draw their lots.
-    lots: [Stream; 2],
+    /// Of which the tie-breakers of its ends are made.
+    ties: [Stream; 2],
     /// What its congestion controls choose at random follows from these, one for each end of each session.
     pub(super) seeds: Stream,
 }
 
-/// How far an application has come.
+/// How far an application has come, by its kind.
 #[derive(Clone, Debug)]
-pub(super) enum Course {
+pub(super) enum AppState {
     /// One connection from the start; nothing is decided later.
     Single,
-    Bulk(Box<bulk::Course>),
-    Arrivals(Box<arrivals::Course>),
-    Exchange(Box<exchange::Course>),
-    Page(Box<page::Course>),
-    Datagrams(Box<datagrams::Course>),
+    Bulk(Box<BulkState>),
+    Arrivals(Box<ArrivalsState>),
+    RequestResponse(Box<RequestResponseState>),
+    Page(Box<PageState>),
+    Datagrams(Box<DatagramsState>),
 }
 
 impl FlowState {
-    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: Path, downtime: Downtime) -> Self {
+    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: IdealPath, downtime: Downtime) -> Self {
         let component = format!("flow/{}", flow.name);
         let start = match flow.start {
             Start::At(at) => at,
@@ -71,13 +76,15 @@ impl FlowState {
         let mut phases = Stream::new(seed, &component, "clock");
         Self {
             app: flow.app,
-            course: match flow.app {
-                App::Greedy | App::File { .. } => Course::Single,
-                App::Bulk(app) => Course::Bulk(Box::new(bulk::Course::new(app, seed, &component))),
-                App::Arrivals(app) => Course::Arrivals(Box::new(arrivals::Course::new(app, seed, &component))),
-                App::RequestResponse(app) => Course::Exchange(Box::new(exchange::Course::new(app, seed, &component))),
-                App::Page(app) => Course::Page(Box::new(page::Course::new(app, seed, &component))),
-                App::Datagrams(app) => Course::Datagrams(Box::new(datagrams::Course::new(app, seed, &component))),
+            app_state: match flow.app {
+                App::Greedy | App::File { .. } => AppState::Single,
+                App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
+                App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
+                App::RequestResponse(app) => {
+                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component)))
+                }
+                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component))),
+                App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
             },
             reader: flow.reader,
             path,
@@ -89,7 +96,7 @@ impl FlowState {
             class: flow.class,
             ends: [flow.from, flow.to],
             opened: 0,
-            newest: usize::MAX,
+            newest: None,
             totals: Totals::default(),
             completed: None,
             received: None,
@@ -98,7 +105,7 @@ impl FlowState {
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && !flow.app.is_datagrams()).then(Box::default),
             seeds: Stream::new(seed, &component, "cc"),
-            lots: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
+            ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
         }
     }
 
@@ -123,33 +130,33 @@ impl FlowState {
 
     /// What is kept of its datagrams, if it sends any.
     pub(crate) fn arrived(&self) -> Option<&Arrived> {
-        match &self.course {
-            Course::Datagrams(course) => Some(&course.arrived),
+        match &self.app_state {
+            AppState::Datagrams(source) => Some(&source.arrived),
             _ => None,
         }
     }
 
     /// When an application with a timer of its own acts first.
     pub(super) fn first_wakeup(&mut self) -> Time {
-        match &mut self.course {
-            Course::Arrivals(course) => self.start + course.first_gap(),
-            Course::Datagrams(course) => course.first_wakeup(self.start),
+        match &mut self.app_state {
+            AppState::Arrivals(arrivals) => self.start + arrivals.first_gap(),
+            AppState::Datagrams(source) => source.first_wakeup(self.start),
             _ => self.start,
         }
     }
 
-    /// What the two ends of a session draw their lots from: names and ordinals, never places in a pool.
+    /// What the tie-breakers of the two ends of a session are made of: names and ordinals, never slots.
     pub(crate) fn salts(&mut self, ordinal: u64) -> [u32; 2] {
-        self.lots.each_mut().map(|lot| match ordinal {
-            0 => lot.key()[0] as u32,
-            _ => lot.at(ordinal) as u32,
+        self.ties.each_mut().map(|ties| match ordinal {
+            0 => ties.key()[0] as u32,
+            _ => ties.at(ordinal) as u32,
         })
     }
 }
 
-/// The least that a path takes.
+/// The path of a flow without queues: the least time that it takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Path {
+pub(super) struct IdealPath {
     rtt: Duration,
     /// The slowest link there and back, each at its largest rate.
     rates: [Rate; 2],
@@ -159,7 +166,7 @@ pub(super) struct Path {
     handshake: bool,
 }
 
-impl Path {
+impl IdealPath {
     pub(super) fn of(flow: &Flow, links: &[Link]) -> Self {
         let both = flow.route.iter().chain(&flow.reverse_route);
         let slowest = |route: &[usize]| route.iter().map(|&link| links[link].rate.largest()).min();
@@ -205,7 +212,7 @@ pub(crate) struct Totals {
     pub(crate) received: Counters,
     pub(crate) acked_bytes: u64,
     pub(crate) sent_wire_bytes: u64,
-    pub(crate) needless: u64,
+    pub(crate) spurious: u64,
     pub(crate) first_sent: Option<Time>,
     pub(crate) times: SendTimes,
     /// Of the latest session.
@@ -225,7 +232,7 @@ impl Totals {
             self.received += *far.conn.counters();
             self.acked_bytes += near.conn.acked_bytes();
             self.sent_wire_bytes += near.sent_wire_bytes;
-            self.needless += far.needless;
+            self.spurious += far.spurious;
             if self.newest <= Some(ordinal) {
                 self.newest = Some(ordinal);
                 (self.cwnd, self.ssthresh) = (Some(near.conn.cwnd()), near.conn.ssthresh());

@@ -1,37 +1,37 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
 use super::send_times::Stopwatch;
+use crate::endpoint::EndpointId;
+use crate::packet::{Bodies, Origin, Packet};
 use crate::spec::Reader;
-use bentpipe_tcp::{Connection, State};
+use bentpipe_tcp::{Connection, Segment, State};
 use bentpipe_units::Time;
+use std::ops::{Index, IndexMut};
 
-/// See the module.
+/// One end of a connection, with its application's part there.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) conn: Connection,
-    /// When the schedule wakes it up: not later than it has to.
+    /// When the schedule wakes it up: not later than needed.
     pub(crate) armed: Time,
     /// When its application acts at this end: opens, answers, reads.
     pub(super) timer: Time,
-    pub(super) goal: Goal,
+    pub(super) awaits: AppWait,
     pub(crate) flow: u32,
-    /// Where its route begins.
-    pub(crate) first_hop: u32,
-    /// Of its packets: queues may tell classes apart, and the connections of a flow.
-    pub(crate) class: u8,
-    pub(crate) owner: u32,
+    /// Of its packets.
+    origin: Origin,
     /// Whether it has data to send, so that its round trips and windows are the flow's.
     pub(crate) sends_data: bool,
     /// Where its time goes, at the end whose times are the flow's.
     pub(super) stopwatch: Option<Stopwatch>,
-    pub(crate) first_sent: Option<Time>,
-    pub(crate) sent_wire_bytes: u64,
+    pub(super) first_sent: Option<Time>,
+    pub(super) sent_wire_bytes: u64,
     /// Retransmissions that arrived here and brought nothing new.
-    pub(crate) needless: u64,
-    /// Packets that left for the other end, copies included.
-    pub(crate) launched: u64,
-    /// Packets for this end whose way is over: arrived or lost.
-    pub(crate) landed: u64,
+    pub(super) spurious: u64,
+    /// Packets sent to the other end, copies included. Those of them that have not ended at the other end are in flight.
+    pub(super) sent_packets: u64,
+    /// Packets of the other end that have arrived here or were lost.
+    pub(super) ended_packets: u64,
     /// How its application reads; none: at once.
     reading: Option<Box<Reading>>,
 }
@@ -46,7 +46,7 @@ struct Reading {
 
 /// What an application waits for at one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(super) enum AppWait {
     Nothing,
     /// This many bytes are acknowledged.
     Acked(u64),
@@ -56,12 +56,61 @@ pub(super) enum Goal {
     Read(u64),
 }
 
+/// The two ends of each slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts(Vec<Host>);
+
+impl Hosts {
+    pub(super) fn with_capacity(slots: usize) -> Self {
+        Self(Vec::with_capacity(2 * slots))
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        self.0.len() / 2
+    }
+
+    /// The ends of a new slot: the opener, the listener.
+    pub(super) fn push(&mut self, ends: [Host; 2]) {
+        self.0.extend(ends);
+    }
+
+    /// The ends of another connection in a slot.
+    pub(super) fn replace(&mut self, slot: usize, [opener, listener]: [Host; 2]) {
+        self[EndpointId::opener(slot)] = opener;
+        self[EndpointId::listener(slot)] = listener;
+    }
+
+    /// The opener and the listener of a slot.
+    pub(super) fn pair(&self, slot: usize) -> [&Host; 2] {
+        EndpointId::both(slot).map(|end| &self[end])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Host> {
+        self.0.iter()
+    }
+}
+
+impl Index<EndpointId> for Hosts {
+    type Output = Host;
+
+    #[inline]
+    fn index(&self, end: EndpointId) -> &Host {
+        &self.0[end.index()]
+    }
+}
+
+impl IndexMut<EndpointId> for Hosts {
+    #[inline]
+    fn index_mut(&mut self, end: EndpointId) -> &mut Host {
+        &mut self.0[end.index()]
+    }
+}
+
 impl Host {
     pub(super) fn new(
         mut conn: Connection,
         flow: u32,
-        first_hop: u32,
-        class: u8,
+        origin: Origin,
         sends_data: bool,
         reader: Option<Reader>,
     ) -> Self {
@@ -70,20 +119,39 @@ impl Host {
             conn,
             armed: Time::NEVER,
             timer: Time::NEVER,
-            goal: Goal::Nothing,
+            awaits: AppWait::Nothing,
             flow,
-            first_hop,
-            class,
-            owner: flow,
+            origin,
             sends_data,
             stopwatch: None,
             first_sent: None,
             sent_wire_bytes: 0,
-            needless: 0,
-            launched: 0,
-            landed: 0,
+            spurious: 0,
+            sent_packets: 0,
+            ended_packets: 0,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
         }
+    }
+
+    /// A segment has arrived.
+    #[inline(always)]
+    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
+        self.ended_packets += 1;
+        let before = self.conn.counters().needless_segments;
+        self.conn.handle_segment(now, segment);
+        if segment.is_retransmission && self.conn.counters().needless_segments > before {
+            self.spurious += 1;
+        }
+    }
+
+    /// The packet in which it sends a segment.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
+        let packet = Packet::new(segment, &self.origin, bodies);
+        self.first_sent.get_or_insert(now);
+        self.sent_wire_bytes += packet.size();
+        self.sent_packets += 1;
+        packet
     }
 
     #[inline]
@@ -91,10 +159,10 @@ impl Host {
         self.conn.next_wakeup().min(self.timer)
     }
 
-    /// Whether its application waits for anything, or has to be told that there is something to read.
+    /// Whether its application waits for anything, or is to be notified that there may be something to read.
     #[inline]
     pub(crate) fn needs_attention(&self) -> bool {
-        self.goal != Goal::Nothing || self.reading.is_some()
+        self.awaits != AppWait::Nothing || self.reading.is_some()
     }
 
     /// Something may have arrived: the application reads at its next step, if it reads in steps.
@@ -118,21 +186,21 @@ impl Host {
         true
     }
 
-    /// Whether what its application waits for has come.
-    pub(crate) fn has_reached_goal(&self) -> bool {
-        let (bytes, goal) = match self.goal {
-            Goal::Nothing => return false,
-            Goal::Acked(goal) if self.first_sent.is_some() => (self.conn.acked_bytes(), goal),
-            Goal::Acked(_) => return false,
-            Goal::Received(goal) => (self.conn.counters().delivered_bytes, goal),
-            Goal::Read(goal) => {
-                (self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken), goal)
+    /// Whether what its application waits for has happened.
+    pub(crate) fn is_wait_over(&self) -> bool {
+        let (bytes, awaited) = match self.awaits {
+            AppWait::Nothing => return false,
+            AppWait::Acked(bytes) if self.first_sent.is_some() => (self.conn.acked_bytes(), bytes),
+            AppWait::Acked(_) => return false,
+            AppWait::Received(bytes) => (self.conn.counters().delivered_bytes, bytes),
+            AppWait::Read(bytes) => {
+                (self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken), bytes)
             }
         };
-        bytes >= goal && (goal > 0 || self.conn.has_been_established())
+        bytes >= awaited && (awaited > 0 || self.conn.has_been_established())
     }
 
-    /// Whether a segment that arrives finds anybody.
+    /// Whether it accepts segments: its connection is open or listens.
     #[inline]
     pub(crate) fn is_listening(&self) -> bool {
         self.conn.state() != State::Closed

@@ -1,74 +1,77 @@
 //! Who sends: flows, the connections that they open, and both ends of each.
 //!
 //! A flow is an application that opens one connection or many over its life. Each connection, a *session*, has a slot
-//! with two ends; the pool of slots grows when it must. A slot is used again only when its application has left it, both
-//! ends are done, and nothing of it is on its way: a late packet can never reach another connection.
+//! with two ends; the pool of slots grows when it must. A slot is used again only when its application has released it,
+//! both ends are done, and nothing of it is in flight: a late packet can never reach another connection.
 //!
-//! Like everything that lives in time this is told what happens and then asked what to do, through [`Task`]s. Slots
-//! are seen by nobody: names, draws and the order of events depend on the flow and the ordinal of its session only.
+//! Like everything that lives in time it is notified of what happens and then asked what to do, through [`Task`]s. Slots
+//! are not visible outside: names, draws and the order of events depend on the flow and the ordinal of its session only.
 
 mod arrivals;
 mod bulk;
 mod datagrams;
-mod exchange;
 mod flow;
 mod host;
+mod observe;
 mod page;
+mod request_response;
 mod send_times;
 
 pub(crate) use flow::{FlowState, Totals};
-pub(crate) use host::Host;
+pub(crate) use host::{Host, Hosts};
+pub(crate) use observe::{event_kind, event_of_segment};
 pub(crate) use send_times::SendTimes;
 
+use crate::endpoint::EndpointId;
 use crate::link::Downtime;
-use crate::packet::Packet;
+use crate::packet::{Origin, Packet};
+use crate::record::dictionary::{EventKind, SenderSeries};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Flow, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
-use flow::Course;
-use host::Goal;
+use flow::AppState;
+use host::AppWait;
 use send_times::Stopwatch;
 use std::collections::{BTreeMap, VecDeque};
 
 /// More than any run can send.
 const ENDLESS: u64 = u64::MAX >> 8;
 
-/// Slots that are looked at before the pool grows.
-const LOOKED_AT: usize = 16;
+/// Slots that are tried before the pool grows.
+const SLOTS_TRIED: usize = 16;
 
-/// See the module.
+/// All flows of a run, with their sessions.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowState>,
-    /// Two for each slot: the end that opens (endpoint 2 slot), the other (2 slot + 1).
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) hosts: Hosts,
     sessions: Vec<Session>,
-    /// Slots that their applications have left, the longest ago first.
-    left: VecDeque<usize>,
+    /// Slots that their applications have released, the longest ago first.
+    released: VecDeque<usize>,
     tasks: VecDeque<Task>,
-    /// Flows that have neither completed nor failed; endless ones count for ever.
+    /// Flows that have neither completed nor failed; endless ones always count.
     pub(crate) unfinished: usize,
     /// Whether some flow is sure to go on until the run ends.
     pub(crate) is_endless: bool,
     /// Whether slots are used again.
     reuses_slots: bool,
-    /// Somebody wants to see rates of delivery.
+    /// Rates of delivery are recorded.
     measures_rates: bool,
-    /// What a node's connections have learnt of the way to another node, for the next ones (RFC 9040, RFC 7413).
+    /// What a node's connections know of the path to another node, for the next ones (RFC 9040, RFC 7413).
     caches: BTreeMap<[usize; 2], PathCache>,
 }
 
 /// What the network has to do for the applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// A session begins in this slot: whatever was planned for its ends is void, and both can act.
+    /// A session begins in this slot: earlier wake-ups of its ends are cancelled, and both can act.
     Begin(usize),
     /// This end may have something to send.
-    Drive(usize),
+    Drive(EndpointId),
     /// The timer of this flow has been set.
     Rearm(usize),
-    /// This flow sends a datagram with so much payload.
+    /// This flow sends a datagram with this many payload bytes.
     Send(usize, u16),
 }
 
@@ -79,17 +82,18 @@ pub(crate) struct Session {
     /// How many sessions its flow had opened before.
     pub(crate) ordinal: u64,
     /// Its application has no more use for it.
-    is_left: bool,
-    transfer: Current,
-    /// Bytes that the end which opened was given to send so far, and the other.
+    is_released: bool,
+    transfer: TransferUnderWay,
+    /// Bytes that the opener was given to send so far.
     asked: u64,
+    /// The same of the listener.
     answered: u64,
-    page: page::Errand,
+    page: page::PageConnection,
 }
 
 /// The transfer that a connection is used for.
 #[derive(Clone, Copy, Debug, Default)]
-struct Current {
+struct TransferUnderWay {
     index: u64,
     size: u64,
     start: Time,
@@ -107,20 +111,20 @@ impl Traffic {
                 flow,
                 seed,
                 first_hops,
-                flow::Path::of(flow, &scenario.links),
+                flow::IdealPath::of(flow, &scenario.links),
                 downtime_of(scenario, flow, seed),
             )
         });
         let flows: Vec<FlowState> = flows.collect();
         let mut traffic = Self {
-            hosts: Vec::with_capacity(2 * flows.len()),
+            hosts: Hosts::with_capacity(flows.len()),
             sessions: Vec::with_capacity(flows.len()),
-            left: VecDeque::new(),
+            released: VecDeque::new(),
             tasks: VecDeque::new(),
             unfinished: flows.len(),
             is_endless: false,
             reuses_slots,
-            measures_rates: scenario.record.series.iter().any(|name| name == "delivery_rate_bps"),
+            measures_rates: scenario.record.series.iter().any(|name| name == SenderSeries::DeliveryRate.name()),
             caches: BTreeMap::new(),
             flows,
         };
@@ -140,10 +144,10 @@ impl Traffic {
         }
         let (app, start) = (state.app, state.start);
         let slot = self.open(Time::ZERO, flow);
-        self.hosts[2 * slot].timer = start;
+        self.hosts[EndpointId::opener(slot)].timer = start;
         if let App::File { size } = app {
-            self.hosts[2 * slot].goal = Goal::Acked(size);
-            self.hosts[2 * slot + 1].goal = Goal::Received(size);
+            self.hosts[EndpointId::opener(slot)].awaits = AppWait::Acked(size);
+            self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(size);
         }
     }
 
@@ -153,24 +157,24 @@ impl Traffic {
         self.sessions[slot]
     }
 
-    /// From what the ends of the session in a slot draw their lots.
+    /// What the tie-breakers of the ends of the session in a slot are made of.
     pub(crate) fn salts(&mut self, slot: usize) -> [u32; 2] {
         let Session { flow, ordinal, .. } = self.sessions[slot];
         self.flows[flow].salts(ordinal)
     }
 
-    /// A flow has come to its wake-up.
+    /// A flow wakes up.
     pub(crate) fn wake_flow(&mut self, now: Time, flow: usize) {
         let state = &mut self.flows[flow];
         state.timer = Time::NEVER;
         state.has_begun = true;
-        match state.course {
-            Course::Single => {}
-            Course::Bulk(_) => self.begin_bulk(now, flow),
-            Course::Arrivals(_) => self.begin_arrival(now, flow),
-            Course::Exchange(_) => self.begin_exchange(now, flow),
-            Course::Page(_) => self.turn_page(now, flow),
-            Course::Datagrams(_) => self.send_datagram(now, flow),
+        match state.app_state {
+            AppState::Single => {}
+            AppState::Bulk(_) => self.begin_bulk(now, flow),
+            AppState::Arrivals(_) => self.begin_arrival(now, flow),
+            AppState::RequestResponse(_) => self.begin_exchange(now, flow),
+            AppState::Page(_) => self.next_page(now, flow),
+            AppState::Datagrams(_) => self.send_datagram(now, flow),
         }
     }
 
@@ -179,8 +183,8 @@ impl Traffic {
         self.tasks.pop_front()
     }
 
-    /// An end has come to its wake-up.
-    pub(crate) fn wake_endpoint(&mut self, now: Time, endpoint: usize) {
+    /// An end wakes up.
+    pub(crate) fn wake_endpoint(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
         if host.timer <= now {
             host.timer = Time::NEVER;
@@ -191,7 +195,7 @@ impl Traffic {
 
     /// An end has sent all that it may.
     #[inline]
-    pub(crate) fn note_limit(&mut self, now: Time, endpoint: usize) {
+    pub(crate) fn note_limit(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
         if let Some(stopwatch) = &mut host.stopwatch {
             if stopwatch.limit != host.conn.send_limit() {
@@ -200,52 +204,52 @@ impl Traffic {
         }
     }
 
-    /// A connection has something to tell.
-    pub(crate) fn on_event(&mut self, now: Time, endpoint: usize, event: Event) {
-        let is_opener = endpoint % 2 == 0;
+    /// A connection reports an event.
+    pub(crate) fn on_event(&mut self, now: Time, endpoint: EndpointId, event: Event) {
+        let is_opener = endpoint.is_opener();
         match event {
-            // Who has heard all closes too.
+            // An end that has received all closes too.
             Event::PeerFinished => self.hosts[endpoint].conn.close(),
             Event::Established if is_opener => {
                 let state = &self.flows[self.hosts[endpoint].flow as usize];
                 self.is_endless |= state.app == App::Greedy && state.configs[0].give_up == GiveUp::Never;
             }
-            Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint / 2),
+            Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint.slot()),
             _ => {}
         }
     }
 
-    /// What an application waited for at this end has come.
-    pub(crate) fn on_goal(&mut self, now: Time, endpoint: usize, recorder: &mut Recorder) {
+    /// What an application waited for at this end has happened.
+    pub(crate) fn on_wait_over(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) {
         let host = &mut self.hosts[endpoint];
-        let (flow, slot) = (host.flow as usize, endpoint / 2);
-        let goal = std::mem::replace(&mut host.goal, Goal::Nothing);
+        let (flow, slot) = (host.flow as usize, endpoint.slot());
+        let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
         let state = &mut self.flows[flow];
-        match (&state.course, goal, endpoint % 2 == 0) {
-            (_, Goal::Nothing, _) | (Course::Datagrams(_), ..) => {}
-            (Course::Single, Goal::Received(_) | Goal::Read(_), _) => state.received = Some(now),
-            (Course::Single, Goal::Acked(bytes), _) => {
+        match (&state.app_state, goal, endpoint.is_opener()) {
+            (_, AppWait::Nothing, _) | (AppState::Datagrams(_), ..) => {}
+            (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => state.received = Some(now),
+            (AppState::Single, AppWait::Acked(bytes), _) => {
                 if recorder.wants_events {
-                    recorder.on_event(now, flow, "completed", bytes);
+                    recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
                 state.completed = Some(now);
-                // Else it was counted when it failed.
+                // Otherwise it was counted when it failed.
                 self.unfinished -= usize::from(!state.has_failed);
             }
-            (Course::Bulk(_) | Course::Arrivals(_), Goal::Received(_), _) => {
+            (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Received(_), _) => {
                 self.sessions[slot].transfer.received = Some(now);
             }
-            (Course::Bulk(_), ..) => self.end_bulk(now, slot, recorder),
-            (Course::Arrivals(_), ..) => self.end_arrival(now, slot, recorder),
-            (Course::Exchange(_), _, true) => self.end_exchange(now, slot, recorder),
-            (Course::Exchange(_), _, false) => self.hear_request(now, slot),
-            (Course::Page(_), _, true) => self.receive_objects(now, slot, recorder),
-            (Course::Page(_), _, false) => self.answer_page(slot),
+            (AppState::Bulk(_), ..) => self.end_bulk(now, slot, recorder),
+            (AppState::Arrivals(_), ..) => self.end_arrival(now, slot, recorder),
+            (AppState::RequestResponse(_), _, true) => self.end_exchange(now, slot, recorder),
+            (AppState::RequestResponse(_), _, false) => self.on_request(now, slot),
+            (AppState::Page(_), _, true) => self.on_objects(now, slot, recorder),
+            (AppState::Page(_), _, false) => self.answer_page(slot),
         }
     }
 
     /// An application acts at one end.
-    fn on_timer(&mut self, now: Time, endpoint: usize) {
+    fn on_timer(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
         if host.reads_at(now) {
             return;
@@ -263,39 +267,39 @@ impl Traffic {
                 }
                 host.conn.open(now);
             }
-            App::RequestResponse(_) => self.answer(endpoint / 2),
+            App::RequestResponse(_) => self.respond(endpoint.slot()),
             App::Bulk(_) | App::Arrivals(_) | App::Page(_) | App::Datagrams(_) => {}
         }
     }
 
     /// A connection has failed, at an end that sends data.
     fn on_abort(&mut self, now: Time, slot: usize) {
-        let Session { flow, is_left, .. } = self.sessions[slot];
+        let Session { flow, is_released, .. } = self.sessions[slot];
         let state = &mut self.flows[flow];
-        match state.course {
-            Course::Single => {
+        match state.app_state {
+            AppState::Single => {
                 state.has_failed = true;
-                // Else it was counted when it completed.
+                // Otherwise it was counted when it completed.
                 self.unfinished -= usize::from(state.completed.is_none());
             }
-            _ if is_left => {}
-            Course::Bulk(_) => self.fail_bulk(now, slot),
-            Course::Arrivals(_) => self.fail_arrival(now, slot),
-            Course::Exchange(_) => self.fail_exchange(now, slot),
-            Course::Page(_) => self.fail_page(now, slot),
-            Course::Datagrams(_) => {}
+            _ if is_released => {}
+            AppState::Bulk(_) => self.fail_bulk(now, slot),
+            AppState::Arrivals(_) => self.fail_arrival(now, slot),
+            AppState::RequestResponse(_) => self.fail_exchange(now, slot),
+            AppState::Page(_) => self.fail_page(now, slot),
+            AppState::Datagrams(_) => {}
         }
     }
 
     /// A transfer begins on a connection.
     fn begin_transfer(&mut self, now: Time, slot: usize, index: u64, size: u64) {
-        self.sessions[slot].transfer = Current { index, size, start: now, received: None };
+        self.sessions[slot].transfer = TransferUnderWay { index, size, start: now, received: None };
         self.flows[self.sessions[slot].flow].completions_mut().begun += 1;
     }
 
     /// The transfer of a connection is complete.
     fn end_transfer(&mut self, now: Time, slot: usize, ideal: Option<Duration>, recorder: &mut Recorder) {
-        let Session { flow, transfer: Current { index, size, start, received }, .. } = self.sessions[slot];
+        let Session { flow, transfer: TransferUnderWay { index, size, start, received }, .. } = self.sessions[slot];
         let received = received.unwrap_or(now);
         let transfer = Transfer { index, start, size, duration: now - start, received: received - start, ideal };
         let state = &mut self.flows[flow];
@@ -307,17 +311,17 @@ impl Traffic {
     /// The end that opens has `bytes` more to send; it opens the connection if it has not yet.
     fn ask(&mut self, now: Time, slot: usize, bytes: u64) {
         self.sessions[slot].asked += bytes;
-        let opener = &mut self.hosts[2 * slot].conn;
+        let opener = &mut self.hosts[EndpointId::opener(slot)].conn;
         opener.offer(bytes);
         opener.open(now);
-        self.tasks.push_back(Task::Drive(2 * slot));
+        self.tasks.push_back(Task::Drive(EndpointId::opener(slot)));
     }
 
     /// The application closes a connection and has no more use for it.
     fn close(&mut self, now: Time, slot: usize) {
-        self.hosts[2 * slot].conn.close();
-        self.tasks.push_back(Task::Drive(2 * slot));
-        self.leave(now, slot);
+        self.hosts[EndpointId::opener(slot)].conn.close();
+        self.tasks.push_back(Task::Drive(EndpointId::opener(slot)));
+        self.release(now, slot);
     }
 
     /// All transfers of a flow are over.
@@ -338,7 +342,7 @@ impl Traffic {
         self.tasks.push_back(Task::Rearm(flow));
     }
 
-    /// A new connection of `flow`, whose far end listens. Here and nowhere else connections are made.
+    /// A new connection of `flow`, whose far end listens. The only place that creates connections.
     fn open(&mut self, now: Time, flow: usize) -> usize {
         let slot = self.free_slot();
         let state = &mut self.flows[flow];
@@ -346,7 +350,9 @@ impl Traffic {
         let is_two_way = state.app.is_two_way();
         let seeds = [0, 1].map(|side| state.seeds.at(2 * state.opened + side));
         let ends = state.ends;
-        let end = |side: usize, role| {
+        let owner = Packet::owner(flow as u32, session.ordinal);
+        let end = |endpoint: EndpointId, role| {
+            let side = endpoint.side();
             let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
             conn.set_seed(seeds[side]);
             if self.measures_rates {
@@ -356,78 +362,79 @@ impl Traffic {
                 conn.seed(cache, now);
             }
             let reader = state.reader.filter(|_| is_two_way == (side == 0));
-            let mut host =
-                Host::new(conn, flow as u32, state.first_hops[side], state.class, side == 0 || is_two_way, reader);
+            let origin = Origin { endpoint, owner, first_hop: state.first_hops[side], class: state.class };
+            let mut host = Host::new(conn, flow as u32, origin, endpoint.is_opener() || is_two_way, reader);
             // At the end that answers, where both send.
             host.stopwatch = (is_two_way == (side == 1)).then(Stopwatch::default);
             host
         };
-        let [mut opener, mut other] = [end(0, Role::Active), end(1, Role::Passive)];
-        other.conn.open(now);
-        opener.owner = Packet::owner(flow as u32, session.ordinal);
-        other.owner = opener.owner;
+        let opener = end(EndpointId::opener(slot), Role::Active);
+        let mut listener = end(EndpointId::listener(slot), Role::Passive);
+        listener.conn.open(now);
         state.opened += 1;
-        state.newest = slot;
+        state.newest = Some(slot);
         if slot == self.sessions.len() {
             self.sessions.push(session);
-            self.hosts.extend([opener, other]);
+            self.hosts.push([opener, listener]);
         } else {
             self.sessions[slot] = session;
-            self.hosts[2 * slot] = opener;
-            self.hosts[2 * slot + 1] = other;
+            self.hosts.replace(slot, [opener, listener]);
         }
         self.tasks.push_back(Task::Begin(slot));
         slot
     }
 
-    /// The application has no more use for a connection, which has been closed or has failed. Here and nowhere else
-    /// connections are given up.
-    fn leave(&mut self, now: Time, slot: usize) {
+    /// The application has no more use for a connection, which has been closed or has failed. The only place that
+    /// releases slots.
+    fn release(&mut self, now: Time, slot: usize) {
         let state = &mut self.flows[self.sessions[slot].flow];
-        for host in &mut self.hosts[2 * slot..2 * slot + 2] {
-            // What an end does without an application is nobody's time.
+        for host in EndpointId::both(slot) {
+            let host = &mut self.hosts[host];
+            // The time of an end without an application counts for no cause.
             if let Some(stopwatch) = host.stopwatch.take() {
                 state.totals.times += stopwatch.times_until(now, &mut state.downtime);
             }
         }
         if state.remembers() {
             let ends = state.ends;
-            for side in [0, 1] {
-                let cache = self.caches.entry([ends[side], ends[1 - side]]).or_default();
-                self.hosts[2 * slot + side].conn.contribute(cache, now);
+            for end in EndpointId::both(slot) {
+                let cache = self.caches.entry([ends[end.side()], ends[end.peer().side()]]).or_default();
+                self.hosts[end].conn.contribute(cache, now);
             }
         }
-        self.sessions[slot].is_left = true;
-        self.left.push_back(slot);
+        self.sessions[slot].is_released = true;
+        self.released.push_back(slot);
     }
 
     /// A slot in which nothing can happen any more, or a new one.
     fn free_slot(&mut self) -> usize {
-        let looked_at = if self.reuses_slots { self.left.len().min(LOOKED_AT) } else { 0 };
-        for _ in 0..looked_at {
-            let Some(slot) = self.left.pop_front() else { break };
-            if self.is_over(slot) {
-                self.retire(slot);
+        let tried = if self.reuses_slots { self.released.len().min(SLOTS_TRIED) } else { 0 };
+        for _ in 0..tried {
+            let Some(slot) = self.released.pop_front() else { break };
+            if self.can_reuse(slot) {
+                self.add_to_totals(slot);
                 return slot;
             }
-            self.left.push_back(slot);
+            self.released.push_back(slot);
         }
         self.sessions.len()
     }
 
-    /// Whether nothing can come of this session: one end is done, the other waits for it, nothing is on its way.
-    fn is_over(&self, slot: usize) -> bool {
-        let [opener, other] = [&self.hosts[2 * slot], &self.hosts[2 * slot + 1]];
-        opener.has_ended() && other.is_at_rest() && opener.launched == other.landed && other.launched == opener.landed
+    /// Whether nothing can happen in this session any more: one end is done, the other waits for it, nothing is in flight.
+    fn can_reuse(&self, slot: usize) -> bool {
+        let [opener, other] = self.hosts.pair(slot);
+        opener.has_ended()
+            && other.is_at_rest()
+            && opener.sent_packets == other.ended_packets
+            && other.sent_packets == opener.ended_packets
     }
 
     /// Adds what a session counted to its flow.
-    fn retire(&mut self, slot: usize) {
+    fn add_to_totals(&mut self, slot: usize) {
         let state = &mut self.flows[self.sessions[slot].flow];
-        let ends = [&self.hosts[2 * slot], &self.hosts[2 * slot + 1]];
-        state.totals.add(self.sessions[slot].ordinal, ends);
-        if state.newest == slot {
-            state.newest = usize::MAX;
+        state.totals.add(self.sessions[slot].ordinal, self.hosts.pair(slot));
+        if state.newest == Some(slot) {
+            state.newest = None;
         }
     }
 
@@ -436,11 +443,11 @@ impl Traffic {
         if packet.is_datagram() {
             self.on_datagram_loss(packet);
         } else {
-            self.hosts[packet.endpoint()].landed += 1;
+            self.hosts[packet.endpoint()].ended_packets += 1;
         }
     }
 
-    /// A packet arrived corrupted at its host, which does not look at it.
+    /// A packet arrived corrupted at its host, which discards it.
     pub(crate) fn on_corrupted(&mut self, packet: &Packet) {
         if !packet.is_datagram() {
             self.hosts[packet.endpoint()].conn.handle_corrupted();
@@ -450,23 +457,24 @@ impl Traffic {
     /// A packet was copied on its way.
     pub(crate) fn on_copy(&mut self, packet: &Packet) {
         if !packet.is_datagram() {
-            self.hosts[packet.endpoint() ^ 1].launched += 1;
+            self.hosts[packet.endpoint().peer()].sent_packets += 1;
         }
     }
 
     /// Whether the time series of its flow are about this end.
-    pub(crate) fn is_recorded(&self, endpoint: usize) -> bool {
+    pub(crate) fn is_recorded(&self, endpoint: EndpointId) -> bool {
         let state = &self.flows[self.hosts[endpoint].flow as usize];
         let side = usize::from(state.app.is_two_way());
-        endpoint == state.newest.saturating_mul(2).saturating_add(side)
+        endpoint.side() == side && state.newest == Some(endpoint.slot())
     }
 
     /// What each flow has counted until `now`, sessions under way included.
-    pub(crate) fn totals(&self, now: Time) -> Vec<Totals> {
+    fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals.clone(), flow.downtime.clone())).collect();
-        for (session, ends) in self.sessions.iter().zip(self.hosts.chunks_exact(2)) {
+        for (slot, session) in self.sessions.iter().enumerate() {
+            let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
-            totals.add(session.ordinal, [&ends[0], &ends[1]]);
+            totals.add(session.ordinal, ends);
             for stopwatch in ends.iter().filter_map(|host| host.stopwatch.as_ref()) {
                 totals.times += stopwatch.times_until(now, path);
             }
@@ -475,9 +483,9 @@ impl Traffic {
     }
 
     /// Payload bytes that each flow has delivered so far.
-    pub(crate) fn delivered_bytes(&self) -> Vec<u64> {
+    fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals.delivered_bytes()).collect();
-        for host in &self.hosts {
+        for host in self.hosts.iter() {
             bytes[host.flow as usize] += host.conn.counters().delivered_bytes;
         }
         bytes

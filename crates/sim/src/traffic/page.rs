@@ -2,11 +2,12 @@
 //! (HTTP/1.1 without pipelining) or over one with all requests at once (HTTP/2, objects in order). Distributions as in the
 //! evaluation methodologies of cellular systems (3GPP2 C.R1002-0, HTTP traffic model).
 
-use super::flow::Course as Any;
-use super::{Goal, Session, Task, Traffic};
+use super::flow::AppState;
+use crate::spec::{pareto, Size};
+use super::{AppWait, Session, Task, Traffic};
+use crate::endpoint::EndpointId;
 use crate::record::Recorder;
 use crate::spec::Page;
-use crate::spec::{pareto, Size};
 use bentpipe_units::{Duration, Stream, Time};
 
 const MAIN: Size = Size::Lognormal { mean: 10_710, sd: 25_032 };
@@ -22,10 +23,10 @@ const OBJECTS_CUT: f64 = 55.0;
 /// A page has fewer objects than this, so that each has an index of its own.
 const STRIDE: u64 = 64;
 
-/// How far it has come.
+/// How far the application of a flow has come, with its random streams.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
-    app: Page,
+pub(super) struct PageState {
+    spec: Page,
     index: u64,
     start: Time,
     phase: Phase,
@@ -52,21 +53,21 @@ enum Phase {
 
 /// What one connection of a page is used for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Errand {
+pub(super) struct PageConnection {
     /// Objects asked for and not answered yet: from the first to the last.
     first: u64,
     last: u64,
-    /// Bytes of requests that the other end has heard.
-    heard: u64,
+    /// Bytes of requests that the other end has received.
+    received: u64,
     /// Exchanges to be made before anything can be asked for.
     tls_left: u32,
 }
 
-impl Course {
-    pub(super) fn new(app: Page, seed: u64, component: &str) -> Self {
+impl PageState {
+    pub(super) fn new(spec: Page, seed: u64, component: &str) -> Self {
         let stream = |purpose| Stream::new(seed, component, purpose);
         Self {
-            app,
+            spec,
             index: 0,
             start: Time::ZERO,
             phase: Phase::Reading,
@@ -89,7 +90,7 @@ impl Course {
             0 => (MAIN.draw(&mut self.mains, self.index), LEAST[0]),
             _ => (EMBEDDED.draw(&mut self.embedded, self.index * STRIDE + object), LEAST[1]),
         };
-        scaled(bytes.clamp(least, MOST), self.app.scale)
+        scaled(bytes.clamp(least, MOST), self.spec.scale)
     }
 
     /// How many embedded objects the page under way has.
@@ -106,25 +107,25 @@ fn scaled(bytes: u64, scale: f64) -> u64 {
 
 impl Traffic {
     /// The next page begins, or the embedded objects of this one are asked for.
-    pub(super) fn turn_page(&mut self, now: Time, flow: usize) {
-        let Any::Page(course) = &mut self.flows[flow].course else { return };
-        if course.phase == Phase::Parsing {
+    pub(super) fn next_page(&mut self, now: Time, flow: usize) {
+        let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
+        if pages.phase == Phase::Parsing {
             return self.ask_for_embedded(now, flow);
         }
-        course.start = now;
-        course.objects = course.count_objects();
-        (course.next, course.done, course.bytes) = (1, 0, 0);
+        pages.start = now;
+        pages.objects = pages.count_objects();
+        (pages.next, pages.done, pages.bytes) = (1, 0, 0);
         self.flows[flow].completions_mut().begun += 1;
         self.open_for_page(now, flow, [0, 0]);
     }
 
     fn ask_for_embedded(&mut self, now: Time, flow: usize) {
-        let Any::Page(course) = &mut self.flows[flow].course else { return };
-        course.phase = Phase::Reading;
-        let (objects, first) = (course.objects, course.slots[0]);
-        let at_once = if course.app.multiplexed { 1 } else { u64::from(course.app.connections).min(objects) };
-        course.next = if course.app.multiplexed { objects } else { at_once } + 1;
-        let last = if course.app.multiplexed { objects } else { 1 };
+        let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
+        pages.phase = Phase::Reading;
+        let (objects, first) = (pages.objects, pages.slots[0]);
+        let at_once = if pages.spec.multiplexed { 1 } else { u64::from(pages.spec.connections).min(objects) };
+        pages.next = if pages.spec.multiplexed { objects } else { at_once } + 1;
+        let last = if pages.spec.multiplexed { objects } else { 1 };
         self.ask_for(now, first, [1, last]);
         for object in 2..=at_once {
             self.open_for_page(now, flow, [object, object]);
@@ -134,10 +135,10 @@ impl Traffic {
     /// A new connection that asks for these objects as soon as it can.
     fn open_for_page(&mut self, now: Time, flow: usize, [first, last]: [u64; 2]) {
         let slot = self.open(now, flow);
-        let Any::Page(course) = &mut self.flows[flow].course else { return };
-        course.slots.push(slot);
-        let (tls_rtts, request) = (course.app.tls_rtts, course.app.request);
-        self.sessions[slot].page = Errand { first, last, heard: 0, tls_left: tls_rtts };
+        let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
+        pages.slots.push(slot);
+        let (tls_rtts, request) = (pages.spec.tls_rtts, pages.spec.request);
+        self.sessions[slot].page = PageConnection { first, last, received: 0, tls_left: tls_rtts };
         if tls_rtts > 0 {
             self.secure(now, slot, request);
         } else {
@@ -149,55 +150,55 @@ impl Traffic {
     fn secure(&mut self, now: Time, slot: usize, request: u64) {
         self.ask(now, slot, request);
         let Session { asked, answered, .. } = self.sessions[slot];
-        self.hosts[2 * slot].goal = Goal::Read(answered + request);
-        self.hosts[2 * slot + 1].goal = Goal::Received(asked);
+        self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(answered + request);
+        self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(asked);
     }
 
     /// Requests for these objects, all at once.
     fn ask_for(&mut self, now: Time, slot: usize, [first, last]: [u64; 2]) {
-        let Any::Page(course) = &mut self.flows[self.sessions[slot].flow].course else { return };
-        let request = course.app.request;
-        let bytes: u64 = (first..=last).map(|object| course.size(object)).sum();
+        let AppState::Page(pages) = &mut self.flows[self.sessions[slot].flow].app_state else { return };
+        let request = pages.spec.request;
+        let bytes: u64 = (first..=last).map(|object| pages.size(object)).sum();
         let Session { answered, page, .. } = &mut self.sessions[slot];
         (page.first, page.last) = (first, last);
-        self.hosts[2 * slot].goal = Goal::Read(*answered + bytes);
-        self.hosts[2 * slot + 1].goal = Goal::Received(page.heard + request);
+        self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(*answered + bytes);
+        self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(page.received + request);
         self.ask(now, slot, (last - first + 1) * request);
     }
 
     /// A request has arrived at the other end, which answers at once.
     pub(super) fn answer_page(&mut self, slot: usize) {
-        let Session { flow, is_left, answered, page, .. } = &mut self.sessions[slot];
-        let Any::Page(course) = &mut self.flows[*flow].course else { return };
-        if *is_left {
+        let Session { flow, is_released, answered, page, .. } = &mut self.sessions[slot];
+        let AppState::Page(pages) = &mut self.flows[*flow].app_state else { return };
+        if *is_released {
             return;
         }
-        page.heard += course.app.request;
-        let mut bytes = course.app.request;
-        let other = &mut self.hosts[2 * slot + 1];
+        page.received += pages.spec.request;
+        let mut bytes = pages.spec.request;
+        let other = &mut self.hosts[EndpointId::listener(slot)];
         if page.tls_left == 0 {
-            bytes = course.size(page.first);
+            bytes = pages.size(page.first);
             if page.first < page.last {
                 page.first += 1;
-                other.goal = Goal::Received(page.heard + course.app.request);
+                other.awaits = AppWait::Received(page.received + pages.spec.request);
             }
         }
         *answered += bytes;
         other.conn.offer(bytes);
-        self.tasks.push_back(Task::Drive(2 * slot + 1));
+        self.tasks.push_back(Task::Drive(EndpointId::listener(slot)));
     }
 
-    /// All that a connection was asked for has come.
-    pub(super) fn receive_objects(&mut self, now: Time, slot: usize, recorder: &mut Recorder) {
-        let Session { flow, is_left, page, .. } = &mut self.sessions[slot];
+    /// All that a connection was asked for has arrived.
+    pub(super) fn on_objects(&mut self, now: Time, slot: usize, recorder: &mut Recorder) {
+        let Session { flow, is_released, page, .. } = &mut self.sessions[slot];
         let flow = *flow;
-        let Any::Page(course) = &mut self.flows[flow].course else { return };
-        if *is_left {
+        let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
+        if *is_released {
             return;
         }
         if page.tls_left > 0 {
             page.tls_left -= 1;
-            let (first, last, request) = (page.first, page.last, course.app.request);
+            let (first, last, request) = (page.first, page.last, pages.spec.request);
             return if page.tls_left > 0 {
                 self.secure(now, slot, request)
             } else {
@@ -205,31 +206,31 @@ impl Traffic {
             };
         }
         // Of several objects the other end has counted up to the last.
-        let (from, to) = if course.app.multiplexed && page.last > 0 { (1, page.last) } else { (page.last, page.last) };
+        let (from, to) = if pages.spec.multiplexed && page.last > 0 { (1, page.last) } else { (page.last, page.last) };
         for object in from..=to {
-            course.bytes += course.size(object);
+            pages.bytes += pages.size(object);
         }
-        course.done += u64::from(to > 0) * (to - from + 1);
-        if course.done == course.objects {
+        pages.done += u64::from(to > 0) * (to - from + 1);
+        if pages.done == pages.objects {
             return self.end_page(now, flow, recorder);
         }
         if to == 0 {
-            course.phase = Phase::Parsing;
-            let parse = course.app.parse.draw(&mut course.parses, course.index);
+            pages.phase = Phase::Parsing;
+            let parse = pages.spec.parse.draw(&mut pages.parses, pages.index);
             return self.pause(now, flow, parse);
         }
-        if course.next <= course.objects {
-            let object = course.next;
-            course.next += 1;
+        if pages.next <= pages.objects {
+            let object = pages.next;
+            pages.next += 1;
             self.ask_for(now, slot, [object, object]);
         }
     }
 
     fn end_page(&mut self, now: Time, flow: usize, recorder: &mut Recorder) {
-        let Any::Page(course) = &mut self.flows[flow].course else { return };
-        let (index, start, size) = (course.index, course.start, course.bytes);
-        let slot = course.slots[0];
-        self.sessions[slot].transfer = super::Current { index, size, start, received: None };
+        let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
+        let (index, start, size) = (pages.index, pages.start, pages.bytes);
+        let slot = pages.slots[0];
+        self.sessions[slot].transfer = super::TransferUnderWay { index, size, start, received: None };
         self.end_transfer(now, slot, None, recorder);
         self.close_page(now, flow);
     }
@@ -242,20 +243,20 @@ impl Traffic {
 
     /// The page is over, complete or not: its connections are closed, and the reader reads.
     fn close_page(&mut self, now: Time, flow: usize) {
-        let Any::Page(course) = &mut self.flows[flow].course else { return };
-        let mut slots = std::mem::take(&mut course.slots);
-        course.phase = Phase::Reading;
-        let reading: Duration = course.app.reading.draw(&mut course.readings, course.index);
-        course.index += 1;
-        let is_last = course.app.count == Some(course.index);
+        let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
+        let mut slots = std::mem::take(&mut pages.slots);
+        pages.phase = Phase::Reading;
+        let reading: Duration = pages.spec.reading.draw(&mut pages.readings, pages.index);
+        pages.index += 1;
+        let is_last = pages.spec.count == Some(pages.index);
         for slot in slots.drain(..) {
-            self.hosts[2 * slot].goal = Goal::Nothing;
-            self.hosts[2 * slot + 1].goal = Goal::Nothing;
+            self.hosts[EndpointId::opener(slot)].awaits = AppWait::Nothing;
+            self.hosts[EndpointId::listener(slot)].awaits = AppWait::Nothing;
             self.close(now, slot);
         }
-        if let Any::Page(course) = &mut self.flows[flow].course {
+        if let AppState::Page(pages) = &mut self.flows[flow].app_state {
             // Given back for the next page.
-            course.slots = slots;
+            pages.slots = slots;
         }
         if is_last {
             self.finish(now, flow);
@@ -284,17 +285,17 @@ mod tests {
             reading: wait,
             count: None,
         };
-        let mut course = Course::new(app, 1, "flow/web");
-        let (mut objects, mut mains, mut embedded, pages) = (0, 0, 0, 20_000);
-        for index in 0..pages {
-            course.index = index;
-            let count = course.count_objects();
+        let mut pages = PageState::new(app, 1, "flow/web");
+        let (mut objects, mut mains, mut embedded, n) = (0, 0, 0, 20_000);
+        for index in 0..n {
+            pages.index = index;
+            let count = pages.count_objects();
             assert!(count <= 53);
             objects += count;
-            mains += course.size(0);
-            embedded += course.size(1);
+            mains += pages.size(0);
+            embedded += pages.size(1);
         }
-        let mean = |sum: u64| sum as f64 / pages as f64;
+        let mean = |sum: u64| sum as f64 / n as f64;
         assert!((mean(objects) - Page::OBJECTS_MEAN).abs() < 0.25, "{}", mean(objects));
         assert!((mean(mains) - 10_710.0).abs() < 700.0, "{}", mean(mains));
         // The tail that is cut off at 2 MB held about a tenth of the mean.

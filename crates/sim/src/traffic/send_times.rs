@@ -40,7 +40,7 @@ impl AddAssign for SendTimes {
 pub(crate) struct Stopwatch {
     pub(super) limit: Option<SendLimit>,
     since: Time,
-    /// For how long the path had been down by then.
+    /// For how long the path had been down until `since`.
     down: Duration,
     times: SendTimes,
 }

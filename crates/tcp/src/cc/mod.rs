@@ -1,92 +1,41 @@
 //! Congestion control: facts in, a window out.
 //!
 //! A controller reads what an ACK taught ([`AckSample`]) and the sender's view of the path ([`PathState`]) and
-//! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and has no
-//! randomness. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
+//! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and draws chance only from the
+//! seed that it is given. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
 //! the connection. Slow start and additive increase are in [`Window`], for all that want them.
 //!
-//! A new controller is one file here and one line in [`registry!`] below; what it leaves to its [`Window`] it names in
-//! `window_hooks!`.
+//! A new controller is one file in its room (`loss`, `delay`, `model`, `satellite`) and one line in [`registry!`] below. What it
+//! leaves to its [`Window`] it names in `window_hooks!`; what several controllers need is in `parts`.
 
-mod backlog;
-mod bandwidth;
-mod bbr;
-mod bbr1;
-mod bbr3;
-mod bic;
-#[cfg(test)]
-mod bottleneck;
-mod compound;
-mod copa;
-mod cubic;
-mod delays;
-mod dummies;
-mod enhanced_hswa;
-mod highspeed;
-mod hswa;
-mod htcp;
-mod hybla;
-mod illinois;
-mod ledbat;
-mod leocc;
-mod own;
-mod peach;
-mod reallocation;
-mod reno;
-mod satcp;
-mod scalable;
-mod scps;
+mod custom;
+mod delay;
+mod loss;
+mod model;
+mod parts;
+mod probe_segments;
+mod satellite;
 pub mod settings;
-mod slow_start;
-mod swift;
-mod tahoe;
-mod told;
-mod vegas;
-mod veno;
-mod westwood;
-mod window;
-mod yeah;
+#[cfg(test)]
+mod testbench;
 
-pub use bandwidth::WestwoodSmoothing;
-pub use bbr::BbrQuantum;
-pub use bbr1::{Bbr1, Bbr1Settings};
-pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
-pub use bic::{Bic, BicForm, BicSettings};
-pub use compound::{BelowLowWindow, Compound, CompoundSettings};
-pub use copa::{Copa, CopaSettings};
-pub use cubic::{Cubic, CubicAfterRto, CubicGrowth, CubicSettings};
-pub use dummies::Dummies;
-pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
-pub use highspeed::{HighSpeed, HighSpeedParameters, HighSpeedSettings};
-pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
-pub use htcp::{Htcp, HtcpSettings, RttMaxRise};
-pub use hybla::{Hybla, HyblaRtt, HyblaSettings, HyblaWindow};
-pub use illinois::{Illinois, IllinoisSettings};
-pub use ledbat::{Ledbat, LedbatDelay, LedbatSettings};
-pub use leocc::{LeoCc, LeoCcBandwidth, LeoCcSettings};
-pub use own::{Own, OwnCc};
-pub use peach::{Peach, PeachPlusSettings, PeachSettings};
-pub use reallocation::Reallocations;
-pub use reno::Reno;
-pub use satcp::{SaTcp, SaTcpSettings};
-pub use scalable::{Scalable, ScalableSettings};
-pub use scps::{Scps, ScpsCongestion, ScpsSettings};
-pub use swift::{Swift, SwiftSettings};
-pub use tahoe::Tahoe;
-pub use told::{AckSample, Congestion, Delivery, Init, LostSegment, PathState, HALF};
-pub use vegas::{Vegas, VegasDiff, VegasSettings};
-pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
-pub use westwood::{Westwood, WestwoodCut, WestwoodForm, WestwoodPlusSettings, WestwoodSettings};
-pub use window::{Cwnd, Window};
-pub use yeah::{Yeah, YeahSettings};
+pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Pace, PathState, HALF};
+pub use custom::{Custom, CustomCc};
+pub use delay::*;
+pub use loss::*;
+pub use model::*;
+pub use parts::bandwidth_filter::WestwoodSmoothing;
+pub use parts::loss_window::{Cwnd, Window};
+pub use parts::reallocation::Reallocations;
+pub use probe_segments::ProbeSegments;
+pub use satellite::*;
 
-use crate::config::{NewReno, Rack, Recovery, SackEvidence, SackOnRto, Snack};
+use crate::config::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
-use bentpipe_units::Rate;
 use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
 
-/// The contract of a congestion control. `on_congestion` and `on_rto` are told of congestion only: losses that the verdict
-/// blames on the link do not reach them.
+/// The contract of a congestion control. `on_congestion` and `on_rto` report congestion only: losses that the verdict attributes
+/// to the link do not reach them.
 ///
 /// On one ACK the order is: losses are found (`on_recovery_ack` or `on_recovery_exit`, `on_congestion`, then `on_lost` for each
 /// segment), then `on_delivery`, then `on_ack`.
@@ -100,7 +49,7 @@ pub trait CongestionControl {
     fn on_rto(&mut self, first: bool, path: &PathState);
     /// Recovery or idle restart asks that the window be at most `max` bytes now.
     fn limit_cwnd(&mut self, max: u64);
-    /// Continue with exactly this window and threshold, bytes: what looked like a loss was none, or window validation asks
+    /// Continue with exactly this window and threshold, bytes: a loss was spurious, or window validation asks
     /// for it (RFC 2861 §3.2, RFC 7661 §4.4).
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// The segment size changed.
@@ -110,12 +59,12 @@ pub trait CongestionControl {
     fn takes_deliveries(&self) -> bool {
         false
     }
-    /// An ACK told of something delivered, in recovery or not.
+    /// An ACK reported something delivered, in recovery or not.
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let _ = (delivery, path);
     }
-    /// A segment was declared lost, whatever the verdict: by the ACK that `on_delivery` tells of next, or by a timer. Not told of
-    /// segments that were sent before the segment size changed.
+    /// A segment was declared lost, whatever the verdict: by the ACK of the `on_delivery` that follows, or by a timer. Segments
+    /// that were sent before the segment size changed are not reported.
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
         let _ = (lost, path);
     }
@@ -132,7 +81,7 @@ pub trait CongestionControl {
     fn on_resume(&mut self, path: &PathState) {
         let _ = path;
     }
-    /// What looked like congestion was none: go on as `before` it.
+    /// The congestion was spurious: go on as `before` it.
     fn undo(&mut self, before: Self)
     where
         Self: Sized,
@@ -154,31 +103,42 @@ pub trait CongestionControl {
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
     fn ssthresh(&self) -> u64;
-    /// The rate at which to send, headers included; none: as the pacing of the connection has it.
-    fn pacing_rate(&self) -> Option<Rate> {
+    /// The pace at which to send; none: as the pacing of the connection has it.
+    fn pacing(&self) -> Option<Pace> {
         None
     }
-    /// Payload that may leave back to back after a pause, bytes, where the connection's pacing does not say; none: two segments.
-    fn pacing_burst(&self) -> Option<u64> {
-        None
-    }
-    /// Whether it ever asks for a rate. Never changes.
+    /// Whether it ever asks for a pace. Never changes.
     fn paces(&self) -> bool {
-        self.pacing_rate().is_some()
+        self.pacing().is_some()
     }
-    /// Its dealings with dummy segments; none: it sends none. Never changes.
-    fn dummies(&mut self) -> Option<&mut dyn Dummies> {
-        None
-    }
-    /// With a rate: the depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and
-    /// how much may go back to back is as the connection's pacing or [`pacing_burst`](Self::pacing_burst) has it.
-    fn bucket(&self) -> Option<u64> {
+    /// Its probe segments; none: it sends none. Never changes.
+    fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
     }
 }
 
+/// What a congestion control takes and does, as its line of the registry names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Takes {
+    /// How slow start counts, grows and ends: `slow_start` and `byte_counting` change it, perhaps with a setting of its own.
+    pub slow_start: bool,
+    /// Congestion avoidance adds what `increase` says, at some window at least.
+    pub increase: bool,
+    /// An ECN mark reduces the window.
+    pub ecn: bool,
+    /// An ACK may shrink the window, not congestion alone.
+    pub shrinks: bool,
+}
+
+impl Takes {
+    const NOTHING: Self = Self { slow_start: false, increase: false, ecn: false, shrinks: false };
+}
+
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $settings:ident), $recovery:expr;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:literal => $kind:ident($type:ident, $settings:ident), $recovery:expr, [$($takes:ident),*] $(, $verdict:ident)?;
+    )+) => {
         /// The congestion controls by the names that scenario files use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum CcKind { $($(#[doc = $doc])+ $kind,)+ }
@@ -200,6 +160,21 @@ macro_rules! registry {
             /// The loss recovery with which it was published; used unless the scenario names one.
             pub fn recovery(self) -> Recovery {
                 match self { $(Self::$kind => $recovery,)+ }
+            }
+
+            /// What it takes a loss to mean; used unless the scenario says otherwise. Congestion, if its line does not say.
+            pub const fn verdict(self) -> VerdictKind {
+                $($(if matches!(self, Self::$kind) {
+                    return VerdictKind::$verdict;
+                })?)+
+                VerdictKind::AlwaysCongestion
+            }
+
+            /// What it takes of the settings that all congestion controls share, and of the network's signals.
+            pub const fn takes(self) -> Takes {
+                let mut takes = Takes::NOTHING;
+                match self { $(Self::$kind => { $(takes.$takes = true;)* })+ }
+                takes
             }
 
             /// What can be set.
@@ -254,14 +229,14 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub(crate) enum Cc {
             $($kind(Box<$type>),)+
-            Own(Box<dyn Own>),
+            Custom(Box<dyn Custom>),
         }
 
         macro_rules! each {
             ($self:ident, $c:ident => $does:expr) => {
                 match $self {
                     $(Self::$kind($c) => $does,)+
-                    Self::Own($c) => $does,
+                    Self::Custom($c) => $does,
                 }
             };
         }
@@ -304,7 +279,7 @@ macro_rules! registry {
             fn undo(&mut self, before: Self) {
                 match (self, before) {
                     $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
-                    (Self::Own(c), Self::Own(before)) => c.undo_own(before),
+                    (Self::Custom(c), Self::Custom(before)) => c.undo_custom(before),
                     // A connection keeps its kind.
                     _ => {}
                 }
@@ -326,26 +301,20 @@ macro_rules! registry {
             fn ssthresh(&self) -> u64 {
                 each!(self, c => c.ssthresh())
             }
-            fn pacing_rate(&self) -> Option<Rate> {
-                each!(self, c => c.pacing_rate())
-            }
-            fn pacing_burst(&self) -> Option<u64> {
-                each!(self, c => c.pacing_burst())
+            fn pacing(&self) -> Option<Pace> {
+                each!(self, c => c.pacing())
             }
             fn paces(&self) -> bool {
                 each!(self, c => c.paces())
             }
-            fn dummies(&mut self) -> Option<&mut dyn Dummies> {
-                each!(self, c => c.dummies())
-            }
-            fn bucket(&self) -> Option<u64> {
-                each!(self, c => c.bucket())
+            fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
+                each!(self, c => c.probe_segments())
             }
         }
 
         #[cfg(test)]
         mod inherited {
-            $(#[test] #[allow(non_snake_case)] fn $kind() { super::suite::all(super::CcKind::$kind); })+
+            $(#[test] #[allow(non_snake_case)] fn $kind() { super::testbench::suite::all(super::CcKind::$kind); })+
         }
     };
 }
@@ -353,87 +322,87 @@ macro_rules! registry {
 /// Recovery by selective acknowledgements, as RFC 6675 has it.
 const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
 
+/// Recovery through partial ACKs, as RFC 6582 has it.
+fn newreno() -> Recovery {
+    Recovery::NewReno(NewReno::default())
+}
+
 /// Recovery through partial ACKs that leaves the window to the controller.
 fn partial_acks() -> Recovery {
-    Recovery::NewReno(NewReno { exit: crate::config::NewRenoExit::Ssthresh, ..NewReno::default() })
+    Recovery::NewReno(NewReno { exit: NewRenoExit::Ssthresh, ..NewReno::default() })
 }
 
+/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
+fn rack() -> Recovery {
+    Recovery::Rack(Rack::default())
+}
+
+// A line says: the name, the kind with its type and its settings, the recovery with which it was published, what it
+// [`Takes`], and what it takes a loss to mean, if not congestion.
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
-    "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit;
+    "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit, [slow_start, increase, ecn];
     /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
-    "tcpmin" => TcpMin(Tahoe, NoSettings), Recovery::TimeoutOnly;
+    "tcpmin" => TcpMin(Tahoe, NoSettings), Recovery::TimeoutOnly, [slow_start, increase, ecn];
     /// Additive increase, halving, fast recovery (RFC 5681).
-    "reno" => Reno(Reno, NoSettings), Recovery::Reno;
+    "reno" => Reno(Reno, NoSettings), Recovery::Reno, [slow_start, increase, ecn];
     /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno, NoSettings), Recovery::NewReno(NewReno::default());
+    "newreno" => NewReno(Reno, NoSettings), newreno(), [slow_start, increase, ecn];
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    "sack" => Sack(Reno, NoSettings), SACK;
+    "sack" => Sack(Reno, NoSettings), SACK, [slow_start, increase, ecn];
     /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
-    "bbr1" => Bbr1(Bbr1, Bbr1Settings), Recovery::Rack(Rack::default());
+    "bbr1" => Bbr1(Bbr1, Bbr1Settings), rack(), [];
     /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
-    "bbr2" => Bbr2(Bbr3, Bbr2Settings), Recovery::Rack(Rack::default());
+    "bbr2" => Bbr2(Bbr3, Bbr2Settings), rack(), [];
     /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
-    "bbr3" => Bbr3(Bbr3, Bbr3Settings), Recovery::Rack(Rack::default());
+    "bbr3" => Bbr3(Bbr3, Bbr3Settings), rack(), [];
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
-    "bic" => Bic(Bic, BicSettings), SACK;
+    "bic" => Bic(Bic, BicSettings), SACK, [slow_start, increase, ecn];
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
-    "compound" => Compound(Compound, CompoundSettings), SACK;
+    "compound" => Compound(Compound, CompoundSettings), SACK, [slow_start, increase, ecn, shrinks];
     /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
-    "copa" => Copa(Copa, CopaSettings), SACK;
+    "copa" => Copa(Copa, CopaSettings), SACK, [slow_start, shrinks];
     /// A cubic function of the time since the last loss (RFC 9438).
-    "cubic" => Cubic(Cubic, CubicSettings), SACK;
+    "cubic" => Cubic(Cubic, CubicSettings), SACK, [slow_start, ecn];
     /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
-    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK;
+    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK, [slow_start, ecn];
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
-    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK;
+    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK, [slow_start, increase, ecn];
     /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
-    "hswa" => Hswa(Hswa, HswaSettings), SACK;
+    "hswa" => Hswa(Hswa, HswaSettings), SACK, [slow_start, ecn];
     /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
-    "htcp" => Htcp(Htcp, HtcpSettings), SACK;
+    "htcp" => Htcp(Htcp, HtcpSettings), SACK, [slow_start, ecn];
     /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
-    "hybla" => Hybla(Hybla, HyblaSettings), SACK;
+    "hybla" => Hybla(Hybla, HyblaSettings), SACK, [slow_start, increase, ecn];
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
-    "illinois" => Illinois(Illinois, IllinoisSettings), SACK;
+    "illinois" => Illinois(Illinois, IllinoisSettings), SACK, [slow_start, ecn];
     /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
-    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK;
+    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK, [slow_start, ecn, shrinks];
     /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
-    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK;
+    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK, [];
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
-    "peach" => Peach(Peach, PeachSettings), partial_acks();
+    "peach" => Peach(Peach, PeachSettings), partial_acks(), [slow_start, increase, ecn];
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
-    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK;
+    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK, [slow_start, increase, ecn];
     /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
-    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK;
+    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK, [slow_start, ecn];
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
-    "scalable" => Scalable(Scalable, ScalableSettings), SACK;
+    "scalable" => Scalable(Scalable, ScalableSettings), SACK, [slow_start, increase, ecn];
     /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
-    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::default());
+    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::default()), [slow_start, increase, ecn, shrinks],
+        AssumeCongestion;
     /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
-    "swift" => Swift(Swift, SwiftSettings), partial_acks();
+    "swift" => Swift(Swift, SwiftSettings), partial_acks(), [slow_start, increase, ecn, shrinks];
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
-    "vegas" => Vegas(Vegas, VegasSettings), SACK;
+    "vegas" => Vegas(Vegas, VegasSettings), SACK, [slow_start, increase, ecn, shrinks];
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
-    "veno" => Veno(Veno, VenoSettings), SACK;
+    "veno" => Veno(Veno, VenoSettings), SACK, [slow_start, increase, ecn];
     /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
-    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno;
+    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno, [slow_start, increase, ecn];
     /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), Recovery::NewReno(NewReno::default());
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), newreno(), [slow_start, increase, ecn];
     /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
-    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK;
+    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK, [slow_start, increase, ecn];
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
-    "yeah" => Yeah(Yeah, YeahSettings), SACK;
+    "yeah" => Yeah(Yeah, YeahSettings), SACK, [slow_start, increase, ecn, shrinks];
 }
-
-impl CcKind {
-    /// What it takes a loss to mean; used unless the scenario says otherwise.
-    pub const fn verdict(self) -> VerdictKind {
-        match self {
-            Self::Scps => VerdictKind::AssumeCongestion,
-            _ => VerdictKind::AlwaysCongestion,
-        }
-    }
-}
-
-#[cfg(test)]
-mod suite;

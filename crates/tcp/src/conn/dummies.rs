@@ -29,7 +29,7 @@ pub(super) struct Dummies {
 impl Connection {
     /// The flag by which a SYN or SYN-ACK says that this end knows dummies.
     pub(super) fn dummy_setup(&mut self, is_answer: bool) -> Flags {
-        let is_said = if is_answer { self.dummies.is_some() } else { self.cc.dummies().is_some() };
+        let is_said = if is_answer { self.dummies.is_some() } else { self.cc.probe_segments().is_some() };
         if is_said {
             Flags::DUMMY
         } else {
@@ -39,7 +39,7 @@ impl Connection {
 
     /// The peer said that it knows dummies, or did not.
     pub(super) fn agree_on_dummies(&mut self, is_known: bool) {
-        let agreed = self.cc.dummies().filter(|dummies| is_known && dummies.answers());
+        let agreed = self.cc.probe_segments().filter(|dummies| is_known && dummies.answers());
         self.dummies = agreed.map(|dummies| {
             let (inflates, repairs) = (dummies.inflates(), dummies.repairs());
             Box::new(Dummies { inflates, repairs, ..Dummies::default() })
@@ -84,7 +84,7 @@ impl Connection {
         } else if dummies.unanswered > 0 {
             dummies.unanswered -= 1;
             let path = self.path(now);
-            if let Some(dummies) = self.cc.dummies() {
+            if let Some(dummies) = self.cc.probe_segments() {
                 dummies.on_answer(&path);
             }
         }
@@ -98,7 +98,7 @@ impl Connection {
             let seq = self.iss.at(1 + self.snd_nxt);
             return Some(self.flagged(now, seq, 0));
         }
-        let due = self.cc.dummies()?.due();
+        let due = self.cc.probe_segments()?.due();
         if due > now {
             self.send_wakeup = self.send_wakeup.min(due);
             return None;
@@ -108,7 +108,7 @@ impl Connection {
         }
         let (seq, len) = self.next_copy()?;
         let path = self.path(now);
-        self.cc.dummies()?.on_sent(&path);
+        self.cc.probe_segments()?.on_sent(&path);
         self.dummies.as_mut()?.unanswered += 1;
         self.counters.dummy_segments += 1;
         Some(self.flagged(now, seq, len))

@@ -585,7 +585,7 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
         ..begin
     };
     match &config.own_cc {
-        Some(own) => Cc::Own(own.build(init)),
+        Some(own) => Cc::Custom(own.build(init)),
         None => config.cc.build(init),
     }
 }

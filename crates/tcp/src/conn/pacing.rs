@@ -26,7 +26,7 @@ impl Connection {
 
     /// The rate at which data leave now, headers included; none: as fast as the windows allow.
     pub fn pacing_rate(&self) -> Option<Rate> {
-        self.cc.pacing_rate().or_else(|| match self.config.pacing {
+        self.cc.pacing().map(|pace| pace.rate).or_else(|| match self.config.pacing {
             Pacing::Off => None,
             Pacing::Rate { rate, .. } => Some(rate),
             Pacing::Window { gain_slow_start, gain, .. } => {
@@ -36,6 +36,11 @@ impl Connection {
                 Some(self.window_rate(window, if is_slow_start { gain_slow_start } else { gain }, self.rtt.expected()?))
             }
         })
+    }
+
+    /// Whether ACKs draw on a token bucket too.
+    pub(super) fn paces_acks(&self) -> bool {
+        self.cc.pacing().is_some_and(|pace| pace.bucket.is_some())
     }
 
     /// `gain` thousandths of `window` bytes of payload, with their headers, per `rtt`.
@@ -55,13 +60,14 @@ impl Connection {
     #[inline(never)]
     pub(super) fn pace(&mut self, now: Time, size: u64) {
         let Some(rate) = self.pacing_rate() else { return };
-        let burst = self.cc.bucket().unwrap_or(match self.config.pacing {
+        let own = self.cc.pacing();
+        let burst = own.and_then(|pace| pace.bucket).unwrap_or(match self.config.pacing {
             Pacing::Window { burst, .. } | Pacing::Rate { burst, .. } => match burst {
                 WindowSize::Segments(n) => u64::from(n) * self.packet_len(),
                 WindowSize::Bytes(bytes) => bytes,
             },
             Pacing::Off => {
-                let payload = self.cc.pacing_burst().unwrap_or(2 * u64::from(self.smss));
+                let payload = own.and_then(|pace| pace.burst).unwrap_or(2 * u64::from(self.smss));
                 payload.div_ceil(u64::from(self.smss)) * self.packet_len()
             }
         });

@@ -312,7 +312,7 @@ impl Connection {
             rtt: self.rtt.srtt(),
             seed: self.seed,
             smss: u64::from(self.smss),
-            has_dummies: self.dummies.is_some(),
+            has_probe_segments: self.dummies.is_some(),
             ..Init::default()
         };
         self.cc = initial_cc(&self.config, &self.learnt, begin, self.rwnd);

@@ -70,7 +70,7 @@ impl Connection {
             self.control.probe = false;
             return Some(self.bare_segment(now, self.iss.at(self.snd_una), self.ack_field(), Flags::ACK));
         }
-        if self.receiver.must_ack_now() && self.cc.bucket().is_some() && self.must_wait(now) {
+        if self.receiver.must_ack_now() && self.paces_acks() && self.must_wait(now) {
             return None;
         }
         self.next_ack(now)
@@ -371,7 +371,7 @@ impl Connection {
         }
         segment.flags = self.stamp(&segment);
         if segment.sequence_len() == 0 {
-            if self.cc.bucket().is_some() {
+            if self.paces_acks() {
                 self.pace(now, u64::from(segment.header_len()));
             }
             return segment;

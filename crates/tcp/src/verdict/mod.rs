@@ -1,18 +1,23 @@
-//! What a loss means: congestion, or an error of the link. Separate from what is sent again (recovery) and from
-//! how the window moves (congestion control).
+//! Loss differentiation: whether a loss means congestion or an error of the link. Separate from what is retransmitted
+//! (recovery) and from how the window moves (congestion control).
 //!
 //! A new policy is one file here and one line in [`registry!`] below.
 
-mod fixed;
-mod indicated;
+mod always_congestion;
+mod always_link_error;
+mod assume_congestion;
+mod assume_corruption;
+mod indications;
 
-pub use fixed::{AlwaysCongestion, AlwaysLinkError};
-pub use indicated::{AssumeCongestion, AssumeCorruption};
+pub use always_congestion::AlwaysCongestion;
+pub use always_link_error::AlwaysLinkError;
+pub use assume_congestion::AssumeCongestion;
+pub use assume_corruption::AssumeCorruption;
 
-use crate::cc::PathState;
+use crate::facts::PathState;
 use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
 
-/// What a loss is blamed on.
+/// What a loss is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A queue overflowed: the window is reduced.
@@ -30,17 +35,17 @@ pub struct Loss {
     pub by_timeout: bool,
 }
 
-/// The contract of a loss discrimination policy.
+/// The contract of a loss differentiation policy.
 pub trait LossVerdict {
     /// Asked once per loss episode, before the window changes.
     fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict;
 
-    /// The receiver told that packets arrived corrupted (SCPS-TP).
+    /// The receiver reported that packets arrived corrupted (SCPS-TP).
     fn on_corruption(&mut self, path: &PathState) {
         let _ = path;
     }
 
-    /// The receiver told of congestion marks.
+    /// The receiver reported ECN marks.
     fn on_mark(&mut self, path: &PathState) {
         let _ = path;
     }

@@ -291,7 +291,8 @@ def lost_after_lost(lab: Lab, *, payload: int, rate: float, unit: str) -> Findin
         runs = np.diff(np.flatnonzero(np.diff(np.r_[False, lost, False].astype(int))))[::2]
         shares.append(1 - len(runs) / lost.sum() if lost.sum() > 0 else None)
         gaps.append(runs.mean() if len(runs) else math.nan)
-    return Finding.mean(shares, f"mean gap {np.nanmean(gaps):.3g} packets")
+    gap = np.format_float_positional(np.nanmean(gaps), precision=3, fractional=False, trim="-")
+    return Finding.mean(shares, f"mean gap {gap} packets")
 
 
 def coding_gain(lab: Lab, *, rate: float, unit: str) -> Finding:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from bentpipe import human
 from bentpipe.papers.lab import Finding, Possible
 from bentpipe.papers.timers import runs
 from bentpipe.papers.timers.runs import (
@@ -439,7 +440,8 @@ def fast_share(lab: Lab, *, buffer: str) -> Finding:
     rows = _high(lab, "reno", buffer)
     each = rows.group_by("replication").agg(pl.col("fast_retransmits").sum(), pl.col("timeouts").sum())
     fast, slow = each["fast_retransmits"].to_numpy().astype(float), each["timeouts"].to_numpy().astype(float)
-    return runs.ratio(fast, fast + slow, f"{fast.sum():g} fast retransmits, {slow.sum():g} timeouts")
+    note = f"{human.count(int(fast.sum()), 'fast retransmit')}, {human.count(int(slow.sum()), 'timeout')}"
+    return runs.ratio(fast, fast + slow, note)
 
 
 def _high(lab: Lab, cc: str, buffer: str) -> pl.DataFrame:

@@ -41,7 +41,7 @@ GRANULARITIES_MS = (*range(1, 61), *range(100, 190, 10), *range(190, 301), *rang
 
 
 PHASES = 10
-"""Of the clock: a granularity has to get through so many of them."""
+"""Of the clock, in each of which a granularity must be free of needless retransmissions."""
 
 
 def visibility_s() -> float:
@@ -167,7 +167,7 @@ def setting_1_ms(lab: Lab, buffer: str) -> int:
 
 
 def experiment_1(lab: Lab, buffer: str) -> dict[str, str]:
-    """What `grid.toml` is told of a buffer: its granularity in experiment 1."""
+    """The override of `grid.toml` for this buffer: its granularity in experiment 1."""
     return {"case.s01.tcp.rto.granularity": f"{setting_1_ms(lab, buffer)} ms"}
 
 

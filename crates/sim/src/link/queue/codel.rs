@@ -1,34 +1,34 @@
 //! CoDel, controlled delay (K. Nichols et al., RFC 8289): when packets have waited longer than a target for a whole
 //! interval, one is dropped, and the next ones ever sooner, until they no longer do.
 
-use super::drop_tail::DropTail;
-use super::{Discipline, Marking};
+use super::drop_tail::DropTailQueue;
+use super::{kept_in, Discipline, Marking};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
 use crate::spec::Codel as Spec;
 use bentpipe_units::{Duration, Time};
 
-/// See the module.
+/// A queue under CoDel.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct Codel {
-    packets: DropTail,
+pub(in crate::link) struct CodelQueue {
+    packets: DropTailQueue,
     control: Control,
     settings: Settings,
 }
 
-impl Codel {
+impl CodelQueue {
     pub(super) fn new(spec: &Spec) -> Self {
         let Spec { limit, target, interval, ecn } = *spec;
         Self {
-            packets: DropTail::new(limit),
+            packets: DropTailQueue::new(limit),
             control: Control::default(),
             settings: Settings::new(target, interval, ecn),
         }
     }
 }
 
-impl Discipline for Codel {
+impl Discipline for CodelQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         self.settings.note(packet);
         self.packets.enqueue(now, packet, losses);
@@ -38,17 +38,7 @@ impl Discipline for Codel {
         self.control.dequeue(now, &mut self.packets, &mut self.settings, losses)
     }
 
-    fn flush(&mut self, losses: &mut Losses) {
-        self.packets.flush(losses);
-    }
-
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.packets.bytes()
-    }
+    kept_in!(packets);
 
     fn marked(&self) -> u64 {
         self.settings.marking.marked
@@ -97,7 +87,7 @@ impl Control {
     pub(super) fn dequeue(
         &mut self,
         now: Time,
-        packets: &mut DropTail,
+        packets: &mut DropTailQueue,
         settings: &mut Settings,
         losses: &mut Losses,
     ) -> Option<Packet> {
@@ -123,7 +113,7 @@ impl Control {
                 (packet, _) = self.next(now, packets, settings)?;
             }
             self.dropping = true;
-            // Back soon: the rate that was found last time is a better start than none.
+            // Dropping again soon after: the rate of last time is a better start than none.
             let found = self.count.saturating_sub(self.last_count);
             let is_recent = now.saturating_since(self.drop_next) < settings.interval * 16;
             self.count = if found > 1 && is_recent { found } else { 1 };
@@ -134,7 +124,7 @@ impl Control {
     }
 
     /// The head of the queue, and whether it may be dropped (RFC 8289 §5.6).
-    fn next(&mut self, now: Time, packets: &mut DropTail, settings: &Settings) -> Option<(Packet, bool)> {
+    fn next(&mut self, now: Time, packets: &mut DropTailQueue, settings: &Settings) -> Option<(Packet, bool)> {
         let Some(packet) = packets.pop() else {
             self.first_above = None;
             self.dropping = false;
@@ -159,8 +149,8 @@ mod tests {
     const INTERVAL: Duration = Duration::from_millis(100);
 
     /// A queue of `packets` packets of 1000 B that have waited for `sojourn` at `now`.
-    fn standing(packets: u32, now: Time, sojourn: f64) -> DropTail {
-        let mut queue = DropTail::new(QueueLimit::Unlimited);
+    fn standing(packets: u32, now: Time, sojourn: f64) -> DropTailQueue {
+        let mut queue = DropTailQueue::new(QueueLimit::Unlimited);
         for n in 0..packets {
             queue.enqueue(s(now.as_secs_f64() - sojourn), &packet(0, n, 1000), &mut Losses::new());
         }

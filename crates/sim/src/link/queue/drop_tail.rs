@@ -8,15 +8,15 @@ use crate::record::Cause;
 use crate::spec::QueueLimit;
 use bentpipe_units::Time;
 
-/// See the module.
+/// Packets first in, first out, up to a limit.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct DropTail {
+pub(in crate::link) struct DropTailQueue {
     packets: Ring,
     bytes: u64,
     limit: Limit,
 }
 
-impl DropTail {
+impl DropTailQueue {
     pub(super) fn new(limit: QueueLimit) -> Self {
         Self { packets: Ring::default(), bytes: 0, limit: Limit::new(limit) }
     }
@@ -26,7 +26,7 @@ impl DropTail {
         self.limit.allows(self.packets.len() + 1, self.bytes + packet.size())
     }
 
-    /// The packet's place in the queue; none if it was not taken.
+    /// Appends a packet and gives it as it is in the queue; none if there is no room.
     #[inline]
     pub(in crate::link) fn push(&mut self, packet: &Packet) -> Option<&mut Packet> {
         if !self.has_room_for(packet) {
@@ -56,7 +56,7 @@ impl DropTail {
     }
 }
 
-impl Discipline for DropTail {
+impl Discipline for DropTailQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         match self.push(packet) {
             Some(slot) => slot.at = now,

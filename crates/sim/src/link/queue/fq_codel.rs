@@ -2,7 +2,7 @@
 //! bytes, and those that have just become busy go first.
 
 use super::codel::{Control, Settings};
-use super::drop_tail::DropTail;
+use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
 use crate::link::Losses;
 use crate::packet::Packet;
@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 /// RFC 8290 §4.1: packets dropped at most at once.
 const BATCH: usize = 64;
 
-/// See the module.
+/// The queues of a link under FQ-CoDel.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct FqCodel {
+pub(in crate::link) struct FqCodelQueue {
     flows: Vec<Flow>,
     /// Queues that have just become busy, then the others: indices of `flows`, each at most once in one of them.
     new: VecDeque<u32>,
@@ -32,16 +32,16 @@ pub(in crate::link) struct FqCodel {
 /// A queue, and what it may send before its turn ends.
 #[derive(Clone, Debug)]
 struct Flow {
-    packets: DropTail,
+    packets: DropTailQueue,
     control: Control,
     credit: i64,
     is_listed: bool,
 }
 
-impl FqCodel {
+impl FqCodelQueue {
     pub(super) fn new(spec: &Spec, hash: Stream) -> Self {
         let empty = Flow {
-            packets: DropTail::new(QueueLimit::Unlimited),
+            packets: DropTailQueue::new(QueueLimit::Unlimited),
             control: Control::default(),
             credit: 0,
             is_listed: false,
@@ -80,7 +80,7 @@ impl FqCodel {
     }
 }
 
-impl Discipline for FqCodel {
+impl Discipline for FqCodelQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         self.settings.note(packet);
         let index = self.queue_of(packet);
@@ -119,7 +119,7 @@ impl Discipline for FqCodel {
                 return Some(packet);
             }
             list.pop_front();
-            // Or a flow that empties its queue each time would always be new.
+            // Otherwise a flow that empties its queue each time would always be new.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(index);
             } else {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use bentpipe_units::Duration;
 
-    fn two_flows() -> (FqCodel, u32, u32) {
+    fn two_flows() -> (FqCodelQueue, u32, u32) {
         let spec = Spec {
             limit: QueueLimit::Packets(10_240),
             queues: 1024,
@@ -161,7 +161,7 @@ mod tests {
             interval: Duration::from_millis(100),
             ecn: true,
         };
-        let mut queue = FqCodel::new(&spec, Stream::new(1, "link/l.forward", "queue"));
+        let mut queue = FqCodelQueue::new(&spec, Stream::new(1, "link/l.forward", "queue"));
         let first = queue.queue_of(&packet(0, 0, 100));
         let other = (1..).find(|&flow| queue.queue_of(&packet(flow, 0, 100)) != first).unwrap();
         (queue, 0, other)

@@ -1,9 +1,11 @@
-//! Queues: who waits, who is turned away, who is next.
+//! Queues: which packets wait, which are dropped, which is next.
 //!
-//! A discipline is told of each packet that arrives and asked for one whenever the server is free, in order of time; it
+//! A discipline is given each packet that arrives and asked for one whenever the server is free, in order of time; it
 //! decides from what it has seen so far, so that lazy service may ask it later than the clock says. What happens
 //! at set instants, such as PIE's update, is made up for when it is next called. The packet being sent has left the
 //! queue and counts in no limit.
+//!
+//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared with the scenario.
 
 mod codel;
 mod drop_tail;
@@ -19,13 +21,9 @@ use super::Losses;
 use crate::packet::Packet;
 use crate::spec::{Link as Spec, Queue as Kind, QueueLimit};
 use bentpipe_units::{Duration, Stream, Time};
-use codel::Codel;
-use drop_tail::DropTail;
-use fq_codel::FqCodel;
-use pie::Pie;
-use priority::Priority;
-use red::Red;
-use round_robin::RoundRobin;
+use drop_tail::DropTailQueue;
+use priority::PriorityQueue;
+use round_robin::RoundRobinQueue;
 
 /// What a discipline owes its link. Every packet that it is given comes out of [`dequeue`](Self::dequeue), or goes to
 /// the losses with its cause, or waits.
@@ -51,77 +49,106 @@ pub(super) trait Discipline {
     }
 }
 
-/// A queue of any discipline. Drop-tail is the one that most links have: it stands in the link itself.
-#[derive(Clone, Debug)]
-pub(super) enum Queue {
-    DropTail(DropTail),
-    Red(Box<Red>),
-    Codel(Box<Codel>),
-    FqCodel(Box<FqCodel>),
-    Pie(Box<Pie>),
-    Priority(Box<Priority>),
-    RoundRobin(Box<RoundRobin>),
-}
+/// The hooks of a discipline that keeps all its packets in one drop-tail queue, the field of this name.
+macro_rules! kept_in {
+    ($packets:ident) => {
+        fn flush(&mut self, losses: &mut Losses) {
+            self.$packets.flush(losses);
+        }
 
-/// The same expression for a queue of each discipline.
-macro_rules! each {
-    ($queue:expr, $discipline:ident => $value:expr) => {
-        match $queue {
-            Queue::DropTail($discipline) => $value,
-            Queue::Red($discipline) => $value,
-            Queue::Codel($discipline) => $value,
-            Queue::FqCodel($discipline) => $value,
-            Queue::Pie($discipline) => $value,
-            Queue::Priority($discipline) => $value,
-            Queue::RoundRobin($discipline) => $value,
+        fn len(&self) -> usize {
+            self.$packets.len()
+        }
+
+        fn bytes(&self) -> u64 {
+            self.$packets.bytes()
+        }
+    };
+}
+use kept_in;
+
+/// Everything that follows from the list of disciplines: the type of a link's queue, how it is made, its dispatch.
+macro_rules! registry {
+    ($link:ident, $draws:ident: $($variant:ident($queue:ty): $($kind:pat => $new:expr),+;)+) => {
+        /// A queue of any discipline, dispatched without a vtable. Drop-tail is the one that most links have: it stands
+        /// in the link itself.
+        #[derive(Clone, Debug)]
+        pub(super) enum AnyQueue {
+            DropTail(DropTailQueue),
+            $($variant(Box<$queue>),)+
+        }
+
+        impl AnyQueue {
+            pub(super) fn new($link: &Spec, seed: u64) -> Self {
+                let $draws = || Stream::new(seed, &format!("link/{}", $link.name), "queue");
+                match &$link.queue {
+                    Kind::DropTail { limit } => Self::DropTail(DropTailQueue::new(*limit)),
+                    $($($kind => Self::$variant(Box::new($new)),)+)+
+                }
+            }
+        }
+
+        impl Discipline for AnyQueue {
+            #[inline]
+            fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
+                match self {
+                    Self::DropTail(queue) => queue.enqueue(now, packet, losses),
+                    $(Self::$variant(queue) => queue.enqueue(now, packet, losses),)+
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet> {
+                match self {
+                    Self::DropTail(queue) => queue.dequeue(now, losses),
+                    $(Self::$variant(queue) => queue.dequeue(now, losses),)+
+                }
+            }
+
+            fn flush(&mut self, losses: &mut Losses) {
+                match self {
+                    Self::DropTail(queue) => queue.flush(losses),
+                    $(Self::$variant(queue) => queue.flush(losses),)+
+                }
+            }
+
+            #[inline]
+            fn len(&self) -> usize {
+                match self {
+                    Self::DropTail(queue) => queue.len(),
+                    $(Self::$variant(queue) => queue.len(),)+
+                }
+            }
+
+            #[inline]
+            fn bytes(&self) -> u64 {
+                match self {
+                    Self::DropTail(queue) => queue.bytes(),
+                    $(Self::$variant(queue) => queue.bytes(),)+
+                }
+            }
+
+            fn marked(&self) -> u64 {
+                match self {
+                    Self::DropTail(queue) => queue.marked(),
+                    $(Self::$variant(queue) => queue.marked(),)+
+                }
+            }
         }
     };
 }
 
-impl Queue {
-    pub(super) fn new(link: &Spec, seed: u64) -> Self {
-        let draws = || Stream::new(seed, &format!("link/{}", link.name), "queue");
-        match &link.queue {
-            Kind::DropTail { limit } => Self::DropTail(DropTail::new(*limit)),
-            Kind::Red(spec) => Self::Red(Box::new(Red::new(spec, link.rate.largest(), draws()))),
-            Kind::Codel(spec) => Self::Codel(Box::new(Codel::new(spec))),
-            Kind::FqCodel(spec) => Self::FqCodel(Box::new(FqCodel::new(spec, draws()))),
-            Kind::Pie(spec) => Self::Pie(Box::new(Pie::new(spec, draws()))),
-            Kind::Priority { limits, push_out } => Self::Priority(Box::new(Priority::new(limits, *push_out))),
-            Kind::Wrr { classes } => Self::RoundRobin(Box::new(RoundRobin::new(None, classes))),
-            Kind::Drr { quantum, classes } => Self::RoundRobin(Box::new(RoundRobin::new(Some(*quantum), classes))),
-        }
-    }
-}
-
-impl Discipline for Queue {
-    #[inline]
-    fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
-        each!(self, queue => queue.enqueue(now, packet, losses));
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet> {
-        each!(self, queue => queue.dequeue(now, losses))
-    }
-
-    fn flush(&mut self, losses: &mut Losses) {
-        each!(self, queue => queue.flush(losses));
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        each!(self, queue => queue.len())
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        each!(self, queue => queue.bytes())
-    }
-
-    fn marked(&self) -> u64 {
-        each!(self, queue => queue.marked())
-    }
+// One line each: the type, and how it is made of each kind of queue that a scenario can ask for. `link` is the link as
+// the scenario has it; `draws()` are the random numbers of its queue.
+registry! { link, draws:
+    Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.rate.largest(), draws());
+    Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
+    FqCodel(fq_codel::FqCodelQueue): Kind::FqCodel(spec) => fq_codel::FqCodelQueue::new(spec, draws());
+    Pie(pie::PieQueue): Kind::Pie(spec) => pie::PieQueue::new(spec, draws());
+    Priority(PriorityQueue): Kind::Priority { limits, push_out } => PriorityQueue::new(limits, *push_out);
+    RoundRobin(RoundRobinQueue):
+        Kind::Wrr { classes } => RoundRobinQueue::new(None, classes),
+        Kind::Drr { quantum, classes } => RoundRobinQueue::new(Some(*quantum), classes);
 }
 
 /// How much may wait.
@@ -148,8 +175,8 @@ impl Limit {
     }
 }
 
-/// Explicit congestion notification: what would be dropped early is marked, if that is switched on and its sender
-/// understands marks (RFC 3168 §5).
+/// Explicit congestion notification: what would be dropped early is marked CE, if that is switched on and its sender
+/// supports ECN (RFC 3168 §5).
 #[derive(Clone, Copy, Debug)]
 struct Marking {
     is_on: bool,
@@ -163,7 +190,7 @@ impl Marking {
 
     /// Whether a mark saves the packet.
     fn mark(&mut self, packet: &mut Packet) -> bool {
-        let is_marked = self.is_on && packet.mark_congestion();
+        let is_marked = self.is_on && packet.mark_ce();
         self.marked += u64::from(is_marked);
         is_marked
     }

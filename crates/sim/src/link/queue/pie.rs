@@ -1,8 +1,8 @@
 //! PIE, proportional integral controller enhanced (R. Pan et al., RFC 8033): what arrives is dropped with a probability
 //! that a controller of the waiting time sets at regular instants.
 
-use super::drop_tail::DropTail;
-use super::{first_after, Discipline, Marking};
+use super::drop_tail::DropTailQueue;
+use super::{first_after, kept_in, Discipline, Marking};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
@@ -20,10 +20,10 @@ const TOO_LATE: f64 = 8.5;
 /// RFC 8033 §5.1: with a higher probability, packets are dropped and not marked.
 const MARK_BELOW: f64 = 0.1;
 
-/// See the module.
+/// A queue under PIE.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct Pie {
-    packets: DropTail,
+pub(in crate::link) struct PieQueue {
+    packets: DropTailQueue,
     spec: Spec,
     /// Of a drop.
     probability: f64,
@@ -41,11 +41,11 @@ pub(in crate::link) struct Pie {
     marking: Marking,
 }
 
-impl Pie {
+impl PieQueue {
     pub(super) fn new(spec: &Spec, draws: Stream) -> Self {
         Self {
-            packets: DropTail::new(spec.limit),
-            spec: *spec,
+            packets: DropTailQueue::new(spec.limit),
+            spec: spec.clone(),
             probability: 0.0,
             sojourn: Duration::ZERO,
             sojourn_old: Duration::ZERO,
@@ -131,7 +131,7 @@ fn controlled(p: f64, sojourn: Duration, sojourn_old: Duration, target: Duration
     ((p + step) * decay).clamp(0.0, 1.0)
 }
 
-impl Discipline for Pie {
+impl Discipline for PieQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         self.catch_up(now);
         let mut packet = *packet;
@@ -152,17 +152,7 @@ impl Discipline for Pie {
         Some(packet)
     }
 
-    fn flush(&mut self, losses: &mut Losses) {
-        self.packets.flush(losses);
-    }
-
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.packets.bytes()
-    }
+    kept_in!(packets);
 
     fn marked(&self) -> u64 {
         self.marking.marked
@@ -189,8 +179,8 @@ mod tests {
         }
     }
 
-    fn pie() -> Pie {
-        Pie::new(&spec(), Stream::new(1, "link/l.forward", "queue"))
+    fn pie() -> PieQueue {
+        PieQueue::new(&spec(), Stream::new(1, "link/l.forward", "queue"))
     }
 
     /// `specs/aqm.md` test 5.

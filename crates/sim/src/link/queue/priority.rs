@@ -4,7 +4,7 @@
 //! place of the last one of the lowest class, if there is a class below its own, as TCP-Peach wants it for dummy
 //! segments.
 
-use super::drop_tail::DropTail;
+use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
 use crate::link::Losses;
 use crate::packet::Packet;
@@ -12,25 +12,25 @@ use crate::record::Cause;
 use crate::spec::QueueLimit;
 use bentpipe_units::Time;
 
-/// See the module.
+/// Classes under strict priority.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct Priority {
+pub(in crate::link) struct PriorityQueue {
     /// The highest class first.
-    classes: Vec<DropTail>,
+    classes: Vec<DropTailQueue>,
     /// Of all together, with push-out.
     shared: Option<Limit>,
 }
 
-impl Priority {
+impl PriorityQueue {
     pub(super) fn new(limits: &[QueueLimit], push_out: bool) -> Self {
-        let classes = limits.iter().map(|&limit| DropTail::new(limit)).collect();
+        let classes = limits.iter().map(|&limit| DropTailQueue::new(limit)).collect();
         Self { classes, shared: limits.first().filter(|_| push_out).map(|&limit| Limit::new(limit)) }
     }
 
     /// Makes room for a packet of `class` at the cost of those below it; if that is not enough: why it is lost.
     fn make_room(&mut self, class: usize, packet: &Packet, limit: Limit, losses: &mut Losses) -> Result<(), Cause> {
         while !limit.allows(self.len() + 1, self.bytes() + packet.size()) {
-            let lower = self.classes[class + 1..].iter_mut().rev().find_map(DropTail::pop_last);
+            let lower = self.classes[class + 1..].iter_mut().rev().find_map(DropTailQueue::pop_last);
             let Some(victim) = lower else {
                 let is_pushed = self.classes[..class].iter().any(|above| above.len() > 0);
                 return Err(if is_pushed { Cause::PushOut } else { Cause::QueueOverflow });
@@ -41,7 +41,7 @@ impl Priority {
     }
 }
 
-impl Discipline for Priority {
+impl Discipline for PriorityQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         let class = usize::from(packet.class).min(self.classes.len() - 1);
         if let (Some(limit), true) = (self.shared, self.classes[class].has_room_for(packet)) {
@@ -53,7 +53,7 @@ impl Discipline for Priority {
     }
 
     fn dequeue(&mut self, _: Time, _: &mut Losses) -> Option<Packet> {
-        self.classes.iter_mut().find_map(DropTail::pop)
+        self.classes.iter_mut().find_map(DropTailQueue::pop)
     }
 
     fn flush(&mut self, losses: &mut Losses) {
@@ -61,11 +61,11 @@ impl Discipline for Priority {
     }
 
     fn len(&self) -> usize {
-        self.classes.iter().map(DropTail::len).sum()
+        self.classes.iter().map(DropTailQueue::len).sum()
     }
 
     fn bytes(&self) -> u64 {
-        self.classes.iter().map(DropTail::bytes).sum()
+        self.classes.iter().map(DropTailQueue::bytes).sum()
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_lowest_number_goes_first_and_each_class_has_its_own_limit() {
         let (mut queue, mut losses) =
-            (Priority::new(&[QueueLimit::Packets(2), QueueLimit::Bytes(2000)], false), Losses::new());
+            (PriorityQueue::new(&[QueueLimit::Packets(2), QueueLimit::Bytes(2000)], false), Losses::new());
         for (n, class) in [1, 0, 1, 0, 0, 1].into_iter().enumerate() {
             queue.enqueue(s(0.0), &packet(n as u32, 0, 1000).in_class(class), &mut losses);
         }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_full_queue_pushes_out_the_last_of_the_lowest_class() {
         let fate = |low: u32, class: u8| {
-            let (mut queue, mut losses) = (Priority::new(&[QueueLimit::Packets(10); 3], true), Losses::new());
+            let (mut queue, mut losses) = (PriorityQueue::new(&[QueueLimit::Packets(10); 3], true), Losses::new());
             for n in 0..10 {
                 let is_low = n % 2 == 0 && n / 2 < low;
                 let waiting = packet(n, 0, 1000).in_class(if is_low { crate::packet::LOWEST } else { 1 });
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn classes_keep_limits_of_their_own_below_the_shared_one() {
         let limits = [QueueLimit::Bytes(9000), QueueLimit::Packets(2)];
-        let (mut queue, mut losses) = (Priority::new(&limits, true), Losses::new());
+        let (mut queue, mut losses) = (PriorityQueue::new(&limits, true), Losses::new());
         (0..3).for_each(|n| queue.enqueue(s(0.0), &packet(n, 0, 1000).in_class(1), &mut losses));
         assert_eq!((queue.len(), losses.pop().unwrap().1), (2, Cause::QueueOverflow));
         // A large one takes the place of both.

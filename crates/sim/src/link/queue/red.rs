@@ -1,8 +1,8 @@
 //! RED, random early detection (S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance",
 //! ToN 1993): the more packets wait on average, the more of those that arrive are dropped.
 
-use super::drop_tail::DropTail;
-use super::{first_after, Discipline, Marking};
+use super::drop_tail::DropTailQueue;
+use super::{first_after, kept_in, Discipline, Marking};
 use crate::link::Losses;
 use crate::packet::Packet;
 use crate::record::Cause;
@@ -13,10 +13,10 @@ use bentpipe_units::{Duration, Rate, Stream, Time};
 const MAX_P: std::ops::RangeInclusive<f64> = 0.01..=0.5;
 const DECREASE: f64 = 0.9;
 
-/// See the module. Lengths are packets, or bytes in byte mode.
+/// A queue under RED. Lengths are packets, or bytes in byte mode.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct Red {
-    packets: DropTail,
+pub(in crate::link) struct RedQueue {
+    packets: DropTailQueue,
     spec: Spec,
     min_th: f64,
     max_th: f64,
@@ -24,7 +24,7 @@ pub(in crate::link) struct Red {
     average: f64,
     /// Packets tested and let through since the last drop or mark; -1 below the thresholds.
     count: i64,
-    /// When the server asked in vain; none if a packet has arrived since.
+    /// When the queue became idle: the link was free and nothing waited. None if a packet has arrived since.
     idle_since: Option<Time>,
     /// How long the link takes for a packet of mean size.
     packet_time: Duration,
@@ -35,19 +35,19 @@ pub(in crate::link) struct Red {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Verdict {
+enum Decision {
     Accept,
-    /// The sender is told: by a mark or, if it understands none, a drop.
-    Tell,
-    Refuse,
+    /// The sender is notified: by a mark or, if it does not support ECN, by a drop.
+    Notify,
+    Drop,
 }
 
-impl Red {
+impl RedQueue {
     pub(super) fn new(spec: &Spec, rate: Rate, draws: Stream) -> Self {
         let unit = if spec.byte_mode { f64::from(spec.mean_packet) } else { 1.0 };
         Self {
-            packets: DropTail::new(spec.limit),
-            spec: *spec,
+            packets: DropTailQueue::new(spec.limit),
+            spec: spec.clone(),
             min_th: f64::from(spec.min_th) * unit,
             max_th: f64::from(spec.max_th) * unit,
             max_p: spec.max_p,
@@ -116,27 +116,27 @@ impl Red {
         }
     }
 
-    fn verdict(&mut self, size: u64) -> Verdict {
+    fn decide(&mut self, size: u64) -> Decision {
         if self.average < self.min_th || self.packets.len() <= 1 {
             self.count = -1;
-            return Verdict::Accept;
+            return Decision::Accept;
         }
         let Some(pressure) = self.pressure() else {
             self.count = 0;
-            return Verdict::Refuse;
+            return Decision::Drop;
         };
         let scale = if self.spec.byte_mode { size as f64 / f64::from(self.spec.mean_packet) } else { 1.0 };
         self.count += 1;
         // A packet's draw is its own: whether others were tested changes nothing.
         if self.draws.uniform(self.arrivals) >= self.spread(pressure * scale) {
-            return Verdict::Accept;
+            return Decision::Accept;
         }
         self.count = 0;
-        Verdict::Tell
+        Decision::Notify
     }
 }
 
-impl Discipline for Red {
+impl Discipline for RedQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         self.adapt(now);
         self.update_average(now);
@@ -144,9 +144,9 @@ impl Discipline for Red {
         if !self.packets.has_room_for(&packet) {
             losses.push((packet, Cause::QueueOverflow));
         } else {
-            match self.verdict(packet.size()) {
-                Verdict::Tell if !self.marking.mark(&mut packet) => losses.push((packet, Cause::EarlyDrop)),
-                Verdict::Refuse => losses.push((packet, Cause::ForcedDrop)),
+            match self.decide(packet.size()) {
+                Decision::Notify if !self.marking.mark(&mut packet) => losses.push((packet, Cause::EarlyDrop)),
+                Decision::Drop => losses.push((packet, Cause::ForcedDrop)),
                 _ => self.packets.enqueue(now, &packet, losses),
             }
         }
@@ -161,17 +161,7 @@ impl Discipline for Red {
         packet
     }
 
-    fn flush(&mut self, losses: &mut Losses) {
-        self.packets.flush(losses);
-    }
-
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.packets.bytes()
-    }
+    kept_in!(packets);
 
     fn marked(&self) -> u64 {
         self.marking.marked
@@ -201,8 +191,8 @@ mod tests {
     }
 
     /// Packets of mean size take a second.
-    fn red(spec: &Spec) -> Red {
-        Red::new(spec, Rate::from_bps(8000), Stream::new(1, "link/l.forward", "queue"))
+    fn red(spec: &Spec) -> RedQueue {
+        RedQueue::new(spec, Rate::from_bps(8000), Stream::new(1, "link/l.forward", "queue"))
     }
 
     fn assert_near(measured: f64, expected: f64) {
@@ -295,7 +285,7 @@ mod tests {
         for arrival in 0..200_000 {
             red.arrivals = arrival;
             gap += 1;
-            if red.verdict(1000) == Verdict::Tell {
+            if red.decide(1000) == Decision::Notify {
                 gaps[std::mem::take(&mut gap)] += 1;
             }
         }

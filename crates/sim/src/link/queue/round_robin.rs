@@ -1,7 +1,7 @@
 //! Classes that take turns: by packets (weighted round robin) or by bytes (deficit round robin, M. Shreedhar and
 //! G. Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995).
 
-use super::drop_tail::DropTail;
+use super::drop_tail::DropTailQueue;
 use super::Discipline;
 use crate::link::Losses;
 use crate::packet::Packet;
@@ -9,9 +9,9 @@ use crate::spec::Share;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
-/// See the module. Weighted round robin is the same with packets of size 1.
+/// Classes that take turns. Weighted round robin is the same with packets of size 1.
 #[derive(Clone, Debug)]
-pub(in crate::link) struct RoundRobin {
+pub(in crate::link) struct RoundRobinQueue {
     classes: Vec<Class>,
     /// Indices of the classes in which packets wait; the first one's turn it is.
     active: VecDeque<usize>,
@@ -24,19 +24,19 @@ pub(in crate::link) struct RoundRobin {
 
 #[derive(Clone, Debug)]
 struct Class {
-    packets: DropTail,
+    packets: DropTailQueue,
     /// What it may send per turn.
     quantum: u64,
     /// What it may still send, and keeps for its next turn if that is too little.
     deficit: u64,
 }
 
-impl RoundRobin {
+impl RoundRobinQueue {
     /// A class sends `quantum` bytes per turn for each unit of its weight; without a quantum, one packet.
     pub(super) fn new(quantum: Option<u32>, shares: &[Share]) -> Self {
         let unit = u64::from(quantum.unwrap_or(1));
         let class = |share: &Share| Class {
-            packets: DropTail::new(share.limit),
+            packets: DropTailQueue::new(share.limit),
             quantum: u64::from(share.weight) * unit,
             deficit: 0,
         };
@@ -51,7 +51,7 @@ impl RoundRobin {
     }
 }
 
-impl Discipline for RoundRobin {
+impl Discipline for RoundRobinQueue {
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
         let index = usize::from(packet.class).min(self.classes.len() - 1);
         let class = &mut self.classes[index].packets;
@@ -120,7 +120,7 @@ mod tests {
     /// Which class leaves, packet by packet, when class 0 sends packets of 1500 B and class 1 of 500 B.
     fn order(quantum: Option<u32>, weights: [u32; 2], packets: usize) -> Vec<u8> {
         let shares = weights.map(|weight| Share { weight, limit: QueueLimit::Unlimited });
-        let (mut queue, mut losses) = (RoundRobin::new(quantum, &shares), Losses::new());
+        let (mut queue, mut losses) = (RoundRobinQueue::new(quantum, &shares), Losses::new());
         for n in 0..100 {
             for (class, size) in [(0, 1500), (1, 500)] {
                 queue.enqueue(s(0.0), &packet(class.into(), n, size).in_class(class), &mut losses);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn an_empty_class_saves_nothing() {
         let shares = [Share { weight: 1, limit: QueueLimit::Unlimited }; 2];
-        let (mut queue, mut losses) = (RoundRobin::new(Some(1500), &shares), Losses::new());
+        let (mut queue, mut losses) = (RoundRobinQueue::new(Some(1500), &shares), Losses::new());
         queue.enqueue(s(0.0), &packet(0, 0, 100), &mut losses);
         assert!(queue.dequeue(s(0.0), &mut losses).is_some() && queue.dequeue(s(0.0), &mut losses).is_none());
         assert_eq!((queue.classes[0].deficit, queue.active.len()), (0, 0));

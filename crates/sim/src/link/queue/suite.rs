@@ -5,9 +5,10 @@
 //! BENTPIPE_FUZZ_OPS=10000000 cargo test --release -p bentpipe-sim link::queue::suite
 //! ```
 
-use super::{Discipline, Limit, Queue};
+use super::{AnyQueue, Discipline, Limit};
+use crate::endpoint::EndpointId;
 use crate::link::Losses;
-use crate::packet::{Bodies, Packet};
+use crate::packet::{Bodies, Origin, Packet};
 use crate::record::Cause;
 use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
@@ -97,7 +98,7 @@ pub(super) fn capable(packet: Packet) -> Packet {
 
 fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
     let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
-    Packet::new(&segment, end / 2, end as usize, 0, &mut Bodies::default())
+    Packet::new(&segment, &Origin::of(EndpointId::from_index(end as usize), end / 2), &mut Bodies::default())
 }
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.
@@ -147,7 +148,7 @@ impl Tally {
 /// A discipline, and all that is known of it from outside.
 struct Trial {
     kind: Kind,
-    queue: Queue,
+    queue: AnyQueue,
     now: Time,
     dice: Stream,
     drawn: u64,
@@ -169,7 +170,7 @@ impl Trial {
     fn new(name: &str, kind: Kind) -> Self {
         let mut limits = kind.clone();
         Self {
-            queue: Queue::new(&link(kind.clone()), 1),
+            queue: AnyQueue::new(&link(kind.clone()), 1),
             now: Time::ZERO,
             dice: Stream::new(1, name, "suite"),
             drawn: 0,
@@ -250,7 +251,7 @@ impl Trial {
         self.settle(losses);
         let Some(packet) = packet else { return };
         let original = Self::packet(packet.seq.value());
-        let same = |p: &Packet| (p.flow(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_marked(), p.next);
+        let same = |p: &Packet| (p.flow(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_damaged(), p.next);
         assert_eq!(same(&packet), same(&original));
         assert!(packet.at <= self.now);
         match (original.ecn(), packet.ecn()) {
@@ -258,7 +259,7 @@ impl Trial {
             (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => self.marked += 1,
             (before, after) => panic!("{before:?} became {after:?}"),
         }
-        let last = &mut self.last[packet.endpoint()];
+        let last = &mut self.last[packet.endpoint().index()];
         assert!(last.is_none_or(|last| last < packet.seq.value()), "no packet overtakes another one of its flow");
         *last = Some(packet.seq.value());
     }

@@ -2,7 +2,6 @@
 
 use super::tcp::WINDOW_MAX;
 use crate::scenario::resolve::Report;
-use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
 use bentpipe_units::Duration;
 
@@ -33,17 +32,11 @@ pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn
         report.value(&path(&["increase", "reference_rtt"]), "is out of range", "expected at least 1 us");
     }
     let cc = config.cc.kind();
-    if increase != Increase::Standard && !takes_increase(cc) {
+    if increase != Increase::Standard && !cc.takes().increase {
         let message = format!("means nothing to {}, which has an increase of its own", cc.name());
         report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
     }
     config.growth.whole_segments = config.ssthresh_rounding == SsthreshRounding::Window;
-}
-
-/// Whether the increase of congestion avoidance is that of `tcp.increase`. To be asked of the registry of congestion controls.
-fn takes_increase(cc: CcKind) -> bool {
-    use CcKind::{Bbr1, Bbr2, Bbr3, Copa, Cubic, EnhancedHswa, Hswa, Htcp, Illinois, Ledbat, Leocc, SaTcp};
-    !matches!(cc, Bbr1 | Bbr2 | Bbr3 | Copa | Cubic | EnhancedHswa | Hswa | Htcp | Illinois | Ledbat | Leocc | SaTcp)
 }
 
 fn check_bounds(
@@ -70,25 +63,5 @@ pub(super) fn idle_restart(config: &Config, is_given: bool, report: &mut Report<
         config.idle_restart
     } else {
         !says_itself
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::scenario::from_toml;
-
-    /// What a key says and nobody heeds is refused.
-    #[test]
-    fn an_increase_is_refused_where_it_is_without_effect() {
-        let text = "duration = \"1 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
-                    [flow.f]\nfrom = \"a\"\nto = \"b\"\n";
-        let by_k = ("tcp.increase".to_owned(), "by-k".to_owned());
-        for cc in ["satcp", "leocc", "copa", "ledbat", "hswa", "enhanced-hswa", "cubic", "bbr3"] {
-            let sets = [("tcp.cc".to_owned(), cc.to_owned()), by_k.clone()];
-            let problems = from_toml(text, "f", &sets).map(drop).unwrap_err().to_string();
-            let message = format!("means nothing to {cc}, which has an increase of its own");
-            assert!(problems.contains(&message), "{cc}: {problems}");
-        }
-        assert!(from_toml(text, "f", &[("tcp.cc".to_owned(), "sack".to_owned()), by_k]).is_ok());
     }
 }

@@ -22,7 +22,7 @@ fn steady(cc: CcKind) -> Sender {
     s.send(1000);
     s.now += Duration::from_millis(550);
     s.ack(1, &[]);
-    while s.conn.cc.dummies().unwrap().due() < Time::NEVER {
+    while s.conn.cc.probe_segments().unwrap().due() < Time::NEVER {
         s.now = s.conn.next_wakeup();
         s.conn.handle_wakeup(s.now);
         s.leaving();

@@ -1,7 +1,7 @@
 //! What a congestion control is told, and when.
 
 use super::*;
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, LostSegment, OwnCc, PathState};
+use crate::cc::{AckSample, Congestion, CongestionControl, CustomCc, Delivery, Init, LostSegment, PathState};
 use std::sync::{Arc, Mutex};
 
 /// Writes down what it is told, and keeps a window of ten segments.
@@ -80,7 +80,7 @@ fn sender_with(
     let book = Notebook { wants, is_model, told: Arc::clone(&told) };
     let sender = Sender::new(cc, 10, |config| {
         change(config);
-        config.own_cc = Some(OwnCc::new(move |_: Init| Box::new(book.clone())));
+        config.own_cc = Some(CustomCc::new(move |_: Init| Box::new(book.clone())));
     });
     (sender, move || std::mem::take(&mut told.lock().unwrap()))
 }

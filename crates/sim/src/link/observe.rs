@@ -1,0 +1,46 @@
+//! What a link gives to the record.
+
+use super::queue::Discipline;
+use super::LazyLink;
+use crate::record::dictionary::{LinkRow, LinkSeries};
+use crate::record::{ratio, Sample};
+use bentpipe_units::Time;
+
+impl LazyLink {
+    /// Its row in a run that ended at `at`.
+    pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
+        let run_s = at.as_secs_f64();
+        let counters = &self.counters;
+        LinkRow {
+            link: name,
+            utilisation: ratio(self.busy_ps(at) as f64 / 1e12, run_s),
+            carried_bps: ratio(counters.carried_bytes as f64 * 8.0, run_s),
+            offered_packets: counters.offered,
+            carried_packets: counters.carried,
+            carried_bytes: counters.carried_bytes,
+            corrupted_packets: counters.corrupted,
+            dropped_packets: counters.dropped,
+            marked_packets: self.queue.marked(),
+            queue_mean_s: self.waits.mean_s(),
+            queue_p50_s: self.waits.quantile_s(0.50),
+            queue_p95_s: self.waits.quantile_s(0.95),
+            queue_p99_s: self.waits.quantile_s(0.99),
+            queue_max_bytes: counters.backlog_bytes_max,
+            queue_end_packets: self.len() as u64,
+        }
+    }
+
+    /// A series at the instant up to which the link has been advanced.
+    pub(crate) fn sample(&self, series: LinkSeries) -> Sample {
+        match series {
+            LinkSeries::QueueBytes => Sample::Value(self.queue.bytes() as f64),
+            LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
+            LinkSeries::Carried => Sample::Bytes(self.counters.carried_bytes),
+        }
+    }
+
+    /// Packets whose sending began.
+    pub(crate) fn carried_packets(&self) -> u64 {
+        self.counters.carried
+    }
+}

@@ -1,0 +1,121 @@
+//! The tables of a run that has ended, from what its components give. Definitions:
+//! [`dictionary`](crate::record::dictionary).
+
+use crate::link::LazyLink;
+use crate::record::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow};
+use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason, Table};
+use crate::spec::Scenario;
+use crate::traffic::Traffic;
+use bentpipe_units::Time;
+
+/// Packets into and out of the network: sent = delivered + lost + in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ledger {
+    pub(crate) sent: u64,
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    pub(crate) in_flight: u64,
+}
+
+/// How and when a run ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunEnd {
+    pub(crate) stop: StopReason,
+    pub(crate) at: Time,
+    pub(crate) ledger: Ledger,
+}
+
+/// The tables of a run of `scenario`. The links have been advanced to its end.
+pub(crate) fn assemble(
+    scenario: &Scenario,
+    end: RunEnd,
+    traffic: &Traffic,
+    links: &[LazyLink],
+    drops: &Drops,
+    recorder: Recorder,
+) -> RunResult {
+    let names = Names {
+        flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
+        links: scenario.links.iter().map(|link| link.name.as_str()).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.as_str()).collect(),
+    };
+    let flows = traffic.flow_rows(scenario, end.at);
+    let summary = summary(scenario, end, &flows, links, traffic);
+    let Recorded { series, events, transfers, notes } = recorder.finish(&names);
+    RunResult {
+        flows: FlowRow::table(flows),
+        links: LinkRow::table(names.links.iter().zip(links).map(|(name, link)| link.row(name, end.at))),
+        drops: drops.table(&names),
+        completions: CompletionRow::table(traffic.completion_rows(scenario)),
+        transfers,
+        datagrams: DatagramRow::table(traffic.datagram_rows(scenario)),
+        summary,
+        series,
+        events,
+        notes,
+    }
+}
+
+fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[LazyLink], traffic: &Traffic) -> Table {
+    let transfers = traffic.completions();
+    let total = transfers.total();
+    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let (completion_mean_s, completion_bound_s) = completion_s(scenario, end, flows);
+    SummaryRow::table([SummaryRow {
+        stop: end.stop.name(),
+        simulated_s: end.at.as_secs_f64(),
+        goodput_bps: goodputs.iter().sum(),
+        jain: jain(&goodputs),
+        sent_packets: end.ledger.sent,
+        delivered_packets: end.ledger.delivered,
+        lost_packets: end.ledger.lost,
+        in_flight_packets: end.ledger.in_flight,
+        packet_hops: links.iter().map(LazyLink::carried_packets).sum(),
+        completion_mean_s,
+        completion_bound_s,
+        transfers: transfers.completed(),
+        transfers_failed: transfers.failed,
+        transfers_unfinished: transfers.unfinished(),
+        transfer_mean_s: total.durations.mean_s(),
+        transfer_p50_s: total.durations.quantile_s(0.50),
+        transfer_p95_s: total.durations.quantile_s(0.95),
+        transfer_p99_s: total.durations.quantile_s(0.99),
+        slowdown_mean: total.slowdowns.mean_s(),
+    }])
+}
+
+/// Mean over the flows that end by themselves, and a lower bound of it. The mean is NaN if one of them did not complete:
+/// leaving that flow out would reward a failure.
+fn completion_s(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>]) -> (f64, f64) {
+    // A flow that gave up before the end of the run would not have completed until then either.
+    let last = if end.stop == StopReason::Interrupted { end.at } else { Time::ZERO + scenario.duration };
+    let (mut sum, mut least, mut count) = (0.0, 0.0, 0.0);
+    for (_, row) in scenario.flows.iter().zip(flows).filter(|(flow, _)| flow.app.has_end()) {
+        let had = if row.start_s.is_nan() { 0.0 } else { last.as_secs_f64() - row.start_s };
+        sum += row.completion_s;
+        least += if row.completion_s.is_nan() { had } else { row.completion_s };
+        count += 1.0;
+    }
+    (ratio(sum, count), ratio(least, count))
+}
+
+/// Jain's index (D. Chiu and R. Jain 1989); NaN if nothing was delivered at all.
+fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    ratio(sum * sum, squares * shares.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jain;
+
+    /// `specs/metrics.md`, test 3.
+    #[test]
+    fn jain_index_worked_cases() {
+        assert!((jain(&[10.0, 20.0, 30.0]) - 0.857_143).abs() < 1e-6);
+        assert!((jain(&[1.0, 0.0, 0.0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((jain(&[5.0; 7]) - 1.0).abs() < 1e-12);
+        assert!(jain(&[0.0]).is_nan());
+    }
+}

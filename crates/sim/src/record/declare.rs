@@ -1,0 +1,161 @@
+//! The language of the [`dictionary`](super::dictionary): a line for each column, series, event and cause.
+
+use super::table::Values;
+
+/// A table: its columns, and the type of its rows with a field for each. A line is
+/// `field: type, unit, meaning;`, where the type is `text`, `real` or `whole`, and the field bears the column's name, or
+/// `field as name: ...` where that is no identifier. A row with a column too few or of another type does not compile;
+/// the order in which they are given does not matter.
+macro_rules! table {
+    ($(#[doc = $about:literal])+ $list:ident, $row:ident {
+        $($field:ident $(as $name:literal)?: $kind:ident, $unit:literal, $meaning:literal;)+
+    }) => {
+        $(#[doc = $about])+
+        pub const $list: &[Column] = &[$(Column {
+            name: $crate::record::declare::column_name!($field $($name)?),
+            unit: $unit,
+            meaning: $meaning,
+        },)+];
+
+        #[doc = concat!("A row of [`", stringify!($list), "`].")]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $row<'a> {
+            $(#[doc = $meaning] pub(crate) $field: $crate::record::declare::cell!($kind 'a),)+
+        }
+
+        impl<'a> $row<'a> {
+            /// The table of these rows.
+            pub(crate) fn table(rows: impl IntoIterator<Item = $row<'a>>) -> $crate::record::Table {
+                use $crate::record::declare::Cell;
+                $(let mut $field = Vec::new();)+
+                for row in rows {
+                    $($field.push(row.$field.stored());)+
+                }
+                $crate::record::Table { columns: vec![
+                    $(($crate::record::declare::column_name!($field $($name)?), $field.into()),)+
+                ] }
+            }
+        }
+    };
+}
+
+/// An enum whose variants have names in tables, with the list of what they mean. A line is
+/// `Variant "name", unit, meaning;`.
+macro_rules! names {
+    ($(#[doc = $about:literal])+ $list:ident, $vis:vis $type:ident {
+        $($variant:ident $name:literal, $unit:literal, $meaning:literal;)+
+    }) => {
+        $(#[doc = $about])+
+        pub const $list: &[Column] = &[$(Column { name: $name, unit: $unit, meaning: $meaning },)+];
+
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $vis enum $type { $(#[doc = $meaning] $variant,)+ }
+
+        impl $type {
+            /// The name in tables.
+            $vis const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+        }
+    };
+}
+
+/// The time series: an enum for each kind of thing that gives them, which matches on it, and the list of all. Lines as in
+/// [`names!`].
+macro_rules! series {
+    ($($(#[doc = $about:literal])+ $type:ident ($entity:expr, sampled: $sampled:literal) {
+        $($variant:ident $name:literal, $unit:literal, $meaning:literal;)+
+    })+) => {
+        $(
+            $(#[doc = $about])+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub(crate) enum $type { $(#[doc = $meaning] $variant,)+ }
+
+            impl $type {
+                /// Those whose names are in `asked`, in the order of the dictionary.
+                pub(crate) fn asked_for(asked: &[String]) -> Vec<Self> {
+                    let all = [$(Self::$variant,)+].into_iter();
+                    all.filter(|series| asked.iter().any(|name| name == series.name())).collect()
+                }
+
+                /// The name in scenarios and tables.
+                pub(crate) const fn name(self) -> &'static str {
+                    match self { $(Self::$variant => $name,)+ }
+                }
+            }
+        )+
+
+        /// All time series.
+        pub const SERIES: &[Series] = &[$($(Series {
+            column: Column { name: $name, unit: $unit, meaning: $meaning },
+            entity: $entity,
+            sampled: $sampled,
+        },)+)+];
+    };
+}
+
+/// The name of a column: its own where it has one, else that of its field.
+macro_rules! column_name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $name:literal) => {
+        $name
+    };
+}
+
+/// The type of a column's values in a row.
+macro_rules! cell {
+    (text $a:lifetime) => { &$a str };
+    (real $a:lifetime) => { f64 };
+    (whole $a:lifetime) => { u64 };
+}
+
+pub(in crate::record) use {cell, column_name};
+pub(super) use {names, series, table};
+
+/// The value of a column in a row, and how its table keeps it.
+pub(super) trait Cell {
+    type Stored;
+    fn stored(self) -> Self::Stored;
+}
+
+impl Cell for &str {
+    type Stored = String;
+    fn stored(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl Cell for f64 {
+    type Stored = f64;
+    fn stored(self) -> f64 {
+        self
+    }
+}
+
+impl Cell for u64 {
+    type Stored = i64;
+    fn stored(self) -> i64 {
+        i64::try_from(self).unwrap_or(i64::MAX)
+    }
+}
+
+impl From<Vec<String>> for Values {
+    fn from(values: Vec<String>) -> Self {
+        Self::Text(values)
+    }
+}
+
+impl From<Vec<f64>> for Values {
+    fn from(values: Vec<f64>) -> Self {
+        Self::Real(values)
+    }
+}
+
+impl From<Vec<i64>> for Values {
+    fn from(values: Vec<i64>) -> Self {
+        Self::Whole(values)
+    }
+}

@@ -1,0 +1,38 @@
+//! Packets lost, by where, of which flow and why.
+
+use super::dictionary::{Cause, DropRow};
+use super::{Names, Table};
+use std::collections::BTreeMap;
+
+/// Where packets were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LossPlace {
+    Link(usize),
+    Node(usize),
+}
+
+/// Packets and bytes lost, by place, flow and cause.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drops(BTreeMap<(LossPlace, u32, Cause), (u64, u64)>);
+
+impl Drops {
+    /// A packet of `flow`, of `size` bytes, was lost.
+    pub(crate) fn add(&mut self, place: LossPlace, flow: u32, cause: Cause, size: u64) {
+        let (packets, bytes) = self.0.entry((place, flow, cause)).or_default();
+        *packets += 1;
+        *bytes += size;
+    }
+
+    pub(crate) fn table(&self, names: &Names<'_>) -> Table {
+        DropRow::table(self.0.iter().map(|(&(place, flow, cause), &(packets, bytes))| DropRow {
+            place: match place {
+                LossPlace::Link(link) => names.links[link],
+                LossPlace::Node(node) => names.nodes[node],
+            },
+            flow: names.flows[flow as usize],
+            cause: cause.name(),
+            packets,
+            bytes,
+        }))
+    }
+}

@@ -1,0 +1,201 @@
+//! What flows and their connections give to the record.
+
+use super::{FlowState, Host, SendTimes, Traffic};
+use crate::record::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
+use crate::record::{ratio, Completions, Sample};
+use crate::spec::{Flow, Scenario};
+use bentpipe_tcp::{Event, Segment, SendLimit};
+use bentpipe_units::{Duration, Time};
+
+impl Traffic {
+    /// A row for each flow, in a run that ended at `at`.
+    pub(crate) fn flow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<FlowRow<'a>> {
+        let flows = scenario.flows.iter().zip(&self.flows).zip(self.totals(at));
+        flows.map(|((flow, state), totals)| flow_row(flow, state, &totals, at)).collect()
+    }
+
+    /// Rows for each flow that makes several transfers, one for each class of their sizes.
+    pub(crate) fn completion_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = CompletionRow<'a>> {
+        let flows = scenario.flows.iter().zip(&self.flows);
+        let flows = flows.filter_map(|(flow, state)| Some((flow, state.completions()?)));
+        flows.flat_map(|(flow, completions)| completion_rows_of(flow, completions))
+    }
+
+    /// The transfers of all flows together.
+    pub(crate) fn completions(&self) -> Completions {
+        let mut all = Completions::default();
+        self.flows.iter().filter_map(FlowState::completions).for_each(|completions| all.merge(completions));
+        all
+    }
+
+    /// A row for each flow of datagrams.
+    pub(crate) fn datagram_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
+        scenario.flows.iter().zip(&self.flows).filter_map(|(flow, state)| datagram_row(flow, state))
+    }
+
+    /// A series, for each flow in order.
+    pub(crate) fn samples(&self, series: FlowSeries) -> impl Iterator<Item = Sample> {
+        match series {
+            FlowSeries::Goodput => self.delivered_bytes().into_iter().map(Sample::Bytes),
+        }
+    }
+}
+
+impl Host {
+    /// A series of the sender at this end; none while it has no value.
+    pub(crate) fn value_of(&self, series: SenderSeries) -> Option<f64> {
+        let conn = &self.conn;
+        match series {
+            SenderSeries::Cwnd => Some(conn.cwnd() as f64),
+            SenderSeries::Ssthresh => conn.ssthresh().map(|bytes| bytes as f64),
+            SenderSeries::Srtt => conn.srtt().map(Duration::as_secs_f64),
+            SenderSeries::Rto => Some(conn.rto().as_secs_f64()),
+            SenderSeries::FlightSize => Some(conn.flight_size() as f64),
+            SenderSeries::ReceiveWindow => Some(conn.receive_window() as f64),
+            SenderSeries::DeliveryRate => Some(conn.rate_sample()?.rate()?.as_bps() as f64),
+            SenderSeries::PacingRate => conn.pacing_rate().map(|rate| rate.as_bps() as f64),
+        }
+    }
+}
+
+/// What a connection reports, as the record keeps it of an end that sends data, with its value.
+pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u64)> {
+    Some(match event {
+        Event::Established if is_opener => (EventKind::Established, 0),
+        Event::FastRetransmit(offset) => (EventKind::FastRetransmit, offset),
+        Event::RecoveryExit(offset) => (EventKind::RecoveryExit, offset),
+        Event::SlowStartExit(cwnd) => (EventKind::SlowStartExit, cwnd),
+        Event::Timeout(offset) => (EventKind::Timeout, offset),
+        Event::Undone(offset) => (EventKind::Undone, offset),
+        Event::MarkReduction(offset) => (EventKind::MarkReduction, offset),
+        Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
+        Event::Aborted(offset) => (EventKind::Aborted, offset),
+        Event::Established | Event::PeerFinished | Event::Closed => return None,
+    })
+}
+
+/// The event that a segment with data is, when it is sent.
+pub(crate) fn event_of_segment(segment: &Segment) -> EventKind {
+    match segment.is_retransmission {
+        true => EventKind::Retransmission,
+        false if segment.is_dummy() => EventKind::Dummy,
+        false => EventKind::Sent,
+    }
+}
+
+fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: Time) -> FlowRow<'a> {
+    let run_s = at.as_secs_f64();
+    let (sent, received) = (&totals.sent, &totals.received);
+    let since_start = |end: Option<Time>| match (totals.first_sent, end) {
+        (Some(start), Some(end)) => (end - start).as_secs_f64(),
+        _ => f64::NAN,
+    };
+    let active_s = since_start(Some(state.completed.unwrap_or(at)));
+    let delivered_bits = received.delivered_bytes as f64 * 8.0;
+    let time_s = |of: fn(&SendTimes) -> Duration| match flow.app.is_datagrams() {
+        true => f64::NAN,
+        false => of(&totals.times).as_secs_f64(),
+    };
+    FlowRow {
+        flow: &flow.name,
+        cc: match &flow.tcp.own_cc {
+            _ if flow.app.is_datagrams() => "none",
+            Some(custom) => custom.name(),
+            None => flow.tcp.cc.kind().name(),
+        },
+        outcome: outcome(state),
+        start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
+        completion_s: since_start(state.completed),
+        completion_rx_s: since_start(state.completed.and(state.received)),
+        throughput_bps: ratio(received.arrived_bytes as f64 * 8.0, run_s),
+        goodput_bps: ratio(delivered_bits, run_s),
+        goodput_active_bps: ratio(delivered_bits, active_s),
+        delivered_bytes: received.delivered_bytes,
+        acked_bytes: totals.acked_bytes,
+        sent_bytes: sent.sent_bytes,
+        retransmitted_bytes: sent.resent_bytes,
+        sent_packets: sent.sent_segments,
+        arrived_packets: received.arrived_segments,
+        retransmissions: sent.resent_segments,
+        spurious_retransmissions: totals.spurious,
+        timeouts: sent.timeouts,
+        undone: sent.undone,
+        fast_retransmits: sent.fast_retransmits,
+        marked_packets: received.marked_segments,
+        mark_reductions: sent.mark_reductions,
+        dummy_packets: sent.dummy_segments,
+        tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.resent_bytes) as f64, sent.sent_bytes as f64),
+        information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
+            * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
+        rtt_min_s: state.rtts.min_s(),
+        rtt_mean_s: state.rtts.mean_s(),
+        rtt_p50_s: state.rtts.quantile_s(0.50),
+        rtt_p95_s: state.rtts.quantile_s(0.95),
+        rtt_p99_s: state.rtts.quantile_s(0.99),
+        cwnd_end_bytes: totals.cwnd.map_or(f64::NAN, |bytes| bytes as f64),
+        ssthresh_end_bytes: totals.ssthresh.map_or(f64::NAN, |bytes| bytes as f64),
+        start_up_s: time_s(|times| times.limited_by(SendLimit::StartUp)),
+        cwnd_limited_s: time_s(|times| times.limited_by(SendLimit::CongestionWindow)),
+        rwnd_limited_s: time_s(|times| times.limited_by(SendLimit::ReceiveWindow)),
+        send_buffer_limited_s: time_s(|times| times.limited_by(SendLimit::SendBuffer)),
+        app_limited_s: time_s(|times| times.limited_by(SendLimit::Application)),
+        recovery_s: time_s(|times| times.limited_by(SendLimit::Recovery)),
+        timeout_s: time_s(|times| times.limited_by(SendLimit::Timeout)),
+        outage_s: time_s(|times| times.outage),
+    }
+}
+
+fn outcome(flow: &FlowState) -> &'static str {
+    if flow.completed.is_some() {
+        "completed"
+    } else if flow.has_failed {
+        "aborted"
+    } else if flow.has_begun {
+        "running"
+    } else {
+        "waiting"
+    }
+}
+
+fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl Iterator<Item = CompletionRow<'a>> {
+    completions.classes().enumerate().map(|(index, (sizes, class))| {
+        // What a transfer that is not complete would have become, and so its class, is not known.
+        let of_all = |count: u64| if index == 0 { count as f64 } else { f64::NAN };
+        let (durations, slowdowns) = (&class.durations, &class.slowdowns);
+        CompletionRow {
+            flow: &flow.name,
+            sizes,
+            transfers: durations.count(),
+            failed: of_all(completions.failed),
+            unfinished: of_all(completions.unfinished()),
+            size_mean_bytes: ratio(class.bytes as f64, durations.count() as f64),
+            duration_mean_s: durations.mean_s(),
+            duration_min_s: durations.min_s(),
+            duration_p50_s: durations.quantile_s(0.50),
+            duration_p95_s: durations.quantile_s(0.95),
+            duration_p99_s: durations.quantile_s(0.99),
+            slowdown_mean: slowdowns.mean_s(),
+            slowdown_p50: slowdowns.quantile_s(0.50),
+            slowdown_p99: slowdowns.quantile_s(0.99),
+        }
+    })
+}
+
+/// None if it sends no datagrams.
+fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
+    let arrived = state.arrived()?;
+    let sent = state.totals.sent.sent_segments;
+    Some(DatagramRow {
+        flow: &flow.name,
+        sent_packets: sent,
+        arrived_packets: state.totals.received.arrived_segments,
+        lost_packets: arrived.lost,
+        loss_pct: 100.0 * ratio(arrived.lost as f64, sent as f64),
+        delay_min_s: arrived.delays.min_s(),
+        delay_mean_s: arrived.delays.mean_s(),
+        delay_p50_s: arrived.delays.quantile_s(0.50),
+        delay_p95_s: arrived.delays.quantile_s(0.95),
+        delay_p99_s: arrived.delays.quantile_s(0.99),
+        jitter_s: arrived.jitter_s(),
+    })
+}

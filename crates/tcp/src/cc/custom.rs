@@ -1,0 +1,144 @@
+//! Custom congestion controls: those of users, which are not in the registry and may be written in another language. They cost an
+//! indirect call for each hook.
+
+use crate::cc::{CcConfig, CongestionControl, Init};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// A custom congestion control on a connection: any type that implements the contract and can be cloned.
+pub trait Custom: CongestionControl + fmt::Debug + Send + Sync {
+    /// An independent copy, as of now.
+    fn copy(&self) -> Box<dyn Custom>;
+    /// [`undo`](CongestionControl::undo), for a copy of this one.
+    fn undo_custom(&mut self, before: Box<dyn Custom>);
+    /// As what it is.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<T: CongestionControl + fmt::Debug + Send + Sync + Clone + 'static> Custom for T {
+    fn copy(&self) -> Box<dyn Custom> {
+        Box::new(self.clone())
+    }
+
+    fn undo_custom(&mut self, before: Box<dyn Custom>) {
+        // A connection keeps its kind.
+        if let Ok(before) = before.into_any().downcast::<T>() {
+            self.undo(*before);
+        }
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Clone for Box<dyn Custom> {
+    fn clone(&self) -> Self {
+        (**self).copy()
+    }
+}
+
+/// What makes one for each connection, and what it is called.
+#[derive(Clone)]
+pub struct CustomCc {
+    name: Arc<str>,
+    code: Arc<str>,
+    make: Arc<dyn Fn(Init) -> Box<dyn Custom> + Send + Sync>,
+}
+
+impl CustomCc {
+    /// `make` is called when a connection is made, and again when its data transfer begins.
+    pub fn new(make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
+        Self::named("own", "", make)
+    }
+
+    /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source.
+    pub fn named(name: &str, code: &str, make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), code: code.into(), make: Arc::new(make) }
+    }
+
+    /// The same one, made otherwise.
+    #[must_use]
+    pub fn made_by(&self, make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
+        Self { make: Arc::new(make), ..self.clone() }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Distinguishes it from others of this name.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    pub(crate) fn build(&self, init: Init) -> Box<dyn Custom> {
+        (self.make)(init)
+    }
+}
+
+impl CcConfig {
+    /// One of the registry on a connection, to be wrapped by a custom one.
+    pub fn custom(self, init: Init) -> Box<dyn Custom> {
+        Box::new(self.build(init))
+    }
+}
+
+impl fmt::Debug for CustomCc {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "CustomCc({} {})", self.name, self.code)
+    }
+}
+
+impl PartialEq for CustomCc {
+    /// Whether both are the same one, not two that do the same.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::parts::loss_window::window_hooks;
+    use crate::cc::{AckSample, Cc, Congestion, PathState, Window};
+
+    /// Keeps what was learnt when it goes back.
+    #[derive(Clone, Debug)]
+    struct Learns {
+        window: Window,
+        acks: u64,
+    }
+
+    impl CongestionControl for Learns {
+        fn on_ack(&mut self, _: &AckSample, _: &PathState) {
+            self.acks += 1;
+            self.window.add(self.acks as f64);
+        }
+        fn on_congestion(&mut self, _: Congestion, path: &PathState) {
+            self.window.reduce(path.half(), path.half());
+        }
+        fn on_rto(&mut self, _: bool, _: &PathState) {}
+        fn undo(&mut self, before: Self) {
+            self.window = before.window;
+        }
+        window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    }
+
+    #[test]
+    fn it_goes_back_in_its_own_way() {
+        let ack = AckSample { newly_acked: 1460, is_cwnd_limited: true, rtt: None };
+        let path = crate::cc::testbench::path(14_600);
+        let mut cc = Cc::Custom(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }));
+        let before = cc.clone();
+        cc.on_ack(&ack, &path);
+        cc.on_congestion(Congestion::FastRetransmit, &path);
+        assert_eq!(cc.cwnd(), 7300);
+        cc.undo(before);
+        assert_eq!(cc.cwnd(), 14_600);
+        cc.on_ack(&ack, &path);
+        assert_eq!(cc.cwnd(), 14_602, "the second ACK that it saw");
+    }
+}

@@ -1,0 +1,17 @@
+//! Controllers that look at delay: instead of losses, or beside them.
+
+mod compound;
+mod copa;
+mod illinois;
+mod ledbat;
+mod vegas;
+mod veno;
+mod yeah;
+
+pub use compound::{BelowLowWindow, Compound, CompoundSettings};
+pub use copa::{Copa, CopaSettings};
+pub use illinois::{Illinois, IllinoisSettings};
+pub use ledbat::{Ledbat, LedbatDelay, LedbatSettings};
+pub use vegas::{Vegas, VegasDiff, VegasSettings};
+pub use veno::{Veno, VenoPace, VenoRto, VenoRtt, VenoSettings};
+pub use yeah::{Yeah, YeahSettings};

@@ -1,0 +1,339 @@
+//! Vegas: the round-trip time shows how many segments wait in the queue, and the window is kept where two to four do.
+//!
+//! L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995
+//! (first, with S. O'Malley, SIGCOMM 1994). What the paper leaves open, and the thresholds, are as in Linux: the smallest
+//! round-trip time of each round counts; a round with two samples or fewer grows as Reno does; the window is not cut below two
+//! segments; a loss halves it. From a reduction until all that was sent before it is acknowledged, it is Reno. The paper's
+//! earlier retransmission (a fine-grained timer looked at on duplicate ACKs) belongs to the connection and is not part of
+//! this; the smaller cut that goes with it is a setting. A window that is not used is left alone, for then it says nothing of
+//! what is queued.
+//!
+//! # On satellite paths
+//!
+//! Alone on a long path with a deep buffer it fills the path without any loss, where those that find the limit by
+//! losses overflow the queue in their first slow start. What slow start left in the queue goes by one segment in a
+//! round trip, so that in `geo` a queue stands for minutes. It starves beside loss-based flows: as many flows of
+//! `sack` leave it a quarter of `s1` and next to nothing of `geo`. A handover to a longer path looks like a queue and
+//! takes most of its window away, as in `leo`; `base_rtt_window` lets it forget the shorter path and gives back a
+//! part. Random losses halve it like Reno, and it does not grow beyond what fills the path between them.
+
+use crate::cc::parts::loss_window::window_hooks;
+use crate::cc::parts::queueing::{Delay, Progress, Rounds};
+use crate::cc::settings::settings;
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use bentpipe_units::Duration;
+
+bentpipe_units::words! {
+    /// What Vegas compares with its thresholds.
+    pub enum VegasDiff {
+        /// What is queued: cwnd (rtt - base) / rtt.
+        "paper" => Paper,
+        /// cwnd (rtt - base) / base, which is larger by rtt / base, as in Linux.
+        "linux" => Linux,
+    }
+}
+
+settings! {
+    /// Settings of Vegas.
+    pub struct VegasSettings {
+        /// The window grows while fewer segments than these are queued.
+        alpha: f64 = 2.0, [0.0, 10_000.0], "Linux; Brakmo 1995 has 1 to 2";
+        /// The window shrinks while more segments than these are queued.
+        beta: f64 = 4.0, [0.0, 10_000.0], "Linux; Brakmo 1995 has 3 to 4";
+        /// Slow start ends when more segments than these are queued.
+        gamma: f64 = 1.0, [0.0, 10_000.0], "Brakmo 1995, Linux";
+        /// What is compared with the three thresholds.
+        diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1995";
+        /// Slow start doubles the window once in so many round trips.
+        double_every: u64 = 2, [1, 16], "Brakmo 1995; Linux has 1";
+        /// In congestion avoidance the window changes once in so many round trips.
+        adjust_every: u64 = 1, [1, 16], "Brakmo 1995; 2 is how the Linux module of ns-2 behaves";
+        /// Share of the window that a loss takes.
+        decrease: f64 = 0.5, [0.001, 0.9], "Linux; Brakmo 1995 has 0.25 after its earlier retransmission";
+        /// How long the smallest round-trip time is remembered; 0: for ever.
+        base_rtt_window: Duration = Duration::ZERO, "Brakmo 1995";
+    }
+}
+
+/// Samples that a round must exceed.
+const FEW: u64 = 2;
+
+/// Vegas on a connection: the window, and the rounds that it measures.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    window: Window,
+    rounds: Rounds,
+    settings: VegasSettings,
+    /// Rounds of this slow start that are over.
+    slow_rounds: u64,
+    /// Rounds of this congestion avoidance that are over.
+    steady_rounds: u64,
+}
+
+impl Vegas {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub fn new(init: Init, settings: VegasSettings) -> Self {
+        Self {
+            window: Window::new(init),
+            rounds: Rounds::new(settings.base_rtt_window),
+            settings,
+            slow_rounds: 0,
+            steady_rounds: 0,
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.window.is_in_slow_start()
+    }
+
+    /// Slow start, or nothing if it is not the turn of this round.
+    fn slow_start(&mut self, ack: &AckSample, path: &PathState) {
+        // Brakmo 1995: in between the window stays, so that the comparison is valid.
+        let is_its_turn = self.slow_rounds % self.settings.double_every.max(1) == 0;
+        let is_cwnd_limited = ack.is_cwnd_limited && is_its_turn;
+        self.window.slow_start(&AckSample { is_cwnd_limited, ..*ack }, path);
+    }
+
+    /// In segments.
+    fn diff(&self, delay: &Delay, smss: u64) -> f64 {
+        let queued = delay.queued(self.window.cwnd()) / smss as f64;
+        match self.settings.diff {
+            VegasDiff::Paper => queued,
+            VegasDiff::Linux => queued * delay.rtt.as_ps() as f64 / delay.base.as_ps().max(1) as f64,
+        }
+    }
+
+    /// Down to `cwnd` bytes and in congestion avoidance.
+    fn shrink(&mut self, cwnd: u64, smss: u64) {
+        let cwnd = cwnd.max(2 * smss).min(self.window.cwnd());
+        let ssthresh = self.window.ssthresh().min(cwnd.saturating_sub(smss).max(2 * smss));
+        self.window.set(cwnd, ssthresh);
+    }
+
+    fn slow_start_round_ends(&mut self, delay: Option<Delay>, ack: &AckSample, path: &PathState) {
+        let cwnd = self.window.cwnd();
+        match delay.filter(|delay| ack.is_cwnd_limited && delay.samples > FEW) {
+            Some(delay) if self.diff(&delay, path.smss) > self.settings.gamma => {
+                let target = (delay.target(cwnd) as u64 / path.smss + 1) * path.smss;
+                self.shrink(target, path.smss);
+            }
+            _ => self.slow_start(ack, path),
+        }
+        self.slow_rounds += 1;
+    }
+
+    fn round_ends(&mut self, delay: Option<Delay>, path: &PathState) {
+        let smss = path.smss;
+        let is_its_turn = self.steady_rounds % self.settings.adjust_every.max(1) == 0;
+        self.steady_rounds += 1;
+        if !is_its_turn {
+            return;
+        }
+        let Some(delay) = delay.filter(|delay| delay.samples > FEW) else {
+            // Reno's growth in a round trip.
+            return self.window.add(smss as f64);
+        };
+        let diff = self.diff(&delay, smss);
+        if diff > self.settings.beta {
+            self.shrink(self.window.cwnd().saturating_sub(smss), smss);
+        } else if diff < self.settings.alpha {
+            self.window.add(smss as f64);
+        }
+    }
+
+    /// Thousandths of the window that a loss leaves.
+    fn left(&self) -> u32 {
+        (1000.0 * (1.0 - self.settings.decrease)).round() as u32
+    }
+
+    fn pause(&mut self, path: &PathState) {
+        self.rounds.pause(path);
+        (self.slow_rounds, self.steady_rounds) = (0, 0);
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        match self.rounds.on_ack(ack, path) {
+            Progress::Paused => self.window.grow(ack, path),
+            Progress::Within if self.is_in_slow_start() => self.slow_start(ack, path),
+            Progress::End(delay) if self.is_in_slow_start() => self.slow_start_round_ends(delay, ack, path),
+            Progress::End(delay) if ack.is_cwnd_limited => self.round_ends(delay, path),
+            Progress::Within | Progress::End(_) => {}
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        let left = path.share(why.left(self.left()));
+        self.window.reduce(path.as_ssthresh(left), left);
+        self.pause(path);
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        self.window.restart(first.then(|| path.half_as_ssthresh()));
+        self.pause(path);
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        if self.window.cwnd() > max {
+            self.rounds.restart();
+            self.slow_rounds = 0;
+        }
+        self.window.limit(max);
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.set(cwnd, ssthresh);
+        self.rounds.restart();
+        self.slow_rounds = 0;
+    }
+
+    window_hooks!(on_smss, cwnd, ssthresh);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
+
+    fn vegas(segments: u64, ssthresh: u64, settings: VegasSettings) -> AckClock<Vegas> {
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh, ..Init::default() };
+        AckClock::new(Vegas::new(init, settings), 100.0)
+    }
+
+    const AVOIDANCE: u64 = 2 * SMSS;
+
+    fn linux() -> VegasSettings {
+        VegasSettings { diff: VegasDiff::Linux, double_every: 1, ..VegasSettings::default() }
+    }
+
+    /// `specs/vegas.md`, tests: 20 segments, base 100 ms.
+    #[test]
+    fn what_is_queued_decides_over_the_next_round() {
+        let after = |settings, rtt_ms| {
+            let mut sender = vegas(20, AVOIDANCE, settings);
+            sender.round(rtt_ms);
+            sender.segments()
+        };
+        let paper = VegasSettings::default();
+        assert_eq!([125.0, 110.0, 130.0].map(|ms| after(paper, ms)), [20.0, 21.0, 19.0]);
+        assert_eq!([125.0, 110.0, 130.0].map(|ms| after(linux(), ms)), [19.0, 20.0, 19.0]);
+    }
+
+    /// `specs/vegas.md`, tests: 4.0, 1.82, 4.62 segments; in Linux 5, 2.0, 6.
+    #[test]
+    fn both_readings_of_the_difference() {
+        let diff = |settings, rtt_ms: u64| {
+            let sender = vegas(20, AVOIDANCE, settings);
+            let (rtt, base) = (Duration::from_millis(rtt_ms), Duration::from_millis(100));
+            (sender.cc.diff(&Delay { rtt, base, samples: 20 }, SMSS) * 100.0).round() / 100.0
+        };
+        assert_eq!([125, 110, 130].map(|ms| diff(VegasSettings::default(), ms)), [4.0, 1.82, 4.62]);
+        assert_eq!([125, 110, 130].map(|ms| diff(linux(), ms)), [5.0, 2.0, 6.0]);
+    }
+
+    /// `specs/vegas.md`, tests: slow start with 20 segments at 110 ms goes on with min(20, 18 + 1).
+    #[test]
+    fn slow_start_ends_at_what_the_path_holds() {
+        // The ACK that begins the first round adds a segment.
+        let mut sender = vegas(19, u64::MAX, VegasSettings::default());
+        sender.cc.slow_rounds = 1;
+        sender.round(110.0);
+        assert_eq!((sender.cc.cwnd(), sender.cc.ssthresh()), (19_000, 18_000));
+    }
+
+    /// Brakmo 1995: 19, 19, 38, ..; a path of 100 segments is left at 152, with 100 + 1.
+    #[test]
+    fn slow_start_doubles_every_other_round_trip() {
+        let course = |settings| {
+            // The ACK that begins the first round adds a segment to nine, the others of the round nine more.
+            let mut sender = vegas(9, u64::MAX, settings);
+            [(); 8].map(|()| {
+                sender.round_over(100.0, 100.0);
+                sender.segments()
+            })
+        };
+        assert_eq!(course(VegasSettings::default()), [19.0, 19.0, 38.0, 38.0, 76.0, 76.0, 152.0, 101.0]);
+        // Doubled each round, the window is twice that of the measurement: 199 = 100 289 / 145, and less from then on.
+        assert_eq!(course(linux())[..5], [19.0, 37.0, 73.0, 145.0, 199.0]);
+    }
+
+    /// A path of 100 segments: one more each round trip until alpha are queued, one less until only beta are.
+    #[test]
+    fn the_queue_stays_between_the_thresholds() {
+        for (from, end, rounds) in [(20, 102.0, 82), (103, 103.0, 0), (150, 104.0, 46)] {
+            let mut sender = vegas(from, AVOIDANCE, VegasSettings::default());
+            (0..rounds).for_each(|_| sender.round_over(100.0, 100.0));
+            assert_eq!(sender.segments(), end, "from {from}");
+            (0..50).for_each(|_| sender.round_over(100.0, 100.0));
+            assert_eq!(sender.segments(), end, "from {from}");
+        }
+    }
+
+    #[test]
+    fn the_window_may_change_every_other_round_trip_only() {
+        let mut sender = vegas(20, AVOIDANCE, VegasSettings { adjust_every: 2, ..VegasSettings::default() });
+        let course = [(); 6].map(|()| {
+            sender.round_over(100.0, 100.0);
+            sender.segments()
+        });
+        assert_eq!(course, [21.0, 21.0, 22.0, 22.0, 23.0, 23.0]);
+    }
+
+    /// From 100 to 130 ms without a queue: cwnd 0.3 / 1.3 > 4 down to 17 segments, on a path that would hold 130.
+    #[test]
+    fn a_longer_path_looks_like_a_queue_until_the_shorter_is_forgotten() {
+        let after = |base_rtt_window| {
+            let mut sender = vegas(100, AVOIDANCE, VegasSettings { base_rtt_window, ..VegasSettings::default() });
+            (0..300).for_each(|_| sender.round(130.0));
+            sender.segments()
+        };
+        assert_eq!(after(Duration::ZERO), 17.0);
+        assert!(after(Duration::from_secs(10)) > 200.0);
+    }
+
+    #[test]
+    fn two_samples_are_too_few() {
+        let mut sender = vegas(2, SMSS, VegasSettings::default());
+        // The third segment is sent after the second round began.
+        let course = [(); 4].map(|()| {
+            sender.round(900.0);
+            sender.segments()
+        });
+        assert_eq!(course, [3.0, 4.0, 4.0, 4.0], "and three are not too few: 3.6 queued");
+    }
+
+    /// Four segments are never more than four queued; what Linux compares has no such bound.
+    #[test]
+    fn no_delay_takes_the_last_two_segments() {
+        let least = |settings| {
+            let mut sender = vegas(20, AVOIDANCE, settings);
+            (0..50).fold(f64::MAX, |least, _| {
+                sender.round(100_000.0);
+                sender.segments().min(least)
+            })
+        };
+        assert_eq!([VegasSettings::default(), linux()].map(least), [4.0, 2.0]);
+    }
+
+    #[test]
+    fn a_loss_halves_and_is_reno_until_it_is_repaired() {
+        let mut sender = vegas(40, AVOIDANCE, VegasSettings::default());
+        sender.lose();
+        assert_eq!((sender.cc.cwnd(), sender.cc.ssthresh()), (20_000, 20_000));
+        let paper = VegasSettings { decrease: 0.25, ..VegasSettings::default() };
+        let mut sender = vegas(40, AVOIDANCE, paper);
+        sender.lose();
+        assert_eq!(sender.cc.cwnd(), 30_000);
+        let path = *sender.view();
+        sender.cc.on_rto(true, &path);
+        assert_eq!((sender.cc.cwnd(), sender.cc.ssthresh()), (1000, 15_000));
+        sender.path.snd_una -= 10 * SMSS;
+        let acked = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_secs(9)) };
+        for _ in 0..9 {
+            sender.path.snd_una += SMSS;
+            sender.cc.on_ack(&acked, &sender.path);
+        }
+        assert_eq!(sender.cc.cwnd(), 10_000, "each ACK adds a segment, whatever the delay");
+    }
+}

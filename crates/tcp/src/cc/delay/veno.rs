@@ -1,0 +1,328 @@
+//! Veno: Reno that asks, as Vegas does, how many segments are queued. Where few are, a loss is taken for a random one and costs
+//! a fifth of the window; where many are, the window grows at half the pace.
+//!
+//! C. P. Fu and S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2), 2003:
+//! N = cwnd (rtt - base) / rtt against beta = 3 segments, in the additive increase and in the multiplicative decrease.
+//! Slow start and timeouts are Reno's. As in Linux there is no N before the third sample of the connection, and none is
+//! measured from a reduction until all that was sent before it is acknowledged; a loss finds the last N, and halves if there
+//! is none. An ECN mark is no random loss and halves. N of a window that is not used is not taken.
+//!
+//! # On satellite paths
+//!
+//! It helps where the link itself loses some packets and queues are short, as on a faded or mobile satellite link: up
+//! to 1.7 times Reno's window, by the response function. It comes near that beside `sack` in `s1` at a loss rate of
+//! 1e-2 and in `s2` from 1e-4 on. It takes nothing from Reno's flows: beside as many of `sack` it has a little less
+//! than half. It helps less at loss rates where timeouts rule, and not at all after an overflow in slow start. A
+//! handover to a longer path looks like a queue, so that from then on it is Reno at half the pace and has less than
+//! `sack` in `leo`, unless `base_rtt_window` lets it forget the shorter path.
+
+use crate::cc::parts::loss_window::window_hooks;
+use crate::cc::parts::queueing::{Progress, Rounds};
+use crate::cc::settings::settings;
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use bentpipe_units::Duration;
+
+bentpipe_units::words! {
+    /// The round-trip time that Veno compares with the smallest one.
+    pub enum VenoRtt {
+        /// The smallest of the last round trip.
+        "round" => Round,
+        /// That of the last ACK, as in Linux, which clears its minimum at each.
+        "ack" => Ack,
+    }
+}
+
+bentpipe_units::words! {
+    /// What a timeout leaves in ssthresh.
+    pub enum VenoRto {
+        /// Half, as Reno.
+        "paper" => Paper,
+        /// What a loss would leave, as in Linux.
+        "linux" => Linux,
+    }
+}
+
+bentpipe_units::words! {
+    /// How the window grows at half the pace.
+    pub enum VenoPace {
+        /// Each other ACK adds what it would add in Reno.
+        "ack" => Ack,
+        /// Each other window of ACKs adds a segment, at its end, as in Linux.
+        "window" => Window,
+    }
+}
+
+settings! {
+    /// Settings of Veno.
+    pub struct VenoSettings {
+        /// With fewer segments queued than these a loss is random.
+        beta: f64 = 3.0, [0.0, 10_000.0], "Fu 2003";
+        /// Share of the window that a random loss takes.
+        random_decrease: f64 = 0.2, [0.001, 0.9], "Fu 2003";
+        /// Which round-trip time counts.
+        rtt: enum VenoRtt = VenoRtt::Round, "Fu 2003";
+        /// What a timeout leaves in ssthresh.
+        rto: enum VenoRto = VenoRto::Paper, "Fu 2003";
+        /// How the window grows at half the pace.
+        pace: enum VenoPace = VenoPace::Ack, "Fu 2003";
+        /// Whether a loss makes the smallest round-trip time begin anew.
+        forget_base_rtt: bool = false, "Linux";
+        /// How long the smallest round-trip time is remembered; 0: for ever.
+        base_rtt_window: Duration = Duration::ZERO, "Linux";
+    }
+}
+
+/// Samples that the connection must exceed.
+const FEW: u64 = 2;
+
+/// Veno on a connection: the window, and the rounds that it measures.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    window: Window,
+    rounds: Rounds,
+    settings: VenoSettings,
+    samples: u64,
+    /// N, segments; none yet.
+    queued: Option<f64>,
+    /// Whether the last ACK, or window of ACKs, added nothing.
+    has_waited: bool,
+    /// Bytes of this window of ACKs.
+    acked: u64,
+}
+
+impl Veno {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub fn new(init: Init, settings: VenoSettings) -> Self {
+        let (window, rounds) = (Window::new(init), Rounds::new(settings.base_rtt_window));
+        Self { window, rounds, settings, samples: 0, queued: None, has_waited: false, acked: 0 }
+    }
+
+    /// Returns whether N holds for what is sent now.
+    fn measure(&mut self, ack: &AckSample, path: &PathState) -> bool {
+        let progress = self.rounds.on_ack(ack, path);
+        self.samples += u64::from(ack.rtt.is_some());
+        let delay = match (self.settings.rtt, progress) {
+            (_, Progress::Paused) => return false,
+            (VenoRtt::Round, Progress::End(delay)) => delay,
+            (VenoRtt::Round, Progress::Within) => None,
+            (VenoRtt::Ack, _) => ack.rtt.map(|rtt| self.rounds.delay(rtt)),
+        };
+        if let Some(delay) = delay.filter(|_| ack.is_cwnd_limited && self.samples > FEW) {
+            self.queued = Some(delay.queued(self.window.cwnd()) / path.smss as f64);
+        }
+        true
+    }
+
+    fn increase_at_half_the_pace(&mut self, bytes: u64, path: &PathState) {
+        match self.settings.pace {
+            VenoPace::Ack => {
+                self.has_waited = !self.has_waited;
+                if !self.has_waited {
+                    self.window.increase(bytes, path);
+                }
+            }
+            VenoPace::Window => {
+                let cwnd = self.window.cwnd();
+                self.acked += bytes.min(cwnd);
+                if self.acked >= cwnd {
+                    self.acked -= cwnd;
+                    self.has_waited = !self.has_waited;
+                    if !self.has_waited {
+                        self.window.add(path.smss as f64);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Thousandths of the window that a loss leaves.
+    fn left(&self) -> u32 {
+        match self.queued {
+            Some(queued) if queued < self.settings.beta => {
+                (1000.0 * (1.0 - self.settings.random_decrease)).round() as u32
+            }
+            _ => HALF,
+        }
+    }
+
+    fn restart(&mut self) {
+        (self.has_waited, self.acked) = (false, 0);
+        self.rounds.restart();
+    }
+
+    fn pause(&mut self, path: &PathState) {
+        self.restart();
+        self.rounds.pause(path);
+    }
+
+    fn after_loss(&mut self) {
+        if self.settings.forget_base_rtt {
+            self.rounds.forget_base();
+        }
+    }
+}
+
+impl CongestionControl for Veno {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        let is_measured = self.measure(ack, path);
+        let left = self.window.slow_start(ack, path);
+        if left == 0 {
+            return;
+        }
+        if is_measured && self.queued.is_some_and(|queued| queued >= self.settings.beta) {
+            self.increase_at_half_the_pace(left, path);
+        } else {
+            self.window.increase(left, path);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        let left = match why {
+            Congestion::FastRetransmit => self.left(),
+            Congestion::Ecn { .. } => why.left(HALF),
+        };
+        let left = path.share(left);
+        self.window.reduce(path.as_ssthresh(left), left);
+        self.pause(path);
+        if why == Congestion::FastRetransmit {
+            self.after_loss();
+        }
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        let left = match self.settings.rto {
+            VenoRto::Paper => HALF,
+            VenoRto::Linux => self.left(),
+        };
+        self.window.restart(first.then(|| path.as_ssthresh(path.share(left))));
+        self.pause(path);
+        self.after_loss();
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        if self.window.cwnd() > max {
+            self.restart();
+        }
+        self.window.limit(max);
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.set(cwnd, ssthresh);
+        self.restart();
+    }
+
+    window_hooks!(on_smss, cwnd, ssthresh);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
+
+    fn veno(segments: u64, settings: VenoSettings) -> AckClock<Veno> {
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
+        AckClock::new(Veno::new(init, settings), 100.0)
+    }
+
+    /// N was measured with this window; the growth of the round is taken back.
+    fn measured(segments: u64, rtt_ms: f64, settings: VenoSettings) -> AckClock<Veno> {
+        let mut sender = veno(segments, settings);
+        (0..segments).for_each(|_| {
+            sender.cc.window.set(segments * SMSS, 2 * SMSS);
+            sender.ack(rtt_ms);
+        });
+        sender.cc.window.set(segments * SMSS, 2 * SMSS);
+        sender
+    }
+
+    /// `specs/veno.md`, tests: 20 segments, base 100 ms.
+    #[test]
+    fn a_loss_is_random_where_few_segments_are_queued() {
+        for rtt in [VenoRtt::Round, VenoRtt::Ack] {
+            let after = |rtt_ms| {
+                let mut sender = measured(20, rtt_ms, VenoSettings { rtt, ..VenoSettings::default() });
+                let queued = (sender.cc.queued.unwrap() * 100.0).round() / 100.0;
+                sender.lose();
+                (queued, sender.segments())
+            };
+            assert_eq!([110.0, 125.0].map(after), [(1.82, 16.0), (4.0, 10.0)], "{rtt:?}");
+        }
+    }
+
+    #[test]
+    fn timeouts_are_renos_but_in_linux() {
+        let after = |rto| {
+            let mut sender = measured(20, 110.0, VenoSettings { rto, ..VenoSettings::default() });
+            let path = *sender.view();
+            sender.cc.on_rto(true, &path);
+            (sender.cc.cwnd(), sender.cc.ssthresh())
+        };
+        assert_eq!([VenoRto::Paper, VenoRto::Linux].map(after), [(1000, 10_000), (1000, 16_000)]);
+    }
+
+    #[test]
+    fn without_a_measure_and_for_a_mark_it_halves() {
+        let mut sender = veno(20, VenoSettings::default());
+        sender.lose();
+        assert!((10.0..10.1).contains(&sender.segments()));
+        for (beta, left) in [(None, 10_000), (Some(850), 17_000)] {
+            let mut sender = measured(20, 110.0, VenoSettings::default());
+            let path = *sender.view();
+            sender.cc.on_congestion(Congestion::Ecn { beta }, &path);
+            assert_eq!(sender.cc.cwnd(), left);
+        }
+    }
+
+    /// A segment for each round trip, and half of one with 3 queued.
+    #[test]
+    fn the_window_grows_at_half_the_pace_where_many_are_queued() {
+        for pace in [VenoPace::Ack, VenoPace::Window] {
+            for (rtt_ms, segments) in [(100.0, 20.0), (130.0, 10.0)] {
+                let mut sender = veno(100, VenoSettings { pace, ..VenoSettings::default() });
+                sender.round(rtt_ms);
+                let before = sender.segments();
+                (0..20).for_each(|_| sender.round(rtt_ms));
+                let grown = sender.segments() - before;
+                assert!((grown - segments).abs() < 1.05, "{pace:?} {rtt_ms}: {grown}");
+            }
+        }
+    }
+
+    /// The response functions sqrt(3 / 2p) and sqrt(9 / 2p) segments (AIMD with a decrease b: sqrt((2 - b) / (2 b p))), with a loss
+    /// for each 10,000 segments.
+    #[test]
+    fn random_losses_leave_a_larger_window_than_renos() {
+        let mean = |random_decrease: f64| {
+            let mut sender = veno(100, VenoSettings { random_decrease, ..VenoSettings::default() });
+            let (mut sum, mut rounds, mut acked) = (0.0, 0.0, 0.0);
+            for _ in 0..20_000 {
+                let segments = sender.segments();
+                (sum, rounds, acked) = (sum + segments, rounds + 1.0, acked + segments);
+                sender.round(100.0);
+                if acked >= 10_000.0 {
+                    acked -= 10_000.0;
+                    sender.lose();
+                }
+            }
+            sum / rounds
+        };
+        for decrease in [0.2, 0.5] {
+            let expected = ((2.0 - decrease) / (2.0 * decrease) * 1e4_f64).sqrt();
+            let found = mean(decrease);
+            assert!((found / expected - 1.0).abs() < 0.03, "{decrease}: {found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_loss_may_make_the_smallest_round_trip_begin_again() {
+        for (forget_base_rtt, left) in [(false, 0.5), (true, 0.8)] {
+            let mut sender = veno(50, VenoSettings { forget_base_rtt, ..VenoSettings::default() });
+            sender.round(150.0);
+            sender.lose();
+            (0..3).for_each(|_| sender.round(150.0));
+            let before = sender.segments();
+            sender.lose();
+            assert!((sender.segments() / before - left).abs() < 0.01);
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! TCP Hybla: on a long path the rate grows as it would on a path of 25 ms.
+//!
+//! C. Caini and R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
+//! Satellite Communications and Networking 22(5), 2004. With ρ = max(RTT / RTT0, 1), each ACK adds 2^ρ - 1 segments in
+//! slow start and ρ² / cwnd in congestion avoidance, where Reno adds 1 and 1 / cwnd; that is ρ² segments in a round
+//! trip. A loss halves, as in Reno. Then the rate t seconds after the start is 2^(t / RTT0) / RTT0 up to a threshold γ,
+//! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
+//!
+//! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
+//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Without one, as in
+//! Linux, each ACK of a geostationary path asks for 65,535 segments, and the estimate of `hoe` comes too late; with
+//! `needs_ssthresh` slow start is the standard's until there is one. ρ is not known before the first ACK, so that a
+//! scaled initial window (Linux: ρ segments) or threshold takes effect there and not before. ACKs count, or bytes, as
+//! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
+//! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
+//! fixed point is `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements
+//! and pacing, which the paper asks for, are the connection's; pacing is not on by default.
+//!
+//! # On satellite paths
+//!
+//! It helps where one flow, or a proxy at the satellite link, has a long path with a known bottleneck: it reaches the
+//! rate of that link in a few round trips, as it accelerates from the first ACK on, and recovers from random losses as
+//! fast as a terrestrial flow. In `s2` it has ten times the goodput of `sack` and more from a loss rate of 1e-4 on.
+//!
+//! On a long path it needs a threshold (`initial_ssthresh`) or a bounded window (`receive_buffer` or `send_buffer`).
+//! Without either, a few ACKs open a window of hundreds of thousands of segments: the flood overflows the queue, and
+//! two minutes of `geo` do not suffice to repair it. Pacing softens the flood and does not prevent it. With
+//! `needs_ssthresh` the flood does not come, and the acceleration neither as long as there is no threshold. It adds
+//! 467 segments in a geostationary round trip whether or not others share the link, and leaves as many flows of `sack`
+//! next to nothing of `geo` and little of `s1`. Where the path changes, a minimum round-trip time that is out of date
+//! makes it too cautious.
+
+use crate::cc::parts::loss_window::window_hooks;
+use crate::cc::settings::settings;
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use bentpipe_units::Duration;
+
+bentpipe_units::words! {
+    /// The round-trip time that Hybla compares with its reference.
+    pub enum HyblaRtt {
+        /// The least smoothed round-trip time so far, which queues do not lengthen.
+        "minimum" => Minimum,
+        /// The smoothed round-trip time.
+        "smoothed" => Smoothed,
+    }
+}
+
+bentpipe_units::words! {
+    /// The window with which Hybla begins.
+    pub enum HyblaWindow {
+        /// The connection's.
+        "connection" => Connection,
+        /// The connection's times ρ, once ρ is known.
+        "scaled" => Scaled,
+        /// ρ segments, once ρ is known, if that is more than the connection's, as Linux does.
+        "rho" => Rho,
+    }
+}
+
+settings! {
+    /// Settings of Hybla.
+    pub struct HyblaSettings {
+        /// Round-trip time of the path that it wants to be as fast as (RTT0).
+        rtt0: Duration = Duration::from_millis(25), "Caini and Firrincieli 2004; Linux";
+        /// The round-trip time that is compared with it.
+        rtt: enum HyblaRtt = HyblaRtt::Minimum, "Linux";
+        /// Whether ρ is a whole number of eighths.
+        eighths: bool = false, "the paper; Linux's fixed point has eighths";
+        /// The largest ρ in the exponent of slow start.
+        exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
+        /// Whether slow start is the standard's as long as there is no threshold.
+        needs_ssthresh: bool = false, "Caini and Firrincieli 2004; Linux";
+        /// The initial window.
+        initial_window: enum HyblaWindow = HyblaWindow::Rho, "Linux";
+        /// Whether the initial threshold is multiplied by ρ.
+        scaled_ssthresh: bool = false, "reading: it is of this path; the paper scales that of the reference path";
+        /// Whether a timeout leaves ρ segments; otherwise one.
+        rho_after_timeout: bool = false, "Linux; the paper leaves ρ";
+        /// Whether it grows as Reno until what was sent before a timeout is acknowledged.
+        reno_after_timeout: bool = true, "Linux";
+    }
+}
+
+/// Hybla on a connection: the window, and its ρ.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    window: Window,
+    settings: HyblaSettings,
+    counts_bytes: bool,
+    /// What ρ was made from.
+    rtt: Option<Duration>,
+    rho: f64,
+    /// Nothing has changed the initial window yet.
+    is_fresh: bool,
+    /// End of what was sent before the last timeout.
+    repair_end: u64,
+}
+
+impl Hybla {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub fn new(init: Init, settings: HyblaSettings) -> Self {
+        Self {
+            window: Window::new(init),
+            settings,
+            counts_bytes: init.growth.byte_counting.counts_bytes(),
+            rtt: None,
+            rho: 1.0,
+            is_fresh: true,
+            repair_end: 0,
+        }
+    }
+
+    /// ρ, as long as nothing is known 1.
+    #[inline]
+    fn watch(&mut self, path: &PathState) {
+        let Some(srtt) = path.srtt else { return };
+        let rtt = match (self.settings.rtt, self.rtt) {
+            (HyblaRtt::Minimum, Some(least)) => least.min(srtt),
+            (HyblaRtt::Minimum, None) | (HyblaRtt::Smoothed, _) => srtt,
+        };
+        if self.rtt != Some(rtt) {
+            self.rtt = Some(rtt);
+            let ratio = rtt.as_ps() as f64 / self.settings.rtt0.as_ps() as f64;
+            let ratio = if self.settings.eighths { libm::floor(8.0 * ratio) / 8.0 } else { ratio };
+            // In this order, so that no reference at all (0 / 0) is Reno.
+            self.rho = ratio.max(1.0);
+        }
+    }
+
+    /// The first ACK that is to grow the window: the start that the paper has, late.
+    fn begin(&mut self, path: &PathState) {
+        if self.rtt.is_none() {
+            return;
+        }
+        self.is_fresh = false;
+        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        // Casts saturate: no threshold stays none.
+        let scaled = |bytes: u64| (bytes as f64 * self.rho) as u64;
+        let ssthresh = if self.settings.scaled_ssthresh { scaled(ssthresh) } else { ssthresh };
+        let initial = match self.settings.initial_window {
+            HyblaWindow::Connection => cwnd,
+            HyblaWindow::Scaled => scaled(cwnd),
+            HyblaWindow::Rho => scaled(path.smss).max(cwnd),
+        };
+        if (initial, ssthresh) != (cwnd, self.window.ssthresh()) {
+            self.window.set(initial, ssthresh);
+        }
+    }
+
+    /// Slow start added `grown` bytes to a window of `before`: 2^ρ - 1 times that, up to the threshold.
+    fn grow_by_power(&mut self, before: u64, grown: u64) {
+        let ssthresh = self.window.ssthresh();
+        if ssthresh == u64::MAX && self.settings.needs_ssthresh {
+            return;
+        }
+        let factor = libm::exp2(self.rho.min(self.settings.exponent_max)) - 1.0;
+        let cwnd = before.saturating_add((factor * grown as f64) as u64).min(ssthresh);
+        if cwnd > self.window.cwnd() {
+            self.window.set(cwnd, ssthresh);
+        }
+    }
+}
+
+impl CongestionControl for Hybla {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        self.watch(path);
+        if self.is_fresh && ack.is_cwnd_limited {
+            self.begin(path);
+        }
+        let before = self.window.cwnd();
+        let left = self.window.slow_start(ack, path);
+        let is_reno = self.rho <= 1.0 || self.settings.reno_after_timeout && path.snd_una < self.repair_end;
+        let cwnd = self.window.cwnd();
+        if left > 0 && is_reno {
+            self.window.increase(left, path);
+        } else if left > 0 {
+            let counted = if self.counts_bytes { left } else { path.smss };
+            self.window.add(self.rho * self.rho * counted as f64 * path.smss as f64 / cwnd as f64);
+        } else if cwnd > before && !is_reno {
+            self.grow_by_power(before, cwnd - before);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        self.is_fresh = false;
+        let left = path.share(why.left(HALF));
+        self.window.reduce(path.as_ssthresh(left), left);
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        self.is_fresh = false;
+        self.repair_end = path.snd_nxt;
+        self.window.restart(first.then(|| path.half_as_ssthresh()));
+        if self.settings.rho_after_timeout {
+            let ssthresh = self.window.ssthresh();
+            self.window.set(((self.rho * path.smss as f64) as u64).min(ssthresh), ssthresh);
+        }
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        // A window that was limited on purpose is not to be scaled.
+        self.is_fresh &= self.window.cwnd() <= max;
+        self.window.limit(max);
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.is_fresh = false;
+        self.window.set(cwnd, ssthresh);
+    }
+
+    window_hooks!(on_smss, cwnd, ssthresh);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::path;
+    use crate::cc::Reno;
+    use crate::config::{ByteCounting, Growth, Hoe, SlowStart};
+
+    const SMSS: u64 = 1000;
+    const RTT0_S: f64 = 0.025;
+
+    fn init(segments: u64, ssthresh: u64) -> Init {
+        Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: ssthresh.saturating_mul(SMSS), ..Init::default() }
+    }
+
+    /// With the initial window of the connection, so that the first ACK adds what any ACK adds.
+    fn as_linux() -> HyblaSettings {
+        HyblaSettings { initial_window: HyblaWindow::Connection, ..HyblaSettings::default() }
+    }
+
+    fn hybla(segments: u64, ssthresh: u64) -> Hybla {
+        Hybla::new(init(segments, ssthresh), as_linux())
+    }
+
+    fn view(cc: &impl CongestionControl, rtt_ms: u64) -> PathState {
+        PathState { smss: SMSS, srtt: Some(Duration::from_millis(rtt_ms)), ..path(cc.cwnd()) }
+    }
+
+    fn ack(cc: &mut impl CongestionControl, rtt_ms: u64) {
+        ack_bytes(cc, rtt_ms, SMSS);
+    }
+
+    fn ack_bytes(cc: &mut impl CongestionControl, rtt_ms: u64, newly_acked: u64) {
+        cc.on_ack(&AckSample { newly_acked, is_cwnd_limited: true, rtt: None }, &view(cc, rtt_ms));
+    }
+
+    fn round(cc: &mut impl CongestionControl, rtt_ms: u64) {
+        (0..cc.cwnd() / SMSS).for_each(|_| ack(cc, rtt_ms));
+    }
+
+    fn added(mut cc: Hybla, mut act: impl FnMut(&mut Hybla)) -> f64 {
+        let before = cc.cwnd();
+        act(&mut cc);
+        (cc.cwnd() - before) as f64 / SMSS as f64
+    }
+
+    fn is_close(value: f64, expected: f64, share: f64) {
+        assert!((value / expected - 1.0).abs() <= share, "{value} instead of {expected}");
+    }
+
+    /// `specs/hybla.md`, tests.
+    #[test]
+    fn each_ack_adds_2_to_the_rho_minus_1_and_each_round_trip_rho_squared() {
+        assert_eq!(added(hybla(10, 1000), |cc| ack(cc, 100)), 15.0);
+        is_close(added(hybla(1000, 2), |cc| round(cc, 100)), 16.0, 0.01);
+        is_close(added(hybla(100_000, 2), |cc| round(cc, 540)), 466.56, 0.003);
+        assert_eq!(added(hybla(10, u64::MAX), |cc| ack(cc, 540)), 65_535.0);
+    }
+
+    /// ρ is 1 at 20 ms, and before a round trip was measured.
+    #[test]
+    fn short_paths_are_renos() {
+        for srtt in [None, Some(Duration::ZERO), Some(Duration::from_millis(20)), Some(Duration::from_millis(25))] {
+            let (mut cc, mut reno) = (hybla(4, 60), Reno::new(init(4, 60), Default::default()));
+            for _ in 0..1000 {
+                let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: srtt };
+                cc.on_ack(&sample, &PathState { srtt, ..view(&cc, 20) });
+                reno.on_ack(&sample, &PathState { srtt, ..view(&reno, 20) });
+                assert_eq!(cc.cwnd(), reno.cwnd());
+            }
+            cc.on_congestion(Congestion::FastRetransmit, &view(&cc, 20));
+            reno.on_congestion(Congestion::FastRetransmit, &view(&reno, 20));
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (reno.cwnd(), reno.ssthresh()));
+        }
+    }
+
+    /// `specs/hybla.md`, reading: never past the threshold with one ACK.
+    #[test]
+    fn slow_start_ends_at_the_threshold() {
+        assert_eq!(added(hybla(10, 500), |cc| ack(cc, 540)), 490.0);
+        assert_eq!(added(hybla(10, 20), |cc| ack(cc, 100)), 10.0);
+    }
+
+    /// From the paper's scaled start, the rate is 2^(t / RTT0) / RTT0 up to γ / RTT0, and then grows by 1 / RTT0² in a
+    /// second, on every path.
+    #[test]
+    fn the_rate_over_time_does_not_depend_on_the_round_trip() {
+        const GAMMA: u64 = 64;
+        let settings = HyblaSettings { initial_window: HyblaWindow::Scaled, scaled_ssthresh: true, ..as_linux() };
+        for rtt_ms in [25, 50, 75, 150] {
+            let rtt_s = rtt_ms as f64 / 1000.0;
+            let mut cc = Hybla::new(init(1, GAMMA), settings);
+            // The round trip in which ρ is found is not the paper's.
+            cc.watch(&view(&cc, rtt_ms));
+            cc.begin(&view(&cc, rtt_ms));
+            let mut time_s = 0.0;
+            for step in 0..6 * 150 / rtt_ms {
+                let expected = if time_s < 6.0 * RTT0_S {
+                    libm::exp2(time_s / RTT0_S) / RTT0_S
+                } else {
+                    ((time_s - 6.0 * RTT0_S) / RTT0_S + GAMMA as f64) / RTT0_S
+                };
+                // ACKs come one by one, each with a larger window: a little less than the formula has.
+                let tolerance = if step * rtt_ms <= 150 { 1e-9 } else { 0.03 };
+                is_close(cc.cwnd() as f64 / SMSS as f64 / rtt_s, expected, tolerance);
+                round(&mut cc, rtt_ms);
+                time_s += rtt_s;
+            }
+        }
+    }
+
+    /// At equal loss the throughput is the same on every path; Reno's is a twentieth at 500 ms of what it is at 25 ms.
+    #[test]
+    fn throughput_at_equal_loss_does_not_depend_on_the_round_trip() {
+        fn throughput(mut cc: impl CongestionControl, rtt_ms: u64, loss_every: u64) -> f64 {
+            let (mut time_s, mut segments) = (0.0, 0.0);
+            for cycle in 0..24 {
+                for _ in 0..loss_every {
+                    if cycle >= 12 {
+                        time_s += rtt_ms as f64 / 1000.0 * SMSS as f64 / cc.cwnd() as f64;
+                        segments += 1.0;
+                    }
+                    ack(&mut cc, rtt_ms);
+                }
+                cc.on_congestion(Congestion::FastRetransmit, &view(&cc, rtt_ms));
+            }
+            segments / time_s
+        }
+        for loss_every in [1000, 10_000, 100_000] {
+            // Closed form of the sawtooth: sqrt(1.5 / p) / RTT0.
+            let expected = libm::sqrt(1.5 * loss_every as f64) / RTT0_S;
+            for rtt_ms in [25, 100, 250, 500] {
+                is_close(throughput(hybla(100, 2), rtt_ms, loss_every), expected, 0.05);
+            }
+            let reno = Reno::new(init(100, 2), Default::default());
+            is_close(throughput(reno, 500, loss_every), expected / 20.0, 0.05);
+        }
+    }
+
+    #[test]
+    fn queues_do_not_lengthen_the_minimum() {
+        let rho = |rtt| {
+            let mut cc = Hybla::new(init(100, 2), HyblaSettings { rtt, ..as_linux() });
+            [100, 200, 50, 300].map(|rtt_ms| {
+                ack(&mut cc, rtt_ms);
+                cc.rho
+            })
+        };
+        assert_eq!(rho(HyblaRtt::Minimum), [4.0, 4.0, 2.0, 2.0]);
+        assert_eq!(rho(HyblaRtt::Smoothed), [4.0, 8.0, 2.0, 12.0]);
+        let mut cc = Hybla::new(init(100, 2), HyblaSettings { eighths: true, ..as_linux() });
+        ack(&mut cc, 540);
+        assert_eq!(cc.rho, 21.5);
+    }
+
+    #[test]
+    fn initial_windows_and_thresholds() {
+        let begin = |initial_window, scaled_ssthresh, ssthresh| {
+            let settings = HyblaSettings { initial_window, scaled_ssthresh, ..as_linux() };
+            let mut cc = Hybla::new(init(2, ssthresh), settings);
+            ack(&mut cc, 100);
+            (cc.cwnd() / SMSS, cc.ssthresh() / SMSS)
+        };
+        assert_eq!(begin(HyblaWindow::Connection, false, 60), (17, 60));
+        assert_eq!(begin(HyblaWindow::Scaled, false, 60), (23, 60));
+        assert_eq!(begin(HyblaWindow::Rho, false, 60), (19, 60));
+        assert_eq!(begin(HyblaWindow::Scaled, true, 60), (23, 240));
+        assert_eq!(begin(HyblaWindow::Connection, true, u64::MAX), (17, u64::MAX / SMSS));
+        // Not after a timeout, nor if the connection asked for less.
+        let settings = HyblaSettings { initial_window: HyblaWindow::Scaled, ..as_linux() };
+        let mut cc = Hybla::new(init(10, 60), settings);
+        cc.limit_cwnd(SMSS);
+        ack(&mut cc, 100);
+        assert_eq!(cc.cwnd(), 16 * SMSS);
+    }
+
+    /// Reno until the data of before are acknowledged, then Hybla.
+    #[test]
+    fn timeouts() {
+        let after = |settings| {
+            let mut cc = Hybla::new(init(100, 60), settings);
+            ack(&mut cc, 100);
+            let sent = cc.cwnd();
+            cc.on_rto(true, &view(&cc, 100));
+            let before = cc.cwnd() / SMSS;
+            ack(&mut cc, 100);
+            let repairing = cc.cwnd() / SMSS;
+            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+            cc.on_ack(&sample, &PathState { snd_una: sent, ..view(&cc, 100) });
+            [before, repairing, cc.cwnd() / SMSS]
+        };
+        assert_eq!(after(as_linux()), [1, 2, 17]);
+        assert_eq!(after(HyblaSettings { reno_after_timeout: false, ..as_linux() }), [1, 16, 31]);
+        assert_eq!(after(HyblaSettings { rho_after_timeout: true, ..as_linux() }), [4, 5, 20]);
+    }
+
+    /// Without a threshold the standard's pace, if so set; what packet pairs find ends that.
+    #[test]
+    fn packet_pairs_can_find_the_threshold() {
+        let settings = HyblaSettings { needs_ssthresh: true, ..as_linux() };
+        let growth = Growth { slow_start: SlowStart::Hoe(Hoe::default()), ..Growth::default() };
+        let mut cc = Hybla::new(Init { growth, ..init(10, u64::MAX) }, settings);
+        let mut snd_una = 0;
+        for sent in 1..=10 {
+            snd_una += SMSS;
+            // A segment each millisecond on a path of 540 ms: it holds 540 segments.
+            let now = bentpipe_units::Time::from_ps(1) + Duration::from_millis(540 + sent);
+            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(540)) };
+            let before = cc.cwnd();
+            cc.on_ack(&sample, &PathState { now, snd_una, snd_nxt: snd_una + before, ..view(&cc, 540) });
+            if cc.ssthresh() == u64::MAX {
+                assert_eq!(cc.cwnd(), before + SMSS);
+            }
+        }
+        is_close(cc.ssthresh() as f64, 540_000.0, 0.01);
+        is_close(cc.cwnd() as f64, 540_000.0, 0.01);
+    }
+
+    /// An ACK for each second segment: half the increase, unless bytes count.
+    #[test]
+    fn acks_count_or_bytes() {
+        let added = |byte_counting, ssthresh| {
+            let growth = Growth { byte_counting, ..Growth::default() };
+            let cc = Hybla::new(Init { growth, ..init(1000, ssthresh) }, as_linux());
+            added(cc, |cc| (0..500).for_each(|_| ack_bytes(cc, 100, 2 * SMSS)))
+        };
+        is_close(added(ByteCounting::Rfc5681, 2), 8.0, 0.01);
+        is_close(added(ByteCounting::Abc { limit: 2 }, 2), 16.0, 0.01);
+        assert_eq!(added(ByteCounting::Rfc5681, u64::MAX), 500.0 * 15.0);
+        assert_eq!(added(ByteCounting::Abc { limit: 2 }, u64::MAX), 500.0 * 30.0);
+    }
+
+    #[test]
+    fn no_reference_is_no_harm() {
+        let settings = HyblaSettings { rtt0: Duration::ZERO, ..as_linux() };
+        for ssthresh in [2, 1000, u64::MAX] {
+            for rtt_ms in [0, 1, 1 << 20] {
+                let mut cc = Hybla::new(init(10, ssthresh), settings);
+                (0..100).for_each(|_| ack(&mut cc, rtt_ms));
+                cc.on_rto(true, &view(&cc, rtt_ms));
+                (0..100).for_each(|_| ack(&mut cc, rtt_ms));
+                assert!(cc.cwnd() >= SMSS && cc.cwnd() <= crate::cc::Cwnd::MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Tahoe's window (V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988): like Reno's, but each loss,
+//! however it was found, brings it back to one segment. TCPmin (M. Emmelmann's study of timers and receive buffers over
+//! LEO) is the same window with a recovery that waits for the timer.
+//!
+//! # On satellite paths
+//!
+//! It shows what a restart costs where a round trip is long. Each loss costs a slow start, up to half of what was in
+//! flight. What it retransmits from the hole on has mostly arrived: after the overshoot of slow start in `geo` two of
+//! three retransmissions are needless. It loses some seconds there, and then has the threshold that `sack` has. A loss
+//! within such a slow start leaves a threshold of a few segments, from which one segment in a round trip takes minutes
+//! over GEO. In `leo`, where slow start takes half a second, it nearly keeps up with `sack`.
+//!
+//! # tcpmin
+//!
+//! Without fast retransmit each loss costs a timeout of a second or more, and all that was sent meanwhile has arrived
+//! or is lost by then. In `geo`, where a full queue makes the round trip as long as that, it has what Tahoe has; in
+//! `leo`, where losses come with each handover, it has less. With a coarse clock over low orbits the timer, not the
+//! window, decides: `leo-pass`.
+
+use crate::cc::settings::NoSettings;
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Reno};
+
+/// Tahoe on a connection: Reno's growth, without its recovery.
+#[derive(Clone, Debug)]
+pub struct Tahoe(Reno);
+
+impl Tahoe {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub fn new(init: Init, settings: NoSettings) -> Self {
+        Self(Reno::new(init, settings))
+    }
+}
+
+impl CongestionControl for Tahoe {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        self.0.on_ack(ack, path);
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        match why {
+            Congestion::FastRetransmit => self.0.on_rto(true, path),
+            // RFC 3168 §6.1.2: a mark does not lead to slow start.
+            Congestion::Ecn { .. } => self.0.on_congestion(why, path),
+        }
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        self.0.on_rto(first, path);
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        self.0.limit_cwnd(max);
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.0.set_window(cwnd, ssthresh);
+    }
+
+    fn on_smss(&mut self, smss: u64) {
+        self.0.on_smss(smss);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd()
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh()
+    }
+}

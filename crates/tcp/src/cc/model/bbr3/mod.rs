@@ -1,0 +1,348 @@
+//! BBR v3: the window and the pace follow from a model of the path, as in v1, within bounds on the data in flight that
+//! losses of more than 2 % set, and that probes test every few seconds.
+//!
+//! draft-ietf-ccwg-bbr (edition of August 2026). The bandwidth is the greatest rate of delivery of the last two cycles,
+//! the round-trip time the least of 10 seconds. Each state has a gain of the pace and one of the window:
+//!
+//! ```text
+//! pace   = gain · bandwidth · 0.99            Startup 4 ln 2, Drain 0.5, Down 0.9, Cruise 1, Refill 1, Up 1.25, ProbeRTT 1
+//! window = gain · bandwidth · min_rtt + excess   2, Up 2.25, ProbeRTT 0.5; at least 4 segments
+//! ```
+//!
+//! Startup ends when the rate has not grown by a quarter in three round trips, or when a round trip of loss recovery
+//! lost more than 2 % in 6 ranges or more; Drain when no more than bandwidth · min_rtt is in flight, or after three
+//! round trips. Then the cycle: Down makes room, Cruise stays, Refill fills the pipe for a round trip, Up sends more
+//! than the path takes until the rate stops growing. A cycle lasts 2 to 3 seconds, or as many round trips as the window
+//! has segments, at most 63, if that is less: Reno's flows would probe as often. If no lower round-trip time was seen
+//! for 5 seconds, ProbeRTT halves the window for 200 ms or a round trip, whichever is longer.
+//!
+//! What a probe finds holds until the next: when more than 2 % of what was in flight with a segment are lost, the
+//! point at which they exceeded 2 % is the long-term bound, or 0.7 of the target if that is more; a clean probe raises
+//! it, by 1, 2, 4 ... segments a round trip. The probe after one that lost too much stops at this bound, and is
+//! repeated once it is known to have lost little. Outside of Up it is kept with 15 % of headroom in Cruise. Between
+//! probes a round trip with any loss sets short-term bounds of bandwidth and data in flight: what was delivered in it,
+//! or 0.7 of what they were if that is more. Loss recovery itself changes nothing; a timeout leaves one segment until
+//! all is repaired. A spurious loss takes back bounds and state.
+//!
+//! # bbr2
+//!
+//! BBR v2 (alpha release of 2019) is the same with other constants: Startup has gains of 2.885 and ends after 8 losses
+//! in a round trip, Drain's pace is 1 / 2.885, Down's 0.75; Up has a window gain of 2 and ends when it has lasted a
+//! round trip and 1.25 times bandwidth · min_rtt is in flight. What it does by congestion marks is left out, as for v3.
+//!
+//! # What differs
+//!
+//! Quanta are single segments, as nothing below the sender joins them (`quantum`). After a timeout the window is one
+//! segment, also if RACK leaves something in flight; data sent after nothing was in flight are taken for a restart of
+//! the application. The pace is set again at the first round trip measured, as in Linux. A round-trip time of the
+//! handshake is used for the pace only, as its packets are smaller. Marks (ECN) are ignored: released code uses them
+//! below a round-trip time of 5 ms, and no satellite path is that short. `profile = "code"` is the released code, where
+//! it differs from the draft. The restart window (RFC 5681), window validation and proportional rate reduction do not
+//! apply.
+//!
+//! # On satellite paths
+//!
+//! It holds a queue far shorter than loss-based flows do, and random loss of a few packets in a thousand costs little.
+//! Beyond 2 % each probe looks like congestion, the long-term bound follows what survives, and v1 gets far more out of
+//! a noisy link. Over GEO a cycle of 2 to 3 seconds has four or five round trips: Down, a tenth below the bandwidth,
+//! has not drained what Up queued when the next probe is due, so that a part of it keeps waiting (v2 drains it), and
+//! new capacity is found slowly; ProbeRTT may come before Startup is over. A handover to a longer path leaves the
+//! round-trip time too small for up to ten seconds, and a burst of loss there bounds the data in flight until the next
+//! probe; with `leo` it knows when paths change. ProbeRTT keeps half the window and costs little.
+//!
+//! Two flows over GEO that begin at different times do not become even, and may move apart: the long-term bound of
+//! each stays where its own first overflow set it, neither sees losses of 2 % afterwards, and nothing lowers the
+//! larger bound. This follows from the draft as it is coded here. It is unconfirmed, as it has not been checked
+//! against a second implementation.
+
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+mod version;
+
+pub use version::{Bbr2Settings, Bbr3Profile, Bbr3Settings};
+
+use crate::cc::model::common::{model_hooks, Aggregation, BbrPace, FullPipe, KnownReallocations, Rounds, Sample};
+use crate::cc::parts::windowed::{Max, Windowed};
+use crate::cc::{Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
+use bentpipe_units::{Duration, Stream, Time};
+use version::Version;
+
+const UP_PACING: f64 = 1.25;
+const PROBE_RTT_WINDOW: f64 = 0.5;
+/// Segments of the least window.
+const MIN_PIPE: u64 = 4;
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
+const PROBE_RTT: Duration = Duration::from_millis(200);
+const DRAIN_ROUNDS: u64 = 3;
+/// Round trips between probes at most, for the sake of Reno's flows.
+const COEXISTENCE_ROUNDS: u64 = 63;
+const PROBE_WAIT_S: f64 = 2.0;
+const EXCESS_ROUNDS: u64 = 10;
+const UP_ROUNDS_MAX: u32 = 30;
+/// Cycles for which a known reallocation keeps the bandwidth.
+const HELD_CYCLES: u64 = 2;
+
+/// In the draft's words; the last four before ProbeRTT are those of ProbeBW.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+/// What ACKs report on: the last probe, the one to come, or nothing of the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AckPhase {
+    Init,
+    Refilling,
+    Starting,
+    Feedback,
+    Stopping,
+}
+
+/// An ACK, as the steps of the model want it.
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    now: Time,
+    newly: u64,
+    in_flight: u64,
+    is_cwnd_limited: bool,
+    sample: Option<Sample>,
+    is_round_start: bool,
+    is_loss_round_start: bool,
+}
+
+impl Ack {
+    fn is_app_limited(&self) -> bool {
+        self.sample.is_none_or(|sample| sample.is_app_limited)
+    }
+
+    fn rate(&self) -> f64 {
+        self.sample.map_or(0.0, |sample| sample.rate)
+    }
+}
+
+/// Bounds that losses set; none is infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bounds {
+    bw_short: f64,
+    short: u64,
+    long: u64,
+}
+
+const UNBOUNDED: Bounds = Bounds { bw_short: f64::INFINITY, short: u64::MAX, long: u64::MAX };
+
+/// What is seen of losses between two looks, a round trip of loss.
+#[derive(Clone, Copy, Debug, Default)]
+struct LossRound {
+    /// It ends when more than this was delivered at the sending of what is acknowledged.
+    end: u64,
+    has_loss: bool,
+    /// Greatest rate and volume delivered in it.
+    bw: f64,
+    delivered: u64,
+    /// Lost ranges, or ACKs that reported losses.
+    events: u32,
+    last_end: u64,
+    last_at: Option<Time>,
+    without_sack: bool,
+}
+
+/// BBR v2 or v3 on a connection: its model of the path, the bounds, and the window and the pace that follow.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    version: Version,
+    dice: Stream,
+    draws: u64,
+    smss: u64,
+    initial_window: u64,
+    cwnd: u64,
+    prior_cwnd: u64,
+    state: State,
+    ack_phase: AckPhase,
+    delivered: u64,
+    rounds: Rounds,
+    max_bw: Windowed<Max, f64, 2>,
+    cycle: u64,
+    bw: f64,
+    bounds: Bounds,
+    loss: LossRound,
+    pipe: FullPipe,
+    pace: BbrPace,
+    aggregation: Aggregation,
+    reallocations: KnownReallocations,
+    drain_round: u64,
+    // The cycle.
+    rounds_since_probe: u64,
+    probe_wait: Duration,
+    state_at: Time,
+    cycle_at: Time,
+    up_rounds: u32,
+    up_acked: u64,
+    up_per_segment: u64,
+    /// What is lost now was sent in a probe.
+    is_probe_sample: bool,
+    was_too_high: bool,
+    was_precaution: bool,
+    // The round-trip time.
+    min_rtt: Option<Duration>,
+    min_rtt_at: Time,
+    probe_min: Option<Duration>,
+    probe_min_at: Time,
+    probe_rtt_until: Option<Time>,
+    has_probed_a_round: bool,
+    is_restarting: bool,
+    // Recovery.
+    recovery_from: Option<u64>,
+    undo_state: Option<State>,
+}
+
+impl Bbr3 {
+    /// In Startup with a window of `init.cwnd` bytes; v2 or v3, as the settings are.
+    pub fn new(init: Init, version: impl Into<Version>) -> Self {
+        let version = version.into();
+        let Bbr3Settings { leo, period, offset, .. } = version.settings;
+        Self {
+            version,
+            dice: Stream::new(init.seed, "bbr3", "probes"),
+            draws: 0,
+            smss: init.smss,
+            initial_window: init.cwnd,
+            cwnd: init.cwnd.max(init.smss),
+            prior_cwnd: 0,
+            state: State::Startup,
+            ack_phase: AckPhase::Init,
+            delivered: 0,
+            rounds: Rounds::default(),
+            max_bw: Windowed::default(),
+            cycle: 0,
+            bw: 0.0,
+            bounds: UNBOUNDED,
+            loss: LossRound::default(),
+            pipe: FullPipe::default(),
+            pace: BbrPace::new(&init, version.startup_pacing),
+            aggregation: Aggregation::default(),
+            reallocations: KnownReallocations::new(leo, period, offset, init.now),
+            drain_round: 0,
+            rounds_since_probe: 0,
+            probe_wait: Duration::ZERO,
+            state_at: init.now,
+            cycle_at: init.now,
+            up_rounds: 0,
+            up_acked: 0,
+            up_per_segment: u64::MAX,
+            is_probe_sample: false,
+            was_too_high: false,
+            was_precaution: false,
+            min_rtt: None,
+            min_rtt_at: init.now,
+            probe_min: None,
+            probe_min_at: init.now,
+            probe_rtt_until: None,
+            has_probed_a_round: false,
+            is_restarting: false,
+            recovery_from: None,
+            undo_state: None,
+        }
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        self.smss = path.smss;
+        self.delivered = delivery.delivered;
+        self.reallocations.look(path.now, HELD_CYCLES);
+        let sample = Sample::new(delivery, path, self.version.settings.rwnd_limited_is_app_limited);
+        let mut ack = Ack {
+            now: path.now,
+            newly: delivery.newly_delivered,
+            in_flight: delivery.in_flight,
+            is_cwnd_limited: delivery.is_cwnd_limited,
+            sample,
+            is_round_start: false,
+            is_loss_round_start: false,
+        };
+        self.update_model(&mut ack);
+        self.pace.learn(path, self.version.startup_pacing, self.initial_window);
+        self.pace.set(self.pacing_gain(), self.bw, !self.pipe.has_been);
+        self.update_cwnd(&ack);
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+        self.reallocations.look(path.now, HELD_CYCLES);
+        if !self.reallocations.excuses(path.now) {
+            self.note_loss(lost, path.now);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, _: &PathState) {
+        if why == Congestion::FastRetransmit {
+            self.save_cwnd();
+            self.recovery_from = Some(self.delivered);
+        }
+    }
+
+    fn on_rto(&mut self, _: bool, _: &PathState) {
+        self.save_cwnd();
+        self.recovery_from = Some(self.delivered);
+        self.cwnd = self.smss;
+    }
+
+    fn on_recovery_exit(&mut self, _: &PathState) {
+        if self.recovery_from.take().is_some() {
+            self.restore_cwnd();
+        }
+    }
+
+    fn on_resume(&mut self, path: &PathState) {
+        self.pace.learn(path, self.version.startup_pacing, self.initial_window);
+        self.is_restarting = true;
+        self.aggregation.restart(path.now);
+        if self.is_probing_bw() {
+            self.pace.set(1.0, self.bw, false);
+        } else if self.state == State::ProbeRtt {
+            self.end_probe_rtt(path.now);
+        }
+    }
+
+    fn undo(&mut self, before: Self) {
+        self.cwnd = self.cwnd.max(before.cwnd);
+        self.prior_cwnd = self.prior_cwnd.max(before.cwnd);
+        self.recovery_from = None;
+        self.loss.has_loss = false;
+        self.pipe.restart(0.0);
+        self.bounds = Bounds {
+            bw_short: self.bounds.bw_short.max(before.bounds.bw_short),
+            short: self.bounds.short.max(before.bounds.short),
+            long: self.bounds.long.max(before.bounds.long),
+        };
+        match self.undo_state.take().filter(|_| self.state != State::ProbeRtt) {
+            Some(State::Startup) => {
+                self.pipe.has_been = false;
+                self.state = State::Startup;
+            }
+            Some(State::Up) => self.enter_refill(),
+            _ => {}
+        }
+    }
+
+    model_hooks!(min_pipe);
+
+    fn pacing(&self) -> Option<Pace> {
+        Some(self.pace.as_pace(self.version.settings.quantum))
+    }
+
+    fn holds_back(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+}
+
+#[cfg(test)]
+mod tests;

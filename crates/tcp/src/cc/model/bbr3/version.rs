@@ -1,0 +1,130 @@
+//! What can be set, and where versions and profiles differ.
+
+use crate::cc::model::common::BbrQuantum;
+use crate::cc::settings::settings;
+use bentpipe_units::Duration;
+
+bentpipe_units::words! {
+    /// Which BBR v3.
+    pub enum Bbr3Profile {
+        /// The working group's draft.
+        "draft" => Draft,
+        /// The released code: Drain's pace 0.347, Down's 0.91, Startup ends after 6 ACKs that show losses, Drain has no
+        /// limit.
+        "code" => Code,
+    }
+}
+
+settings! {
+    /// Settings of BBR v3.
+    pub struct Bbr3Settings {
+        /// Which one.
+        profile: enum Bbr3Profile = Bbr3Profile::Draft, "draft-ietf-ccwg-bbr";
+        /// Share of the data in flight whose loss bounds them.
+        loss_threshold: f64 = 0.02, [0.0, 0.9], "draft-ietf-ccwg-bbr";
+        /// Share that a bound keeps at least.
+        beta: f64 = 0.7, [0.1, 0.99], "draft-ietf-ccwg-bbr";
+        /// Share of the long-term bound that is left free between probes.
+        headroom: f64 = 0.15, [0.0, 0.9], "draft-ietf-ccwg-bbr";
+        /// How much is handed down at once.
+        quantum: enum BbrQuantum = BbrQuantum::Segment, "reading: the simulator sends segments one by one; the draft: offload";
+        /// Whether samples at the limit of the receiver's window only raise the bandwidth.
+        rwnd_limited_is_app_limited: bool = false, "draft-ietf-ccwg-bbr";
+        /// Whether it is told when the path is reconfigured: losses do not count for half a second then, the least
+        /// round-trip time begins anew, and the bandwidth is kept two cycles longer.
+        leo: bool = false, "reading: no published BBR is told";
+        /// Time between reconfigurations; 0: there are none.
+        period: Duration = Duration::from_secs(15), "Starlink's scheduling period";
+        /// Time of the first reconfiguration in the simulation.
+        offset: Duration = Duration::ZERO, "reading";
+    }
+}
+
+settings! {
+    /// Settings of BBR v2.
+    pub struct Bbr2Settings {
+        /// Share of the data in flight whose loss bounds them.
+        loss_threshold: f64 = 0.02, [0.0, 0.9], "alpha release of 2019";
+        /// Share that a bound keeps at least.
+        beta: f64 = 0.7, [0.1, 0.99], "alpha release of 2019";
+        /// Share of the long-term bound that is left free between probes.
+        headroom: f64 = 0.15, [0.0, 0.9], "alpha release of 2019";
+        /// How much is handed down at once.
+        quantum: enum BbrQuantum = BbrQuantum::Segment, "reading: the simulator sends segments one by one; Linux: offload";
+        /// Whether samples at the limit of the receiver's window only raise the bandwidth.
+        rwnd_limited_is_app_limited: bool = false, "alpha release of 2019";
+        /// Whether it is told when the path is reconfigured: losses do not count for half a second then, the least
+        /// round-trip time begins anew, and the bandwidth is kept two cycles longer.
+        leo: bool = false, "reading: no published BBR is told";
+        /// Time between reconfigurations; 0: there are none.
+        period: Duration = Duration::from_secs(15), "Starlink's scheduling period";
+        /// Time of the first reconfiguration in the simulation.
+        offset: Duration = Duration::ZERO, "reading";
+    }
+}
+
+/// Where versions and profiles differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Version {
+    pub(super) settings: Bbr3Settings,
+    pub(super) startup_pacing: f64,
+    pub(super) startup_window: f64,
+    pub(super) drain_pacing: f64,
+    pub(super) down_pacing: f64,
+    pub(super) up_window: f64,
+    /// Losses of a round trip that end Startup, and whether they are ranges or ACKs.
+    pub(super) startup_losses: u32,
+    pub(super) counts_ranges: bool,
+    pub(super) has_drain_limit: bool,
+    /// Up ends after a round trip with a queue of a quarter.
+    pub(super) up_ends_with_queue: bool,
+    /// The clock of aggregation ticks every 5 round trips, and two ticks count.
+    pub(super) has_coarse_excess: bool,
+}
+
+impl From<Bbr3Settings> for Version {
+    fn from(settings: Bbr3Settings) -> Self {
+        let is_draft = settings.profile == Bbr3Profile::Draft;
+        Self {
+            settings,
+            startup_pacing: 4.0 * std::f64::consts::LN_2,
+            startup_window: 2.0,
+            drain_pacing: if is_draft { 0.5 } else { 1.0 / 2.885 },
+            down_pacing: if is_draft { 0.9 } else { 0.91 },
+            up_window: 2.25,
+            startup_losses: 6,
+            counts_ranges: is_draft,
+            has_drain_limit: is_draft,
+            up_ends_with_queue: false,
+            has_coarse_excess: !is_draft,
+        }
+    }
+}
+
+impl From<Bbr2Settings> for Version {
+    fn from(v2: Bbr2Settings) -> Self {
+        let Bbr2Settings { loss_threshold, beta, headroom, quantum, rwnd_limited_is_app_limited, leo, period, offset } =
+            v2;
+        let profile = Bbr3Profile::Code;
+        let settings = Bbr3Settings {
+            profile,
+            loss_threshold,
+            beta,
+            headroom,
+            quantum,
+            rwnd_limited_is_app_limited,
+            leo,
+            period,
+            offset,
+        };
+        Self {
+            startup_pacing: 2.885,
+            startup_window: 2.885,
+            down_pacing: 0.75,
+            up_window: 2.0,
+            startup_losses: 8,
+            up_ends_with_queue: true,
+            ..Self::from(settings)
+        }
+    }
+}

@@ -1,0 +1,506 @@
+//! LeoCC: BBR for satellites that are reallocated every 15 s. It looks at the path again at each of these instants,
+//! and takes rates with a filter instead of a maximum where the round-trip time is uneasy without them.
+//!
+//! Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025. As in
+//! BBR, the pace is a gain times the bandwidth, the window a gain times bandwidth and least round-trip time:
+//!
+//! ```text
+//! Startup, Drain        pace 2.885, 0.347;  window 2.885, until the rate no longer grows; until the queue is empty
+//! DynamicCruise         pace [1.25 or 1.05, 0.75, 1, 1, 1, 1, 1, 1], one for a round trip each;  window 2
+//! ProbeRtt              window 0.5, at least 4 segments, for 200 ms
+//! scalar Kalman filter  P += Q;  g = P / (P + R);  x += g (z - x);  P = (1 - g) P      Q = R = 4, P begins with 25
+//! ```
+//!
+//! One filter takes each round-trip time (`rtt_hat`), the other the greatest rate of each round trip in DynamicCruise.
+//! While `rtt_hat` is `min_rtt_fluctuation` or more above the least, the bandwidth is the filter's and the first gain
+//! 1.05; else it is the greatest rate of 10 round trips and 1.25.
+//!
+//! A reconfiguration, `trigger` before each instant that is given or found, begins ProbeRtt, which lasts until 200 ms
+//! after the instant. At its end the least round-trip time is that of the new path, the bandwidth begins again, and
+//! Startup with it. If a round-trip time is `delta_thresh` below `rtt_hat` meanwhile, the rate of that moment is the
+//! new bandwidth.
+//!
+//! What the source leaves open, as it is here: if there is no such moment, the bandwidth begins with the last rate or
+//! with that of before (`bandwidth_after`); the round-trip time of the new path is the least of what was sent after the
+//! instant; phases change as those of BBR v1, which begins with any but 0.75; neither losses nor marks change the model
+//! or the window, and a timeout leaves one segment until it is repaired. The live system finds reconfigurations from
+//! gaps in the answers to light probes; here the connection's own round-trip times show it (`found`).
+//!
+//! # On satellite paths
+//!
+//! It helps where the path changes at known instants: BBR v1 keeps a least round-trip time that is too small for up to
+//! ten seconds of fifteen after a handover to a longer path, and a bandwidth that is too great for ten round trips.
+//! Where the round trip steps between 25 and 70 ms every 15 s it fills the link better than CUBIC, and as well as BBR
+//! v1 or better; where nobody gives it the instants, it does so only after it has found them. In `starlink` it has
+//! what BBR v1 has, and many times what CUBIC has, which random losses hold down. In `leo`, whose handovers come at 0,
+//! 15, 30 s, it needs `offset = "0 s"`; then it has what BBR v1 has, and with the default, which is Starlink's, less.
+//! It pays for that with half a window for about 300 ms and a Startup that fills the queue, four times a minute, also
+//! where nothing changed: over GEO that costs thousands of drops and timeouts, and has no advantage over BBR. Where
+//! the instants are wrong it takes the changes as BBR does, and the pauses as well.
+
+use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum, FullPipe, Rounds, Sample};
+use crate::cc::parts::reallocation::{Reallocation, Reallocations};
+use crate::cc::parts::windowed::{Max, Windowed};
+use crate::cc::settings::settings;
+use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
+use bentpipe_units::{Duration, Stream, Time};
+
+bentpipe_units::words! {
+    /// What bandwidth LeoCC begins with after a reconfiguration that no fall of the round-trip time showed.
+    pub enum LeoCcBandwidth {
+        /// The last rate of ProbeRtt.
+        "latest" => Latest,
+        /// What it was before.
+        "before" => Before,
+    }
+}
+
+settings! {
+    /// Settings of LeoCC.
+    pub struct LeoCcSettings {
+        /// How LeoCC knows when reconfigurations are due.
+        reallocation: enum Reallocations = Reallocations::Told, "Lai 2025";
+        /// Time from one reallocation of the satellites to the next.
+        period: Duration = Duration::from_secs(15), "Lai 2025";
+        /// The first of them that is told, from the start of the run.
+        offset: Duration = Duration::from_secs(12), "Lai 2025: 12,000 ms";
+        /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are
+        /// found.
+        jump: Duration = Duration::from_millis(6), "measured: finds the seconds of Starlink in pings of minutes";
+        /// How long before each ProbeRtt begins.
+        trigger: Duration = Duration::from_millis(100), "Lai 2025";
+        /// Gain of Startup, and of the window in Drain.
+        high_gain: f64 = 2.885, [1.01, 10.0], "Lai 2025: 2 / ln 2";
+        /// Gain of the pace in Drain.
+        drain_gain: f64 = 0.347, [0.01, 0.99], "Lai 2025: ln 2 / 2";
+        /// Gain of the window in DynamicCruise.
+        cwnd_gain: f64 = 2.0, [1.0, 10.0], "Lai 2025";
+        /// First gain of the pace in DynamicCruise.
+        probe_gain: f64 = 1.25, [1.0, 10.0], "Lai 2025";
+        /// The same while the round-trip time is uneasy.
+        uneasy_gain: f64 = 1.05, [1.0, 10.0], "Lai 2025";
+        /// Second gain of the pace in DynamicCruise.
+        yield_gain: f64 = 0.75, [0.01, 1.0], "Lai 2025";
+        /// How long ProbeRtt keeps the window small.
+        probe_rtt: Duration = Duration::from_millis(200), "Lai 2025";
+        /// Gain of the window in ProbeRtt.
+        probe_rtt_gain: f64 = 0.5, [0.01, 1.0], "Lai 2025";
+        /// The least window but after a timeout, segments.
+        min_window: u64 = 4, [2, 100], "Lai 2025";
+        /// How long the least round-trip time is used without a lower one, before ProbeRtt looks for it.
+        min_rtt_window: Duration = Duration::from_secs(20), "Lai 2025";
+        /// The round-trip time is uneasy from so much above the least on.
+        min_rtt_fluctuation: Duration = Duration::from_millis(10), "Lai 2025: 5 to 20 ms";
+        /// In ProbeRtt, a round-trip time that falls by more shows that the path is another one.
+        delta_thresh: Duration = Duration::from_millis(45), "Lai 2025";
+        /// Round trips of which the greatest rate is the bandwidth.
+        bw_rounds: u64 = 10, [1, 20], "Lai 2025";
+        /// Q of both filters, what a state changes by itself.
+        kalman_q: f64 = 4.0, [0.0001, 1e6], "Lai 2025";
+        /// R of both filters, what a sample is off by.
+        kalman_r: f64 = 4.0, [0.0001, 1e6], "Lai 2025";
+        /// P that both filters begin with.
+        kalman_p0: f64 = 25.0, [0.0, 1e6], "Lai 2025";
+        /// What bandwidth begins after a reconfiguration that no fall of the round-trip time showed.
+        bandwidth_after: enum LeoCcBandwidth = LeoCcBandwidth::Latest, "a reading";
+    }
+}
+
+/// Phases of DynamicCruise, of which all but two have a gain of 1.
+const PHASES: usize = 8;
+/// ProbeRtt after an instant ends this much later at the latest, also without a round-trip time of the new path.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Startup,
+    Drain,
+    Cruise { phase: usize },
+    ProbeRtt(Probe),
+}
+
+/// ProbeRtt at work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Probe {
+    /// Of the reconfiguration; none: only the round-trip time is old.
+    instant: Option<Time>,
+    /// When it is over, once the window has come down, and whether a round trip has passed since.
+    until: Option<Time>,
+    has_round: bool,
+    /// Least round-trip time of before, and since.
+    rtt_before: Option<Duration>,
+    rtt: Option<Duration>,
+    /// The bandwidth to begin with.
+    bw: Option<f64>,
+}
+
+/// LeoCC on a connection: its model of the path between two reallocations, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct LeoCc {
+    settings: LeoCcSettings,
+    dice: Stream,
+    draws: u64,
+    smss: u64,
+    initial_window: u64,
+    cwnd: u64,
+    /// What ProbeRtt or a timeout took from.
+    prior_cwnd: u64,
+    state: State,
+    phase_at: Time,
+    has_lost_in_phase: bool,
+    delivered: u64,
+    rounds: Rounds,
+    max_bw: Windowed<Max, f64, 20>,
+    /// Greatest rate of this round trip, and the last one; bytes a second.
+    round_bw: f64,
+    last_bw: f64,
+    bw_filter: Kalman,
+    rtt_filter: Kalman,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Time,
+    pipe: FullPipe,
+    pace: BbrPace,
+    reallocation: Reallocation,
+    /// The reconfiguration that is under way, or the last.
+    last_instant: Option<Time>,
+    is_after_rto: bool,
+}
+
+impl LeoCc {
+    /// In Startup with a window of `init.cwnd` bytes.
+    pub fn new(init: Init, settings: LeoCcSettings) -> Self {
+        let reallocation = Reallocation::new(settings.reallocation, settings.period, settings.offset, settings.jump);
+        let filter = Kalman { q: settings.kalman_q, r: settings.kalman_r, p: settings.kalman_p0, x: None };
+        Self {
+            settings,
+            dice: Stream::new(init.seed, "leocc", "phase"),
+            draws: 0,
+            smss: init.smss,
+            initial_window: init.cwnd,
+            cwnd: init.cwnd.max(init.smss),
+            prior_cwnd: 0,
+            state: State::Startup,
+            phase_at: init.now,
+            has_lost_in_phase: false,
+            delivered: 0,
+            rounds: Rounds::default(),
+            max_bw: Windowed::default(),
+            round_bw: 0.0,
+            last_bw: 0.0,
+            bw_filter: filter,
+            rtt_filter: filter,
+            min_rtt: None,
+            min_rtt_at: init.now,
+            pipe: FullPipe::default(),
+            pace: BbrPace::new(&init, settings.high_gain),
+            last_instant: reallocation.last(init.now + settings.trigger),
+            reallocation,
+            is_after_rto: false,
+        }
+    }
+
+    /// Whether the round-trip time stays above the least, in DynamicCruise.
+    fn is_uneasy(&self) -> bool {
+        let (State::Cruise { .. }, Some(rtt), Some(min_rtt)) = (self.state, self.rtt_filter.x, self.min_rtt) else {
+            return false;
+        };
+        rtt >= (min_rtt + self.settings.min_rtt_fluctuation).as_secs_f64()
+    }
+
+    fn bw(&self) -> f64 {
+        match self.bw_filter.x {
+            Some(bw) if self.is_uneasy() => bw,
+            _ => self.max_bw.of_last(self.settings.bw_rounds),
+        }
+    }
+
+    /// Gains of the pace and of the window.
+    fn gains(&self) -> (f64, f64) {
+        let settings = &self.settings;
+        match self.state {
+            State::Startup => (settings.high_gain, settings.high_gain),
+            State::Drain => (settings.drain_gain, settings.high_gain),
+            State::Cruise { phase: 0 } if self.is_uneasy() => (settings.uneasy_gain, settings.cwnd_gain),
+            State::Cruise { phase: 0 } => (settings.probe_gain, settings.cwnd_gain),
+            State::Cruise { phase: 1 } => (settings.yield_gain, settings.cwnd_gain),
+            State::Cruise { .. } => (1.0, settings.cwnd_gain),
+            State::ProbeRtt(_) => (1.0, settings.probe_rtt_gain),
+        }
+    }
+
+    /// `gain` times bandwidth and round-trip time, bytes; the initial window as long as there is none.
+    fn bdp(&self, gain: f64) -> f64 {
+        self.min_rtt.map_or(self.initial_window as f64, |min_rtt| gain * product(self.bw(), min_rtt))
+    }
+
+    fn min_window(&self) -> u64 {
+        self.settings.min_window * self.smss
+    }
+
+    /// The window that the model asks for.
+    fn target(&self) -> u64 {
+        // Casts saturate.
+        (self.bdp(self.gains().1) as u64).clamp(self.min_window(), Cwnd::MAX)
+    }
+
+    fn save_cwnd(&mut self) {
+        let is_small = self.is_after_rto || matches!(self.state, State::ProbeRtt(_));
+        self.prior_cwnd = if is_small { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+    }
+
+    fn enter(&mut self, state: State, now: Time) {
+        self.state = state;
+        self.phase_at = now;
+        self.has_lost_in_phase = false;
+        if !matches!(state, State::Cruise { .. }) {
+            // The queue is this sender's doing now, and no sign of the path.
+            self.reallocation.pause();
+        }
+    }
+
+    /// Into the cycle at any phase but the second.
+    fn cruise(&mut self, now: Time) {
+        let phase = self.dice.below(self.draws, PHASES as u64 - 1) as usize;
+        self.draws += 1;
+        self.enter(State::Cruise { phase: if phase == 0 { 0 } else { phase + 1 } }, now);
+    }
+
+    /// Rates: the windowed maximum, and the filter at the end of each round trip.
+    fn update_bandwidth(&mut self, sample: Option<&Sample>, is_round_start: bool) {
+        if is_round_start {
+            let round_bw = std::mem::take(&mut self.round_bw);
+            if matches!(self.state, State::Cruise { .. }) && round_bw > 0.0 {
+                self.bw_filter.update(round_bw);
+            }
+        }
+        self.max_bw.advance(self.rounds.count);
+        if let Some(sample) = sample.filter(|sample| sample.is_fit_for(self.max_bw.of_last(self.settings.bw_rounds))) {
+            self.max_bw.update(self.rounds.count, sample.rate);
+            self.round_bw = self.round_bw.max(sample.rate);
+            self.last_bw = sample.rate;
+        }
+    }
+
+    fn update_rtt(&mut self, rtt: Duration, now: Time) {
+        let estimate = self.rtt_filter.x;
+        if let State::ProbeRtt(probe) = &mut self.state {
+            let has_fallen = estimate.is_some_and(|x| x > (rtt + self.settings.delta_thresh).as_secs_f64());
+            if probe.instant.is_some() && has_fallen {
+                probe.bw = Some(self.last_bw);
+            }
+            let sent = now.as_ps().saturating_sub(rtt.as_ps());
+            if probe.instant.is_none_or(|instant| sent >= instant.as_ps()) {
+                probe.rtt = Some(probe.rtt.map_or(rtt, |least| least.min(rtt)));
+            }
+        }
+        if matches!(self.state, State::Cruise { .. }) {
+            self.reallocation.sample(rtt, now);
+        }
+        self.rtt_filter.update(rtt.as_secs_f64());
+        if self.min_rtt.is_none_or(|least| rtt <= least) {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
+        }
+    }
+
+    fn update_phase(&mut self, in_flight: f64, now: Time) {
+        let State::Cruise { phase } = self.state else { return };
+        let has_elapsed = self.min_rtt.is_some_and(|min_rtt| now.saturating_since(self.phase_at) > min_rtt);
+        let is_over = match phase {
+            0 => has_elapsed && (self.has_lost_in_phase || in_flight >= self.bdp(self.gains().0)),
+            1 => has_elapsed || in_flight <= self.bdp(1.0),
+            _ => has_elapsed,
+        };
+        if is_over {
+            self.enter(State::Cruise { phase: (phase + 1) % PHASES }, now);
+        }
+    }
+
+    /// Whether a reconfiguration is due; true once for each.
+    fn is_reconfigured(&mut self, now: Time) -> Option<Time> {
+        let instant = self.reallocation.last(now + self.settings.trigger)?;
+        // What is found may move by a little.
+        let apart = self.settings.period / 2;
+        if self.last_instant.is_some_and(|last| instant.saturating_since(last) <= apart) {
+            return None;
+        }
+        self.last_instant = Some(instant);
+        // One that is long over when it is found is not acted on.
+        (now.saturating_since(instant) < apart / 2).then_some(instant)
+    }
+
+    fn probe_rtt(&mut self, instant: Option<Time>, now: Time) {
+        self.save_cwnd();
+        let rtt_before = self.min_rtt;
+        self.enter(
+            State::ProbeRtt(Probe { instant, until: None, has_round: false, rtt_before, rtt: None, bw: None }),
+            now,
+        );
+    }
+
+    fn update_probe(&mut self, delivery: &Delivery, is_round_start: bool, now: Time) {
+        let State::ProbeRtt(mut probe) = self.state else { return };
+        match probe.until {
+            None if delivery.in_flight <= self.target() => {
+                probe.until = Some(probe.instant.map_or(now, |instant| instant.max(now)) + self.settings.probe_rtt);
+                self.rounds.start(delivery.delivered);
+            }
+            None => {}
+            Some(_) => probe.has_round |= is_round_start,
+        }
+        self.state = State::ProbeRtt(probe);
+        self.end_probe(now);
+    }
+
+    fn end_probe(&mut self, now: Time) {
+        let State::ProbeRtt(probe) = self.state else { return };
+        let is_over = probe.until.is_some_and(|until| {
+            let knows_path = probe.has_round && (probe.instant.is_none() || probe.rtt.is_some());
+            now > until && (knows_path || now > until + PATIENCE)
+        });
+        if !is_over {
+            return;
+        }
+        self.min_rtt_at = now;
+        if probe.instant.is_some() {
+            return self.begin_again(probe, now);
+        }
+        self.min_rtt = probe.rtt.or(self.min_rtt);
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.pipe.has_been {
+            self.cruise(now);
+        } else {
+            self.enter(State::Startup, now);
+        }
+    }
+
+    /// The path is another one.
+    fn begin_again(&mut self, probe: Probe, now: Time) {
+        if let (Some(new), Some(old)) = (probe.rtt, probe.rtt_before) {
+            if new.abs_diff(old) >= self.settings.jump {
+                self.reallocation.confirm(now);
+            }
+        }
+        let bw = probe.bw.unwrap_or(match self.settings.bandwidth_after {
+            LeoCcBandwidth::Latest => self.last_bw,
+            LeoCcBandwidth::Before => self.bw(),
+        });
+        self.min_rtt = probe.rtt.or(self.min_rtt);
+        self.max_bw = Windowed::default();
+        self.max_bw.update(self.rounds.count, bw);
+        self.round_bw = 0.0;
+        self.bw_filter = Kalman { p: self.settings.kalman_p0, x: None, ..self.bw_filter };
+        self.rtt_filter = Kalman { p: self.settings.kalman_p0, x: None, ..self.rtt_filter };
+        self.pipe = FullPipe::default();
+        self.enter(State::Startup, now);
+        self.pace.set(self.settings.high_gain, bw, false);
+    }
+
+    fn update_cwnd(&mut self, newly: u64) {
+        let target = self.target();
+        let is_full = self.pipe.has_been || matches!(self.state, State::ProbeRtt(_));
+        let is_new = self.delivered < self.initial_window;
+        let least = if self.is_after_rto { self.smss } else { self.min_window() };
+        self.cwnd = grown(self.cwnd, newly, target, is_full, is_new).clamp(least, Cwnd::MAX);
+    }
+}
+
+impl CongestionControl for LeoCc {
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        let now = path.now;
+        self.smss = path.smss;
+        self.delivered = delivery.delivered;
+        self.has_lost_in_phase |= delivery.newly_lost > 0;
+        let sample = Sample::new(delivery, path, false);
+        let sample = sample.as_ref();
+        let is_round_start = self.rounds.on_ack(sample, delivery.delivered);
+
+        if let (Some(instant), true) = (self.is_reconfigured(now), self.min_rtt.is_some()) {
+            self.probe_rtt(Some(instant), now);
+        }
+        self.update_bandwidth(sample, is_round_start);
+        if let Some(rtt) = sample.and_then(|sample| sample.rtt) {
+            self.update_rtt(rtt, now);
+        }
+        self.update_phase(delivery.in_flight as f64, now);
+        if is_round_start && !self.pipe.has_been && sample.is_some_and(|sample| !sample.is_app_limited) {
+            self.pipe.on_round(self.max_bw.of_last(self.settings.bw_rounds));
+        }
+        if self.state == State::Startup && self.pipe.has_been {
+            self.enter(State::Drain, now);
+        }
+        if self.state == State::Drain && delivery.in_flight as f64 <= self.bdp(1.0).max(self.min_window() as f64) {
+            self.cruise(now);
+        }
+        let is_old = now.saturating_since(self.min_rtt_at) > self.settings.min_rtt_window;
+        if is_old && !matches!(self.state, State::ProbeRtt(_)) {
+            self.probe_rtt(None, now);
+        }
+        self.update_probe(delivery, is_round_start, now);
+
+        self.pace.learn(path, self.settings.high_gain, self.initial_window);
+        self.pace.set(self.gains().0, self.bw(), !self.pipe.has_been);
+        self.update_cwnd(delivery.newly_delivered);
+    }
+
+    fn on_congestion(&mut self, _: Congestion, _: &PathState) {}
+
+    fn on_rto(&mut self, _: bool, _: &PathState) {
+        self.save_cwnd();
+        self.cwnd = self.smss;
+        self.is_after_rto = true;
+        self.pipe.restart(0.0);
+        self.rounds.start(self.delivered);
+    }
+
+    fn on_recovery_exit(&mut self, _: &PathState) {
+        if std::mem::take(&mut self.is_after_rto) {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+        }
+    }
+
+    fn on_resume(&mut self, path: &PathState) {
+        self.pace.learn(path, self.settings.high_gain, self.initial_window);
+        self.end_probe(path.now);
+    }
+
+    /// What was learnt meanwhile stays; the window is as before.
+    fn undo(&mut self, before: Self) {
+        self.cwnd = self.cwnd.max(before.cwnd);
+        self.prior_cwnd = self.prior_cwnd.max(before.cwnd);
+        self.is_after_rto = false;
+    }
+
+    model_hooks!(min_window);
+
+    fn pacing(&self) -> Option<Pace> {
+        Some(self.pace.as_pace(BbrQuantum::Segment))
+    }
+
+    fn holds_back(&self) -> bool {
+        matches!(self.state, State::ProbeRtt(_))
+    }
+}
+
+/// A Kalman filter of one number that wanders.
+#[derive(Clone, Copy, Debug)]
+struct Kalman {
+    q: f64,
+    r: f64,
+    p: f64,
+    /// None before the first sample, which is taken as it is.
+    x: Option<f64>,
+}
+
+impl Kalman {
+    /// Returns the gain.
+    fn update(&mut self, z: f64) -> f64 {
+        let p = self.p + self.q;
+        let gain = p / (p + self.r);
+        self.p = (1.0 - gain) * p;
+        self.x = Some(self.x.map_or(z, |x| x + gain * (z - x)));
+        gain
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,11 @@
+//! Controllers with a model of the path: its bandwidth and its round-trip time.
+
+mod bbr1;
+mod bbr3;
+mod common;
+mod leocc;
+
+pub use bbr1::{Bbr1, Bbr1Settings};
+pub use bbr3::{Bbr2Settings, Bbr3, Bbr3Profile, Bbr3Settings};
+pub use common::BbrQuantum;
+pub use leocc::{LeoCc, LeoCcBandwidth, LeoCcSettings};

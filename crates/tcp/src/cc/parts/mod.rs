@@ -1,0 +1,9 @@
+//! What controllers are made from, each for several of them.
+
+pub(crate) mod bandwidth_filter;
+pub(crate) mod loss_window;
+pub(crate) mod queueing;
+pub(crate) mod reallocation;
+pub(crate) mod round;
+pub(crate) mod slow_start;
+pub(crate) mod windowed;

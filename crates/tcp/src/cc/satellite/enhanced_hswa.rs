@@ -1,0 +1,395 @@
+//! Enhanced HSWA-TCP: [HSWA](super::Hswa)'s increment beside Westwood's bandwidth estimate, from which it sets the window
+//! after a loss and, before one, when the round trip is longer than its mean.
+//!
+//! R. P. Pandya and A. S. Shaikh, "Enhancement of HSWA-TCP Congestion Avoidance Scheme for High Speed Satellite Communication
+//! Network". The figure that holds the algorithm cannot be read. The text says that it uses error rate, round trip and
+//! bandwidth; that it estimates the bandwidth continuously with eq. 5.1, which is Westwood's filter, and adjusts the window
+//! from it and not only at a loss; that it assumes loss or congestion when RTT > AvgRTT, and adjusts the window by whether that
+//! is so; and that the bandwidth in use takes part in the increment. What follows is the smallest procedure that does all
+//! of it. With W = max(2, b̂ RTTmin) and f = 1, or clamp(1 - 8 b̂ / C, 0.05, 1) where the rate C of the link is set:
+//!
+//! ```text
+//! RTT > (1 + δ) AvgRTT:   ssthresh = W, cwnd at most W; once in a round trip
+//! otherwise:              slow start below ssthresh, else f times HSWA's increment
+//! a loss:                 ssthresh = W, cwnd at most W
+//! a timeout:              ssthresh = W, cwnd = W if the last RTT was no longer, otherwise 1 segment
+//! ```
+//!
+//! # Readings
+//!
+//! Literally δ is 0; then half of all round trips are too long, as they scatter about their mean (`delta`). At the start the
+//! estimate is far too low: the first line is left out until the first slow start has ended, a loss came or ten round trips
+//! are over. Deliveries count as in Westwood. The settings of HSWA mean what they mean there.
+//!
+//! What differs: round-trip times also count in recovery, those of segments that were sent once; without an estimate a loss
+//! halves and a timeout leaves one segment.
+//!
+//! # On satellite paths
+//!
+//! It helps where the link itself loses many packets and nobody else uses it: neither a loss nor a timeout makes it
+//! slower than what it measured. It needs an oracle for the error rate, as HSWA. It takes most of `s1` from flows that
+//! share a queue with it, because a loss by congestion does not slow it down either, and it keeps a queue that was
+//! there when the mean was taken. In `geo`, where others lengthen the queue, the round trip is above its mean, and it
+//! gives way. On low orbits the round trip is above its mean for minutes while a satellite leaves: then it does not
+//! grow at all.
+
+use super::hswa::{HswaMean, HswaPer, HswaSettings, Rule};
+use crate::cc::parts::bandwidth_filter::Tustin;
+use crate::cc::parts::loss_window::window_hooks;
+use crate::cc::parts::round::Round;
+use crate::cc::settings::settings;
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window, HALF};
+use bentpipe_units::Duration;
+
+bentpipe_units::words! {
+    /// What a timeout leaves.
+    pub enum EnhancedHswaRto {
+        /// What the path holds, if the last round trip was not longer than its mean; otherwise one segment.
+        "hold" => Hold,
+        /// One segment.
+        "reset" => Reset,
+    }
+}
+
+settings! {
+    /// Settings of Enhanced HSWA.
+    pub struct EnhancedHswaSettings {
+        /// p: error rate of the satellite link.
+        error_rate: f64 = 1e-6, [0.0, 1.0], "reading: it is of the link and must be set; the paper has 1e-8 to 1e-1";
+        /// The least error rate that counts, so that the increment is finite.
+        least_error_rate: f64 = 1e-10, [1e-300, 1.0], "reading: 332 segments at most";
+        /// A: segments for each halving of the error rate.
+        a: f64 = 10.0, [0.0, 1000.0], "Pandya and Shaikh";
+        /// Per what the increment is added.
+        per: enum HswaPer = HswaPer::Rtt, "reading: the paper does not say";
+        /// cwnd_lim: the largest window, segments; 0: the one that the receiver advertises.
+        cwnd_lim: u64 = 0, [0, 1_000_000_000], "reading: the paper does not say";
+        /// TD from which nothing is added, as a multiple of BaseTD.
+        third_case_from: f64 = 2.0, [1.0, 2.0], "Pandya and Shaikh, text below eq. 3.1; as printed 1";
+        /// By which share TD may exceed BaseTD and be equal to it.
+        epsilon: f64 = 0.01, [0.0, 0.5], "reading: means are never quite equal";
+        /// Which mean of the round-trip times counts.
+        avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";
+        /// Whether the rule takes the place of the first slow start.
+        from_start: bool = false, "reading: only congestion avoidance is HSWA's";
+        /// δ: by which share a round trip may exceed the mean.
+        delta: f64 = 0.05, [0.0, 10.0], "reading; the paper has 0";
+        /// What a timeout leaves.
+        rto: enum EnhancedHswaRto = EnhancedHswaRto::Hold, "reading: what the paper assumes without a long round trip is an error";
+        /// C: rate of the link, bit/s, for f; 0: f is 1.
+        link_rate: f64 = 0.0, [0.0, 1e15], "reading: the paper does not say how the use of the bandwidth takes part";
+        /// τ of the filter: 1 / τ is its cut-off frequency.
+        tau: Duration = Duration::from_millis(500), "Mascolo 2001; the paper does not say";
+        /// m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not.
+        virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
+    }
+}
+
+impl EnhancedHswaSettings {
+    fn hswa(&self) -> HswaSettings {
+        HswaSettings {
+            error_rate: self.error_rate,
+            least_error_rate: self.least_error_rate,
+            a: self.a,
+            per: self.per,
+            cwnd_lim: self.cwnd_lim,
+            third_case_from: self.third_case_from,
+            epsilon: self.epsilon,
+            avg_rtt: self.avg_rtt,
+            from_start: self.from_start,
+        }
+    }
+}
+
+/// From this round trip on, the estimate is not too low any more.
+const START: u32 = 10;
+
+/// Enhanced HSWA on a connection: the window, HSWA's rule, and the bandwidth that it estimates.
+#[derive(Clone, Debug)]
+pub struct EnhancedHswa {
+    window: Window,
+    rule: Rule,
+    filter: Tustin,
+    settings: EnhancedHswaSettings,
+    round: Round,
+    rounds: u32,
+    /// No slow start: nothing was lost yet.
+    is_avoiding: bool,
+    /// The start is over: the estimate is good enough.
+    is_armed: bool,
+    /// The last round trip was longer than the mean.
+    is_long: bool,
+    /// End of what had been sent when the window was last cut for a long round trip.
+    cut_end: Option<u64>,
+}
+
+impl EnhancedHswa {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub fn new(init: Init, settings: EnhancedHswaSettings) -> Self {
+        Self {
+            window: Window::new(init),
+            rule: Rule::new(settings.hswa()),
+            filter: Tustin::new(settings.tau, settings.virtual_samples),
+            settings,
+            round: Round::default(),
+            rounds: 0,
+            is_avoiding: settings.from_start,
+            is_armed: false,
+            is_long: false,
+            cut_end: None,
+        }
+    }
+
+    /// W: what the path holds, bytes, two segments at least; none without an estimate.
+    fn pipe(&mut self, path: &PathState) -> Option<u64> {
+        self.filter.pass(path.now);
+        let (rate, rtt) = (self.filter.estimate()?, self.rule.least_s()?);
+        Some(((rate * rtt) as u64).max(2 * path.smss))
+    }
+
+    /// f
+    fn factor(&self) -> f64 {
+        match self.filter.estimate() {
+            Some(rate) if self.settings.link_rate > 0.0 => {
+                (1.0 - 8.0 * rate / self.settings.link_rate).clamp(0.05, 1.0)
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// Bytes arrived, the newest after this time.
+    #[inline]
+    fn watch(&mut self, bytes: u64, rtt: Option<Duration>, path: &PathState) {
+        self.filter.on_delivery(bytes, path.now);
+        if let Some(rtt) = rtt {
+            self.is_long = self.rule.watch(rtt) > 1.0 + self.settings.delta;
+        }
+        if !self.is_armed {
+            self.rounds += u32::from(self.round.is_over(path));
+            let has_started = !self.is_avoiding && self.window.cwnd() >= self.window.ssthresh();
+            self.is_armed = has_started || self.rounds >= START;
+        }
+        let is_due = self.cut_end.is_none_or(|end| path.snd_una > end);
+        if self.is_armed && self.is_long && is_due && rtt.is_some() {
+            self.cut_end = Some(path.snd_nxt);
+            if let Some(pipe) = self.pipe(path) {
+                self.cut(pipe, path);
+            }
+        }
+    }
+
+    fn cut(&mut self, pipe: u64, path: &PathState) {
+        self.window.reduce(path.as_ssthresh(pipe), self.window.cwnd().min(pipe));
+    }
+}
+
+impl CongestionControl for EnhancedHswa {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        if !(self.is_armed && self.is_long) {
+            let factor = self.factor();
+            self.rule.grow(&mut self.window, ack, path, self.is_avoiding, factor);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        (self.is_avoiding, self.is_armed) = (false, true);
+        let has_share = matches!(why, Congestion::Ecn { beta: Some(_) });
+        let pipe = if has_share { None } else { self.pipe(path) };
+        self.cut(pipe.unwrap_or_else(|| path.share(why.left(HALF))), path);
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        (self.is_avoiding, self.is_armed) = (false, true);
+        let pipe = self.pipe(path);
+        let ssthresh = pipe.unwrap_or_else(|| path.half());
+        self.window.restart(first.then(|| path.as_ssthresh(ssthresh)));
+        if let (Some(pipe), EnhancedHswaRto::Hold, false) = (pipe, self.settings.rto, self.is_long) {
+            let ssthresh = self.window.ssthresh();
+            self.window.set(pipe.min(ssthresh), ssthresh);
+        }
+    }
+
+    fn takes_deliveries(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        self.watch(delivery.newly_delivered, delivery.rate.and_then(|rate| rate.rtt), path);
+    }
+
+    fn on_resume(&mut self, _: &PathState) {
+        self.filter.resume();
+    }
+
+    fn undo(&mut self, before: Self) {
+        self.window = before.window;
+        self.is_avoiding = before.is_avoiding;
+    }
+
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::path;
+    use bentpipe_units::Time;
+
+    const SMSS: u64 = 1000;
+
+    struct Bench {
+        cc: EnhancedHswa,
+        now_us: u64,
+        snd_una: u64,
+        snd_nxt: u64,
+    }
+
+    impl Bench {
+        /// 12.5 MB/s arrive, an ACK each 80 us, and the round trip takes 510 ms: the path holds 6375 segments.
+        fn new(segments: u64, settings: EnhancedHswaSettings) -> Self {
+            let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
+            let cc = EnhancedHswa::new(init, settings);
+            let mut bench = Self { cc, now_us: 0, snd_una: 0, snd_nxt: segments * SMSS };
+            (0..150_000).for_each(|_| bench.ack(510.0));
+            bench
+        }
+
+        fn view(&self) -> PathState {
+            let now = Time::ZERO + Duration::from_micros(self.now_us);
+            PathState { now, smss: SMSS, snd_una: self.snd_una, snd_nxt: self.snd_nxt, ..path(self.cc.cwnd()) }
+        }
+
+        /// What is learnt from deliveries only.
+        fn ack(&mut self, rtt_ms: f64) {
+            self.now_us += 80;
+            (self.snd_una, self.snd_nxt) = (self.snd_una + SMSS, self.snd_nxt + SMSS);
+            let view = self.view();
+            self.cc.watch(SMSS, Some(Duration::from_secs_f64(rtt_ms / 1000.0)), &view);
+        }
+
+        /// And what the window makes of it, in segments.
+        fn grow(&mut self) -> f64 {
+            let before = self.cc.cwnd();
+            let mut grown = 0;
+            // Bytes are counted whole.
+            for _ in 0..1000 {
+                let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+                self.cc.on_ack(&ack, &self.view());
+                grown = self.cc.cwnd() - before;
+            }
+            grown as f64 / SMSS as f64 / 1000.0
+        }
+
+        fn set_mean(&mut self, rtt_ms: f64) {
+            self.cc.rule.set_mean(Duration::from_secs_f64(rtt_ms / 1000.0));
+        }
+
+        fn segments(&self) -> (u64, u64) {
+            ((self.cc.cwnd() + SMSS / 2) / SMSS, (self.cc.ssthresh() + SMSS / 2) / SMSS)
+        }
+    }
+
+    fn settings() -> EnhancedHswaSettings {
+        EnhancedHswaSettings { error_rate: 1e-3, ..EnhancedHswaSettings::default() }
+    }
+
+    /// `specs/enhanced-hswa-tcp.md`, test 1.
+    #[test]
+    fn the_pipe_is_rate_times_least_round_trip() {
+        let mut bench = Bench::new(6375, settings());
+        let view = bench.view();
+        assert!(bench.cc.pipe(&view).unwrap().abs_diff(6_375_000) < 200);
+    }
+
+    /// Test 2.
+    #[test]
+    fn a_long_round_trip_cuts_to_the_pipe_once_in_a_round_trip() {
+        let mut bench = Bench::new(7000, settings());
+        bench.set_mean(520.0);
+        bench.ack(600.0);
+        assert_eq!(bench.segments(), (6375, 6375));
+        let window = bench.cc.cwnd();
+        bench.now_us += 10_000_000;
+        (0..6000).for_each(|_| bench.ack(10_000.0));
+        assert_eq!(bench.cc.cwnd(), window);
+        assert_eq!(bench.grow(), 0.0, "a long round trip adds nothing");
+        (0..2000).for_each(|_| bench.ack(10_000.0));
+        assert!(bench.cc.cwnd() < window, "the idle time was in the estimate");
+    }
+
+    /// Test 3: S is 99.66, a round trip of 6000 segments.
+    #[test]
+    fn otherwise_it_grows_as_hswa() {
+        let mut bench = Bench::new(6000, settings());
+        let grown = bench.grow();
+        assert!((grown - 0.01661).abs() < 2e-4, "{grown}");
+        // Of 100 Mbit/s all is in use, of 200 half.
+        for (link_rate, share) in [(1e8, 0.05), (2e8, 0.5)] {
+            let mut bench = Bench::new(6000, EnhancedHswaSettings { link_rate, ..settings() });
+            let grown = bench.grow();
+            assert!((grown / 0.01661 / share - 1.0).abs() < 0.02, "{grown}");
+        }
+    }
+
+    /// Test 4.
+    #[test]
+    fn a_loss_does_not_reduce_a_window_of_the_pipe() {
+        for (segments, left) in [(6374, 6374), (7000, 6375), (12_750, 6375)] {
+            let mut bench = Bench::new(segments, settings());
+            let view = bench.view();
+            bench.cc.on_congestion(Congestion::FastRetransmit, &view);
+            assert_eq!(bench.segments(), (left, 6375));
+        }
+    }
+
+    #[test]
+    fn a_timeout_leaves_the_pipe_where_it_looks_like_an_error() {
+        for (rto, rtt_ms, left) in [
+            (EnhancedHswaRto::Hold, 510.0, 6375),
+            (EnhancedHswaRto::Hold, 600.0, 1),
+            (EnhancedHswaRto::Reset, 510.0, 1),
+        ] {
+            let mut bench = Bench::new(6375, EnhancedHswaSettings { rto, ..settings() });
+            bench.ack(rtt_ms);
+            let view = bench.view();
+            bench.cc.on_rto(true, &view);
+            assert_eq!(bench.segments(), (left, 6375), "{rto:?} {rtt_ms}");
+            let ssthresh = bench.cc.ssthresh();
+            bench.cc.on_rto(false, &view);
+            assert_eq!((bench.segments().0, bench.cc.ssthresh()), (left, ssthresh));
+        }
+    }
+
+    /// A round trip of a segment is over with the ACK after it.
+    #[test]
+    fn the_start_is_not_cut() {
+        let mut cc = EnhancedHswa::new(Init { smss: SMSS, cwnd: 4 * SMSS, ..Init::default() }, settings());
+        let mut view = PathState { smss: SMSS, ..path(0) };
+        let mut at = 0;
+        for k in 1..200_u64 {
+            view.now += Duration::from_millis(500);
+            (view.snd_una, view.snd_nxt) = (k * SMSS, (k + 1) * SMSS);
+            cc.watch(SMSS, Some(Duration::from_millis(500 + 100 * k)), &view);
+            if cc.ssthresh() < u64::MAX {
+                at = k;
+                break;
+            }
+        }
+        assert_eq!(at, 19, "the tenth round trip");
+    }
+
+    #[test]
+    fn a_needless_reduction_is_undone_but_what_was_learnt_stays() {
+        let mut bench = Bench::new(7000, settings());
+        let before = bench.cc.clone();
+        let view = bench.view();
+        bench.cc.on_congestion(Congestion::FastRetransmit, &view);
+        (0..10_000).for_each(|_| bench.ack(510.0));
+        let view = bench.view();
+        let pipe = bench.cc.pipe(&view);
+        bench.cc.undo(before);
+        assert_eq!((bench.cc.cwnd(), bench.cc.pipe(&view)), (7000 * SMSS, pipe));
+    }
+}

@@ -1,0 +1,15 @@
+//! Controllers made for paths over satellites.
+
+mod enhanced_hswa;
+mod hswa;
+mod peach;
+mod satcp;
+mod scps;
+mod swift;
+
+pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
+pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
+pub use peach::{Peach, PeachPlusSettings, PeachSettings};
+pub use satcp::{SaTcp, SaTcpSettings};
+pub use scps::{Scps, ScpsCongestion, ScpsSettings};
+pub use swift::{Swift, SwiftSettings};

@@ -1,0 +1,204 @@
+//! SCPS-TP's choice of congestion controls, and its rate control: a TCP for space links, whose losses are mostly
+//! corruption and whose rate is known.
+//!
+//! CCSDS 714.0-B, and the behaviour of its reference implementation. For each route one of three is chosen: the window of
+//! V. Jacobson, which is Reno's; Vegas; or none, with the receiver's window as the window. With it go a rate,
+//!
+//! ```text
+//! bucket: depth x tick x rate bytes, filled at the rate; a packet leaves when the bucket holds all of it
+//! ```
+//!
+//! on which new data, retransmissions and ACKs all draw, and recovery by SNACK, which needs no duplicate ACKs and repairs
+//! as many holes in a round trip as there are. Whether a loss is congestion is not asked here but by the verdict:
+//! `assume-congestion` is this sender's own, `assume-corruption` the other assumption that a route may have. Where the
+//! verdict is corruption, neither window nor timer change.
+//!
+//! What differs: Vegas measures the smallest round-trip time of each round, as [`Vegas`](super::Vegas) does here, not that of each
+//! segment. The fourth choice, a flow control threshold, is not there, nor are best-effort delivery and header compression. The
+//! bucket fills continuously, not by the tick.
+//!
+//! # On satellite paths
+//!
+//! It helps where corruption, not congestion, loses packets and the receiver can report it: the link layer hands up that a
+//! packet arrived damaged, the window stays, and SNACK repairs in one round trip. With a rate and no congestion
+//! control it fills a link that nobody shares from the first round trip on. It hurts others where they share the link:
+//! a flow without congestion control takes what its rate says, and one that assumes corruption answers to queues only
+//! where these mark. Where routers drop damaged packets the receiver has nothing to report, each loss is congestion
+//! again, and only the faster repair is left.
+//!
+//! Where a geostationary link loses several per cent of the packets without a trace, SNACK alone gains little over
+//! SACK. To assume corruption gains more than ten times as much, and no congestion control, with a rate for each flow,
+//! gets most of what the link can carry.
+
+use crate::cc::settings::{settings, NoSettings};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Reno, Vegas, VegasSettings, Window};
+use bentpipe_units::{Duration, Rate};
+
+bentpipe_units::words! {
+    /// The congestion control of a route.
+    pub enum ScpsCongestion {
+        /// Van Jacobson's, which is Reno's window.
+        "vj" => Vj,
+        /// Vegas, with its defaults.
+        "vegas" => Vegas,
+        /// None: the window is the receiver's, and `rate` is the limit.
+        "none" => None,
+    }
+}
+
+settings! {
+    /// Settings of SCPS-TP.
+    pub struct ScpsSettings {
+        /// The congestion control of the route.
+        congestion: enum ScpsCongestion = ScpsCongestion::Vj, "CCSDS 714.0-B";
+        /// The rate of the route, headers and ACKs included; 0 bit/s: no rate control.
+        rate: Rate = Rate::from_bps(0), "reading: a rate belongs to a route, and no route is known";
+        /// A tick of the clock by which the depth of the bucket is told.
+        tick: Duration = Duration::from_millis(10), "reading: a usual clock";
+        /// How many ticks' worth of packets may leave at once after a pause.
+        depth: u64 = 5, [1, 1000], "the reference implementation: 5 for a host, 2 for a gateway";
+    }
+}
+
+/// SCPS-TP on a connection: the window of one of three controls, and the rate.
+#[derive(Clone, Debug)]
+pub struct Scps {
+    control: Control,
+    settings: ScpsSettings,
+}
+
+#[derive(Clone, Debug)]
+enum Control {
+    Vj(Reno),
+    Vegas(Box<Vegas>),
+    None(Window),
+}
+
+macro_rules! each {
+    ($self:ident, $c:ident => $does:expr, $window:ident => $else:expr) => {
+        match &$self.control {
+            Control::Vj($c) => $does,
+            Control::Vegas($c) => $does,
+            Control::None($window) => $else,
+        }
+    };
+    (mut $self:ident, $c:ident => $does:expr, $window:ident => $else:expr) => {
+        match &mut $self.control {
+            Control::Vj($c) => $does,
+            Control::Vegas($c) => $does,
+            Control::None($window) => $else,
+        }
+    };
+}
+
+impl Scps {
+    /// A window of `init.cwnd` bytes in slow start; without congestion control, any.
+    pub fn new(init: Init, settings: ScpsSettings) -> Self {
+        let control = match settings.congestion {
+            ScpsCongestion::Vj => Control::Vj(Reno::new(init, NoSettings)),
+            ScpsCongestion::Vegas => Control::Vegas(Box::new(Vegas::new(init, VegasSettings::default()))),
+            // The receiver's window holds anyway; the first ACK brings it.
+            ScpsCongestion::None => Control::None(Window::new(Init { cwnd: u64::MAX, ssthresh: u64::MAX, ..init })),
+        };
+        Self { control, settings }
+    }
+}
+
+impl CongestionControl for Scps {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        each!(mut self, c => c.on_ack(ack, path), window => {
+            if ack.is_cwnd_limited {
+                window.set(path.rwnd, u64::MAX);
+            }
+        });
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        // A threshold that was handed over means nothing here.
+        each!(mut self, c => c.on_congestion(why, path), window => window.set(window.cwnd(), u64::MAX));
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        each!(mut self, c => c.on_rto(first, path), _window => ());
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        each!(mut self, c => c.limit_cwnd(max), window => window.limit(max));
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        each!(mut self, c => c.set_window(cwnd, ssthresh), window => window.set(cwnd, ssthresh));
+    }
+
+    fn on_smss(&mut self, smss: u64) {
+        each!(mut self, c => c.on_smss(smss), window => window.on_smss(smss));
+    }
+
+    fn cwnd(&self) -> u64 {
+        each!(self, c => c.cwnd(), window => window.cwnd())
+    }
+
+    fn ssthresh(&self) -> u64 {
+        each!(self, c => c.ssthresh(), window => window.ssthresh())
+    }
+
+    fn pacing(&self) -> Option<Pace> {
+        let rate = Some(self.settings.rate).filter(|rate| rate.as_bps() > 0)?;
+        Some(Pace { bucket: Some(rate.bytes_in(self.settings.tick * self.settings.depth)), ..Pace::at(rate) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::path;
+
+    fn scps(settings: ScpsSettings) -> Scps {
+        Scps::new(Init { smss: 1000, cwnd: 10_000, ..Init::default() }, settings)
+    }
+
+    /// `specs/scps-tp.md`, test 7: 1 Mbit/s, 10 ms, 5 ticks.
+    #[test]
+    fn the_bucket_holds_a_few_ticks() {
+        let cc = scps(ScpsSettings { rate: Rate::from_bps(1_000_000), ..ScpsSettings::default() });
+        assert_eq!(cc.pacing(), Some(Pace { bucket: Some(6250), ..Pace::at(Rate::from_bps(1_000_000)) }));
+        let unlimited = scps(ScpsSettings::default());
+        assert_eq!(unlimited.pacing(), None);
+    }
+
+    #[test]
+    fn without_congestion_control_the_window_is_the_receivers() {
+        let mut cc = scps(ScpsSettings { congestion: ScpsCongestion::None, ..ScpsSettings::default() });
+        assert!(cc.cwnd() > 1 << 30, "before the first ACK it is not known");
+        cc.limit_cwnd(65_535);
+        let view = PathState { rwnd: 300_000, ..path(65_535) };
+        cc.on_ack(&AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None }, &view);
+        assert_eq!(cc.cwnd(), 300_000);
+        cc.on_congestion(Congestion::FastRetransmit, &view);
+        cc.on_rto(true, &view);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (300_000, u64::MAX));
+    }
+
+    /// The rules are those of Reno and Vegas, not like theirs.
+    #[test]
+    fn the_others_are_reno_and_vegas() {
+        let view = PathState { smss: 1000, ..path(10_000) };
+        let after = |cc: &mut dyn CongestionControl| {
+            (1..=30).for_each(|n| {
+                let rtt = Some(Duration::from_millis(400 + n));
+                let view = PathState { snd_una: n * 1000, snd_nxt: 10_000 + n * 1000, ..view };
+                cc.on_ack(&AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt }, &view);
+            });
+            let grown = cc.cwnd();
+            cc.on_congestion(Congestion::FastRetransmit, &view);
+            let reduced = cc.cwnd();
+            cc.on_rto(true, &view);
+            (grown, reduced, cc.cwnd(), cc.ssthresh())
+        };
+        let init = Init { smss: 1000, cwnd: 10_000, ..Init::default() };
+        let with = |congestion| scps(ScpsSettings { congestion, ..ScpsSettings::default() });
+        assert_eq!(after(&mut with(ScpsCongestion::Vj)), after(&mut Reno::new(init, NoSettings)));
+        assert_eq!(after(&mut with(ScpsCongestion::Vegas)), after(&mut Vegas::new(init, VegasSettings::default())));
+        assert_ne!(after(&mut with(ScpsCongestion::Vj)).0, after(&mut with(ScpsCongestion::Vegas)).0);
+    }
+}

@@ -1,0 +1,113 @@
+//! A transfer between two connections over a bottleneck whose rate, delay and losses are functions of time.
+
+use crate::cc::CcConfig;
+use crate::config::{Config, RtoConfig};
+use crate::conn::{Connection, Role};
+use crate::segment::Segment;
+use bentpipe_units::{Duration, Rate, Seq, Time};
+use std::collections::BTreeMap;
+
+/// The way there; the way back has the same delay and any rate. All by seconds.
+pub(crate) struct ChangingPath {
+    /// Mbit/s.
+    pub(crate) rate: fn(f64) -> f64,
+    /// One way, ms.
+    pub(crate) delay: fn(f64) -> f64,
+    /// Bytes.
+    pub(crate) queue: u64,
+    /// Whether packet number k is lost behind the queue.
+    pub(crate) is_lost: fn(f64, u64) -> bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Payload delivered, Mbit/s.
+    pub(crate) goodput: f64,
+    /// Mean time in the queue, ms.
+    pub(crate) waiting: f64,
+}
+
+/// 80 Mbit/s whose round trip steps between 24 and 70 ms at 12, 27, 42 .. s, with 150 kB of buffer; for 120 ms after
+/// each step one packet in four is lost.
+pub(crate) const REALLOCATED: ChangingPath = ChangingPath {
+    rate: |_| 80.0,
+    delay: |s| [15.0, 35.0, 12.0, 28.0][((s + 3.0) / 15.0) as usize % 4],
+    queue: 150_000,
+    is_lost: |s, k| s > 5.0 && (s + 3.0) % 15.0 < 0.12 && dice(k, 4),
+};
+
+/// Chance as a pure function of a packet's number.
+pub(crate) fn dice(k: u64, one_in: u64) -> bool {
+    let mut x = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (x >> 20) % one_in == 0
+}
+
+impl ChangingPath {
+    /// A transfer without end, from `skip` to `until` seconds.
+    pub(crate) fn run(&self, cc: CcConfig, change: impl Fn(&mut Config), skip: f64, until: f64) -> Outcome {
+        let mut config = Config {
+            cc,
+            recovery: cc.kind().recovery(),
+            receive_buffer: 16 << 20,
+            rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
+            ..Config::default()
+        };
+        change(&mut config);
+        let mut ends = [
+            Connection::new(config.clone(), Role::Active, Seq::new(1)),
+            Connection::new(config, Role::Passive, Seq::new(2)),
+        ];
+        let mut air: BTreeMap<(Time, u64), (usize, Segment)> = BTreeMap::new();
+        let (mut now, mut k, mut free, mut last) = (Time::ZERO, 0, Time::ZERO, [Time::ZERO; 2]);
+        let (mut before, mut waited, mut packets) = (None, 0.0, 0.0);
+        ends[0].offer(1 << 40);
+        ends.iter_mut().for_each(|end| end.open(now));
+        loop {
+            for from in 0..2 {
+                while let Some(segment) = ends[from].poll_transmit(now) {
+                    k += 1;
+                    let mut leaves = now;
+                    if from == 0 {
+                        let rate = Rate::from_bps(((self.rate)(now.as_secs_f64()) * 1e6) as u64);
+                        let wait = free.saturating_since(now);
+                        if rate.bytes_in(wait) > self.queue {
+                            continue;
+                        }
+                        if now.as_secs_f64() >= skip {
+                            (waited, packets) = (waited + wait.as_secs_f64(), packets + 1.0);
+                        }
+                        leaves = now + wait + rate.time_to_send(u64::from(segment.len) + 40);
+                        free = leaves;
+                        if (self.is_lost)(leaves.as_secs_f64(), k) {
+                            continue;
+                        }
+                    }
+                    let delay = Duration::from_secs_f64((self.delay)(leaves.as_secs_f64()) / 1000.0);
+                    // Nothing overtakes.
+                    let arrives = (leaves + delay).max(last[from]);
+                    last[from] = arrives;
+                    air.insert((arrives, k), (1 - from, segment));
+                }
+                while ends[from].poll_event().is_some() {}
+            }
+            let wakeup = ends[0].next_wakeup().min(ends[1].next_wakeup());
+            let arrival = air.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
+            now = wakeup.min(arrival).max(now);
+            let delivered = ends[1].counters().delivered_bytes;
+            if now.as_secs_f64() >= skip {
+                let start = *before.get_or_insert(delivered);
+                if now.as_secs_f64() >= until {
+                    let goodput = (delivered - start) as f64 * 8e-6 / (until - skip);
+                    return Outcome { goodput, waiting: 1000.0 * waited / packets };
+                }
+            }
+            while air.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
+                let (_, (to, segment)) = air.pop_first().unwrap();
+                ends[to].handle_segment(now, &segment);
+            }
+            ends.iter_mut().filter(|end| end.next_wakeup() <= now).for_each(|end| end.handle_wakeup(now));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+use super::indications::Indications;
+use super::{Loss, LossVerdict, Verdict};
+use crate::facts::PathState;
+
+/// Losses are errors of the link, unless congestion is indicated (SCPS-TP).
+#[derive(Clone, Debug, Default)]
+pub struct AssumeCorruption(Indications);
+
+impl LossVerdict for AssumeCorruption {
+    fn judge(&mut self, _loss: &Loss, path: &PathState) -> Verdict {
+        self.0.judge(Verdict::LinkError, path)
+    }
+
+    fn on_corruption(&mut self, path: &PathState) {
+        self.0.corruption = Some(path.now);
+    }
+
+    fn on_mark(&mut self, path: &PathState) {
+        self.0.congestion = Some(path.now);
+    }
+}
