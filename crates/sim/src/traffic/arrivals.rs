@@ -1,11 +1,11 @@
 //! Transfers that arrive as a Poisson process, whatever has become of those before, each on a connection of its own.
 
 use super::flow::AppState;
-use crate::spec::Wait;
 use super::{AppWait, Session, Traffic};
 use crate::endpoint::EndpointId;
 use crate::record::{Completions, Recorder};
 use crate::spec::Arrivals;
+use crate::spec::Wait;
 use bentpipe_units::{Duration, Stream, Time};
 
 /// How far the application of a flow has come, with its random streams.

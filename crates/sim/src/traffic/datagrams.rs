@@ -1,10 +1,10 @@
 //! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
 
 use super::flow::AppState;
-use crate::spec::Wait;
 use super::{Task, Traffic};
 use crate::packet::Packet;
 use crate::record::Arrived;
+use crate::spec::Wait;
 use crate::spec::{Datagrams, Gaps};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 

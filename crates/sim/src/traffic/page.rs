@@ -3,11 +3,11 @@
 //! evaluation methodologies of cellular systems (3GPP2 C.R1002-0, HTTP traffic model).
 
 use super::flow::AppState;
-use crate::spec::{pareto, Size};
 use super::{AppWait, Session, Task, Traffic};
 use crate::endpoint::EndpointId;
 use crate::record::Recorder;
 use crate::spec::Page;
+use crate::spec::{pareto, Size};
 use bentpipe_units::{Duration, Stream, Time};
 
 const MAIN: Size = Size::Lognormal { mean: 10_710, sd: 25_032 };

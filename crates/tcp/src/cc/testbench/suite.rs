@@ -157,7 +157,8 @@ fn registered(kind: CcKind) {
 /// nothing, whatever is set.
 fn takes_what_its_line_says(kind: CcKind) {
     let configs = || std::iter::once(CcConfig::from(kind)).chain(extremes(kind));
-    let limited = Growth { slow_start: SlowStart::Limited { max_ssthresh: WindowSize::Segments(4) }, ..Growth::default() };
+    let limited =
+        Growth { slow_start: SlowStart::Limited { max_ssthresh: WindowSize::Segments(4) }, ..Growth::default() };
     let by_abc = Growth { byte_counting: ByteCounting::Abc { limit: 2 }, ..Growth::default() };
     let by_16 = Increase::ByK { k: 16, above_rtt: Duration::ZERO };
     let by_16 = Growth { increase: by_16, ..Growth::default() };
