@@ -100,7 +100,7 @@ fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
     assert_eq!(told(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
     assert_eq!(told(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
-    let next = s.conn.snd_nxt / SMSS;
+    let next = s.conn.sender.space.nxt / SMSS;
     s.ack(next, &[]);
     let all = next - 7;
     assert_eq!(told()[..2], ["exit".into(), format!("delivered {all} of {next}, lost 0, in flight 0")]);
@@ -218,7 +218,7 @@ fn models_are_left_alone() {
         s.send(100);
         s.ack(2, &[]);
         s.ack(2, &[(3, 6)]);
-        assert_eq!(s.conn.episode.prr.is_none(), is_model);
+        assert_eq!(!s.conn.sender.falls_in_proportion(), is_model);
     }
 }
 
@@ -236,7 +236,7 @@ fn rfc8985_7_4_a_probe_that_repaired_a_loss_is_a_recovery_that_ends_at_once() {
     s.ack(10, &[]);
     s.now = s.conn.next_wakeup();
     s.conn.handle_wakeup(s.now);
-    assert_eq!((s.leaving(), s.conn.counters.timeouts), (vec![10], 0));
+    assert_eq!((s.leaving(), s.conn.counters().timeouts), (vec![10], 0));
     assert_eq!(s.send(6), Vec::from_iter(11..17));
     told();
     s.now += Duration::from_millis(100);

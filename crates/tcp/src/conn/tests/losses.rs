@@ -105,9 +105,9 @@ fn rfc8985_6_2_lost_retransmissions_are_found() {
     for right in 5..=10 {
         s.ack(0, &[(1, right)]);
     }
-    assert_eq!(s.conn.snd_nxt, 11 * SMSS, "the new segment left");
+    assert_eq!(s.conn.sender.space.nxt, 11 * SMSS, "the new segment left");
     assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
-    assert_eq!((s.ssthresh(), s.conn.counters.fast_retransmits), (ssthresh, 1));
+    assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
 }
 
 /// Test 4: each round with a duplicate widens the window by a quarter; sixteen recoveries without narrow it again.
@@ -122,8 +122,8 @@ fn rfc8985_6_2_duplicates_widen_the_window() {
         s.ack(una, &[(una - 1, una)]);
         s.ack(una + 1, &[]);
     }
-    let shown = format!("{:?}", s.conn.rack);
-    assert!(shown.contains("quarters: 5"), "{shown}");
+    let shown = format!("{:?}", s.conn);
+    assert!(shown.contains("reo_wnd_mult: 5"), "{shown}");
 }
 
 /// Test 5: the probe timeout: two round trips, longer for one segment alone, never later than the retransmission timeout.
@@ -150,7 +150,7 @@ fn rfc8985_7_tail_losses_are_repaired() {
     assert_eq!(s.wake_up(), [10]);
     assert_eq!(s.at(ms(500)).ack(9, &[(10, 11)]), [9]);
     s.at(ms(600)).ack(11, &[]);
-    assert_eq!((s.conn.counters.timeouts, s.conn.flight_size()), (0, 0));
+    assert_eq!((s.conn.counters().timeouts, s.conn.flight_size()), (0, 0));
 }
 
 /// Test 7 and RFC 8985 §7.4: the loss that a probe repaired is answered once the ACK passes the probe; not if the receiver
@@ -185,7 +185,7 @@ fn rfc8985_6_3_young_segments_survive_a_timeout() {
     s.at(rto).conn.handle_wakeup(rto);
     assert_eq!(s.leaving(), [1]);
     // Two young ones and the resent one.
-    assert_eq!(s.conn.board.pipe(), 3 * SMSS);
+    assert_eq!(s.conn.sender.pipe(), 3 * SMSS);
 }
 
 /// RFC 9937 test of `specs/prr.md`, 1: in recovery about seven segments leave for ten that arrive, spread over them.
@@ -307,7 +307,7 @@ fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
         s.at(ms(50)).send(10);
         s.time_out();
         let stamp = (s.now.as_ps() / 1_000_000_000) as u32;
-        let (seq, ack) = (s.conn.irs.at(1), s.conn.iss.at(1 + SMSS));
+        let (seq, ack) = (s.conn.wire.irs.at(1), s.conn.wire.iss.at(1 + SMSS));
         let timestamps = Some(Timestamps { value: 0, echo: stamp - early });
         let segment = Segment { seq, ack, window: 60_000, flags: Flags::ACK, timestamps, ..Segment::default() };
         s.conn.handle_segment(s.now, &segment);
@@ -344,7 +344,7 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
     let sent = s.now;
     s.at(sent + Duration::from_millis(2000)).ack(40, &[]);
     s.send(1);
-    let last = s.conn.snd_nxt / SMSS;
+    let last = s.conn.sender.space.nxt / SMSS;
     s.at(s.now + Duration::from_millis(1500)).ack(last, &[]);
     assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
 }

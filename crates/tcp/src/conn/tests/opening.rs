@@ -26,7 +26,7 @@ fn call(
         Role::Passive,
         Seq::new(9),
     );
-    a.seed(cache, Time::ZERO);
+    a.prime(cache, Time::ZERO);
     a.offer(request);
     b.open(Time::ZERO);
     a.open(Time::ZERO);
@@ -131,10 +131,10 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
     assert_eq!((at, b.counters().delivered_bytes), (Time::ZERO + Duration::from_secs(1) + R * 2, 500));
     a.contribute(&mut cache, Time::ZERO);
     let mut next = Connection::new(config(true), Role::Active, Seq::new(0));
-    next.seed(&cache, Time::ZERO + Duration::from_secs(3599));
-    assert_eq!(next.fast_open_option(false), FastOpenOption::None);
-    next.seed(&cache, Time::ZERO + Duration::from_secs(3600));
-    assert_eq!(next.fast_open_option(false), FastOpenOption::Cookie(COOKIE));
+    next.prime(&cache, Time::ZERO + Duration::from_secs(3599));
+    assert_eq!(next.life.fast_open_option(&next.cx.config, false), FastOpenOption::None);
+    next.prime(&cache, Time::ZERO + Duration::from_secs(3600));
+    assert_eq!(next.life.fast_open_option(&next.cx.config, false), FastOpenOption::Cookie(COOKIE));
     // The SYN-ACK is lost: the server has the data, and says so to the plain SYN.
     let (a, b, _, _) = call(&config(true), 500, 500, &[1], &PathCache::default());
     assert_eq!((b.counters().arrived_bytes, b.counters().delivered_bytes), (500, 500));
@@ -172,7 +172,7 @@ fn rfc9040_5_2_the_next_connection_knows_the_path() {
     let later = old.now + Duration::from_secs(3600);
     let begin = |cwnd, at| {
         let mut next = Connection::new(Config { handshake: false, ..sharing(cwnd) }, Role::Active, Seq::new(0));
-        next.seed(&cache, at);
+        next.prime(&cache, at);
         next.open(at);
         next
     };

@@ -31,8 +31,8 @@ impl Receiving {
     fn data(&mut self, start: u64, end: u64) -> Options {
         let conn = &mut self.0.conn;
         let segment = Segment {
-            seq: conn.irs.at(1 + start),
-            ack: conn.iss.at(1),
+            seq: conn.wire.irs.at(1 + start),
+            ack: conn.wire.iss.at(1),
             len: (end - start) as u16,
             window: 1000,
             flags: Flags::ACK,
@@ -134,9 +134,9 @@ impl Sender {
     /// An ACK of the segments below `ack` with these options arrives; says which segments leave.
     fn ack_with(&mut self, ack: u64, options: Options) -> Vec<u64> {
         let segment = Segment {
-            seq: self.conn.irs.at(1),
-            ack: self.conn.iss.at(1 + ack * SMSS),
-            window: (self.conn.rwnd >> self.conn.snd_shift) as u16,
+            seq: self.conn.wire.irs.at(1),
+            ack: self.conn.wire.iss.at(1 + ack * SMSS),
+            window: (self.conn.sender.space.rwnd >> self.conn.cx.agreed.snd_shift) as u16,
             flags: Flags::ACK,
             options,
             ..Segment::default()
@@ -168,7 +168,7 @@ fn sender(change: impl FnOnce(&mut Config)) -> Sender {
     s.leaving();
     s.now += ms(540);
     s.ack(1, &[]);
-    s.conn.cc.set_window(20_000, 20_000);
+    s.conn.sender.cc.set_window(20_000, 20_000);
     assert_eq!(s.send(20), Vec::from_iter(1..21));
     assert_eq!(s.conn.srtt(), Some(ms(540)));
     s
@@ -192,7 +192,7 @@ fn many_holes_are_repaired_in_one_round_trip() {
     s.conn.offer(30 * SMSS);
     let resent = [(0, 1), (3, 2), (8, 1), (11, 4), (17, 1)].map(|(offset, size)| s.snack(1, offset, size));
     assert_eq!(resent, [vec![1], vec![4, 5], vec![9], vec![12, 13, 14, 15], vec![18]]);
-    assert_eq!(s.conn.counters.fast_retransmits, 1);
+    assert_eq!(s.conn.counters().fast_retransmits, 1);
     s.now += ms(540);
     // What is left in the network leaves room for new data.
     let flown = s.ack(21, &[]);
@@ -211,7 +211,7 @@ fn test_5_one_reduction_in_an_epoch() {
     s.conn.offer(40 * SMSS);
     s.ack(10, &[]);
     s.ack(19, &[]);
-    let reductions = |s: &Sender| s.conn.counters.fast_retransmits;
+    let reductions = |s: &Sender| s.conn.counters().fast_retransmits;
     assert_eq!((reductions(&s), s.ssthresh()), (1, 10));
     // The epoch ends with 21; a hole that was reported before starts no other, one that is new does.
     s.snack(20, 3, 1);
@@ -246,7 +246,7 @@ fn duplicates_make_room_and_acks_beyond_the_hole_take_it_back() {
     let left: Vec<_> = (0..15).map(|_| s.ack(1, &[]).len()).collect();
     // The third duplicate finds the first segment under embargo, and the eleventh with the first one leaves room.
     assert_eq!(left, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
-    let outstanding = s.conn.snd_nxt / SMSS;
+    let outstanding = s.conn.sender.space.nxt / SMSS;
     assert_eq!(outstanding, 27);
     // All up to there but what duplicates told of: 20 - 17.
     assert_eq!(s.ack(21, &[]).len(), 4);
@@ -275,7 +275,7 @@ fn acks_that_pass_a_hole_give_no_round_trip_to_the_controller() {
     s.ack(21, &[]);
     let before = s.conn.cwnd();
     s.now += ms(540);
-    let next = s.conn.snd_nxt / SMSS;
+    let next = s.conn.sender.space.nxt / SMSS;
     s.ack(next, &[]);
     assert!(s.conn.cwnd() >= before, "the queue seems to be empty");
 }
@@ -315,8 +315,8 @@ fn marks_override_what_is_said_of_corruption() {
         config.ecn.feedback = EcnFeedback::Classic;
     });
     let echo = Segment {
-        seq: s.conn.irs.at(1),
-        ack: s.conn.iss.at(1 + SMSS),
+        seq: s.conn.wire.irs.at(1),
+        ack: s.conn.wire.iss.at(1 + SMSS),
         window: 60_000,
         flags: Flags::ACK.with(Flags::ECE),
         ..Segment::default()
@@ -347,8 +347,8 @@ fn test_7_rate_control() {
     assert_eq!(waits, Duration::from_micros(11_600));
     // Data arrive: the ACK waits too.
     let data = Segment {
-        seq: s.conn.irs.at(1),
-        ack: s.conn.iss.at(1),
+        seq: s.conn.wire.irs.at(1),
+        ack: s.conn.wire.iss.at(1),
         len: 1000,
         window: 1000,
         flags: Flags::ACK.with(Flags::FIN),
@@ -360,7 +360,7 @@ fn test_7_rate_control() {
     s.now += waits;
     s.conn.handle_wakeup(s.now);
     let next = s.conn.poll_transmit(s.now).unwrap();
-    assert_eq!((next.len, next.ack), (1500, s.conn.irs.at(1002)));
+    assert_eq!((next.len, next.ack), (1500, s.conn.wire.irs.at(1002)));
 }
 
 #[test]
@@ -369,8 +369,13 @@ fn a_pure_ack_waits_for_the_bucket() {
     let mut s = Sender::new(CcKind::Reno, 20, |config| config.cc = CcConfig::Scps(settings));
     s.now += ms(1000);
     let arrive = |s: &mut Sender, at: u64| {
-        let data =
-            Segment { seq: s.conn.irs.at(1 + at), ack: s.conn.iss.at(1), len: 10, window: 9, ..Segment::default() };
+        let data = Segment {
+            seq: s.conn.wire.irs.at(1 + at),
+            ack: s.conn.wire.iss.at(1),
+            len: 10,
+            window: 9,
+            ..Segment::default()
+        };
         s.conn.handle_segment(s.now, &Segment { flags: Flags::ACK, ..data });
         s.conn.poll_transmit(s.now).is_some()
     };
@@ -398,7 +403,7 @@ fn both_ends_have_to_offer_it() {
             Options::Syn(SynOptions { scps, .. }) => scps.map(|scps| scps.features),
             _ => None,
         };
-        let vector = |conn: &mut Connection| conn.snack.is_some();
+        let vector = |conn: &mut Connection| conn.receiver.snack.is_some();
         ((offered(&syn), offered(&answer)), (vector(&mut client), vector(&mut server)))
     };
     let (short, long) = (ScpsCapabilities::SNACK_SHORT, ScpsCapabilities::SNACK_SHORT | ScpsCapabilities::SNACK_LONG);
@@ -412,8 +417,20 @@ fn both_ends_have_to_offer_it() {
 
 #[test]
 fn who_is_refused_is_newreno() {
-    let mut s = Sender::new(CcKind::Reno, 10, |config| config.recovery = snack(|_| ()));
-    s.conn.snack = None;
+    let mut s = Sender::new(CcKind::Reno, 10, |config| {
+        config.recovery = snack(|_| ());
+        config.handshake = true;
+    });
+    let syn = s.conn.poll_transmit(s.now).unwrap();
+    let answer = Segment {
+        seq: Seq::new(7),
+        ack: syn.seq.at(1),
+        window: 65_535,
+        flags: Flags::SYN.with(Flags::ACK),
+        options: Options::Syn(SynOptions { mss: 1000, ..SynOptions::default() }),
+        ..Segment::default()
+    };
+    s.conn.handle_segment(s.now, &answer);
     s.send(30);
     assert_eq!([(); 3].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0]]);
     assert!(s.ack(1, &[]).contains(&1), "a partial ACK");
@@ -446,5 +463,5 @@ fn a_resent_segment_that_is_lost_is_resent_when_it_is_reported_again() {
     assert_eq!(s.snack(1, 0, 1), [1]);
     s.now += ms(540);
     assert_eq!(s.snack(1, 0, 1), [1]);
-    assert_eq!(s.conn.counters.timeouts, 0);
+    assert_eq!(s.conn.counters().timeouts, 0);
 }
