@@ -1,6 +1,6 @@
 //! What all parts of a connection see: how it is set and what was agreed on, to read; timers, events and counters, to write.
 
-use super::life::Agreed;
+use super::agreed::Agreed;
 use super::timers::Timers;
 use super::{Counters, Event};
 use crate::config::Config;

@@ -50,7 +50,7 @@ impl Sender {
     }
 
     fn leaving(&mut self) -> Vec<u64> {
-        let first = self.conn.wire.iss.at(1);
+        let first = self.conn.tcb.wire.iss.at(1);
         std::iter::from_fn(|| self.conn.poll_transmit(self.now))
             .map(|segment| u64::from(segment.seq.value().wrapping_sub(first.value())) / SMSS)
             .collect()
@@ -58,15 +58,15 @@ impl Sender {
 
     /// An ACK for all segments below `ack`, with SACK blocks, arrives; says which segments leave.
     pub(super) fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
-        let first = self.conn.wire.iss.at(1);
+        let first = self.conn.tcb.wire.iss.at(1);
         let mut blocks = SackBlocks::default();
         for &(left, right) in sack {
             blocks.push(first.at(left * SMSS), first.at(right * SMSS));
         }
         let segment = Segment {
-            seq: self.conn.wire.irs.at(1),
+            seq: self.conn.tcb.wire.irs.at(1),
             ack: first.at(ack * SMSS),
-            window: (self.conn.sender.space.rwnd >> self.conn.cx.agreed.snd_shift) as u16,
+            window: (self.conn.tcb.sender.space.rwnd >> self.conn.tcb.cx.agreed.snd_shift) as u16,
             flags: Flags::ACK,
             options: if sack.is_empty() { Options::None } else { Options::Sack(blocks) },
             ..Segment::default()
@@ -85,7 +85,7 @@ impl Sender {
 
     /// Congestion window with inflation, in segments.
     fn cwnd(&self) -> i64 {
-        self.conn.sender.inflated_cwnd() / SMSS as i64
+        self.conn.tcb.sender.inflated_cwnd() / SMSS as i64
     }
 
     fn ssthresh(&self) -> u64 {
@@ -121,7 +121,7 @@ fn rfc6582_3_2_partial_and_full_acks() {
     assert_eq!((s.ack(1, &[]), s.cwnd()), (vec![1, 13], 13));
     assert_eq!([(); 3].map(|()| s.ack(1, &[])), [[14], [15], [16]]);
     assert_eq!(s.cwnd(), 16);
-    s.conn.sender.space.offered = 17 * SMSS; // So that no new data hide the window.
+    s.conn.tcb.sender.space.offered = 17 * SMSS; // So that no new data hide the window.
     assert_eq!((s.ack(13, &[]), s.cwnd()), (vec![], 5));
 }
 
@@ -133,10 +133,10 @@ fn rfc6582_3_2_impatient_restarts_the_timer_once() {
         s.send(30);
         (0..3).for_each(|_| drop(s.ack(0, &[])));
         let restarted = [1, 2].map(|ack| {
-            let before = s.conn.sender.rtt.armed_at();
+            let before = s.conn.tcb.sender.rtt.armed_at();
             s.now += Duration::from_millis(100);
             s.ack(ack, &[]);
-            s.conn.sender.rtt.armed_at() > before
+            s.conn.tcb.sender.rtt.armed_at() > before
         });
         assert_eq!(restarted, restarts, "{timer:?}");
     }
@@ -224,13 +224,13 @@ fn rfc6675_5_two_losses_in_one_round() {
     s.send(30);
     assert_eq!([s.ack(0, &[(1, 2)]), s.ack(0, &[(1, 3)])], [NONE; 2]);
     assert_eq!((s.ack(0, &[(4, 5), (1, 3)]), s.ssthresh(), s.cwnd()), (vec![0], 5, 5));
-    assert_eq!(s.conn.sender.pipe(), 7 * SMSS);
-    assert_eq!((s.ack(0, &[(4, 6), (1, 3)]), s.conn.sender.pipe()), (vec![], 6 * SMSS));
-    assert_eq!((s.ack(0, &[(4, 7), (1, 3)]), s.conn.sender.pipe()), (vec![3], 5 * SMSS));
+    assert_eq!(s.conn.tcb.sender.pipe(), 7 * SMSS);
+    assert_eq!((s.ack(0, &[(4, 6), (1, 3)]), s.conn.tcb.sender.pipe()), (vec![], 6 * SMSS));
+    assert_eq!((s.ack(0, &[(4, 7), (1, 3)]), s.conn.tcb.sender.pipe()), (vec![3], 5 * SMSS));
     assert_eq!([8, 9, 10].map(|right| s.ack(0, &[(4, right), (1, 3)])), [[10], [11], [12]]);
     assert_eq!(s.ack(3, &[(4, 10)]), [13]);
     s.ack(10, &[]);
-    assert_eq!((s.cwnd(), s.conn.sender.is_repairing()), (5, false));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.is_repairing()), (5, false));
 }
 
 /// Test 2: the last segment is lost too; the rescue retransmission spares a timeout.
@@ -239,13 +239,13 @@ fn rfc6675_4_rescue_of_the_tail() {
     let mut s = Sender::new(CcKind::Sack, 10, |_| ());
     s.send(10);
     (2..4).for_each(|right| drop(s.ack(0, &[(1, right)])));
-    assert_eq!((s.ack(0, &[(1, 4)]), s.conn.sender.pipe()), (vec![0], 7 * SMSS));
+    assert_eq!((s.ack(0, &[(1, 4)]), s.conn.tcb.sender.pipe()), (vec![0], 7 * SMSS));
     assert_eq!([5, 6, 7].map(|right| s.ack(0, &[(1, right)])), [NONE; 3]);
-    assert_eq!(s.conn.sender.pipe(), 4 * SMSS);
+    assert_eq!(s.conn.tcb.sender.pipe(), 4 * SMSS);
     (8..10).for_each(|right| assert_eq!(s.ack(0, &[(1, right)]), NONE));
     assert_eq!(s.ack(9, &[]), [9]);
     s.ack(10, &[]);
-    assert_eq!((s.conn.counters().timeouts, s.conn.sender.is_repairing()), (0, false));
+    assert_eq!((s.conn.counters().timeouts, s.conn.tcb.sender.is_repairing()), (0, false));
 }
 
 /// Test 4: after a timeout nothing below HighData starts recovery.
@@ -351,7 +351,7 @@ fn segments_shrink_in_mid_connection() {
     s.time_out();
     let (mut data, mut largest) = (Vec::new(), 0);
     for half in 1..=20 {
-        let segment = Segment { ack: s.conn.wire.iss.at(1 + half * 500), ..ack_of(&s) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + half * 500), ..ack_of(&s) };
         s.conn.handle_segment(s.now, &segment);
         while let Some(segment) = s.conn.poll_transmit(s.now) {
             largest = largest.max(segment.len);
@@ -362,7 +362,7 @@ fn segments_shrink_in_mid_connection() {
 }
 
 fn ack_of(s: &Sender) -> Segment {
-    let (seq, ack) = (s.conn.wire.irs.at(1), s.conn.wire.iss.at(1));
+    let (seq, ack) = (s.conn.tcb.wire.irs.at(1), s.conn.tcb.wire.iss.at(1));
     Segment { seq, ack, window: 65_535, flags: Flags::ACK, ..Segment::default() }
 }
 

@@ -1,20 +1,20 @@
 //! Opening and closing (RFC 9293 §3.5, §3.6): the state, what the handshake settles, and what earlier connections taught.
 
-mod agreed;
+mod close;
 mod fast_open;
+mod open;
 mod state;
 
-pub(crate) use agreed::{window_shift, Agreed};
-pub(crate) use fast_open::FastOpenState;
 pub use state::State;
-pub(crate) use state::{Fins, Handshake, Reset};
 
-use crate::cache::Learnt;
+use super::agreed::{self, Agreed};
+use crate::cache::{Learnt, PathCache};
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::conn::receiver::{handshake_code, EcnReceiver};
 use crate::scps::ScpsCapabilities;
 use crate::segment::{FastOpenOption, Flags, Options, Segment, SynOptions};
-use bentpipe_units::Duration;
+use bentpipe_units::{Duration, Time};
+use fast_open::FastOpenState;
 
 /// Which end opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub enum Role {
 }
 
 /// Twice the maximum segment lifetime of RFC 9293 §3.4.2.
-pub(crate) const TIME_WAIT: Duration = Duration::from_secs(240);
+const TIME_WAIT: Duration = Duration::from_secs(240);
 
 /// SYNs without an answer before giving up (RFC 1122 §4.2.3.5: at least three minutes).
-pub(crate) const SYN_RETRANSMITS_MAX: u32 = 8;
+const SYN_RETRANSMITS_MAX: u32 = 8;
 
 /// Where a connection stands.
 #[derive(Clone, Debug)]
@@ -57,6 +57,18 @@ impl Life {
         }
     }
 
+    /// Begin with what `cache` knows; SRTT and RTTVAR are returned.
+    pub(crate) fn prime(&mut self, cache: &PathCache, now: Time, config: &Config) -> Option<(Duration, Duration)> {
+        let opening = &mut self.fast_open;
+        if let Some((cookie, mss)) = cache.cookie() {
+            (opening.cookie, opening.mss) = (Some(cookie), Some(mss));
+        }
+        opening.is_avoided = cache.avoids_fast_open(now);
+        let (learnt, rtt) = cache.recall(now, config)?;
+        *self.learnt = learnt;
+        rtt
+    }
+
     /// Whether a server took data whose sender has not yet completed the handshake.
     pub(crate) fn has_early_data(&self) -> bool {
         self.fast_open.is_accepted && self.state == State::SynReceived
@@ -79,7 +91,7 @@ impl Life {
         SynOptions {
             mss: (config.smss + option_bytes).min(65_535) as u16,
             window_scale: (config.window_scaling && (!answers || agreed.scales))
-                .then(|| window_shift(config.receive_buffer)),
+                .then(|| agreed::window_shift(config.receive_buffer)),
             sack_permitted: config.recovery.uses_sack() && (!answers || agreed.sack),
             fast_open: self.fast_open_option(config, answers),
             scps: scps_capabilities(config, !answers || agreed.snack.is_some()),
@@ -102,7 +114,7 @@ fn scps_capabilities(config: &Config, offers: bool) -> Option<ScpsCapabilities> 
 }
 
 /// The flags by which a SYN asks for ECN, or a SYN-ACK agrees to it.
-pub(crate) fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnReceiver>) -> Flags {
+fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnReceiver>) -> Flags {
     match agreed {
         _ if !answers => agreed::ecn_request(wanted),
         None => Flags::default(),
@@ -114,7 +126,7 @@ pub(crate) fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnR
 
 /// What a SYN or SYN-ACK settles, ECN last; `smss` and the options `ours` are what this end wants. None for `syn`: without a
 /// handshake both ends want the same, and get it.
-pub(crate) fn settle(config: &Config, smss: u32, ours: SynOptions, syn: Option<&Segment>) -> (Agreed, EcnFeedback) {
+fn settle(config: &Config, smss: u32, ours: SynOptions, syn: Option<&Segment>) -> (Agreed, EcnFeedback) {
     let peer = match syn.map(|segment| segment.options) {
         None => ours,
         Some(Options::Syn(options)) => options,

@@ -22,7 +22,7 @@ fn steady(cc: CcKind) -> Sender {
     s.send(1000);
     s.now += Duration::from_millis(550);
     s.ack(1, &[]);
-    while s.conn.sender.cc.dummies().unwrap().due() < Time::NEVER {
+    while s.conn.tcb.sender.cc.dummies().unwrap().due() < Time::NEVER {
         s.now = s.conn.next_wakeup();
         s.conn.handle_wakeup(s.now);
         s.leaving();
@@ -31,14 +31,14 @@ fn steady(cc: CcKind) -> Sender {
         s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..ack_of(&s) });
     }
     assert_eq!(s.cwnd(), 64);
-    s.conn.sender.cc.set_window(20 * SMSS, SMSS);
+    s.conn.tcb.sender.cc.set_window(20 * SMSS, SMSS);
     s.leaving();
     s
 }
 
 /// Segments that leave: data, and how many dummies.
 fn sent(s: &mut Sender) -> (Vec<u64>, usize) {
-    let first = s.conn.wire.iss.at(1);
+    let first = s.conn.tcb.wire.iss.at(1);
     let mut dummies = 0;
     let data = std::iter::from_fn(|| s.conn.poll_transmit(s.now))
         .filter(|segment| {
@@ -52,9 +52,9 @@ fn sent(s: &mut Sender) -> (Vec<u64>, usize) {
 
 fn duplicate(s: &mut Sender, flags: Flags) -> (Vec<u64>, usize) {
     let ack = Segment {
-        seq: s.conn.wire.irs.at(1),
-        ack: s.conn.wire.iss.at(1 + s.conn.sender.space.una),
-        window: (s.conn.sender.space.rwnd >> s.conn.cx.agreed.snd_shift) as u16,
+        seq: s.conn.tcb.wire.irs.at(1),
+        ack: s.conn.tcb.wire.iss.at(1 + s.conn.tcb.sender.space.una),
+        window: (s.conn.tcb.sender.space.rwnd >> s.conn.tcb.cx.agreed.snd_shift) as u16,
         flags,
         ..Segment::default()
     };
@@ -86,8 +86,8 @@ fn both_ends_say_on_their_syn_that_they_know_dummies() {
     let deaf = Config { cc: CcConfig::Peach(settings), ..plain.clone() };
     for (server, said) in [(plain.clone(), [true, true]), (deaf, [true, false]), (reno.clone(), [true, false])] {
         let (a, b, flags) = opened(plain.clone(), server);
-        assert_eq!((flags, a.sender.probes.is_some(), b.sender.probes.is_some()), (said, said[1], said[1]));
-        assert_eq!(a.cwnd(), if said[1] { SMSS } else { a.cx.config.initial_window.bytes(1000) });
+        assert_eq!((flags, a.tcb.sender.probes.is_some(), b.tcb.sender.probes.is_some()), (said, said[1], said[1]));
+        assert_eq!(a.cwnd(), if said[1] { SMSS } else { a.tcb.cx.config.initial_window.bytes(1000) });
     }
     assert_eq!(opened(reno, plain).2, [false, false]);
 }
@@ -104,7 +104,7 @@ fn sudden_start_on_a_connection() {
     while now < begin + Duration::from_millis(990) {
         a.handle_wakeup(now);
         while let Some(segment) = a.poll_transmit(now) {
-            assert_eq!(segment.seq, a.wire.iss.at(1));
+            assert_eq!(segment.seq, a.tcb.wire.iss.at(1));
             if segment.is_dummy() { &mut dummies } else { &mut data }.push((now, segment.len));
         }
         now = a.next_wakeup();
@@ -119,7 +119,7 @@ fn sudden_start_on_a_connection() {
     for answered in 1..=70 {
         a.handle_segment(
             now,
-            &Segment { flags: DUMMY, ack: a.wire.iss.at(500), seq: a.wire.irs.at(1), ..Segment::default() },
+            &Segment { flags: DUMMY, ack: a.tcb.wire.iss.at(500), seq: a.tcb.wire.irs.at(1), ..Segment::default() },
         );
         assert_eq!(a.cwnd(), (1 + answered.min(63)) * SMSS);
     }
@@ -162,7 +162,7 @@ fn two_losses_are_one_recovery() {
 fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
     let mut s = steady(CcKind::PeachPlus);
     (4..7).for_each(|right| drop(s.ack(1, &[(3, right)])));
-    let first = s.conn.wire.iss.at(1);
+    let first = s.conn.tcb.wire.iss.at(1);
     let mut copied = Vec::new();
     for right in 7..12 {
         let mut blocks = SackBlocks::default();
@@ -197,11 +197,11 @@ impl Receiving {
 
     /// ACKs that leave, in segments, and whether each is flagged.
     fn arrive(&mut self, number: u64, flags: Flags) -> Vec<(u64, bool)> {
-        let seq = self.conn.wire.irs.at(1 + number * SMSS);
-        let ack = self.conn.wire.iss.at(1);
+        let seq = self.conn.tcb.wire.irs.at(1 + number * SMSS);
+        let ack = self.conn.tcb.wire.iss.at(1);
         let segment = Segment { seq, ack, len: 1000, window: 100, flags, ..Segment::default() };
         self.conn.handle_segment(self.now, &segment);
-        let first = self.conn.wire.irs.at(1);
+        let first = self.conn.tcb.wire.irs.at(1);
         std::iter::from_fn(|| self.conn.poll_transmit(self.now))
             .map(|ack| (u64::from(ack.ack.value().wrapping_sub(first.value())) / SMSS, ack.is_dummy()))
             .collect()

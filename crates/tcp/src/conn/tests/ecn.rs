@@ -12,7 +12,7 @@ impl Sender {
     /// An ACK that tells of marks.
     fn echo(&mut self, ack: u64, flags: Flags) -> Vec<u64> {
         let segment =
-            Segment { ack: self.conn.wire.iss.at(1 + ack * SMSS), flags: Flags::ACK.with(flags), ..ack_of(self) };
+            Segment { ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS), flags: Flags::ACK.with(flags), ..ack_of(self) };
         self.conn.handle_segment(self.now, &segment);
         self.leaving()
     }
@@ -44,7 +44,7 @@ fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
     assert!(data(&mut s).iter().all(|segment| segment.ecn == Ecn::Ect0 && segment.flags == Flags::ACK));
     for ack in 1..=4 {
         let flags = Flags::ACK.with(Flags::ECE);
-        let segment = Segment { ack: s.conn.wire.iss.at(1 + ack * SMSS), flags, ..ack_of(&s) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..ack_of(&s) };
         s.conn.handle_segment(s.now, &segment);
     }
     let says: Vec<bool> = data(&mut s).iter().map(|segment| segment.flags.has(Flags::CWR)).collect();
@@ -129,15 +129,15 @@ fn rfc9768_3_1_2_negotiation() {
         a.offer(SMSS);
         let uses = client != Off && server != Off;
         assert_eq!(a.poll_transmit(Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
-        assert_eq!((a.sender.ecn.is_some(), b.receiver.ecn.is_some()), (uses, uses));
+        assert_eq!((a.tcb.sender.ecn.is_some(), b.tcb.receiver.ecn.is_some()), (uses, uses));
     }
 }
 
 /// What `b` answers to segment `number` of `a`.
 fn arrive(b: &mut Connection, number: u64, ecn: Ecn, flags: Flags) -> Vec<Flags> {
     let segment = Segment {
-        seq: b.wire.irs.at(1 + number * SMSS),
-        ack: b.wire.iss.at(1),
+        seq: b.tcb.wire.irs.at(1 + number * SMSS),
+        ack: b.tcb.wire.iss.at(1),
         len: SMSS as u16,
         window: 1000,
         flags: Flags::ACK.with(flags),
@@ -194,8 +194,8 @@ fn rfc9768_3_2_2_marks_are_counted() {
     let cwnd = a.cwnd();
     for (acked, ace) in [(2, 6), (4, 0), (6, 1)] {
         let segment = Segment {
-            seq: a.wire.irs.at(1),
-            ack: a.wire.iss.at(1 + acked * SMSS),
+            seq: a.tcb.wire.irs.at(1),
+            ack: a.tcb.wire.iss.at(1 + acked * SMSS),
             window: 1000,
             flags: Flags::ACK.with_ace(ace),
             ..Segment::default()

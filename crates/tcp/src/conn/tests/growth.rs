@@ -5,7 +5,7 @@ use super::*;
 /// All that is outstanding is acknowledged, segment by segment, half a second later.
 fn round(s: &mut Sender) {
     s.now += Duration::from_millis(500);
-    for ack in s.conn.sender.space.una / SMSS + 1..=s.conn.sender.space.nxt / SMSS {
+    for ack in s.conn.tcb.sender.space.una / SMSS + 1..=s.conn.tcb.sender.space.nxt / SMSS {
         s.ack(ack, &[]);
     }
 }
@@ -92,7 +92,7 @@ fn rfc7661_4_3_the_window_outlasts_a_pause_of_minutes() {
 fn rfc7661_4_4_3_the_window_is_halved_for_each_five_minutes_but_not_below_the_initial_window() {
     let start = |minutes: u64| {
         let mut s = used(CwndValidation::Rfc7661, 16, 4);
-        std::sync::Arc::make_mut(&mut s.conn.cx.config).initial_window = InitialWindow::Segments(3);
+        std::sync::Arc::make_mut(&mut s.conn.tcb.cx.config).initial_window = InitialWindow::Segments(3);
         let before = s.conn.cwnd();
         s.now += Duration::from_secs(60 * minutes);
         s.send(1);
@@ -192,11 +192,11 @@ fn initial_windows_end_at_the_window_of_the_peer_s_syn() {
 fn initial_windows_count_in_segments_that_both_ends_take() {
     let config = |smss, timestamps| Config { smss, timestamps, ..Config::default() };
     let (client, server) = connect(config(1460, false), config(1000, false), |_| ());
-    assert_eq!([client.sender.space.smss, server.sender.space.smss], [1000, 1000]);
+    assert_eq!([client.tcb.sender.space.smss, server.tcb.sender.space.smss], [1000, 1000]);
     assert_eq!([client.cwnd(), server.cwnd()], [10_000, 10_000]);
     let (client, server) = connect(config(1448, true), config(524, true), |_| ());
-    assert_eq!([client.sender.space.smss, server.sender.space.smss], [524, 524]);
+    assert_eq!([client.tcb.sender.space.smss, server.tcb.sender.space.smss], [524, 524]);
     // RFC 9293 §3.7.1.
     let (client, _) = connect(config(1460, false), config(1460, false), |syn_ack| syn_ack.options = Options::None);
-    assert_eq!((client.sender.space.smss, client.cwnd(), client.cx.agreed.sack), (536, 5360, false));
+    assert_eq!((client.tcb.sender.space.smss, client.cwnd(), client.tcb.cx.agreed.sack), (536, 5360, false));
 }

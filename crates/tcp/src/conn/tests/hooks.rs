@@ -100,7 +100,7 @@ fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
     assert_eq!(told(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
     assert_eq!(told(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
-    let next = s.conn.sender.space.nxt / SMSS;
+    let next = s.conn.tcb.sender.space.nxt / SMSS;
     s.ack(next, &[]);
     let all = next - 7;
     assert_eq!(told()[..2], ["exit".into(), format!("delivered {all} of {next}, lost 0, in flight 0")]);
@@ -218,7 +218,7 @@ fn models_are_left_alone() {
         s.send(100);
         s.ack(2, &[]);
         s.ack(2, &[(3, 6)]);
-        assert_eq!(!s.conn.sender.falls_in_proportion(), is_model);
+        assert_eq!(!s.conn.tcb.sender.falls_in_proportion(), is_model);
     }
 }
 

@@ -87,11 +87,11 @@ impl Attacked {
 
     fn check(&self) -> Result<(), TestCaseError> {
         let conn = &self.conn;
-        let space = &conn.sender.space;
+        let space = &conn.tcb.sender.space;
         prop_assert!(space.una <= space.nxt && space.nxt <= space.offered + 1);
         prop_assert_eq!(conn.flight_size(), space.nxt - space.una);
-        prop_assert!(conn.sender.pipe() <= 2 * conn.flight_size());
-        prop_assert!(conn.sender.cc.cwnd() >= space.smss());
+        prop_assert!(conn.tcb.sender.pipe() <= 2 * conn.flight_size());
+        prop_assert!(conn.tcb.sender.cc.cwnd() >= space.smss());
         // Something outstanding or unsent is never forgotten: a timer runs.
         let is_open = conn.state().is_synchronised() && conn.state() != State::TimeWait;
         let is_unfinished = conn.flight_size() > 0 || space.offered > space.nxt;
@@ -110,7 +110,7 @@ impl Attacked {
     }
 
     fn face(&mut self, act: &Act) -> Result<(), TestCaseError> {
-        let first = self.conn.wire.iss.at(1);
+        let first = self.conn.tcb.wire.iss.at(1);
         match act {
             Act::Wait(ms) => self.wait(*ms)?,
             Act::Write(bytes) => self.conn.offer(*bytes),
@@ -121,22 +121,22 @@ impl Attacked {
             Act::Smss(smss) => self.conn.set_smss(*smss),
             Act::Close => self.conn.close(),
             Act::Ack(percent, blocks) => {
-                let ack = self.conn.sender.space.una
-                    + (self.conn.sender.space.nxt - self.conn.sender.space.una) * percent / 100;
-                let smss = u64::from(self.conn.sender.space.smss);
+                let ack = self.conn.tcb.sender.space.una
+                    + (self.conn.tcb.sender.space.nxt - self.conn.tcb.sender.space.una) * percent / 100;
+                let smss = u64::from(self.conn.tcb.sender.space.smss);
                 let mut sack = SackBlocks::default();
                 for (left, len) in blocks {
                     sack.push(
                         first.at(ack + left * smss),
-                        first.at((ack + (left + len) * smss).min(self.conn.sender.space.nxt)),
+                        first.at((ack + (left + len) * smss).min(self.conn.tcb.sender.space.nxt)),
                     );
                 }
                 let segment = Segment {
-                    seq: self.conn.wire.irs.at(1 + self.conn.receiver.ack_offset()),
+                    seq: self.conn.tcb.wire.irs.at(1 + self.conn.tcb.receiver.ack_offset()),
                     ack: first.at(ack),
                     window: 60_000,
                     flags: Flags::ACK,
-                    timestamps: self.conn.cx.agreed.timestamps.then(|| self.conn.wire.timestamps(self.now)),
+                    timestamps: self.conn.tcb.cx.agreed.timestamps.then(|| self.conn.tcb.wire.timestamps(self.now)),
                     options: if blocks.is_empty() { Options::None } else { Options::Sack(sack) },
                     ..Segment::default()
                 };
@@ -146,7 +146,7 @@ impl Attacked {
                 let near = |at: Seq, origin: Seq| origin.at(u64::from(at.value()));
                 let mut segment = *segment;
                 (segment.seq, segment.ack) =
-                    (near(segment.seq, self.conn.wire.irs), near(segment.ack, self.conn.wire.iss));
+                    (near(segment.seq, self.conn.tcb.wire.irs), near(segment.ack, self.conn.tcb.wire.iss));
                 if let Options::Sack(blocks) = segment.options {
                     let mut moved = SackBlocks::default();
                     blocks.as_slice().iter().for_each(|block| moved.push(near(block.0, first), near(block.1, first)));

@@ -105,7 +105,7 @@ fn rfc8985_6_2_lost_retransmissions_are_found() {
     for right in 5..=10 {
         s.ack(0, &[(1, right)]);
     }
-    assert_eq!(s.conn.sender.space.nxt, 11 * SMSS, "the new segment left");
+    assert_eq!(s.conn.tcb.sender.space.nxt, 11 * SMSS, "the new segment left");
     assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
     assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
 }
@@ -185,7 +185,7 @@ fn rfc8985_6_3_young_segments_survive_a_timeout() {
     s.at(rto).conn.handle_wakeup(rto);
     assert_eq!(s.leaving(), [1]);
     // Two young ones and the resent one.
-    assert_eq!(s.conn.sender.pipe(), 3 * SMSS);
+    assert_eq!(s.conn.tcb.sender.pipe(), 3 * SMSS);
 }
 
 /// RFC 9937 test of `specs/prr.md`, 1: in recovery about seven segments leave for ten that arrive, spread over them.
@@ -307,7 +307,7 @@ fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
         s.at(ms(50)).send(10);
         s.time_out();
         let stamp = (s.now.as_ps() / 1_000_000_000) as u32;
-        let (seq, ack) = (s.conn.wire.irs.at(1), s.conn.wire.iss.at(1 + SMSS));
+        let (seq, ack) = (s.conn.tcb.wire.irs.at(1), s.conn.tcb.wire.iss.at(1 + SMSS));
         let timestamps = Some(Timestamps { value: 0, echo: stamp - early });
         let segment = Segment { seq, ack, window: 60_000, flags: Flags::ACK, timestamps, ..Segment::default() };
         s.conn.handle_segment(s.now, &segment);
@@ -344,7 +344,7 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
     let sent = s.now;
     s.at(sent + Duration::from_millis(2000)).ack(40, &[]);
     s.send(1);
-    let last = s.conn.sender.space.nxt / SMSS;
+    let last = s.conn.tcb.sender.space.nxt / SMSS;
     s.at(s.now + Duration::from_millis(1500)).ack(last, &[]);
     assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
 }

@@ -132,9 +132,9 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
     a.contribute(&mut cache, Time::ZERO);
     let mut next = Connection::new(config(true), Role::Active, Seq::new(0));
     next.prime(&cache, Time::ZERO + Duration::from_secs(3599));
-    assert_eq!(next.life.fast_open_option(&next.cx.config, false), FastOpenOption::None);
+    assert_eq!(next.life.fast_open_option(&next.tcb.cx.config, false), FastOpenOption::None);
     next.prime(&cache, Time::ZERO + Duration::from_secs(3600));
-    assert_eq!(next.life.fast_open_option(&next.cx.config, false), FastOpenOption::Cookie(COOKIE));
+    assert_eq!(next.life.fast_open_option(&next.tcb.cx.config, false), FastOpenOption::Cookie(COOKIE));
     // The SYN-ACK is lost: the server has the data, and says so to the plain SYN.
     let (a, b, _, _) = call(&config(true), 500, 500, &[1], &PathCache::default());
     assert_eq!((b.counters().arrived_bytes, b.counters().delivered_bytes), (500, 500));

@@ -173,7 +173,7 @@ proptest! {
                 _ => Fate::Delay(ms),
             }
         });
-        let aborted = |conn: &Connection| conn.cx.events.iter().any(|e| matches!(e, Event::Aborted(_)))
+        let aborted = |conn: &Connection| conn.tcb.cx.events.iter().any(|e| matches!(e, Event::Aborted(_)))
             || conn.state() == State::Closed;
         if b.counters().delivered_bytes != bytes {
             prop_assert!(aborted(&a), "{:?} {:?}, {} of {bytes}", a.state(), b.state(), b.counters().delivered_bytes);

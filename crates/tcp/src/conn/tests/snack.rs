@@ -31,8 +31,8 @@ impl Receiving {
     fn data(&mut self, start: u64, end: u64) -> Options {
         let conn = &mut self.0.conn;
         let segment = Segment {
-            seq: conn.wire.irs.at(1 + start),
-            ack: conn.wire.iss.at(1),
+            seq: conn.tcb.wire.irs.at(1 + start),
+            ack: conn.tcb.wire.iss.at(1),
             len: (end - start) as u16,
             window: 1000,
             flags: Flags::ACK,
@@ -134,9 +134,9 @@ impl Sender {
     /// An ACK of the segments below `ack` with these options arrives; says which segments leave.
     fn ack_with(&mut self, ack: u64, options: Options) -> Vec<u64> {
         let segment = Segment {
-            seq: self.conn.wire.irs.at(1),
-            ack: self.conn.wire.iss.at(1 + ack * SMSS),
-            window: (self.conn.sender.space.rwnd >> self.conn.cx.agreed.snd_shift) as u16,
+            seq: self.conn.tcb.wire.irs.at(1),
+            ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS),
+            window: (self.conn.tcb.sender.space.rwnd >> self.conn.tcb.cx.agreed.snd_shift) as u16,
             flags: Flags::ACK,
             options,
             ..Segment::default()
@@ -168,7 +168,7 @@ fn sender(change: impl FnOnce(&mut Config)) -> Sender {
     s.leaving();
     s.now += ms(540);
     s.ack(1, &[]);
-    s.conn.sender.cc.set_window(20_000, 20_000);
+    s.conn.tcb.sender.cc.set_window(20_000, 20_000);
     assert_eq!(s.send(20), Vec::from_iter(1..21));
     assert_eq!(s.conn.srtt(), Some(ms(540)));
     s
@@ -246,7 +246,7 @@ fn duplicates_make_room_and_acks_beyond_the_hole_take_it_back() {
     let left: Vec<_> = (0..15).map(|_| s.ack(1, &[]).len()).collect();
     // The third duplicate finds the first segment under embargo, and the eleventh with the first one leaves room.
     assert_eq!(left, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
-    let outstanding = s.conn.sender.space.nxt / SMSS;
+    let outstanding = s.conn.tcb.sender.space.nxt / SMSS;
     assert_eq!(outstanding, 27);
     // All up to there but what duplicates told of: 20 - 17.
     assert_eq!(s.ack(21, &[]).len(), 4);
@@ -275,7 +275,7 @@ fn acks_that_pass_a_hole_give_no_round_trip_to_the_controller() {
     s.ack(21, &[]);
     let before = s.conn.cwnd();
     s.now += ms(540);
-    let next = s.conn.sender.space.nxt / SMSS;
+    let next = s.conn.tcb.sender.space.nxt / SMSS;
     s.ack(next, &[]);
     assert!(s.conn.cwnd() >= before, "the queue seems to be empty");
 }
@@ -315,8 +315,8 @@ fn marks_override_what_is_said_of_corruption() {
         config.ecn.feedback = EcnFeedback::Classic;
     });
     let echo = Segment {
-        seq: s.conn.wire.irs.at(1),
-        ack: s.conn.wire.iss.at(1 + SMSS),
+        seq: s.conn.tcb.wire.irs.at(1),
+        ack: s.conn.tcb.wire.iss.at(1 + SMSS),
         window: 60_000,
         flags: Flags::ACK.with(Flags::ECE),
         ..Segment::default()
@@ -347,8 +347,8 @@ fn test_7_rate_control() {
     assert_eq!(waits, Duration::from_micros(11_600));
     // Data arrive: the ACK waits too.
     let data = Segment {
-        seq: s.conn.wire.irs.at(1),
-        ack: s.conn.wire.iss.at(1),
+        seq: s.conn.tcb.wire.irs.at(1),
+        ack: s.conn.tcb.wire.iss.at(1),
         len: 1000,
         window: 1000,
         flags: Flags::ACK.with(Flags::FIN),
@@ -360,7 +360,7 @@ fn test_7_rate_control() {
     s.now += waits;
     s.conn.handle_wakeup(s.now);
     let next = s.conn.poll_transmit(s.now).unwrap();
-    assert_eq!((next.len, next.ack), (1500, s.conn.wire.irs.at(1002)));
+    assert_eq!((next.len, next.ack), (1500, s.conn.tcb.wire.irs.at(1002)));
 }
 
 #[test]
@@ -370,8 +370,8 @@ fn a_pure_ack_waits_for_the_bucket() {
     s.now += ms(1000);
     let arrive = |s: &mut Sender, at: u64| {
         let data = Segment {
-            seq: s.conn.wire.irs.at(1 + at),
-            ack: s.conn.wire.iss.at(1),
+            seq: s.conn.tcb.wire.irs.at(1 + at),
+            ack: s.conn.tcb.wire.iss.at(1),
             len: 10,
             window: 9,
             ..Segment::default()
@@ -403,7 +403,7 @@ fn both_ends_have_to_offer_it() {
             Options::Syn(SynOptions { scps, .. }) => scps.map(|scps| scps.features),
             _ => None,
         };
-        let vector = |conn: &mut Connection| conn.receiver.snack.is_some();
+        let vector = |conn: &mut Connection| conn.tcb.receiver.snack.is_some();
         ((offered(&syn), offered(&answer)), (vector(&mut client), vector(&mut server)))
     };
     let (short, long) = (ScpsCapabilities::SNACK_SHORT, ScpsCapabilities::SNACK_SHORT | ScpsCapabilities::SNACK_LONG);

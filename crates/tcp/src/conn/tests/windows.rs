@@ -91,9 +91,9 @@ fn rfc7323_5_3_paws() {
         timestamps: Some(crate::Timestamps { value, echo: 0 }),
         ..Segment::default()
     };
-    r.wire.ts_recent = 0x10;
+    r.tcb.wire.ts_recent = 0x10;
     r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
-    assert_eq!((r.counters().delivered_bytes, r.receiver.must_ack_now()), (0, true));
+    assert_eq!((r.counters().delivered_bytes, r.tcb.receiver.must_ack_now()), (0, true));
     r.handle_segment(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
     assert_eq!(r.counters().delivered_bytes, 100);
 }
@@ -112,7 +112,7 @@ fn rfc9293_3_7_4_nagle() {
         if nagle {
             // With the 100 that wait, 1100.
             assert_eq!(lens(&mut s, 1000), [1000]);
-            let ack = Segment { ack: s.conn.wire.iss.at(1 + 1100), ..ack_of(&s) };
+            let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 1100), ..ack_of(&s) };
             s.conn.handle_segment(s.now, &ack);
             assert_eq!(lens(&mut s, 0), [100], "everything before is acknowledged");
             s.conn.offer(50);
@@ -130,8 +130,8 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
     assert_eq!(s.send(10), [0, 1, 2, 3]);
     let window = |s: &mut Sender, ack: u64, bytes: u64| {
         let segment = Segment {
-            seq: s.conn.wire.irs.at(1),
-            ack: s.conn.wire.iss.at(1 + ack * SMSS),
+            seq: s.conn.tcb.wire.irs.at(1),
+            ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS),
             window: bytes as u16,
             ..ack_of(s)
         };
@@ -143,7 +143,7 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
     s.conn.handle_wakeup(s.now);
     assert_eq!(s.conn.poll_transmit(s.now).map(|segment| segment.len), Some(400));
     // Half of 4000 would do, but a full segment fits.
-    let ack = Segment { ack: s.conn.wire.iss.at(1 + 4400), window: 2000, ..ack_of(&s) };
+    let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 4400), window: 2000, ..ack_of(&s) };
     s.conn.handle_segment(s.now, &ack);
     let lens: Vec<u16> = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect();
     assert_eq!(lens, [1000, 1000]);
@@ -162,14 +162,14 @@ fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
         sent.map(|segment| segment.flags.has(Flags::SLOW_START)).collect()
     };
     assert_eq!(signals(&mut s), [true; 4]);
-    s.conn.handle_segment(s.now, &Segment { ack: s.conn.wire.iss.at(1 + SMSS), ..ack_of(&s) });
+    s.conn.handle_segment(s.now, &Segment { ack: s.conn.tcb.wire.iss.at(1 + SMSS), ..ack_of(&s) });
     assert_eq!(signals(&mut s), [false; 2]);
     let mut r = Sender::new(CcKind::Reno, 4, |config| config.ack.slow_start = SlowStartAcks::Every).conn;
     let mut answers = |number: u64, flags: Flags| {
-        let seq = r.wire.irs.at(1 + number * SMSS);
+        let seq = r.tcb.wire.irs.at(1 + number * SMSS);
         let segment = Segment {
             seq,
-            ack: r.wire.iss.at(1),
+            ack: r.tcb.wire.iss.at(1),
             len: 1000,
             window: 9,
             flags: Flags::ACK.with(flags),
@@ -237,10 +237,10 @@ fn tuned_send_buffers_hold_two_windows() {
     });
     assert_eq!(s.send(100), [0, 1, 2]);
     // A window of five segments.
-    assert_eq!((s.ack(1, &[]), s.cwnd(), s.conn.sender.space.buffer), (vec![3, 4, 5], 5, 10 * SMSS));
+    assert_eq!((s.ack(1, &[]), s.cwnd(), s.conn.tcb.sender.space.buffer), (vec![3, 4, 5], 5, 10 * SMSS));
     (2..=6).for_each(|ack| drop(s.ack(ack, &[])));
-    assert_eq!((s.cwnd(), s.conn.sender.space.buffer), (10, 15 * SMSS));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.space.buffer), (10, 15 * SMSS));
     s.time_out();
     s.ack(7, &[]);
-    assert_eq!((s.cwnd(), s.conn.sender.space.buffer), (2, 15 * SMSS));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.space.buffer), (2, 15 * SMSS));
 }

@@ -24,7 +24,7 @@ use super::rtt::Rtt;
 use super::scoreboard::{Evidence, Scoreboard};
 use super::space::SendSpace;
 use crate::config::{Config, NewReno, Recovery, SackEvidence};
-use crate::conn::life::Agreed;
+use crate::conn::agreed::Agreed;
 use crate::conn::timers::Timers;
 use bentpipe_units::{Duration, Time};
 use std::ops::{Deref, DerefMut};

@@ -5,7 +5,7 @@ use crate::scps::ScpsCapabilities;
 use crate::segment::{Flags, Segment, SynOptions};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
-pub(super) const MSS_ASSUMED: u16 = 536;
+pub(crate) const MSS_ASSUMED: u16 = 536;
 
 /// What both ends offered.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl Default for Agreed {
 
 impl Agreed {
     /// `config` and `smss` are ours, `peer` what its SYN or SYN-ACK said, with or without `timestamps`.
-    pub(super) fn new(config: &Config, smss: u32, peer: &SynOptions, timestamps: bool) -> Self {
+    pub(crate) fn new(config: &Config, smss: u32, peer: &SynOptions, timestamps: bool) -> Self {
         let timestamps = config.timestamps && timestamps;
         let option_bytes = if timestamps { 12 } else { 0 };
         let smss = smss.min(u32::from(peer.mss).saturating_sub(option_bytes)).max(1);
@@ -75,7 +75,7 @@ impl Agreed {
 }
 
 /// The flags by which a SYN asks for ECN.
-pub(super) fn ecn_request(wanted: EcnFeedback) -> Flags {
+pub(crate) fn ecn_request(wanted: EcnFeedback) -> Flags {
     match wanted {
         EcnFeedback::Off => Flags::default(),
         EcnFeedback::Classic | EcnFeedback::PerSegment => Flags::ECE.with(Flags::CWR),
@@ -84,7 +84,7 @@ pub(super) fn ecn_request(wanted: EcnFeedback) -> Flags {
 }
 
 /// What the ECN flags of a SYN or SYN-ACK agree on (RFC 3168 §6.1.1, RFC 9768 §3.1.2).
-pub(super) fn agreed_feedback(wanted: EcnFeedback, segment: &Segment) -> EcnFeedback {
+pub(crate) fn agreed_feedback(wanted: EcnFeedback, segment: &Segment) -> EcnFeedback {
     let ace = segment.flags.ace();
     let is_answer = segment.flags.has(Flags::ACK);
     match (wanted, is_answer, ace) {
