@@ -51,9 +51,9 @@ use bentpipe_units::{Duration, Rate, Time};
 use detect::{Detector, View};
 use episode::{Advance, Episode, Phase, DUP_THRESH};
 use pacing::{Paced, Pacer};
-use prr::Progress;
+use prr::PrrAck;
 use rate::Rates;
-use reduce::{Cause, Outcome, Reducer};
+use reduce::{Cause, ReduceOutcome, Reducer};
 use rtt::Rtt;
 use scoreboard::{Doubt, Entered, Scoreboard};
 use undo::Undo;
@@ -199,7 +199,7 @@ impl Sender {
         }
         let path = self.path(now, cx);
         self.reducer.on_mark(&path);
-        if !is_reduced && self.reduce(now, Cause::Mark, cx) == Outcome::MustWait {
+        if !is_reduced && self.reduce(now, Cause::Mark, cx) == ReduceOutcome::MustWait {
             self.pacer.hold_until(self.rtt.expiry(now, self.rtt.rto()));
         }
     }
@@ -359,7 +359,7 @@ impl Sender {
             rates.last = rates.on_ack(now, &self.board.delivery(), base, self.board.lost_ever());
         }
         if let Some(prr) = &mut self.episode.prr {
-            prr.on_ack(&Progress {
+            prr.on_ack(&PrrAck {
                 delivered: self.board.delivery().bytes,
                 pipe: self.board.pipe(),
                 is_safe: facts.newly_acked > 0 && !is_further,
@@ -369,7 +369,7 @@ impl Sender {
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         if let Some(offset) = self.detector.after_ack(&view, facts, &self.board, timers) {
             // RFC 8985 §7.4.2: recovery is over as it begins.
-            if self.reduce(now, Cause::RepairedLoss { offset }, cx) == Outcome::Reduced {
+            if self.reduce(now, Cause::RepairedLoss { offset }, cx) == ReduceOutcome::Reduced {
                 let path = self.path(now, cx);
                 self.cc.on_recovery_exit(&path);
             }

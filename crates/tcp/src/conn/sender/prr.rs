@@ -18,7 +18,7 @@ pub(crate) struct Prr {
 
 /// What an ACK in recovery says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub(crate) struct PrrAck {
     /// Bytes that it delivered, cumulatively or selectively.
     pub(crate) delivered: u64,
     /// RFC 6675 SetPipe(), after this ACK's losses were marked.
@@ -47,7 +47,7 @@ impl Prr {
     }
 
     /// An ACK arrived; the first one included.
-    pub(crate) fn on_ack(&mut self, ack: &Progress) {
+    pub(crate) fn on_ack(&mut self, ack: &PrrAck) {
         if ack.delivered == 0 {
             return;
         }
@@ -97,8 +97,8 @@ mod tests {
         Prr::new(bound, ssthresh * SMSS, flight * SMSS, [0, 0], SMSS)
     }
 
-    fn ack(pipe: u64, is_safe: bool) -> Progress {
-        Progress { delivered: SMSS, pipe: pipe * SMSS, is_safe, smss: SMSS }
+    fn ack(pipe: u64, is_safe: bool) -> PrrAck {
+        PrrAck { delivered: SMSS, pipe: pipe * SMSS, is_safe, smss: SMSS }
     }
 
     /// `specs/prr.md`, tests 1 and 2: seven segments for ten delivered, and one for two.

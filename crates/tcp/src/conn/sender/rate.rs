@@ -191,19 +191,19 @@ impl Rates {
 mod tests {
     use super::*;
     use crate::cc::CcKind;
-    use crate::conn::tests::Sender;
+    use crate::conn::tests::bench::Bench;
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    fn sender() -> Sender {
-        let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    fn sender() -> Bench {
+        let mut s = Bench::new(CcKind::Sack, 10, |_| ());
         s.conn.measure_rates();
         s
     }
 
-    fn rate(s: &Sender) -> f64 {
+    fn rate(s: &Bench) -> f64 {
         s.conn.rate_sample().and_then(|sample| sample.rate()).unwrap().as_bps() as f64 / 8.0
     }
 

@@ -4,7 +4,7 @@ use super::ack::{Ack, AckFacts};
 use super::detect::{holes, Finding, Repair};
 use super::episode::{Advance, Phase, Step, DUP_THRESH};
 use super::prr::Prr;
-use super::reduce::{Cause, Outcome, Touched};
+use super::reduce::{Cause, ReduceOutcome, Touched};
 use super::scoreboard::Evidence;
 use super::{view, Sender};
 use crate::cc::CongestionControl;
@@ -67,7 +67,7 @@ impl Sender {
         if cx.config.rto.restart_on_fast_retransmit {
             self.rtt.arm(now, &mut cx.timers);
         }
-        let is_reduced = self.reduce(now, Cause::Loss, cx) != Outcome::LinkError;
+        let is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
         self.episode = self.episode.begun(self.space.nxt, is_reduced);
         match self.detector.repair() {
             Repair::GoBack if is_reduced => {
@@ -153,7 +153,7 @@ impl Sender {
         self.cc.on_recovery_exit(&path);
     }
 
-    pub(super) fn reduce(&mut self, now: Time, cause: Cause, cx: &mut Context) -> Outcome {
+    pub(super) fn reduce(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
         let path = self.path(now, cx);
         let touched = Touched {
             cc: &mut self.cc,
@@ -238,7 +238,7 @@ impl Sender {
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
         self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
         self.rtt.stop_timing();
-        if outcome != Outcome::LinkError {
+        if outcome != ReduceOutcome::LinkError {
             self.rtt.back_off();
         }
         cx.timers.stop(Timer::Retransmit);

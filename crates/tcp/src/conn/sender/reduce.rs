@@ -36,7 +36,7 @@ pub(crate) struct Touched<'a> {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum ReduceOutcome {
     /// The link is to blame: nothing was reduced.
     LinkError,
     /// This window of data has been reduced for.
@@ -86,7 +86,13 @@ impl Reducer {
     }
 
     /// Reduce the window for `cause`, if it has not been reduced for this window of data.
-    pub(crate) fn reduce(&mut self, cause: Cause, path: &PathState, touched: Touched<'_>, cx: &mut Context) -> Outcome {
+    pub(crate) fn reduce(
+        &mut self,
+        cause: Cause,
+        path: &PathState,
+        touched: Touched<'_>,
+        cx: &mut Context,
+    ) -> ReduceOutcome {
         let Touched { cc, usage, undo, episode, board, rtt } = touched;
         let by_timeout = cause == Cause::Timeout;
         if let (Cause::Loss | Cause::Timeout, Some(undo)) = (cause, undo) {
@@ -98,13 +104,13 @@ impl Reducer {
         if cause != Cause::Mark {
             // A mark is congestion, and was compared with the last reduction when it was read.
             if self.verdict.judge(&Loss { offset, by_timeout }, path) == Verdict::LinkError {
-                return Outcome::LinkError;
+                return ReduceOutcome::LinkError;
             }
             if !by_timeout && (offset < self.marked_until || offset < self.probed_until) {
-                return Outcome::Before;
+                return ReduceOutcome::Before;
             }
         }
-        let mut outcome = Outcome::Reduced;
+        let mut outcome = ReduceOutcome::Reduced;
         match cause {
             Cause::Loss | Cause::RepairedLoss { .. } => {
                 usage.before_reduction(false, cc, board.flight_size(), cx);
@@ -120,7 +126,7 @@ impl Reducer {
             Cause::Mark => {
                 let before = cc.cwnd();
                 if before <= path.smss {
-                    outcome = Outcome::MustWait;
+                    outcome = ReduceOutcome::MustWait;
                 } else {
                     cc.on_congestion(Congestion::Ecn { beta: cx.config.ecn.beta }, path);
                     cc.limit_cwnd(before);

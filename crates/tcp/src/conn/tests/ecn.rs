@@ -1,6 +1,5 @@
 //! Marks.
 
-use super::random::{exchange, Fate};
 use super::*;
 use crate::segment::Ecn;
 
@@ -8,11 +7,14 @@ fn marking(feedback: EcnFeedback) -> impl Fn(&mut Config) {
     move |config| config.ecn = EcnConfig { feedback, beta: None }
 }
 
-impl Sender {
+impl Bench {
     /// An ACK that tells of marks.
     fn echo(&mut self, ack: u64, flags: Flags) -> Vec<u64> {
-        let segment =
-            Segment { ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS), flags: Flags::ACK.with(flags), ..ack_of(self) };
+        let segment = Segment {
+            ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS),
+            flags: Flags::ACK.with(flags),
+            ..self.from_peer(0)
+        };
         self.conn.handle_segment(self.now, &segment);
         self.leaving()
     }
@@ -22,7 +24,7 @@ impl Sender {
 #[test]
 fn rfc3168_6_1_2_one_reduction_per_window() {
     for (beta, left) in [(None, 10), (Some(800), 16), (Some(850), 17)] {
-        let mut s = Sender::new(CcKind::Reno, 20, |config| {
+        let mut s = Bench::new(CcKind::Reno, 20, |config| {
             config.ecn = EcnConfig { feedback: EcnFeedback::Classic, beta };
         });
         s.send(100);
@@ -38,13 +40,13 @@ fn rfc3168_6_1_2_one_reduction_per_window() {
 
 #[test]
 fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
-    let mut s = Sender::new(CcKind::Reno, 4, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::Reno, 4, marking(EcnFeedback::Classic));
     s.conn.offer(100 * SMSS);
-    let data = |s: &mut Sender| std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect::<Vec<_>>();
+    let data = |s: &mut Bench| std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect::<Vec<_>>();
     assert!(data(&mut s).iter().all(|segment| segment.ecn == Ecn::Ect0 && segment.flags == Flags::ACK));
     for ack in 1..=4 {
         let flags = Flags::ACK.with(Flags::ECE);
-        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..ack_of(&s) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..s.from_peer(0) };
         s.conn.handle_segment(s.now, &segment);
     }
     let says: Vec<bool> = data(&mut s).iter().map(|segment| segment.flags.has(Flags::CWR)).collect();
@@ -54,14 +56,14 @@ fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
 /// A loss in a window that marks have reduced is repaired, and reduces nothing more (RFC 8511 §4.2).
 #[test]
 fn rfc3168_6_1_2_a_loss_and_a_mark_are_one_reduction() {
-    let mut s = Sender::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
     s.send(100);
     s.echo(1, Flags::ECE);
     assert_eq!(s.ssthresh(), 10);
     let resent: Vec<u64> = (0..3).flat_map(|_| s.ack(1, &[])).collect();
     assert_eq!((resent.contains(&1), s.ssthresh(), s.conn.cwnd()), (true, 10, 10 * SMSS));
     // And the other way round.
-    let mut s = Sender::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
     s.send(100);
     (0..3).for_each(|_| drop(s.ack(0, &[])));
     assert_eq!(s.ssthresh(), 10);
@@ -71,7 +73,7 @@ fn rfc3168_6_1_2_a_loss_and_a_mark_are_one_reduction() {
 
 #[test]
 fn rfc3168_6_1_2_a_window_of_one_segment_waits_for_the_timer() {
-    let mut s = Sender::new(CcKind::Reno, 1, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::Reno, 1, marking(EcnFeedback::Classic));
     assert_eq!(s.send(10), [0]);
     s.now += Duration::from_millis(100);
     assert_eq!((s.echo(1, Flags::ECE), s.cwnd()), (vec![], 1));
@@ -211,13 +213,13 @@ fn rfc9768_3_2_2_marks_are_counted() {
 #[test]
 fn rfc9768_a_2_an_unchanged_counter_proves_little() {
     for (acked, reduces) in [(7, false), (8, true)] {
-        let mut s = Sender::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
+        let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
         s.send(20);
         s.echo(acked, Flags::default().with_ace(5));
         assert_eq!(s.conn.counters().mark_reductions > 0, reduces);
     }
     // An ACK that was overtaken has a smaller counter; that is no seven marks.
-    let mut s = Sender::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
+    let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
     s.send(20);
     s.echo(0, Flags::default().with_ace(4));
     assert_eq!(s.conn.counters().mark_reductions, 0);

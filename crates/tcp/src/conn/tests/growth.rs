@@ -3,7 +3,7 @@
 use super::*;
 
 /// All that is outstanding is acknowledged, segment by segment, half a second later.
-fn round(s: &mut Sender) {
+fn round(s: &mut Bench) {
     s.now += Duration::from_millis(500);
     for ack in s.conn.tcb.sender.space.una / SMSS + 1..=s.conn.tcb.sender.space.nxt / SMSS {
         s.ack(ack, &[]);
@@ -11,8 +11,8 @@ fn round(s: &mut Sender) {
 }
 
 /// Sixteen segments in congestion avoidance; so many are used in each of some rounds.
-fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Sender {
-    let mut s = Sender::new(CcKind::Reno, 16, |config| {
+fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Bench {
+    let mut s = Bench::new(CcKind::Reno, 16, |config| {
         config.cwnd_validation = cwnd_validation;
         config.initial_ssthresh = InitialSsthresh::Bytes(2 * SMSS);
     });
@@ -50,7 +50,7 @@ fn rfc2861_3_2_half_of_what_is_not_used_is_given_back_after_a_timeout_s_time() {
 #[test]
 fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
     let windows = |cwnd_validation| {
-        let mut s = Sender::new(CcKind::Reno, 4, |config| {
+        let mut s = Bench::new(CcKind::Reno, 4, |config| {
             config.cwnd_validation = cwnd_validation;
             config.initial_ssthresh = InitialSsthresh::Bytes(64 * SMSS);
         });
@@ -69,7 +69,7 @@ fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
 /// A window is validated while at least half of it is acknowledged in a round trip.
 #[test]
 fn rfc7661_4_3_windows_grow_to_twice_what_is_used() {
-    let mut s = Sender::new(CcKind::Reno, 8, |config| config.cwnd_validation = CwndValidation::Rfc7661);
+    let mut s = Bench::new(CcKind::Reno, 8, |config| config.cwnd_validation = CwndValidation::Rfc7661);
     for _ in 0..20 {
         s.send(8);
         round(&mut s);
@@ -134,13 +134,13 @@ fn rfc7661_4_4_1_pipe_ack_counts_if_it_is_larger() {
 
 #[test]
 fn the_end_of_slow_start_is_told() {
-    let told = |s: &mut Sender| {
+    let told = |s: &mut Bench| {
         std::iter::from_fn(|| s.conn.poll_event())
             .filter_map(|event| if let Event::SlowStartExit(cwnd) = event { Some(cwnd / SMSS) } else { None })
             .collect::<Vec<_>>()
     };
     let start = |ssthresh| {
-        let mut s = Sender::new(CcKind::Reno, 4, |config| config.initial_ssthresh = ssthresh);
+        let mut s = Bench::new(CcKind::Reno, 4, |config| config.initial_ssthresh = ssthresh);
         s.send(100);
         s
     };

@@ -66,7 +66,7 @@ impl CongestionControl for Notebook {
     }
 }
 
-fn sender(cc: CcKind, wants: bool) -> (Sender, impl FnMut() -> Vec<String>) {
+fn sender(cc: CcKind, wants: bool) -> (Bench, impl FnMut() -> Vec<String>) {
     sender_with(cc, wants, false, |_| ())
 }
 
@@ -75,10 +75,10 @@ fn sender_with(
     wants: bool,
     is_model: bool,
     change: impl FnOnce(&mut Config),
-) -> (Sender, impl FnMut() -> Vec<String>) {
+) -> (Bench, impl FnMut() -> Vec<String>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let book = Notebook { wants, is_model, told: Arc::clone(&told) };
-    let sender = Sender::new(cc, 10, |config| {
+    let sender = Bench::new(cc, 10, |config| {
         change(config);
         config.own_cc = Some(OwnCc::new(move |_: Init| Box::new(book.clone())));
     });
@@ -183,7 +183,7 @@ fn a_timeout_is_over_when_all_before_it_is_repaired() {
 /// LEDBAT begins with two segments and hears of deliveries first; the one ACK for both adds a segment.
 #[test]
 fn whether_the_window_is_used_does_not_depend_on_how_often_it_is_asked() {
-    let mut s = Sender::new(CcKind::Ledbat, 2, |_| ());
+    let mut s = Bench::new(CcKind::Ledbat, 2, |_| ());
     assert_eq!(s.send(100), [0, 1]);
     assert_eq!(s.ack(2, &[]), [2, 3, 4]);
     s.ack(5, &[]);

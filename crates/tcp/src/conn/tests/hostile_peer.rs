@@ -32,7 +32,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Sequence numbers are offsets near the first byte; [`Attacked`] adds the origin.
+/// Sequence numbers are offsets near the first byte; [`Bench`] adds the origin.
 fn any_segment() -> impl Strategy<Value = Segment> {
     let near = || prop_oneof![-3_000i32..30_000, any::<i32>()].prop_map(|at| Seq::new(at as u32));
     let stamps = proptest::option::of((any::<u32>(), any::<u32>()));
@@ -65,12 +65,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     )
 }
 
-struct Attacked {
-    conn: Connection,
-    now: Time,
-}
-
-impl Attacked {
+impl Bench {
     fn settle(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..1_000_000 {
             while self.conn.poll_transmit(self.now).is_some() {}
@@ -176,7 +171,7 @@ proptest! {
         acts in proptest::collection::vec(act(), 1..120),
     ) {
         let role = if is_passive { Role::Passive } else { Role::Active };
-        let mut attacked = Attacked { conn: Connection::new(config, role, Seq::new(iss)), now: Time::ZERO };
+        let mut attacked = Bench { conn: Connection::new(config, role, Seq::new(iss)), now: Time::ZERO };
         attacked.conn.open(Time::ZERO);
         attacked.settle()?;
         for act in &acts {

@@ -5,15 +5,15 @@ use bentpipe_units::Rate;
 
 const MS: u64 = 1_000_000_000;
 
-fn paced(window: u32, pacing: Pacing) -> Sender {
-    Sender::new(CcKind::Reno, window, |config| {
+fn paced(window: u32, pacing: Pacing) -> Bench {
+    Bench::new(CcKind::Reno, window, |config| {
         config.smss = 1460;
         config.pacing = pacing;
     })
 }
 
 /// The instants, in microseconds, at which the next `count` segments leave.
-fn departures(s: &mut Sender, count: usize) -> Vec<u64> {
+fn departures(s: &mut Bench, count: usize) -> Vec<u64> {
     let mut seen = Vec::new();
     while seen.len() < count {
         if let Some(segment) = s.conn.poll_transmit(s.now) {
@@ -55,7 +55,7 @@ fn a_window_is_spread_over_a_round_trip() {
         s.conn.tcb.sender.cc.on_congestion(crate::cc::Congestion::Ecn { beta: Some(1000) }, &path);
         assert_eq!(s.conn.pacing_rate(), Some(Rate::from_bps(mbps)));
         s.now = Time::ZERO + Duration::from_millis(500);
-        let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..ack_of(&s) };
+        let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..s.from_peer(0) };
         s.conn.tcb.sender.space.rwnd = 1 << 30;
         s.conn.handle_segment(s.now, &Segment { window: u16::MAX, ..ack });
         let seen = departures(&mut s, 3);
@@ -66,7 +66,7 @@ fn a_window_is_spread_over_a_round_trip() {
 #[test]
 fn retransmissions_are_paced_and_acks_are_not() {
     let rate = Rate::from_bps(1_200_000);
-    let mut s = Sender::new(CcKind::Sack, 10, |config| {
+    let mut s = Bench::new(CcKind::Sack, 10, |config| {
         config.smss = 1460;
         config.pacing = Pacing::Rate { rate, burst: Burst::Segments(1) };
     });
@@ -77,13 +77,13 @@ fn retransmissions_are_paced_and_acks_are_not() {
     for left in [9, 8, 7] {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(left * 1460), first.at(10 * 1460));
-        let ack = Segment { options: Options::Sack(blocks), ..ack_of(&s) };
+        let ack = Segment { options: Options::Sack(blocks), ..s.from_peer(0) };
         s.conn.handle_segment(s.now, &ack);
     }
     let seen = departures(&mut s, 2);
     assert_eq!(seen[1] - seen[0], 10_000, "{seen:?}");
     // Data arrive while the next one waits.
-    let data = Segment { len: 1000, ..ack_of(&s) };
+    let data = Segment { len: 1000, ..s.from_peer(0) };
     s.conn.handle_segment(s.now, &data);
     s.conn.handle_segment(s.now, &Segment { seq: data.seq.at(1000), ..data });
     assert_eq!(s.conn.poll_transmit(s.now).map(|ack| ack.len), Some(0));

@@ -17,29 +17,20 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A receiver without handshake, to which a test sends segments of 1000 B.
-struct Receiving(Sender);
+/// A receiver, to which a test sends segments of 1000 B.
+struct Receiving(Bench);
 
 impl Receiving {
     fn new(change: impl FnOnce(&mut Snack)) -> Self {
-        let mut receiving = Self(Sender::new(CcKind::Reno, 10, |config| config.recovery = snack(change)));
+        let mut receiving = Self(Bench::new(CcKind::Reno, 10, |config| config.recovery = snack(change)));
         receiving.data(0, 5000);
         receiving
     }
 
     /// Data [start, end) arrive; gives the options of the ACK.
     fn data(&mut self, start: u64, end: u64) -> Options {
-        let conn = &mut self.0.conn;
-        let segment = Segment {
-            seq: conn.tcb.wire.irs.at(1 + start),
-            ack: conn.tcb.wire.iss.at(1),
-            len: (end - start) as u16,
-            window: 1000,
-            flags: Flags::ACK,
-            ..Segment::default()
-        };
-        conn.handle_segment(self.0.now, &segment);
-        conn.poll_transmit(self.0.now).map_or(Options::None, |ack| ack.options)
+        self.0.data(start, end, Flags::ACK);
+        self.0.conn.poll_transmit(self.0.now).map_or(Options::None, |ack| ack.options)
     }
 
     /// The same for a hole: (offset, size).
@@ -130,7 +121,7 @@ fn corruption_is_told_on_the_next_acks_if_wanted() {
     }
 }
 
-impl Sender {
+impl Bench {
     /// An ACK of the segments below `ack` with these options arrives; says which segments leave.
     fn ack_with(&mut self, ack: u64, options: Options) -> Vec<u64> {
         let segment = Segment {
@@ -157,8 +148,8 @@ fn snacked(offset: u16, size: u16) -> Options {
 }
 
 /// Twenty segments leave at time zero, a round trip takes 540 ms.
-fn sender(change: impl FnOnce(&mut Config)) -> Sender {
-    let mut s = Sender::new(CcKind::Reno, 1, |config| {
+fn sender(change: impl FnOnce(&mut Config)) -> Bench {
+    let mut s = Bench::new(CcKind::Reno, 1, |config| {
         config.recovery = snack(|_| ());
         config.initial_ssthresh = InitialSsthresh::Bytes(20_000);
         change(config);
@@ -211,7 +202,7 @@ fn test_5_one_reduction_in_an_epoch() {
     s.conn.offer(40 * SMSS);
     s.ack(10, &[]);
     s.ack(19, &[]);
-    let reductions = |s: &Sender| s.conn.counters().fast_retransmits;
+    let reductions = |s: &Bench| s.conn.counters().fast_retransmits;
     assert_eq!((reductions(&s), s.ssthresh()), (1, 10));
     // The epoch ends with 21; a hole that was reported before starts no other, one that is new does.
     s.snack(20, 3, 1);
@@ -335,7 +326,7 @@ fn marks_override_what_is_said_of_corruption() {
 #[test]
 fn test_7_rate_control() {
     let settings = ScpsSettings { rate: Rate::from_bps(1_000_000), ..ScpsSettings::default() };
-    let mut s = Sender::new(CcKind::Reno, 20, |config| {
+    let mut s = Bench::new(CcKind::Reno, 20, |config| {
         config.cc = CcConfig::Scps(settings);
         config.recovery = config.cc.kind().recovery();
         config.smss = 1500;
@@ -366,9 +357,9 @@ fn test_7_rate_control() {
 #[test]
 fn a_pure_ack_waits_for_the_bucket() {
     let settings = ScpsSettings { rate: Rate::from_bps(8000), tick: ms(1), depth: 40, ..ScpsSettings::default() };
-    let mut s = Sender::new(CcKind::Reno, 20, |config| config.cc = CcConfig::Scps(settings));
+    let mut s = Bench::new(CcKind::Reno, 20, |config| config.cc = CcConfig::Scps(settings));
     s.now += ms(1000);
-    let arrive = |s: &mut Sender, at: u64| {
+    let arrive = |s: &mut Bench, at: u64| {
         let data = Segment {
             seq: s.conn.tcb.wire.irs.at(1 + at),
             ack: s.conn.tcb.wire.iss.at(1),
@@ -417,7 +408,7 @@ fn both_ends_have_to_offer_it() {
 
 #[test]
 fn who_is_refused_is_newreno() {
-    let mut s = Sender::new(CcKind::Reno, 10, |config| {
+    let mut s = Bench::new(CcKind::Reno, 10, |config| {
         config.recovery = snack(|_| ());
         config.handshake = true;
     });

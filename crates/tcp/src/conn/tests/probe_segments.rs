@@ -17,8 +17,8 @@ fn peach(cc: CcKind) -> Config {
 }
 
 /// In steady state with a window of 20 segments, all outstanding.
-fn steady(cc: CcKind) -> Sender {
-    let mut s = Sender::new(cc, 1, |config| config.receive_buffer = 64 * SMSS);
+fn steady(cc: CcKind) -> Bench {
+    let mut s = Bench::new(cc, 1, |config| config.receive_buffer = 64 * SMSS);
     s.send(1000);
     s.now += Duration::from_millis(550);
     s.ack(1, &[]);
@@ -28,7 +28,7 @@ fn steady(cc: CcKind) -> Sender {
         s.leaving();
     }
     for _ in 0..63 {
-        s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..ack_of(&s) });
+        s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..s.from_peer(0) });
     }
     assert_eq!(s.cwnd(), 64);
     s.conn.tcb.sender.cc.set_window(20 * SMSS, SMSS);
@@ -37,7 +37,7 @@ fn steady(cc: CcKind) -> Sender {
 }
 
 /// Segments that leave: data, and how many dummies.
-fn sent(s: &mut Sender) -> (Vec<u64>, usize) {
+fn sent(s: &mut Bench) -> (Vec<u64>, usize) {
     let first = s.conn.tcb.wire.iss.at(1);
     let mut dummies = 0;
     let data = std::iter::from_fn(|| s.conn.poll_transmit(s.now))
@@ -50,7 +50,7 @@ fn sent(s: &mut Sender) -> (Vec<u64>, usize) {
     (data, dummies)
 }
 
-fn duplicate(s: &mut Sender, flags: Flags) -> (Vec<u64>, usize) {
+fn duplicate(s: &mut Bench, flags: Flags) -> (Vec<u64>, usize) {
     let ack = Segment {
         seq: s.conn.tcb.wire.irs.at(1),
         ack: s.conn.tcb.wire.iss.at(1 + s.conn.tcb.sender.space.una),
@@ -131,7 +131,7 @@ fn sudden_start_on_a_connection() {
 fn rapid_recovery_on_a_connection() {
     let mut s = steady(CcKind::Peach);
     assert_eq!(s.conn.flight_size(), 20 * SMSS);
-    let answers = |s: &mut Sender, n: u64| {
+    let answers = |s: &mut Bench, n: u64| {
         (0..n).for_each(|_| drop(duplicate(s, DUMMY)));
         s.conn.cwnd() / SMSS
     };
@@ -167,7 +167,7 @@ fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
     for right in 7..12 {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(3 * SMSS), first.at(right * SMSS));
-        let ack = Segment { options: Options::Sack(blocks), ..ack_of(&s) };
+        let ack = Segment { options: Options::Sack(blocks), ..s.from_peer(0) };
         s.conn.handle_segment(s.now, &Segment { ack: first.at(SMSS), ..ack });
         while let Some(segment) = s.conn.poll_transmit(s.now) {
             if segment.is_dummy() {
@@ -180,29 +180,23 @@ fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
 }
 
 /// A receiver of data; segments of 1000 B arrive by number, with the flags given.
-struct Receiving {
-    conn: Connection,
-    now: Time,
-}
+struct Receiving(Bench);
 
 impl Receiving {
     fn new(every: u32) -> Self {
-        let mut config = peach(CcKind::Peach);
-        config.handshake = false;
-        config.ack.every = every;
-        let mut conn = Connection::new(config, Role::Passive, Seq::new(9));
-        conn.open(Time::ZERO);
-        Self { conn, now: Time::ZERO }
+        Self(Bench::new(CcKind::Peach, 10, |config| {
+            *config = peach(CcKind::Peach);
+            config.handshake = false;
+            config.ack.every = every;
+        }))
     }
 
     /// ACKs that leave, in segments, and whether each is flagged.
     fn arrive(&mut self, number: u64, flags: Flags) -> Vec<(u64, bool)> {
-        let seq = self.conn.tcb.wire.irs.at(1 + number * SMSS);
-        let ack = self.conn.tcb.wire.iss.at(1);
-        let segment = Segment { seq, ack, len: 1000, window: 100, flags, ..Segment::default() };
-        self.conn.handle_segment(self.now, &segment);
-        let first = self.conn.tcb.wire.irs.at(1);
-        std::iter::from_fn(|| self.conn.poll_transmit(self.now))
+        self.0.data(number * SMSS, (number + 1) * SMSS, flags);
+        let conn = &mut self.0.conn;
+        let first = conn.tcb.wire.peers(0);
+        std::iter::from_fn(|| conn.poll_transmit(self.0.now))
             .map(|ack| (u64::from(ack.ack.value().wrapping_sub(first.value())) / SMSS, ack.is_dummy()))
             .collect()
     }
@@ -213,8 +207,8 @@ fn dummies_are_answered_at_once_and_not_delivered_again() {
     let mut r = Receiving::new(2);
     assert_eq!(r.arrive(0, Flags::ACK), []);
     assert_eq!(r.arrive(0, DUMMY), [(1, true)]);
-    assert_eq!(r.conn.counters().delivered_bytes, SMSS);
-    assert_eq!((r.conn.counters().arrived_bytes, r.conn.counters().needless_segments), (SMSS, 0));
+    assert_eq!(r.0.conn.counters().delivered_bytes, SMSS);
+    assert_eq!((r.0.conn.counters().arrived_bytes, r.0.conn.counters().needless_segments), (SMSS, 0));
     // The answer was not the ACK that the data still wait for.
     assert_eq!(r.arrive(1, Flags::ACK), [(2, false)]);
     // Nor are answers duplicates: a hole is told of once for each segment of data.
@@ -230,13 +224,13 @@ fn a_dummy_that_fills_a_hole_is_acknowledged_as_data_too() {
     let mut answers = r.arrive(0, DUMMY);
     answers.sort_unstable();
     assert_eq!(answers, [(2, false), (2, true)]);
-    assert_eq!(r.conn.counters().delivered_bytes, 2 * SMSS);
+    assert_eq!(r.0.conn.counters().delivered_bytes, 2 * SMSS);
 }
 
 /// RFC 9293 §3.1: reserved bits are ignored where nobody agreed on them.
 #[test]
 fn without_agreement_the_flag_means_nothing() {
-    let mut s = Sender::new(CcKind::Reno, 10, |_| ());
+    let mut s = Bench::new(CcKind::Reno, 10, |_| ());
     s.send(20);
     assert!([0, 1, 2].map(|_| duplicate(&mut s, DUMMY))[2].0.contains(&0), "three duplicates");
     assert_eq!(s.conn.counters().arrived_segments, 3);
