@@ -58,11 +58,10 @@ const TWICE: [(&str, &[&str]); 2] = [
             "Size",
             "Start",
             "Sweep",
-            "Table",
             "Wait",
         ],
     ),
-    ("tcp", &["Delay", "Rounds", "Sender"]),
+    ("tcp", &["Delay", "Rounds"]),
 ];
 
 /// Bytes that a file may have.

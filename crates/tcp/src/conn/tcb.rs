@@ -35,13 +35,11 @@ impl Tcb {
             sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
         }
         let is_same_window = wire.update_window(segment, ack, &mut sender.space, cx);
-        match segment.options {
-            Options::Sack(blocks) if cx.agreed.sack => {
-                let sacked = wire.read_sack(blocks.as_slice(), ack, sender.space.nxt);
-                sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, Some(&sacked)), cx);
-            }
-            _ => sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, None), cx),
-        }
+        let sacked = match &segment.options {
+            Options::Sack(blocks) if cx.agreed.sack => Some(wire.read_sack(blocks.as_slice(), ack, sender.space.nxt)),
+            _ => None,
+        };
+        sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, sacked.as_ref()), cx);
     }
 
     /// Data, a FIN, or both.

@@ -244,7 +244,7 @@ fn rfc5681_4_1_idle_restart() {
 }
 
 #[test]
-fn unused_windows_do_not_grow_unless_told_to() {
+fn unused_windows_do_not_grow_unless_asked_to() {
     for (cwnd_validation, expected) in [(CwndValidation::IfUsed, 4), (CwndValidation::Off, 14)] {
         let mut s = Bench::new(CcKind::Reno, 4, |config| config.cwnd_validation = cwnd_validation);
         for segment in 0..10 {

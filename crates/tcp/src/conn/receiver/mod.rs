@@ -312,7 +312,7 @@ mod tests {
         );
         r.on_ack_sent(&mut Timers::stopped());
         assert_eq!((r.read(100), r.must_ack_now(), r.window(0)), (100, false, 0));
-        // Two segments, or half the buffer, are worth an ACK of their own; one segment is told with the next.
+        // Two segments, or half the buffer, are worth an ACK of their own; one segment is reported with the next.
         assert_eq!((r.read(900), r.must_ack_now()), (900, false));
         assert_eq!((r.read(1000), r.must_ack_now(), r.window(0)), (1000, true, 2000));
     }

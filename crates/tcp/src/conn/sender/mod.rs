@@ -212,7 +212,7 @@ impl Sender {
         }
         if ack.offset > self.space.una {
             self.on_new_ack(now, ack, cx);
-        } else {
+        } else if self.is_detailed || ack.sacked.is_some() || (!cx.agreed.sack && ack.is_duplicate) {
             self.on_old_ack(now, ack, cx);
         }
     }
@@ -235,7 +235,8 @@ impl Sender {
     #[inline(always)]
     fn enter(&mut self, ack: &Ack<'_>) -> AckFacts {
         let newly_acked = ack.offset - self.space.una;
-        let Entered { acked, newly_sacked } = self.board.enter(ack.offset, ack.ranges());
+        let advanced = (newly_acked > 0).then_some(ack.offset);
+        let Entered { acked, newly_sacked } = self.board.enter(advanced, ack.ranges());
         AckFacts {
             newly_acked,
             newly_sacked,
@@ -276,7 +277,9 @@ impl Sender {
                 self.turn_slow_start(cx);
             }
         }
-        self.space.tune_buffer(cx.config.send_buffer, self.cc.cwnd());
+        if self.space.buffer < cx.config.send_buffer {
+            self.space.tune_buffer(cx.config.send_buffer, self.cc.cwnd());
+        }
         if self.board.flight_size() == 0 {
             cx.timers.stop(Timer::Retransmit);
         } else if advance.restarts_timer {
@@ -302,6 +305,7 @@ impl Sender {
     }
 
     /// An ACK that acknowledges nothing new: duplicate or selective, or it says nothing.
+    #[inline(never)]
     fn on_old_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
         let (has_sack, has_snack) = (cx.agreed.sack, cx.agreed.snack.is_some());
         let is_duplicate = ack.is_duplicate && self.board.flight_size() > 0;

@@ -62,7 +62,7 @@ impl Sender {
         }
         cx.counters.fast_retransmits += 1;
         cx.report(Event::FastRetransmit(self.space.una));
-        // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless told otherwise we restart it here
+        // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless configured otherwise we restart it here
         // too, as Linux and ns-2 do: recovery would have only what is left of it.
         if cx.config.rto.restart_on_fast_retransmit {
             self.rtt.arm(now, &mut cx.timers);

@@ -84,10 +84,7 @@ impl SendSpace {
     }
 
     /// The send buffer grows with the congestion window, to two of them (J. Semke, J. Mahdavi and M. Mathis 1998).
-    #[inline]
     pub(crate) fn tune_buffer(&mut self, limit: u64, cwnd: u64) {
-        if self.buffer < limit {
-            self.buffer = self.buffer.max(2 * cwnd).min(limit);
-        }
+        self.buffer = self.buffer.max(2 * cwnd).min(limit);
     }
 }

@@ -8,7 +8,7 @@ fn marking(feedback: EcnFeedback) -> impl Fn(&mut Config) {
 }
 
 impl Bench {
-    /// An ACK that tells of marks.
+    /// An ACK that reports marks.
     fn echo(&mut self, ack: u64, flags: Flags) -> Vec<u64> {
         let segment = Segment {
             ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS),
@@ -166,9 +166,9 @@ fn rfc3168_6_1_3_echo_until_cwr() {
     assert_eq!(b.counters().marked_segments, 2);
 }
 
-/// RFC 8257 §3.2: each ACK tells of the segments that it acknowledges.
+/// RFC 8257 §3.2: each ACK reports the mark of the segments that it acknowledges.
 #[test]
-fn rfc8257_3_2_the_mark_of_each_segment_is_told() {
+fn rfc8257_3_2_the_mark_of_each_segment_is_reported() {
     let (_, mut b, _) = open_acked(EcnFeedback::Classic, EcnFeedback::PerSegment, 2);
     let (plain, marked) = (Flags::ACK, Flags::ACK.with(Flags::ECE));
     let none = Flags::default();
@@ -181,17 +181,17 @@ fn rfc8257_3_2_the_mark_of_each_segment_is_told() {
     assert_eq!(arrive(&mut b, 5, Ecn::Ect0, none), [plain]);
 }
 
-/// RFC 9768 §3.2.2: the counter starts at 5, wraps at 8; the first mark and every second one are told at once.
+/// RFC 9768 §3.2.2: the counter starts at 5, wraps at 8; the first mark and every second one are seen at once.
 #[test]
 fn rfc9768_3_2_2_marks_are_counted() {
     let (mut a, mut b, _) = open_acked(EcnFeedback::Accurate, EcnFeedback::Accurate, 100);
     a.offer(100 * SMSS);
     while a.poll_transmit(Time::ZERO).is_some() {}
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for (number, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce]) {
-        told.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
+        seen.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
     }
-    assert_eq!(told, [None, Some(6), None, Some(0), None, Some(1)]);
+    assert_eq!(seen, [None, Some(6), None, Some(0), None, Some(1)]);
     // The sender reduces once, and never says CWR.
     let cwnd = a.cwnd();
     for (acked, ace) in [(2, 6), (4, 0), (6, 1)] {

@@ -133,8 +133,8 @@ fn rfc7661_4_4_1_pipe_ack_counts_if_it_is_larger() {
 }
 
 #[test]
-fn the_end_of_slow_start_is_told() {
-    let told = |s: &mut Bench| {
+fn the_end_of_slow_start_is_reported() {
+    let seen = |s: &mut Bench| {
         std::iter::from_fn(|| s.conn.poll_event())
             .filter_map(|event| if let Event::SlowStartExit(cwnd) = event { Some(cwnd / SMSS) } else { None })
             .collect::<Vec<_>>()
@@ -147,17 +147,17 @@ fn the_end_of_slow_start_is_told() {
     let mut s = start(InitialSsthresh::Bytes(6 * SMSS));
     round(&mut s);
     round(&mut s);
-    assert_eq!(told(&mut s), [6], "by the threshold");
+    assert_eq!(seen(&mut s), [6], "by the threshold");
     let mut s = start(InitialSsthresh::Unlimited);
     round(&mut s);
     (0..3).for_each(|_| drop(s.ack(4, &[])));
-    assert_eq!(told(&mut s), [8], "by a loss");
+    assert_eq!(seen(&mut s), [8], "by a loss");
     let mut s = start(InitialSsthresh::Unlimited);
     s.time_out();
-    assert_eq!(told(&mut s), [4], "by a timeout");
+    assert_eq!(seen(&mut s), [4], "by a timeout");
     s.ack(4, &[]);
     round(&mut s);
-    assert_eq!(told(&mut s), [2], "of the one that followed");
+    assert_eq!(seen(&mut s), [2], "of the one that followed");
 }
 
 /// Both ends of a handshake, after what `change` does to the SYN-ACK.

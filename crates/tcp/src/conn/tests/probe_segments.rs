@@ -211,7 +211,7 @@ fn dummies_are_answered_at_once_and_not_delivered_again() {
     assert_eq!((r.0.conn.counters().arrived_bytes, r.0.conn.counters().needless_segments), (SMSS, 0));
     // The answer was not the ACK that the data still wait for.
     assert_eq!(r.arrive(1, Flags::ACK), [(2, false)]);
-    // Nor are answers duplicates: a hole is told of once for each segment of data.
+    // Nor are answers duplicates: a hole is reported once for each segment of data.
     assert_eq!(r.arrive(3, Flags::ACK), [(2, false)]);
     assert_eq!(r.arrive(3, DUMMY), [(2, true)]);
 }

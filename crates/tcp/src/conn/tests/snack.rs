@@ -88,7 +88,7 @@ fn test_4_the_first_hole_thrice_and_the_others_once() {
 }
 
 #[test]
-fn the_long_form_tells_of_all_holes_at_once() {
+fn the_long_form_reports_all_holes_at_once() {
     let mut r = Receiving::new(|snack| snack.form = SnackForm::Long);
     let vector = |options: Options| match options {
         Options::Scps(ScpsOptions { snack: Some(snack), .. }) => {
@@ -100,24 +100,24 @@ fn the_long_form_tells_of_all_holes_at_once() {
     r.data(10_000, 11_000);
     let all = (0, 2, vec![true, false, false, true]);
     assert_eq!(vector(r.data(11_000, 11_500)), Some(all), "half of a unit is not there");
-    assert_eq!(vector(r.data(11_000, 11_500)), None, "the vector told of the second");
+    assert_eq!(vector(r.data(11_000, 11_500)), None, "the vector seen of the second");
     // A hole beyond what the vector can tell has its turn.
     r.data(200_000, 400_000 - 150_000);
-    let turns = [(); 4].map(|()| vector(r.data(220_000, 220_001)).map(|told| told.0));
+    let turns = [(); 4].map(|()| vector(r.data(220_000, 220_001)).map(|seen| seen.0));
     assert_eq!(turns, [Some(0), Some(0), Some(6), None]);
 }
 
 #[test]
-fn corruption_is_told_on_the_next_acks_if_wanted() {
+fn corruption_is_reported_on_the_next_acks_if_wanted() {
     for wanted in [true, false] {
         let mut r = Receiving::new(|snack| snack.corruption_experienced = wanted);
         r.0.conn.handle_corrupted();
         // Each is out of order, so that each is acknowledged at once.
-        let told = [(); 5].map(|()| match r.data(8000, 9000) {
+        let seen = [(); 5].map(|()| match r.data(8000, 9000) {
             Options::Scps(options) => options.corruption_experienced,
             _ => false,
         });
-        assert_eq!(told, [wanted, wanted, wanted, false, false]);
+        assert_eq!(seen, [wanted, wanted, wanted, false, false]);
     }
 }
 
@@ -239,7 +239,7 @@ fn duplicates_make_room_and_acks_beyond_the_hole_take_it_back() {
     assert_eq!(left, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
     let outstanding = s.conn.tcb.sender.space.nxt / SMSS;
     assert_eq!(outstanding, 27);
-    // All up to there but what duplicates told of: 20 - 17.
+    // All up to there but what duplicates seen of: 20 - 17.
     assert_eq!(s.ack(21, &[]).len(), 4);
 }
 
@@ -300,7 +300,7 @@ fn test_6_corruption_leaves_window_and_timer_alone() {
 }
 
 #[test]
-fn marks_override_what_is_said_of_corruption() {
+fn marks_override_reports_of_corruption() {
     let mut s = sender(|config| {
         config.verdict = VerdictKind::AssumeCorruption;
         config.ecn.feedback = EcnFeedback::Classic;
@@ -407,7 +407,7 @@ fn both_ends_have_to_offer_it() {
 }
 
 #[test]
-fn who_is_refused_is_newreno() {
+fn without_the_peers_consent_it_is_newreno() {
     let mut s = Bench::new(CcKind::Reno, 10, |config| {
         config.recovery = snack(|_| ());
         config.handshake = true;
@@ -449,7 +449,7 @@ fn strange_reports_do_no_harm() {
 
 /// The hole at the front is lost twice: the next gap tells of it again.
 #[test]
-fn a_resent_segment_that_is_lost_is_resent_when_it_is_reported_again() {
+fn a_lost_retransmission_is_retransmitted_when_it_is_reported_again() {
     let mut s = sender(|_| ());
     assert_eq!(s.snack(1, 0, 1), [1]);
     s.now += ms(540);

@@ -130,10 +130,11 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK arrived: everything below `offset` is acknowledged, and the receiver holds `sacked`. The one entrance for ACKs.
+    /// An ACK arrived: everything below `advanced` is acknowledged, if it advances, and the receiver holds `sacked`. The one
+    /// entrance for ACKs.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, offset: u64, sacked: &[(u64, u64)]) -> Entered {
-        let mut acked = self.ack(offset);
+    pub(crate) fn enter(&mut self, advanced: Option<u64>, sacked: &[(u64, u64)]) -> Entered {
+        let mut acked = advanced.map_or_else(Acked::default, |offset| self.ack(offset));
         let newly_sacked = sacked.iter().map(|&(left, right)| self.sack(left, right, &mut acked)).sum();
         Entered { acked, newly_sacked }
     }
