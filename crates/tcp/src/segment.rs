@@ -239,8 +239,9 @@ impl Segment {
     }
 
     /// Whether it has neither data nor options beside timestamps.
+    #[inline(always)]
     pub(crate) fn is_pure(&self) -> bool {
-        self.sequence_len() == 0 && self.options == Options::None
+        self.sequence_len() == 0 && matches!(self.options, Options::None)
     }
 
     /// Sequence numbers that the segment occupies.

@@ -231,17 +231,17 @@ impl Sender {
         self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
     }
 
-    /// Enter an ACK into the scoreboard: what it taught.
+    /// Enter an ACK, which `advances` or not, into the scoreboard: what it taught.
     #[inline(always)]
-    fn enter(&mut self, ack: &Ack<'_>) -> AckFacts {
+    fn enter(&mut self, ack: &Ack<'_>, advances: bool) -> AckFacts {
         let newly_acked = ack.offset - self.space.una;
-        let advanced = (newly_acked > 0).then_some(ack.offset);
+        let advanced = if advances { Some(ack.offset) } else { None };
         let Entered { acked, newly_sacked } = self.board.enter(advanced, ack.ranges());
         AckFacts {
             newly_acked,
             newly_sacked,
             acked,
-            is_duplicate: newly_acked == 0 && ack.is_duplicate && self.board.flight_size() > 0,
+            is_duplicate: !advances && ack.is_duplicate && self.board.flight_size() > 0,
             is_pure: ack.is_pure,
             dsack: ack.sacked.and_then(|sacked| sacked.dsack),
             ends_recovery: false,
@@ -250,7 +250,7 @@ impl Sender {
 
     #[inline(always)]
     fn on_new_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
-        let facts = self.enter(&ack);
+        let facts = self.enter(&ack, true);
         self.space.una = ack.offset;
         self.first_retransmit = Time::NEVER;
         if let Some(undo) = &mut self.undo {
@@ -312,7 +312,7 @@ impl Sender {
         if !has_sack && !has_snack && !is_duplicate {
             return;
         }
-        let facts = self.enter(&ack);
+        let facts = self.enter(&ack, false);
         if facts.newly_sacked > 0 {
             self.sample_rtt(now, &Ack { timestamps: None, ..ack }, &facts, cx);
         }

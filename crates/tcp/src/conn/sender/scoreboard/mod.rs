@@ -134,9 +134,17 @@ impl Scoreboard {
     /// entrance for ACKs.
     #[inline(always)]
     pub(crate) fn enter(&mut self, advanced: Option<u64>, sacked: &[(u64, u64)]) -> Entered {
-        let mut acked = advanced.map_or_else(Acked::default, |offset| self.ack(offset));
-        let newly_sacked = sacked.iter().map(|&(left, right)| self.sack(left, right, &mut acked)).sum();
+        let mut acked = match advanced {
+            Some(offset) => self.ack(offset),
+            None => Acked::default(),
+        };
+        let newly_sacked = if sacked.is_empty() { 0 } else { self.sack_all(sacked, &mut acked) };
         Entered { acked, newly_sacked }
+    }
+
+    #[inline(never)]
+    fn sack_all(&mut self, sacked: &[(u64, u64)], acked: &mut Acked) -> u64 {
+        sacked.iter().map(|&(left, right)| self.sack(left, right, acked)).sum()
     }
 
     /// An ACK is about to be entered, in detail.
@@ -179,6 +187,7 @@ impl Scoreboard {
     }
 
     /// Everything below `offset` is acknowledged.
+    #[inline(always)]
     fn ack(&mut self, offset: u64) -> Acked {
         let mut acked = Acked::default();
         while let Some(first) = self.ring.front_mut() {
