@@ -278,7 +278,7 @@ fn segments_shrink_in_mid_connection() {
     s.time_out();
     let (mut data, mut largest) = (Vec::new(), 0);
     for half in 1..=20 {
-        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + half * 500), ..s.from_peer(0) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + half * 500), ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &segment);
         while let Some(segment) = s.conn.poll_transmit(s.now) {
             largest = largest.max(segment.len);

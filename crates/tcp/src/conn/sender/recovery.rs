@@ -191,9 +191,8 @@ impl Sender {
         if let Some(saved) = undo.take() {
             cx.counters.undone += 1;
             cx.report(Event::Undone(self.space.una));
-            let newly = facts.newly_acked;
-            let (space, board, cc) = (&self.space, &mut self.board, &mut self.cc);
-            self.episode = saved.restore(response, newly, space, board, cc, undo, &cx.config);
+            let room = facts.newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
+            self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
             if self.board.flight_size() > 0 {
                 self.rtt.arm(now, &mut cx.timers);
             }

@@ -235,13 +235,12 @@ impl Undo {
 }
 
 impl Saved {
-    /// Go back to it, as far as the response allows; the ACK at hand acknowledged `newly` bytes. A recovery that the timer
-    /// interrupted goes on.
+    /// Go back to it, as far as the response allows; with that of RFC 4015 `room` bytes may follow what is outstanding. A recovery
+    /// that the timer interrupted goes on.
     pub(crate) fn restore(
         self,
         response: SpuriousResponse,
-        newly: u64,
-        space: &SendSpace,
+        room: u64,
         board: &mut Scoreboard,
         cc: &mut Cc,
         undo: &mut Undo,
@@ -258,7 +257,6 @@ impl Saved {
                 }
             }
             SpuriousResponse::Rfc4015 => {
-                let room = newly.min(config.initial_window.bytes(space.smss));
                 cc.undo(self.cc);
                 cc.set_window(board.flight_size() + room, self.flight);
                 if let (true, Some(srtt)) = (self.by_timeout, self.srtt) {

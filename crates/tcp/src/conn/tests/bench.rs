@@ -100,7 +100,7 @@ impl Bench {
     }
 
     /// A segment as the peer would send it, which acknowledges `acked` bytes.
-    pub(super) fn from_peer(&self, acked: u64) -> Segment {
+    pub(super) fn peer_segment(&self, acked: u64) -> Segment {
         let wire = &self.conn.tcb.wire;
         Segment { seq: wire.peers(0), ack: wire.ours(acked), window: 65_535, flags: Flags::ACK, ..Segment::default() }
     }
@@ -108,7 +108,7 @@ impl Bench {
     /// The peer's data [start, end) arrive, with these flags.
     pub(super) fn data(&mut self, start: u64, end: u64, flags: Flags) {
         let (seq, len) = (self.conn.tcb.wire.peers(start), (end - start) as u16);
-        let segment = Segment { seq, len, window: 1000, flags, ..self.from_peer(0) };
+        let segment = Segment { seq, len, window: 1000, flags, ..self.peer_segment(0) };
         self.conn.handle_segment(self.now, &segment);
     }
 }

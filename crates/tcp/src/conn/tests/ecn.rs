@@ -13,7 +13,7 @@ impl Bench {
         let segment = Segment {
             ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS),
             flags: Flags::ACK.with(flags),
-            ..self.from_peer(0)
+            ..self.peer_segment(0)
         };
         self.conn.handle_segment(self.now, &segment);
         self.leaving()
@@ -46,7 +46,7 @@ fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
     assert!(data(&mut s).iter().all(|segment| segment.ecn == Ecn::Ect0 && segment.flags == Flags::ACK));
     for ack in 1..=4 {
         let flags = Flags::ACK.with(Flags::ECE);
-        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..s.from_peer(0) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &segment);
     }
     let says: Vec<bool> = data(&mut s).iter().map(|segment| segment.flags.has(Flags::CWR)).collect();

@@ -27,7 +27,7 @@ fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Bench {
 fn rfc2861_3_2_idle_time_halves_the_window_for_each_timeout() {
     let mut s = used(CwndValidation::Rfc2861, 16, 1);
     let (cwnd, rto) = (s.conn.cwnd(), s.conn.rto());
-    s.now = s.now + rto * 3;
+    s.now += rto * 3;
     assert_eq!(s.send(40).len() as u64, cwnd / 8 / SMSS);
     assert_eq!((s.conn.cwnd(), s.conn.ssthresh()), (cwnd / 2 / 2 / 2, Some(cwnd - cwnd / 4)));
     let mut s = used(CwndValidation::Rfc2861, 16, 1);

@@ -55,7 +55,7 @@ fn a_window_is_spread_over_a_round_trip() {
         s.conn.tcb.sender.cc.on_congestion(crate::cc::Congestion::Ecn { beta: Some(1000) }, &path);
         assert_eq!(s.conn.pacing_rate(), Some(Rate::from_bps(mbps)));
         s.now = Time::ZERO + Duration::from_millis(500);
-        let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..s.from_peer(0) };
+        let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..s.peer_segment(0) };
         s.conn.tcb.sender.space.rwnd = 1 << 30;
         s.conn.handle_segment(s.now, &Segment { window: u16::MAX, ..ack });
         let seen = departures(&mut s, 3);
@@ -77,13 +77,13 @@ fn retransmissions_are_paced_and_acks_are_not() {
     for left in [9, 8, 7] {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(left * 1460), first.at(10 * 1460));
-        let ack = Segment { options: Options::Sack(blocks), ..s.from_peer(0) };
+        let ack = Segment { options: Options::Sack(blocks), ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &ack);
     }
     let seen = departures(&mut s, 2);
     assert_eq!(seen[1] - seen[0], 10_000, "{seen:?}");
     // Data arrive while the next one waits.
-    let data = Segment { len: 1000, ..s.from_peer(0) };
+    let data = Segment { len: 1000, ..s.peer_segment(0) };
     s.conn.handle_segment(s.now, &data);
     s.conn.handle_segment(s.now, &Segment { seq: data.seq.at(1000), ..data });
     assert_eq!(s.conn.poll_transmit(s.now).map(|ack| ack.len), Some(0));

@@ -28,7 +28,7 @@ fn steady(cc: CcKind) -> Bench {
         s.leaving();
     }
     for _ in 0..63 {
-        s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..s.from_peer(0) });
+        s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
     }
     assert_eq!(s.cwnd(), 64);
     s.conn.tcb.sender.cc.set_window(20 * SMSS, SMSS);
@@ -167,7 +167,7 @@ fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
     for right in 7..12 {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(3 * SMSS), first.at(right * SMSS));
-        let ack = Segment { options: Options::Sack(blocks), ..s.from_peer(0) };
+        let ack = Segment { options: Options::Sack(blocks), ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &Segment { ack: first.at(SMSS), ..ack });
         while let Some(segment) = s.conn.poll_transmit(s.now) {
             if segment.is_dummy() {

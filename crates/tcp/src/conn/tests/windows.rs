@@ -112,7 +112,7 @@ fn rfc9293_3_7_4_nagle() {
         if nagle {
             // With the 100 that wait, 1100.
             assert_eq!(lens(&mut s, 1000), [1000]);
-            let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 1100), ..s.from_peer(0) };
+            let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 1100), ..s.peer_segment(0) };
             s.conn.handle_segment(s.now, &ack);
             assert_eq!(lens(&mut s, 0), [100], "everything before is acknowledged");
             s.conn.offer(50);
@@ -133,7 +133,7 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
             seq: s.conn.tcb.wire.irs.at(1),
             ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS),
             window: bytes as u16,
-            ..s.from_peer(0)
+            ..s.peer_segment(0)
         };
         s.conn.handle_segment(s.now, &segment);
         std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect::<Vec<_>>()
@@ -143,7 +143,7 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
     s.conn.handle_wakeup(s.now);
     assert_eq!(s.conn.poll_transmit(s.now).map(|segment| segment.len), Some(400));
     // Half of 4000 would do, but a full segment fits.
-    let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 4400), window: 2000, ..s.from_peer(0) };
+    let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 4400), window: 2000, ..s.peer_segment(0) };
     s.conn.handle_segment(s.now, &ack);
     let lens: Vec<u16> = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect();
     assert_eq!(lens, [1000, 1000]);
@@ -162,7 +162,7 @@ fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
         sent.map(|segment| segment.flags.has(Flags::SLOW_START)).collect()
     };
     assert_eq!(signals(&mut s), [true; 4]);
-    s.conn.handle_segment(s.now, &Segment { ack: s.conn.tcb.wire.iss.at(1 + SMSS), ..s.from_peer(0) });
+    s.conn.handle_segment(s.now, &Segment { ack: s.conn.tcb.wire.iss.at(1 + SMSS), ..s.peer_segment(0) });
     assert_eq!(signals(&mut s), [false; 2]);
     let mut r = Bench::new(CcKind::Reno, 4, |config| config.ack.slow_start = SlowStartAcks::Every).conn;
     let mut answers = |number: u64, flags: Flags| {

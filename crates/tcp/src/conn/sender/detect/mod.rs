@@ -157,6 +157,7 @@ macro_rules! detectors {
     ($($(#[$doc:meta])+ $type:ident, $recovery:pat, $if_refused:expr;)+) => {
         /// A detector of any kind.
         #[derive(Clone, Debug)]
+        #[allow(clippy::enum_variant_names)]
         pub(crate) enum Detector { $($(#[$doc])+ $type(Box<$type>),)+ }
 
         impl Detector {
