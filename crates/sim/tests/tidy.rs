@@ -7,6 +7,7 @@ use bentpipe_sim::record::dictionary::{
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Lines that a file may have without its tests.
@@ -14,6 +15,54 @@ const LINES_MAX: usize = 600;
 
 /// Files that may be longer, each with the reason.
 const LONGER: [(&str, &str); 0] = [];
+
+/// Fields that a type may have: one that has more is several.
+const FIELDS_MAX: usize = 24;
+
+/// Types that may have more, each with the reason.
+const WIDER: [(&str, &str, &str); 4] = [
+    ("crates/sim/src/scenario/file/tcp.rs", "Tcp", "one field is one key of the scenario"),
+    ("crates/tcp/src/config.rs", "Config", "one field is one key of the scenario"),
+    ("crates/tcp/src/cc/bbr1.rs", "Bbr1", "to be split"),
+    ("crates/tcp/src/cc/bbr3.rs", "Bbr3", "to be split"),
+];
+
+/// Names that two types of a crate have, to be told apart. Take off the list what is.
+const TWICE: [(&str, &[&str]); 2] = [
+    (
+        "sim",
+        &[
+            "App",
+            "Arrivals",
+            "Class",
+            "Codel",
+            "Course",
+            "DelayProfile",
+            "Direction",
+            "ErrorModel",
+            "Flow",
+            "FqCodel",
+            "Interleave",
+            "Link",
+            "Middlebox",
+            "Node",
+            "Outage",
+            "Pass",
+            "Pie",
+            "Place",
+            "Queue",
+            "RateProfile",
+            "Reader",
+            "Record",
+            "Red",
+            "Size",
+            "Start",
+            "Sweep",
+            "Wait",
+        ],
+    ),
+    ("tcp", &["Delay", "Rounds"]),
+];
 
 /// Bytes that a file may have.
 const SIZE_MAX: u64 = 200_000;
@@ -120,6 +169,82 @@ fn sources_are_short() {
         (is_ours && !allowed && lines > LINES_MAX).then(|| format!("{}: {lines} lines without its tests", file.name))
     };
     none(files().iter().filter_map(too_long));
+}
+
+/// The calls of a connection and their order are in one file; all else are parts that get values and give values.
+#[test]
+fn a_connection_is_implemented_in_one_file() {
+    let findings = files().into_iter().filter(|file| file.has_ending(&[".rs"]) && !file.is_test());
+    let findings = findings.filter(|file| file.name != "crates/tcp/src/conn/mod.rs" && !file.name.ends_with("tidy.rs"));
+    none(findings.flat_map(|file| mentions(&file, &["impl Connection"])));
+}
+
+/// Types that a source declares, with the visibility that others see.
+fn public_types(file: &File) -> impl Iterator<Item = &str> {
+    file.lines().filter_map(|(_, line)| {
+        let rest = line.strip_prefix("pub")?;
+        let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
+        let kinds = [" struct ", " enum ", " trait ", " type "];
+        let name = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
+        name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()
+    })
+}
+
+/// The name of a type means one thing in a crate.
+#[test]
+fn public_types_have_names_of_their_own() {
+    let mut findings = Vec::new();
+    for (package, allowed) in TWICE {
+        let folder = format!("crates/{package}/src/");
+        let sources = files().into_iter().filter(|file| file.name.starts_with(&folder) && !file.is_test());
+        let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for file in sources {
+            public_types(&file).for_each(|name| seen.entry(name.into()).or_default().push(file.name.clone()));
+        }
+        for (name, places) in seen.iter().filter(|(_, places)| places.len() > 1) {
+            if !allowed.contains(&name.as_str()) {
+                findings.push(format!("{name} is declared in {}", places.join(" and ")));
+            }
+        }
+        let is_twice = |name: &str| seen.get(name).is_some_and(|places| places.len() > 1);
+        let unneeded = allowed.iter().filter(|name| !is_twice(name));
+        findings.extend(unneeded.map(|name| format!("{package}: {name} is declared once: take it off the list")));
+    }
+    none(findings);
+}
+
+/// Structs of a source, with the number of their fields.
+fn structs(file: &File) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut is_inside = false;
+    for (_, line) in file.lines() {
+        let code = line.split("//").next().unwrap();
+        if let (Some((_, rest)), true) = (code.split_once("struct "), code.ends_with('{') && !code.starts_with(' ')) {
+            is_inside = true;
+            found.push((rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap().into(), 0));
+        } else if is_inside && code == "}" {
+            is_inside = false;
+        } else if let (true, Some(rest), Some((_, fields))) = (is_inside, code.strip_prefix("    "), found.last_mut()) {
+            let is_field = !rest.starts_with([' ', '#', '}', ')']) && rest.contains(": ");
+            *fields += usize::from(is_field);
+        }
+    }
+    found
+}
+
+/// A limit on lines alone breeds types that are spread over files.
+#[test]
+fn types_have_few_fields() {
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| file.has_ending(&[".rs"]) && file.name.starts_with("crates/")) {
+        for (name, fields) in structs(file) {
+            let is_allowed = WIDER.iter().any(|(path, wide, _)| *path == file.name && *wide == name);
+            if (fields > FIELDS_MAX) != is_allowed {
+                findings.push(format!("{}: {name} has {fields} fields; allowed are {FIELDS_MAX}", file.name));
+            }
+        }
+    }
+    none(findings);
 }
 
 #[test]

@@ -1,17 +1,16 @@
 //! What one connection leaves for the next to the same place (RFC 9040): round-trip time, ssthresh, window, and what
 //! Fast Open needs. How old and new values merge is Linux's way, which RFC 9040 leaves open.
 
-use crate::config::SharedCwnd;
-use crate::conn::{Connection, State};
+use crate::config::{Config, SharedCwnd};
 use bentpipe_units::{Duration, Time};
 
 /// RFC 7413 §4.1.3.1: after a SYN with data got lost, plain SYNs for this long.
 const AVOID_FAST_OPEN: Duration = Duration::from_secs(3600);
 
-/// What is known of the path to one host. See the module.
+/// What is known of one host, and of the path to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCache {
-    path: Option<Path>,
+    path: Option<KnownPath>,
     /// Fast Open: the server's cookie and the MSS that it announced.
     cookie: Option<([u8; 8], u16)>,
     /// When a SYN with data went unanswered.
@@ -20,7 +19,7 @@ pub struct PathCache {
 
 /// What was learnt of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Path {
+struct KnownPath {
     ssthresh: Option<u64>,
     cwnd: u64,
     rtt: Option<(Duration, Duration)>,
@@ -36,16 +35,78 @@ pub(crate) struct Learnt {
 
 /// How a connection left its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
+pub(crate) enum Ended {
     SlowStart,
     CongestionAvoidance,
     Recovery,
+}
+
+/// What a connection learnt of the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lesson {
+    pub(crate) ended: Ended,
+    pub(crate) cwnd: u64,
+    /// `u64::MAX`: none.
+    pub(crate) ssthresh: u64,
+    /// SRTT and RTTVAR, once measured.
+    pub(crate) rtt: Option<(Duration, Duration)>,
 }
 
 impl PathCache {
     /// The path is another one now: what was learnt of it is forgotten; what the host said of itself is kept.
     pub fn forget_path(&mut self) {
         self.path = None;
+    }
+
+    /// Fast Open: the server's cookie and MSS.
+    pub(crate) fn cookie(&self) -> Option<([u8; 8], u16)> {
+        self.cookie
+    }
+
+    /// Whether SYNs go without data for a while.
+    pub(crate) fn avoids_fast_open(&self, now: Time) -> bool {
+        self.fast_open_failed.is_some_and(|at| now < at + AVOID_FAST_OPEN)
+    }
+
+    /// What a connection begins with, as far as [`Config::sharing`] asks for it: window and threshold, SRTT and RTTVAR.
+    pub(crate) fn recall(&self, now: Time, config: &Config) -> Option<(Learnt, Option<(Duration, Duration)>)> {
+        let (sharing, path) = (config.sharing?, self.path?);
+        if now.saturating_since(path.at) > sharing.age_max {
+            return None;
+        }
+        let smss = u64::from(config.smss);
+        let initial = config.initial_window.bytes(config.smss);
+        let learnt = Learnt {
+            ssthresh: path.ssthresh.filter(|_| sharing.ssthresh).map(|bytes| bytes.max(2 * smss)),
+            cwnd: match sharing.cwnd {
+                SharedCwnd::Ignore => None,
+                SharedCwnd::Cautious => Some(path.cwnd.min(initial).max(smss)),
+                SharedCwnd::Full => Some(path.cwnd.max(smss)),
+            },
+        };
+        Some((learnt, path.rtt.filter(|_| sharing.rtt)))
+    }
+
+    /// What the handshake of a connection taught: the server's cookie and MSS, and whether a SYN with data was lost.
+    pub(crate) fn learn_opening(&mut self, now: Time, cookie: Option<([u8; 8], u16)>, has_failed: bool) {
+        self.cookie = cookie.or(self.cookie);
+        if has_failed {
+            self.fast_open_failed = Some(now);
+        }
+    }
+
+    /// What a connection that moved `acked` bytes learnt of the path.
+    pub(crate) fn learn(&mut self, now: Time, config: &Config, acked: u64, lesson: Lesson) {
+        let Some(sharing) = config.sharing else { return };
+        if acked < config.initial_window.bytes(config.smss) {
+            return;
+        }
+        // A path that was not refreshed for long is not merged with.
+        if self.path.is_some_and(|path| now.saturating_since(path.at) > sharing.age_max) {
+            self.path = None;
+        }
+        let Lesson { ended, cwnd, ssthresh, rtt } = lesson;
+        self.merge(now, ended, cwnd, ssthresh.min(crate::cc::Cwnd::MAX), rtt);
     }
 
     fn merge(&mut self, now: Time, ended: Ended, cwnd: u64, ssthresh: u64, rtt: Option<(Duration, Duration)>) {
@@ -56,7 +117,7 @@ impl PathCache {
                 Ended::Recovery => Some(ssthresh),
             };
             let cwnd = if ended == Ended::Recovery { ssthresh.min(cwnd) } else { cwnd };
-            self.path = Some(Path { ssthresh: known, cwnd, rtt, at: now });
+            self.path = Some(KnownPath { ssthresh: known, cwnd, rtt, at: now });
             return;
         };
         let (cwnd, ssthresh) = match ended {
@@ -68,7 +129,7 @@ impl PathCache {
             (Some(old), Some(new)) => Some((merged(old.0, new.0, 8), merged(old.1, new.1, 4))),
             (old, new) => new.or(old),
         };
-        self.path = Some(Path { ssthresh, cwnd, rtt, at: now });
+        self.path = Some(KnownPath { ssthresh, cwnd, rtt, at: now });
     }
 }
 
@@ -78,59 +139,6 @@ fn merged(old: Duration, new: Duration, share: u64) -> Duration {
         new
     } else {
         old.saturating_sub(old.abs_diff(new) / share)
-    }
-}
-
-impl Connection {
-    /// Begin with what `cache` knows, as far as [`Config::sharing`](crate::Config::sharing) and Fast Open ask for it.
-    /// To be called before [`open`](Self::open).
-    pub fn seed(&mut self, cache: &PathCache, now: Time) {
-        if self.state() != State::Closed {
-            return;
-        }
-        self.seed_opening(cache.cookie, cache.fast_open_failed.is_some_and(|at| now < at + AVOID_FAST_OPEN));
-        let (Some(sharing), Some(path)) = (self.config().sharing, cache.path) else { return };
-        if now.saturating_since(path.at) > sharing.age_max {
-            return;
-        }
-        let smss = u64::from(self.config().smss);
-        let initial = self.config().initial_window.bytes(self.config().smss);
-        let learnt = Learnt {
-            ssthresh: path.ssthresh.filter(|_| sharing.ssthresh).map(|bytes| bytes.max(2 * smss)),
-            cwnd: match sharing.cwnd {
-                SharedCwnd::Ignore => None,
-                SharedCwnd::Cautious => Some(path.cwnd.min(initial).max(smss)),
-                SharedCwnd::Full => Some(path.cwnd.max(smss)),
-            },
-        };
-        self.seed_path(learnt, path.rtt.filter(|_| sharing.rtt));
-    }
-
-    /// Leave in `cache` what this connection learnt. To be called when it ends, or before a long pause; a connection that
-    /// moved less than an initial window has learnt nothing of the path.
-    pub fn contribute(&self, cache: &mut PathCache, now: Time) {
-        let (cookie, has_failed) = self.opening_learnt();
-        cache.cookie = cookie.or(cache.cookie);
-        if has_failed {
-            cache.fast_open_failed = Some(now);
-        }
-        let initial = self.config().initial_window.bytes(self.config().smss);
-        if self.config().sharing.is_none() || self.acked_bytes() < initial {
-            return;
-        }
-        let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh().unwrap_or(u64::MAX));
-        let ended = match (self.is_repairing(), cwnd < ssthresh) {
-            (true, _) => Ended::Recovery,
-            (false, true) => Ended::SlowStart,
-            (false, false) => Ended::CongestionAvoidance,
-        };
-        // A path that was not refreshed for long is not merged with.
-        if let (Some(sharing), Some(path)) = (self.config().sharing, cache.path) {
-            if now.saturating_since(path.at) > sharing.age_max {
-                cache.path = None;
-            }
-        }
-        cache.merge(now, ended, cwnd, ssthresh.min(crate::cc::Cwnd::MAX), self.round_trip());
     }
 }
 

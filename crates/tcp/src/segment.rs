@@ -238,6 +238,12 @@ impl Segment {
         self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
     }
 
+    /// Whether it has neither data nor options beside timestamps.
+    #[inline(always)]
+    pub(crate) fn is_pure(&self) -> bool {
+        self.sequence_len() == 0 && matches!(self.options, Options::None)
+    }
+
     /// Sequence numbers that the segment occupies.
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))

@@ -354,12 +354,12 @@ impl Traffic {
         let end = |endpoint: EndpointId, role| {
             let side = endpoint.side();
             let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
-            conn.set_seed(seeds[side]);
+            conn.set_random_seed(seeds[side]);
             if self.measures_rates {
                 conn.measure_rates();
             }
             if let Some(cache) = self.caches.get(&[ends[side], ends[1 - side]]) {
-                conn.seed(cache, now);
+                conn.prime(cache, now);
             }
             let reader = state.reader.filter(|_| is_two_way == (side == 0));
             let origin = Origin { endpoint, owner, first_hop: state.first_hops[side], class: state.class };

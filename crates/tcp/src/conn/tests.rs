@@ -1,104 +1,31 @@
 //! The specs' worked cases, in whole segments.
 
-mod dummies;
+pub(super) mod bench;
+
 mod ecn;
 mod growth;
 mod hooks;
+mod hostile_peer;
 mod losses;
 mod opening;
 mod pacing;
+mod probe_segments;
 mod random;
 mod snack;
-mod strangers;
 mod windows;
 
 use super::*;
 use crate::cc::CcKind;
 use crate::config::*;
 use crate::segment::{Options, SackBlocks};
-
-const SMSS: u64 = 1000;
-
-/// A sender without handshake whose peer is written out by the test: everything in segments.
-pub(super) struct Sender {
-    pub(super) conn: Connection,
-    pub(super) now: Time,
-}
-
-impl Sender {
-    pub(super) fn new(cc: CcKind, window: u32, change: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config {
-            smss: SMSS as u32,
-            cc: cc.into(),
-            recovery: cc.recovery(),
-            limited_transmit: false,
-            initial_window: InitialWindow::Segments(window),
-            handshake: false,
-            rto: RtoConfig { granularity: Duration::ZERO, ..RtoConfig::default() },
-            ..Config::default()
-        };
-        change(&mut config);
-        let mut conn = Connection::new(config, Role::Active, Seq::new(u32::MAX - 5000));
-        conn.open(Time::ZERO);
-        Self { conn, now: Time::ZERO }
-    }
-
-    /// Offer this many segments and say which ones leave.
-    pub(super) fn send(&mut self, segments: u64) -> Vec<u64> {
-        self.conn.offer(segments * SMSS);
-        self.leaving()
-    }
-
-    fn leaving(&mut self) -> Vec<u64> {
-        let first = self.conn.iss.at(1);
-        std::iter::from_fn(|| self.conn.poll_transmit(self.now))
-            .map(|segment| u64::from(segment.seq.value().wrapping_sub(first.value())) / SMSS)
-            .collect()
-    }
-
-    /// An ACK for all segments below `ack`, with SACK blocks, arrives; says which segments leave.
-    pub(super) fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
-        let first = self.conn.iss.at(1);
-        let mut blocks = SackBlocks::default();
-        for &(left, right) in sack {
-            blocks.push(first.at(left * SMSS), first.at(right * SMSS));
-        }
-        let segment = Segment {
-            seq: self.conn.irs.at(1),
-            ack: first.at(ack * SMSS),
-            window: (self.conn.rwnd >> self.conn.snd_shift) as u16,
-            flags: Flags::ACK,
-            options: if sack.is_empty() { Options::None } else { Options::Sack(blocks) },
-            ..Segment::default()
-        };
-        self.conn.handle_segment(self.now, &segment);
-        self.leaving()
-    }
-
-    fn time_out(&mut self) -> Vec<u64> {
-        while self.conn.counters.timeouts == 0 || self.conn.next_wakeup() <= self.now {
-            self.now = self.conn.next_wakeup();
-            self.conn.handle_wakeup(self.now);
-        }
-        self.leaving()
-    }
-
-    /// Congestion window with inflation, in segments.
-    fn cwnd(&self) -> i64 {
-        (self.conn.cwnd() as i64 + self.conn.episode.inflation) / SMSS as i64
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.conn.ssthresh().unwrap() / SMSS
-    }
-}
+use bench::{exchange, Bench, Fate, Pair, SMSS};
 
 const NONE: [u64; 0] = [];
 
 /// `specs/tcp-reno.md`, test 1: segment 0 of ten is lost.
 #[test]
 fn rfc5681_3_2_fast_recovery() {
-    let mut s = Sender::new(CcKind::Reno, 10, |_| ());
+    let mut s = Bench::new(CcKind::Reno, 10, |_| ());
     assert_eq!(s.send(20), Vec::from_iter(0..10));
     assert_eq!([s.ack(0, &[]), s.ack(0, &[])], [NONE; 2]);
     assert_eq!((s.ack(0, &[]), s.ssthresh(), s.cwnd()), (vec![0], 5, 8));
@@ -111,7 +38,7 @@ fn rfc5681_3_2_fast_recovery() {
 /// `specs/tcp-newreno.md`: segments 0 and 1 of ten are lost.
 #[test]
 fn rfc6582_3_2_partial_and_full_acks() {
-    let mut s = Sender::new(CcKind::NewReno, 10, |_| ());
+    let mut s = Bench::new(CcKind::NewReno, 10, |_| ());
     s.send(30);
     assert_eq!(
         [(); 8].map(|()| s.ack(0, &[])),
@@ -121,7 +48,7 @@ fn rfc6582_3_2_partial_and_full_acks() {
     assert_eq!((s.ack(1, &[]), s.cwnd()), (vec![1, 13], 13));
     assert_eq!([(); 3].map(|()| s.ack(1, &[])), [[14], [15], [16]]);
     assert_eq!(s.cwnd(), 16);
-    s.conn.offered = 17 * SMSS; // So that no new data hide the window.
+    s.conn.tcb.sender.space.offered = 17 * SMSS; // So that no new data hide the window.
     assert_eq!((s.ack(13, &[]), s.cwnd()), (vec![], 5));
 }
 
@@ -129,14 +56,14 @@ fn rfc6582_3_2_partial_and_full_acks() {
 fn rfc6582_3_2_impatient_restarts_the_timer_once() {
     for (timer, restarts) in [(NewRenoTimer::Impatient, [true, false]), (NewRenoTimer::SlowButSteady, [true, true])] {
         let recovery = Recovery::NewReno(NewReno { timer, ..NewReno::default() });
-        let mut s = Sender::new(CcKind::NewReno, 10, |config| config.recovery = recovery);
+        let mut s = Bench::new(CcKind::NewReno, 10, |config| config.recovery = recovery);
         s.send(30);
         (0..3).for_each(|_| drop(s.ack(0, &[])));
         let restarted = [1, 2].map(|ack| {
-            let before = s.conn.rto_armed;
+            let before = s.conn.tcb.sender.rtt.armed_at();
             s.now += Duration::from_millis(100);
             s.ack(ack, &[]);
-            s.conn.rto_armed > before
+            s.conn.tcb.sender.rtt.armed_at() > before
         });
         assert_eq!(restarted, restarts, "{timer:?}");
     }
@@ -145,19 +72,19 @@ fn rfc6582_3_2_impatient_restarts_the_timer_once() {
 /// Duplicates of what was sent before the last episode prove nothing (RFC 6582 §3.2 step 1).
 #[test]
 fn rfc6582_3_2_no_second_episode_below_recover() {
-    let mut s = Sender::new(CcKind::NewReno, 10, |_| ());
+    let mut s = Bench::new(CcKind::NewReno, 10, |_| ());
     s.send(30);
     assert_eq!(s.time_out(), [0]);
     assert_eq!(s.ack(1, &[]), [1, 2]);
-    let before = s.conn.counters.fast_retransmits;
+    let before = s.conn.counters().fast_retransmits;
     (0..5).for_each(|_| drop(s.ack(1, &[])));
-    assert_eq!(s.conn.counters.fast_retransmits, before);
+    assert_eq!(s.conn.counters().fast_retransmits, before);
 }
 
 /// `specs/tcp-tahoe-tcpmin.md`, test 2: segment 7 of 7..14 is lost; only the timer finds it.
 #[test]
 fn tcpmin_waits_for_the_timer() {
-    let mut s = Sender::new(CcKind::TcpMin, 8, |_| ());
+    let mut s = Bench::new(CcKind::TcpMin, 8, |_| ());
     assert_eq!(s.send(30), Vec::from_iter(0..8));
     assert_eq!([(); 7].map(|()| s.ack(0, &[])), [NONE; 7]);
     assert_eq!((s.time_out(), s.ssthresh(), s.cwnd()), (vec![0], 4, 1));
@@ -167,7 +94,7 @@ fn tcpmin_waits_for_the_timer() {
 /// Test 3: Tahoe resends on the third duplicate.
 #[test]
 fn tahoe_restarts_from_the_hole() {
-    let mut s = Sender::new(CcKind::Tahoe, 8, |_| ());
+    let mut s = Bench::new(CcKind::Tahoe, 8, |_| ());
     s.send(30);
     assert_eq!([(); 4].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0], vec![]]);
     assert_eq!((s.ssthresh(), s.cwnd()), (4, 1));
@@ -179,7 +106,7 @@ fn tahoe_restarts_from_the_hole() {
 /// Test 1: the window doubles each round.
 #[test]
 fn rfc5681_3_1_slow_start_doubles() {
-    let mut s = Sender::new(CcKind::Tahoe, 1, |_| ());
+    let mut s = Bench::new(CcKind::Tahoe, 1, |_| ());
     let mut flight = s.send(100);
     let mut next = 0;
     let rounds: Vec<i64> = (0..4)
@@ -201,7 +128,7 @@ fn rfc5681_3_1_slow_start_doubles() {
 /// `specs/limited-transmit.md`.
 #[test]
 fn rfc3042_2_two_new_segments() {
-    let mut s = Sender::new(CcKind::NewReno, 4, |config| config.limited_transmit = true);
+    let mut s = Bench::new(CcKind::NewReno, 4, |config| config.limited_transmit = true);
     s.send(30);
     assert_eq!([(); 3].map(|()| s.ack(0, &[])), [[4], [5], [0]]);
     assert_eq!(s.ssthresh(), 2);
@@ -209,7 +136,7 @@ fn rfc3042_2_two_new_segments() {
 
 #[test]
 fn rfc3042_2_the_receivers_window_forbids_it() {
-    let mut s = Sender::new(CcKind::NewReno, 4, |config| {
+    let mut s = Bench::new(CcKind::NewReno, 4, |config| {
         config.limited_transmit = true;
         config.receive_buffer = 4 * SMSS;
     });
@@ -220,43 +147,43 @@ fn rfc3042_2_the_receivers_window_forbids_it() {
 /// `specs/tcp-sack.md`, test 1: 0 and 3 of ten are lost.
 #[test]
 fn rfc6675_5_two_losses_in_one_round() {
-    let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    let mut s = Bench::new(CcKind::Sack, 10, |_| ());
     s.send(30);
     assert_eq!([s.ack(0, &[(1, 2)]), s.ack(0, &[(1, 3)])], [NONE; 2]);
     assert_eq!((s.ack(0, &[(4, 5), (1, 3)]), s.ssthresh(), s.cwnd()), (vec![0], 5, 5));
-    assert_eq!(s.conn.board.pipe(), 7 * SMSS);
-    assert_eq!((s.ack(0, &[(4, 6), (1, 3)]), s.conn.board.pipe()), (vec![], 6 * SMSS));
-    assert_eq!((s.ack(0, &[(4, 7), (1, 3)]), s.conn.board.pipe()), (vec![3], 5 * SMSS));
+    assert_eq!(s.conn.tcb.sender.pipe(), 7 * SMSS);
+    assert_eq!((s.ack(0, &[(4, 6), (1, 3)]), s.conn.tcb.sender.pipe()), (vec![], 6 * SMSS));
+    assert_eq!((s.ack(0, &[(4, 7), (1, 3)]), s.conn.tcb.sender.pipe()), (vec![3], 5 * SMSS));
     assert_eq!([8, 9, 10].map(|right| s.ack(0, &[(4, right), (1, 3)])), [[10], [11], [12]]);
     assert_eq!(s.ack(3, &[(4, 10)]), [13]);
     s.ack(10, &[]);
-    assert_eq!((s.cwnd(), s.conn.episode.phase), (5, recovery::Phase::Open));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.is_repairing()), (5, false));
 }
 
 /// Test 2: the last segment is lost too; the rescue retransmission spares a timeout.
 #[test]
 fn rfc6675_4_rescue_of_the_tail() {
-    let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    let mut s = Bench::new(CcKind::Sack, 10, |_| ());
     s.send(10);
     (2..4).for_each(|right| drop(s.ack(0, &[(1, right)])));
-    assert_eq!((s.ack(0, &[(1, 4)]), s.conn.board.pipe()), (vec![0], 7 * SMSS));
+    assert_eq!((s.ack(0, &[(1, 4)]), s.conn.tcb.sender.pipe()), (vec![0], 7 * SMSS));
     assert_eq!([5, 6, 7].map(|right| s.ack(0, &[(1, right)])), [NONE; 3]);
-    assert_eq!(s.conn.board.pipe(), 4 * SMSS);
+    assert_eq!(s.conn.tcb.sender.pipe(), 4 * SMSS);
     (8..10).for_each(|right| assert_eq!(s.ack(0, &[(1, right)]), NONE));
     assert_eq!(s.ack(9, &[]), [9]);
     s.ack(10, &[]);
-    assert_eq!((s.conn.counters.timeouts, s.conn.episode.phase), (0, recovery::Phase::Open));
+    assert_eq!((s.conn.counters().timeouts, s.conn.tcb.sender.is_repairing()), (0, false));
 }
 
 /// Test 4: after a timeout nothing below HighData starts recovery.
 #[test]
 fn rfc6675_5_1_no_recovery_below_the_timeout() {
-    let mut s = Sender::new(CcKind::Sack, 20, |_| ());
+    let mut s = Bench::new(CcKind::Sack, 20, |_| ());
     s.send(60);
     assert_eq!(s.time_out(), [0]);
     assert_eq!(s.ack(1, &[]), [1, 2]);
     (4..9).for_each(|right| drop(s.ack(1, &[(3, right)])));
-    assert_eq!(s.conn.counters.fast_retransmits, 0);
+    assert_eq!(s.conn.counters().fast_retransmits, 0);
     // What the receiver holds is skipped when resending.
     assert_eq!(s.ack(2, &[(3, 9)]), [9, 10]);
 }
@@ -264,7 +191,7 @@ fn rfc6675_5_1_no_recovery_below_the_timeout() {
 #[test]
 fn rfc2018_8_discard_resends_what_was_reported() {
     for (on_rto, expected) in [(SackOnRto::Keep, [1, 4]), (SackOnRto::Discard, [1, 2])] {
-        let mut s = Sender::new(CcKind::Sack, 10, |config| config.recovery = losses::sack(on_rto));
+        let mut s = Bench::new(CcKind::Sack, 10, |config| config.recovery = losses::sack(on_rto));
         s.send(30);
         s.ack(0, &[(2, 4)]);
         assert_eq!(s.time_out(), [0]);
@@ -275,7 +202,7 @@ fn rfc2018_8_discard_resends_what_was_reported() {
 /// `specs/rto.md`, test 4: the timeout doubles from 0.4 s; after six retransmissions the connection dies.
 #[test]
 fn give_up_after_six_retransmissions() {
-    let mut s = Sender::new(CcKind::Reno, 1, |config| {
+    let mut s = Bench::new(CcKind::Reno, 1, |config| {
         config.give_up = GiveUp::AfterRetransmissions(6);
         config.rto.initial = Duration::from_millis(400);
     });
@@ -293,7 +220,7 @@ fn give_up_after_six_retransmissions() {
 
 #[test]
 fn rfc1122_4_2_3_5_give_up_after_a_time() {
-    let mut s = Sender::new(CcKind::Reno, 1, |config| config.give_up = GiveUp::AfterTime(Duration::from_secs(100)));
+    let mut s = Bench::new(CcKind::Reno, 1, |config| config.give_up = GiveUp::AfterTime(Duration::from_secs(100)));
     s.send(1);
     while s.conn.state() != State::Closed {
         s.now = s.conn.next_wakeup();
@@ -306,7 +233,7 @@ fn rfc1122_4_2_3_5_give_up_after_a_time() {
 
 #[test]
 fn rfc5681_4_1_idle_restart() {
-    let mut s = Sender::new(CcKind::Reno, 2, |_| ());
+    let mut s = Bench::new(CcKind::Reno, 2, |_| ());
     s.send(40);
     for ack in 1..=40 {
         s.ack(ack, &[]);
@@ -317,9 +244,9 @@ fn rfc5681_4_1_idle_restart() {
 }
 
 #[test]
-fn unused_windows_do_not_grow_unless_told_to() {
+fn unused_windows_do_not_grow_unless_asked_to() {
     for (cwnd_validation, expected) in [(CwndValidation::IfUsed, 4), (CwndValidation::Off, 14)] {
-        let mut s = Sender::new(CcKind::Reno, 4, |config| config.cwnd_validation = cwnd_validation);
+        let mut s = Bench::new(CcKind::Reno, 4, |config| config.cwnd_validation = cwnd_validation);
         for segment in 0..10 {
             s.send(1);
             s.ack(segment + 1, &[]);
@@ -333,7 +260,7 @@ fn unused_windows_do_not_grow_unless_told_to() {
 fn link_errors_leave_the_window_alone() {
     use crate::verdict::VerdictKind::AlwaysLinkError;
     for cc in [CcKind::Tahoe, CcKind::Reno, CcKind::NewReno, CcKind::Sack] {
-        let mut s = Sender::new(cc, 10, |config| config.verdict = AlwaysLinkError);
+        let mut s = Bench::new(cc, 10, |config| config.verdict = AlwaysLinkError);
         s.send(40);
         let sent: Vec<u64> = (2..=10).flat_map(|right| s.ack(0, &[(1, right)])).collect();
         assert!(sent.contains(&0), "{}", cc.name());
@@ -344,14 +271,14 @@ fn link_errors_leave_the_window_alone() {
 
 #[test]
 fn segments_shrink_in_mid_connection() {
-    let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+    let mut s = Bench::new(CcKind::Sack, 10, |_| ());
     s.send(10);
     s.ack(0, &[(1, 3)]);
     s.conn.set_smss(500);
     s.time_out();
     let (mut data, mut largest) = (Vec::new(), 0);
     for half in 1..=20 {
-        let segment = Segment { ack: s.conn.iss.at(1 + half * 500), ..ack_of(&s) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + half * 500), ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &segment);
         while let Some(segment) = s.conn.poll_transmit(s.now) {
             largest = largest.max(segment.len);
@@ -361,16 +288,11 @@ fn segments_shrink_in_mid_connection() {
     assert_eq!((largest, s.conn.flight_size()), (500, 0));
 }
 
-fn ack_of(s: &Sender) -> Segment {
-    let (seq, ack) = (s.conn.irs.at(1), s.conn.iss.at(1));
-    Segment { seq, ack, window: 65_535, flags: Flags::ACK, ..Segment::default() }
-}
-
 /// A timeout in fast recovery halves what recovery had in the network, not all that was ever outstanding.
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     for cc in [CcKind::Reno, CcKind::NewReno, CcKind::Sack] {
-        let mut s = Sender::new(cc, 20, |_| ());
+        let mut s = Bench::new(cc, 20, |_| ());
         s.send(200);
         for right in 2..=20 {
             s.ack(0, &[(1, right)]);

@@ -1,6 +1,5 @@
 //! Marks.
 
-use super::random::{exchange, Fate};
 use super::*;
 use crate::segment::Ecn;
 
@@ -8,10 +7,14 @@ fn marking(feedback: EcnFeedback) -> impl Fn(&mut Config) {
     move |config| config.ecn = EcnConfig { feedback, beta: None }
 }
 
-impl Sender {
-    /// An ACK that tells of marks.
+impl Bench {
+    /// An ACK that reports marks.
     fn echo(&mut self, ack: u64, flags: Flags) -> Vec<u64> {
-        let segment = Segment { ack: self.conn.iss.at(1 + ack * SMSS), flags: Flags::ACK.with(flags), ..ack_of(self) };
+        let segment = Segment {
+            ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS),
+            flags: Flags::ACK.with(flags),
+            ..self.peer_segment(0)
+        };
         self.conn.handle_segment(self.now, &segment);
         self.leaving()
     }
@@ -21,7 +24,7 @@ impl Sender {
 #[test]
 fn rfc3168_6_1_2_one_reduction_per_window() {
     for (beta, left) in [(None, 10), (Some(800), 16), (Some(850), 17)] {
-        let mut s = Sender::new(CcKind::Reno, 20, |config| {
+        let mut s = Bench::new(CcKind::Reno, 20, |config| {
             config.ecn = EcnConfig { feedback: EcnFeedback::Classic, beta };
         });
         s.send(100);
@@ -29,21 +32,21 @@ fn rfc3168_6_1_2_one_reduction_per_window() {
         assert_eq!((s.cwnd(), s.ssthresh()), (left, left as u64));
         s.echo(2, Flags::ECE);
         s.echo(20, Flags::ECE);
-        assert_eq!((s.cwnd(), s.conn.counters.mark_reductions), (left, 1));
+        assert_eq!((s.cwnd(), s.conn.counters().mark_reductions), (left, 1));
         s.echo(21, Flags::ECE);
-        assert_eq!(s.conn.counters.mark_reductions, 2, "the next window");
+        assert_eq!(s.conn.counters().mark_reductions, 2, "the next window");
     }
 }
 
 #[test]
 fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
-    let mut s = Sender::new(CcKind::Reno, 4, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::Reno, 4, marking(EcnFeedback::Classic));
     s.conn.offer(100 * SMSS);
-    let data = |s: &mut Sender| std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect::<Vec<_>>();
+    let data = |s: &mut Bench| std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect::<Vec<_>>();
     assert!(data(&mut s).iter().all(|segment| segment.ecn == Ecn::Ect0 && segment.flags == Flags::ACK));
     for ack in 1..=4 {
         let flags = Flags::ACK.with(Flags::ECE);
-        let segment = Segment { ack: s.conn.iss.at(1 + ack * SMSS), flags, ..ack_of(&s) };
+        let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &segment);
     }
     let says: Vec<bool> = data(&mut s).iter().map(|segment| segment.flags.has(Flags::CWR)).collect();
@@ -53,24 +56,24 @@ fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
 /// A loss in a window that marks have reduced is repaired, and reduces nothing more (RFC 8511 §4.2).
 #[test]
 fn rfc3168_6_1_2_a_loss_and_a_mark_are_one_reduction() {
-    let mut s = Sender::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
     s.send(100);
     s.echo(1, Flags::ECE);
     assert_eq!(s.ssthresh(), 10);
     let resent: Vec<u64> = (0..3).flat_map(|_| s.ack(1, &[])).collect();
     assert_eq!((resent.contains(&1), s.ssthresh(), s.conn.cwnd()), (true, 10, 10 * SMSS));
     // And the other way round.
-    let mut s = Sender::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::NewReno, 20, marking(EcnFeedback::Classic));
     s.send(100);
     (0..3).for_each(|_| drop(s.ack(0, &[])));
     assert_eq!(s.ssthresh(), 10);
     s.echo(5, Flags::ECE);
-    assert_eq!((s.ssthresh(), s.conn.counters.mark_reductions), (10, 0));
+    assert_eq!((s.ssthresh(), s.conn.counters().mark_reductions), (10, 0));
 }
 
 #[test]
 fn rfc3168_6_1_2_a_window_of_one_segment_waits_for_the_timer() {
-    let mut s = Sender::new(CcKind::Reno, 1, marking(EcnFeedback::Classic));
+    let mut s = Bench::new(CcKind::Reno, 1, marking(EcnFeedback::Classic));
     assert_eq!(s.send(10), [0]);
     s.now += Duration::from_millis(100);
     assert_eq!((s.echo(1, Flags::ECE), s.cwnd()), (vec![], 1));
@@ -83,10 +86,15 @@ fn rfc3168_6_1_2_a_window_of_one_segment_waits_for_the_timer() {
 
 /// Two ends that were opened by hand; returns both and the flags of SYN, SYN-ACK and the last ACK.
 fn open(client: EcnFeedback, server: EcnFeedback) -> (Connection, Connection, [u8; 3]) {
+    open_acked(client, server, 1)
+}
+
+/// The same, with an ACK for so many segments.
+fn open_acked(client: EcnFeedback, server: EcnFeedback, every: u32) -> (Connection, Connection, [u8; 3]) {
     let config = |feedback| Config {
         smss: SMSS as u32,
         ecn: EcnConfig { feedback, beta: None },
-        ack: AckPolicy { every: 1, ..AckPolicy::default() },
+        ack: AckPolicy { every, ..AckPolicy::default() },
         ..Config::default()
     };
     let mut a = Connection::new(config(client), Role::Active, Seq::new(100));
@@ -123,15 +131,15 @@ fn rfc9768_3_1_2_negotiation() {
         a.offer(SMSS);
         let uses = client != Off && server != Off;
         assert_eq!(a.poll_transmit(Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
-        assert_eq!((a.marks.is_some(), b.marks.is_some()), (uses, uses));
+        assert_eq!((a.tcb.sender.ecn.is_some(), b.tcb.receiver.ecn.is_some()), (uses, uses));
     }
 }
 
 /// What `b` answers to segment `number` of `a`.
 fn arrive(b: &mut Connection, number: u64, ecn: Ecn, flags: Flags) -> Vec<Flags> {
     let segment = Segment {
-        seq: b.irs.at(1 + number * SMSS),
-        ack: b.iss.at(1),
+        seq: b.tcb.wire.irs.at(1 + number * SMSS),
+        ack: b.tcb.wire.iss.at(1),
         len: SMSS as u16,
         window: 1000,
         flags: Flags::ACK.with(flags),
@@ -155,16 +163,13 @@ fn rfc3168_6_1_3_echo_until_cwr() {
     }
     // Marked and CWR at once: a new mark.
     assert_eq!(arrive(&mut b, 16, Ecn::Ce, Flags::CWR), [Flags::ACK.with(Flags::ECE)]);
-    assert_eq!(b.counters.marked_segments, 2);
+    assert_eq!(b.counters().marked_segments, 2);
 }
 
-/// RFC 8257 §3.2: each ACK tells of the segments that it acknowledges.
+/// RFC 8257 §3.2: each ACK reports the mark of the segments that it acknowledges.
 #[test]
-fn rfc8257_3_2_the_mark_of_each_segment_is_told() {
-    let (_, mut b, _) = open(EcnFeedback::Classic, EcnFeedback::PerSegment);
-    let mut config = b.config.clone();
-    config.ack.every = 2;
-    b.receiver = Receiver::new(config.ack, SMSS as u32, 1 << 20, None);
+fn rfc8257_3_2_the_mark_of_each_segment_is_reported() {
+    let (_, mut b, _) = open_acked(EcnFeedback::Classic, EcnFeedback::PerSegment, 2);
     let (plain, marked) = (Flags::ACK, Flags::ACK.with(Flags::ECE));
     let none = Flags::default();
     assert_eq!(arrive(&mut b, 0, Ecn::Ect0, none), []);
@@ -176,32 +181,30 @@ fn rfc8257_3_2_the_mark_of_each_segment_is_told() {
     assert_eq!(arrive(&mut b, 5, Ecn::Ect0, none), [plain]);
 }
 
-/// RFC 9768 §3.2.2: the counter starts at 5, wraps at 8; the first mark and every second one are told at once.
+/// RFC 9768 §3.2.2: the counter starts at 5, wraps at 8; the first mark and every second one are seen at once.
 #[test]
 fn rfc9768_3_2_2_marks_are_counted() {
-    let (mut a, mut b, _) = open(EcnFeedback::Accurate, EcnFeedback::Accurate);
-    let config = AckPolicy { every: 100, ..AckPolicy::default() };
-    b.receiver = Receiver::new(config, SMSS as u32, 1 << 20, None);
+    let (mut a, mut b, _) = open_acked(EcnFeedback::Accurate, EcnFeedback::Accurate, 100);
     a.offer(100 * SMSS);
     while a.poll_transmit(Time::ZERO).is_some() {}
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for (number, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce]) {
-        told.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
+        seen.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
     }
-    assert_eq!(told, [None, Some(6), None, Some(0), None, Some(1)]);
+    assert_eq!(seen, [None, Some(6), None, Some(0), None, Some(1)]);
     // The sender reduces once, and never says CWR.
     let cwnd = a.cwnd();
     for (acked, ace) in [(2, 6), (4, 0), (6, 1)] {
         let segment = Segment {
-            seq: a.irs.at(1),
-            ack: a.iss.at(1 + acked * SMSS),
+            seq: a.tcb.wire.irs.at(1),
+            ack: a.tcb.wire.iss.at(1 + acked * SMSS),
             window: 1000,
             flags: Flags::ACK.with_ace(ace),
             ..Segment::default()
         };
         a.handle_segment(Time::ZERO, &segment);
     }
-    assert_eq!((a.counters.mark_reductions, a.cwnd() < cwnd), (1, true));
+    assert_eq!((a.counters().mark_reductions, a.cwnd() < cwnd), (1, true));
     let next = std::iter::from_fn(|| a.poll_transmit(Time::ZERO)).all(|data| data.flags.ace() == 5);
     assert!(next, "the client has counted nothing");
 }
@@ -210,16 +213,16 @@ fn rfc9768_3_2_2_marks_are_counted() {
 #[test]
 fn rfc9768_a_2_an_unchanged_counter_proves_little() {
     for (acked, reduces) in [(7, false), (8, true)] {
-        let mut s = Sender::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
+        let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
         s.send(20);
         s.echo(acked, Flags::default().with_ace(5));
-        assert_eq!(s.conn.counters.mark_reductions > 0, reduces);
+        assert_eq!(s.conn.counters().mark_reductions > 0, reduces);
     }
     // An ACK that was overtaken has a smaller counter; that is no seven marks.
-    let mut s = Sender::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
+    let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
     s.send(20);
     s.echo(0, Flags::default().with_ace(4));
-    assert_eq!(s.conn.counters.mark_reductions, 0);
+    assert_eq!(s.conn.counters().mark_reductions, 0);
 }
 
 /// Test 3: where data are marked, retransmissions and control segments are dropped.

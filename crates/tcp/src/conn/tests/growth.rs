@@ -3,16 +3,16 @@
 use super::*;
 
 /// All that is outstanding is acknowledged, segment by segment, half a second later.
-fn round(s: &mut Sender) {
+fn round(s: &mut Bench) {
     s.now += Duration::from_millis(500);
-    for ack in s.conn.snd_una / SMSS + 1..=s.conn.snd_nxt / SMSS {
+    for ack in s.conn.tcb.sender.space.una / SMSS + 1..=s.conn.tcb.sender.space.nxt / SMSS {
         s.ack(ack, &[]);
     }
 }
 
 /// Sixteen segments in congestion avoidance; so many are used in each of some rounds.
-fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Sender {
-    let mut s = Sender::new(CcKind::Reno, 16, |config| {
+fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Bench {
+    let mut s = Bench::new(CcKind::Reno, 16, |config| {
         config.cwnd_validation = cwnd_validation;
         config.initial_ssthresh = InitialSsthresh::Bytes(2 * SMSS);
     });
@@ -27,7 +27,7 @@ fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Sender {
 fn rfc2861_3_2_idle_time_halves_the_window_for_each_timeout() {
     let mut s = used(CwndValidation::Rfc2861, 16, 1);
     let (cwnd, rto) = (s.conn.cwnd(), s.conn.rto());
-    s.now = s.conn.last_sent + rto * 3;
+    s.now += rto * 3;
     assert_eq!(s.send(40).len() as u64, cwnd / 8 / SMSS);
     assert_eq!((s.conn.cwnd(), s.conn.ssthresh()), (cwnd / 2 / 2 / 2, Some(cwnd - cwnd / 4)));
     let mut s = used(CwndValidation::Rfc2861, 16, 1);
@@ -50,7 +50,7 @@ fn rfc2861_3_2_half_of_what_is_not_used_is_given_back_after_a_timeout_s_time() {
 #[test]
 fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
     let windows = |cwnd_validation| {
-        let mut s = Sender::new(CcKind::Reno, 4, |config| {
+        let mut s = Bench::new(CcKind::Reno, 4, |config| {
             config.cwnd_validation = cwnd_validation;
             config.initial_ssthresh = InitialSsthresh::Bytes(64 * SMSS);
         });
@@ -69,7 +69,7 @@ fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
 /// A window is validated while at least half of it is acknowledged in a round trip.
 #[test]
 fn rfc7661_4_3_windows_grow_to_twice_what_is_used() {
-    let mut s = Sender::new(CcKind::Reno, 8, |config| config.cwnd_validation = CwndValidation::Rfc7661);
+    let mut s = Bench::new(CcKind::Reno, 8, |config| config.cwnd_validation = CwndValidation::Rfc7661);
     for _ in 0..20 {
         s.send(8);
         round(&mut s);
@@ -92,7 +92,7 @@ fn rfc7661_4_3_the_window_outlasts_a_pause_of_minutes() {
 fn rfc7661_4_4_3_the_window_is_halved_for_each_five_minutes_but_not_below_the_initial_window() {
     let start = |minutes: u64| {
         let mut s = used(CwndValidation::Rfc7661, 16, 4);
-        s.conn.config.initial_window = InitialWindow::Segments(3);
+        std::sync::Arc::make_mut(&mut s.conn.tcb.cx.config).initial_window = InitialWindow::Segments(3);
         let before = s.conn.cwnd();
         s.now += Duration::from_secs(60 * minutes);
         s.send(1);
@@ -133,31 +133,31 @@ fn rfc7661_4_4_1_pipe_ack_counts_if_it_is_larger() {
 }
 
 #[test]
-fn the_end_of_slow_start_is_told() {
-    let told = |s: &mut Sender| {
+fn the_end_of_slow_start_is_reported() {
+    let seen = |s: &mut Bench| {
         std::iter::from_fn(|| s.conn.poll_event())
             .filter_map(|event| if let Event::SlowStartExit(cwnd) = event { Some(cwnd / SMSS) } else { None })
             .collect::<Vec<_>>()
     };
     let start = |ssthresh| {
-        let mut s = Sender::new(CcKind::Reno, 4, |config| config.initial_ssthresh = ssthresh);
+        let mut s = Bench::new(CcKind::Reno, 4, |config| config.initial_ssthresh = ssthresh);
         s.send(100);
         s
     };
     let mut s = start(InitialSsthresh::Bytes(6 * SMSS));
     round(&mut s);
     round(&mut s);
-    assert_eq!(told(&mut s), [6], "by the threshold");
+    assert_eq!(seen(&mut s), [6], "by the threshold");
     let mut s = start(InitialSsthresh::Unlimited);
     round(&mut s);
     (0..3).for_each(|_| drop(s.ack(4, &[])));
-    assert_eq!(told(&mut s), [8], "by a loss");
+    assert_eq!(seen(&mut s), [8], "by a loss");
     let mut s = start(InitialSsthresh::Unlimited);
     s.time_out();
-    assert_eq!(told(&mut s), [4], "by a timeout");
+    assert_eq!(seen(&mut s), [4], "by a timeout");
     s.ack(4, &[]);
     round(&mut s);
-    assert_eq!(told(&mut s), [2], "of the one that followed");
+    assert_eq!(seen(&mut s), [2], "of the one that followed");
 }
 
 /// Both ends of a handshake, after what `change` does to the SYN-ACK.
@@ -192,11 +192,11 @@ fn initial_windows_end_at_the_window_of_the_peer_s_syn() {
 fn initial_windows_count_in_segments_that_both_ends_take() {
     let config = |smss, timestamps| Config { smss, timestamps, ..Config::default() };
     let (client, server) = connect(config(1460, false), config(1000, false), |_| ());
-    assert_eq!([client.smss, server.smss], [1000, 1000]);
+    assert_eq!([client.tcb.sender.space.smss, server.tcb.sender.space.smss], [1000, 1000]);
     assert_eq!([client.cwnd(), server.cwnd()], [10_000, 10_000]);
     let (client, server) = connect(config(1448, true), config(524, true), |_| ());
-    assert_eq!([client.smss, server.smss], [524, 524]);
+    assert_eq!([client.tcb.sender.space.smss, server.tcb.sender.space.smss], [524, 524]);
     // RFC 9293 §3.7.1.
     let (client, _) = connect(config(1460, false), config(1460, false), |syn_ack| syn_ack.options = Options::None);
-    assert_eq!((client.smss, client.cwnd(), client.has_sack), (536, 5360, false));
+    assert_eq!((client.tcb.sender.space.smss, client.cwnd(), client.tcb.cx.agreed.sack), (536, 5360, false));
 }

@@ -1,20 +1,20 @@
-//! What a congestion control is told, and when.
+//! What a congestion control is notified of, and when.
 
 use super::*;
 use crate::cc::{AckSample, Congestion, CongestionControl, CustomCc, Delivery, Init, LostSegment, PathState};
 use std::sync::{Arc, Mutex};
 
-/// Writes down what it is told, and keeps a window of ten segments.
+/// Writes down what it is notified of, and keeps a window of ten segments.
 #[derive(Clone, Debug)]
 struct Notebook {
     wants: bool,
     is_model: bool,
-    told: Arc<Mutex<Vec<String>>>,
+    notes: Arc<Mutex<Vec<String>>>,
 }
 
 impl Notebook {
     fn note(&self, what: String) {
-        self.told.lock().unwrap().push(what);
+        self.notes.lock().unwrap().push(what);
     }
 }
 
@@ -66,7 +66,7 @@ impl CongestionControl for Notebook {
     }
 }
 
-fn sender(cc: CcKind, wants: bool) -> (Sender, impl FnMut() -> Vec<String>) {
+fn sender(cc: CcKind, wants: bool) -> (Bench, impl FnMut() -> Vec<String>) {
     sender_with(cc, wants, false, |_| ())
 }
 
@@ -75,115 +75,115 @@ fn sender_with(
     wants: bool,
     is_model: bool,
     change: impl FnOnce(&mut Config),
-) -> (Sender, impl FnMut() -> Vec<String>) {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let book = Notebook { wants, is_model, told: Arc::clone(&told) };
-    let sender = Sender::new(cc, 10, |config| {
+) -> (Bench, impl FnMut() -> Vec<String>) {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let book = Notebook { wants, is_model, notes: Arc::clone(&notes) };
+    let sender = Bench::new(cc, 10, |config| {
         change(config);
         config.own_cc = Some(CustomCc::new(move |_: Init| Box::new(book.clone())));
     });
-    (sender, move || std::mem::take(&mut told.lock().unwrap()))
+    (sender, move || std::mem::take(&mut notes.lock().unwrap()))
 }
 
 #[test]
-fn deliveries_are_told_in_recovery_too_and_each_byte_once() {
-    let (mut s, mut told) = sender(CcKind::Sack, true);
+fn deliveries_are_notified_in_recovery_too_and_each_byte_once() {
+    let (mut s, mut notes) = sender(CcKind::Sack, true);
     s.send(100);
-    assert_eq!(told(), ["resume at 0"]);
+    assert_eq!(notes(), ["resume at 0"]);
     s.ack(2, &[]);
-    assert_eq!(told(), ["delivered 2 of 2, lost 0, in flight 8", "ack 2"]);
+    assert_eq!(notes(), ["delivered 2 of 2, lost 0, in flight 8", "ack 2"]);
     s.ack(2, &[(3, 6)]);
     // The segments that left for the ACK above are in flight; three were reported, one is lost.
     let lost = "lost 2: of 3, 1 lost and 5 delivered since 0";
-    assert_eq!(told(), ["congestion", lost, "delivered 3 of 5, lost 1, in flight 6, repairing"]);
+    assert_eq!(notes(), ["congestion", lost, "delivered 3 of 5, lost 1, in flight 6, repairing"]);
     s.ack(2, &[(3, 7)]);
-    assert_eq!(told(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
+    assert_eq!(notes(), ["duplicate", "delivered 1 of 6, lost 0, in flight 9, repairing"]);
     s.ack(7, &[]);
-    assert_eq!(told(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
-    let next = s.conn.snd_nxt / SMSS;
+    assert_eq!(notes(), ["partial", "delivered 1 of 7, lost 0, in flight 9, repairing"]);
+    let next = s.conn.tcb.sender.space.nxt / SMSS;
     s.ack(next, &[]);
     let all = next - 7;
-    assert_eq!(told()[..2], ["exit".into(), format!("delivered {all} of {next}, lost 0, in flight 0")]);
+    assert_eq!(notes()[..2], ["exit".into(), format!("delivered {all} of {next}, lost 0, in flight 0")]);
 }
 
 #[test]
 fn duplicate_acks_without_sack_are_a_segment_each_and_are_not_counted_again() {
-    let (mut s, mut told) = sender(CcKind::NewReno, true);
+    let (mut s, mut notes) = sender(CcKind::NewReno, true);
     s.send(10);
-    told();
+    notes();
     for total in 1..=2 {
         s.ack(0, &[]);
-        assert_eq!(told(), [format!("delivered 1 of {total}, lost 0, in flight 10")]);
+        assert_eq!(notes(), [format!("delivered 1 of {total}, lost 0, in flight 10")]);
     }
     s.ack(0, &[]);
     // Of the others it is not known.
     let lost = "lost 0: of 1, 1 lost and 3 delivered since 0";
-    assert_eq!(told(), ["congestion", lost, "delivered 1 of 3, lost 0, in flight 10, repairing"]);
+    assert_eq!(notes(), ["congestion", lost, "delivered 1 of 3, lost 0, in flight 10, repairing"]);
     s.ack(10, &[]);
-    assert_eq!(told(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
+    assert_eq!(notes(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
 }
 
 /// `specs/westwood.md`, test 4: ACKs of 1, 1, 1 and 4 segments.
 #[test]
 fn two_duplicates_and_a_jump_of_three_are_four_segments_in_all() {
-    let (mut s, mut told) = sender(CcKind::NewReno, true);
+    let (mut s, mut notes) = sender(CcKind::NewReno, true);
     s.send(10);
     s.ack(1, &[]);
     s.ack(1, &[]);
     s.ack(1, &[]);
     s.ack(4, &[]);
-    let told = told();
-    let delivered: Vec<_> = told.iter().filter(|line| line.starts_with("delivered")).map(|line| &line[..15]).collect();
+    let notes = notes();
+    let delivered: Vec<_> = notes.iter().filter(|line| line.starts_with("delivered")).map(|line| &line[..15]).collect();
     assert_eq!(delivered, ["delivered 1 of ", "delivered 1 of ", "delivered 1 of ", "delivered 1 of "]);
 }
 
 #[test]
-fn each_ack_within_recovery_is_told() {
-    let (mut s, mut told) = sender(CcKind::NewReno, false);
+fn each_ack_within_recovery_is_notified() {
+    let (mut s, mut notes) = sender(CcKind::NewReno, false);
     s.send(30);
     (0..3).for_each(|_| drop(s.ack(0, &[])));
-    assert_eq!(told(), ["resume at 0", "congestion"]);
+    assert_eq!(notes(), ["resume at 0", "congestion"]);
     [0, 0, 4, 4].iter().for_each(|&ack| drop(s.ack(ack, &[])));
-    assert_eq!(told(), ["duplicate", "duplicate", "partial", "duplicate"]);
+    assert_eq!(notes(), ["duplicate", "duplicate", "partial", "duplicate"]);
     s.ack(10, &[]);
-    assert_eq!(told(), ["exit"]);
-    let (mut s, mut told) = sender(CcKind::Sack, false);
+    assert_eq!(notes(), ["exit"]);
+    let (mut s, mut notes) = sender(CcKind::Sack, false);
     s.send(30);
     (2..5).for_each(|right| drop(s.ack(0, &[(1, right)])));
     // The second brings no news.
     [5, 5, 6].iter().for_each(|&right| drop(s.ack(0, &[(1, right)])));
     s.ack(2, &[(3, 7)]);
-    assert_eq!(told(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
+    assert_eq!(notes(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
 }
 
 #[test]
-fn who_does_not_ask_is_told_of_new_acks_and_losses_only() {
-    let (mut s, mut told) = sender(CcKind::Sack, false);
+fn without_asking_only_new_acks_and_losses_are_notified() {
+    let (mut s, mut notes) = sender(CcKind::Sack, false);
     s.send(20);
     s.ack(2, &[]);
     s.ack(2, &[(3, 6)]);
-    assert_eq!(told(), ["resume at 0", "ack 2", "congestion"]);
+    assert_eq!(notes(), ["resume at 0", "ack 2", "congestion"]);
     assert!(s.conn.rate_sample().is_none());
 }
 
 #[test]
 fn a_timeout_is_over_when_all_before_it_is_repaired() {
-    let (mut s, mut told) = sender(CcKind::Sack, true);
+    let (mut s, mut notes) = sender(CcKind::Sack, true);
     s.send(3);
-    told();
+    notes();
     s.time_out();
     let lost = [0, 1, 2].map(|k| format!("lost {k}: of {n}, {n} lost and 0 delivered since 0", n = k + 1));
-    assert_eq!(told(), [&["rto".into()], &lost[..]].concat());
+    assert_eq!(notes(), [&["rto".into()], &lost[..]].concat());
     s.ack(1, &[]);
-    assert_eq!(told(), ["delivered 1 of 1, lost 3, in flight 2, repairing", "ack 1"]);
+    assert_eq!(notes(), ["delivered 1 of 1, lost 3, in flight 2, repairing", "ack 1"]);
     s.ack(3, &[]);
-    assert_eq!(told(), ["exit", "delivered 2 of 3, lost 0, in flight 0", "ack 2"]);
+    assert_eq!(notes(), ["exit", "delivered 2 of 3, lost 0, in flight 0", "ack 2"]);
 }
 
 /// LEDBAT begins with two segments and hears of deliveries first; the one ACK for both adds a segment.
 #[test]
 fn whether_the_window_is_used_does_not_depend_on_how_often_it_is_asked() {
-    let mut s = Sender::new(CcKind::Ledbat, 2, |_| ());
+    let mut s = Bench::new(CcKind::Ledbat, 2, |_| ());
     assert_eq!(s.send(100), [0, 1]);
     assert_eq!(s.ack(2, &[]), [2, 3, 4]);
     s.ack(5, &[]);
@@ -192,21 +192,21 @@ fn whether_the_window_is_used_does_not_depend_on_how_often_it_is_asked() {
 
 /// The first of two that are lost again: it left with the other in flight, and one loss ago.
 #[test]
-fn what_is_lost_again_is_told_again() {
+fn what_is_lost_again_is_notified_again() {
     let rack = CcKind::Bbr1.recovery();
-    let (mut s, mut told) = sender_with(CcKind::Sack, true, false, |config| config.recovery = rack);
+    let (mut s, mut notes) = sender_with(CcKind::Sack, true, false, |config| config.recovery = rack);
     s.send(100);
     s.now += Duration::from_millis(100);
     s.ack(2, &[]);
     s.ack(2, &[(3, 6)]);
-    let first = told();
+    let first = notes();
     assert!(first.contains(&"lost 2: of 3, 1 lost and 5 delivered since 0".into()), "{first:?}");
     s.now += Duration::from_millis(100);
     // What left after it arrives.
     s.ack(2, &[(3, 12)]);
     s.now += Duration::from_millis(400);
     s.conn.handle_wakeup(s.now);
-    let again = told();
+    let again = notes();
     assert!(again.iter().any(|line| line.starts_with("lost 2: of ") && line.contains(", 1 lost and ")), "{again:?}");
 }
 
@@ -218,7 +218,7 @@ fn models_are_left_alone() {
         s.send(100);
         s.ack(2, &[]);
         s.ack(2, &[(3, 6)]);
-        assert_eq!(s.conn.episode.prr.is_none(), is_model);
+        assert_eq!(!s.conn.tcb.sender.falls_in_proportion(), is_model);
     }
 }
 
@@ -227,7 +227,7 @@ fn models_are_left_alone() {
 #[test]
 fn rfc8985_7_4_a_probe_that_repaired_a_loss_is_a_recovery_that_ends_at_once() {
     let rack = Recovery::Rack(Rack::default());
-    let (mut s, mut told) = sender_with(CcKind::Sack, false, false, |config| config.recovery = rack);
+    let (mut s, mut notes) = sender_with(CcKind::Sack, false, false, |config| config.recovery = rack);
     s.send(1);
     s.now += Duration::from_millis(100);
     s.ack(1, &[]);
@@ -236,17 +236,17 @@ fn rfc8985_7_4_a_probe_that_repaired_a_loss_is_a_recovery_that_ends_at_once() {
     s.ack(10, &[]);
     s.now = s.conn.next_wakeup();
     s.conn.handle_wakeup(s.now);
-    assert_eq!((s.leaving(), s.conn.counters.timeouts), (vec![10], 0));
+    assert_eq!((s.leaving(), s.conn.counters().timeouts), (vec![10], 0));
     assert_eq!(s.send(6), Vec::from_iter(11..17));
-    told();
+    notes();
     s.now += Duration::from_millis(100);
     s.ack(12, &[]);
-    assert_eq!(told(), ["congestion", "exit", "ack 2"]);
-    assert_eq!((s.ack(12, &[(13, 17)]), told()), (vec![12], vec![]));
+    assert_eq!(notes(), ["congestion", "exit", "ack 2"]);
+    assert_eq!((s.ack(12, &[(13, 17)]), notes()), (vec![12], vec![]));
     s.ack(17, &[]);
-    assert_eq!(told(), ["exit"]);
+    assert_eq!(notes(), ["exit"]);
     // The next window of data.
     s.send(5);
     s.now += Duration::from_millis(100);
-    assert_eq!((s.ack(17, &[(18, 22)]), told()), (vec![17], vec!["resume at 17".into(), "congestion".into()]));
+    assert_eq!((s.ack(17, &[(18, 22)]), notes()), (vec![17], vec!["resume at 17".into(), "congestion".into()]));
 }

@@ -37,8 +37,8 @@ pub(super) fn sack(on_rto: SackOnRto) -> Recovery {
     Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675 }
 }
 
-fn rack(window: u32, change: impl FnOnce(&mut Config)) -> Sender {
-    Sender::new(CcKind::Sack, window, |config| {
+fn rack(window: u32, change: impl FnOnce(&mut Config)) -> Bench {
+    Bench::new(CcKind::Sack, window, |config| {
         config.recovery = Recovery::Rack(Rack::default());
         change(config);
     })
@@ -48,32 +48,10 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-impl Sender {
-    pub(in crate::conn) fn at(&mut self, now: Time) -> &mut Self {
-        self.now = now;
-        self
-    }
-
-    /// The next timer expires; says what leaves.
-    fn wake_up(&mut self) -> Vec<u64> {
-        self.now = self.conn.next_wakeup();
-        self.conn.handle_wakeup(self.now);
-        self.leaving()
-    }
-
-    fn events(&mut self) -> Vec<Event> {
-        std::iter::from_fn(|| self.conn.poll_event()).collect()
-    }
-
-    fn is_undone(&mut self) -> bool {
-        self.events().iter().any(|event| matches!(event, Event::Undone(_)))
-    }
-}
-
 /// `specs/rack-tlp.md`, tests 1 and 2: the reordering window, and none once three segments are SACKed.
 #[test]
 fn rfc8985_6_2_lost_by_time() {
-    let path = |s: &mut Sender| {
+    let path = |s: &mut Bench| {
         // One round trip of 40 ms before.
         s.send(1);
         s.at(ms(40)).ack(1, &[]);
@@ -105,9 +83,9 @@ fn rfc8985_6_2_lost_retransmissions_are_found() {
     for right in 5..=10 {
         s.ack(0, &[(1, right)]);
     }
-    assert_eq!(s.conn.snd_nxt, 11 * SMSS, "the new segment left");
+    assert_eq!(s.conn.tcb.sender.space.nxt, 11 * SMSS, "the new segment left");
     assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
-    assert_eq!((s.ssthresh(), s.conn.counters.fast_retransmits), (ssthresh, 1));
+    assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
 }
 
 /// Test 4: each round with a duplicate widens the window by a quarter; sixteen recoveries without narrow it again.
@@ -122,8 +100,8 @@ fn rfc8985_6_2_duplicates_widen_the_window() {
         s.ack(una, &[(una - 1, una)]);
         s.ack(una + 1, &[]);
     }
-    let shown = format!("{:?}", s.conn.rack);
-    assert!(shown.contains("quarters: 5"), "{shown}");
+    let shown = format!("{:?}", s.conn);
+    assert!(shown.contains("reo_wnd_mult: 5"), "{shown}");
 }
 
 /// Test 5: the probe timeout: two round trips, longer for one segment alone, never later than the retransmission timeout.
@@ -150,7 +128,7 @@ fn rfc8985_7_tail_losses_are_repaired() {
     assert_eq!(s.wake_up(), [10]);
     assert_eq!(s.at(ms(500)).ack(9, &[(10, 11)]), [9]);
     s.at(ms(600)).ack(11, &[]);
-    assert_eq!((s.conn.counters.timeouts, s.conn.flight_size()), (0, 0));
+    assert_eq!((s.conn.counters().timeouts, s.conn.flight_size()), (0, 0));
 }
 
 /// Test 7 and RFC 8985 §7.4: the loss that a probe repaired is answered once the ACK passes the probe; not if the receiver
@@ -185,13 +163,13 @@ fn rfc8985_6_3_young_segments_survive_a_timeout() {
     s.at(rto).conn.handle_wakeup(rto);
     assert_eq!(s.leaving(), [1]);
     // Two young ones and the resent one.
-    assert_eq!(s.conn.board.pipe(), 3 * SMSS);
+    assert_eq!(s.conn.tcb.sender.pipe(), 3 * SMSS);
 }
 
 /// RFC 9937 test of `specs/prr.md`, 1: in recovery about seven segments leave for ten that arrive, spread over them.
 #[test]
 fn rfc9937_6_the_window_falls_in_proportion() {
-    let mut s = Sender::new(CcKind::Sack, 20, |config| config.reduction = Reduction::Prr);
+    let mut s = Bench::new(CcKind::Sack, 20, |config| config.reduction = Reduction::Prr);
     s.send(60);
     let mut leaving: Vec<u64> = (2..=20).map(|right| s.ack(0, &[(1, right)]).len() as u64).collect();
     // At once: nothing for half a round trip, then one for each.
@@ -207,18 +185,18 @@ fn rfc9937_6_the_window_falls_in_proportion() {
 fn rfc5827_3_early_retransmit() {
     for cc in [CcKind::NewReno, CcKind::Sack] {
         for (segments, threshold) in [(3, 2), (2, 1)] {
-            let mut s = Sender::new(cc, 10, |config| config.early_retransmit = true);
+            let mut s = Bench::new(cc, 10, |config| config.early_retransmit = true);
             s.send(segments);
             for dupack in 1..threshold {
                 assert_eq!(s.ack(0, &[(1, 1 + dupack)]), NONE);
             }
             assert_eq!(s.ack(0, &[(1, 1 + threshold)]), [0], "{} {segments}", cc.name());
         }
-        let mut s = Sender::new(cc, 3, |config| config.early_retransmit = true);
+        let mut s = Bench::new(cc, 3, |config| config.early_retransmit = true);
         s.send(10);
         s.ack(0, &[(1, 2)]);
         assert_eq!(s.ack(0, &[(1, 3)]), NONE);
-        let mut s = Sender::new(cc, 10, |config| config.early_retransmit = true);
+        let mut s = Bench::new(cc, 10, |config| config.early_retransmit = true);
         s.send(1);
         assert_eq!(s.ack(0, &[]), NONE);
     }
@@ -230,14 +208,14 @@ fn fack_counts_distance() {
     let fack = |config: &mut Config| {
         config.recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Fack };
     };
-    let mut s = Sender::new(CcKind::Sack, 10, fack);
+    let mut s = Bench::new(CcKind::Sack, 10, fack);
     s.send(10);
     assert_eq!(s.ack(0, &[(2, 3)]), NONE);
     assert_eq!(s.ack(0, &[(2, 4)]), [0]);
 }
 
-fn with_detection(cc: CcKind, window: u32, response: SpuriousResponse) -> Sender {
-    Sender::new(cc, window, |config| {
+fn with_detection(cc: CcKind, window: u32, response: SpuriousResponse) -> Bench {
+    Bench::new(cc, window, |config| {
         config.spurious_detection = SpuriousDetection::Frto;
         config.spurious_response = response;
         config.initial_ssthresh = InitialSsthresh::Bytes(8 * SMSS);
@@ -300,14 +278,14 @@ fn rfc5682_2_1_nothing_to_tell_at_the_tail() {
 #[test]
 fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
     for (early, expected) in [(60, true), (0, false)] {
-        let mut s = Sender::new(CcKind::NewReno, 10, |config| {
+        let mut s = Bench::new(CcKind::NewReno, 10, |config| {
             config.timestamps = true;
             config.spurious_detection = SpuriousDetection::Eifel;
         });
         s.at(ms(50)).send(10);
         s.time_out();
         let stamp = (s.now.as_ps() / 1_000_000_000) as u32;
-        let (seq, ack) = (s.conn.irs.at(1), s.conn.iss.at(1 + SMSS));
+        let (seq, ack) = (s.conn.tcb.wire.irs.at(1), s.conn.tcb.wire.iss.at(1 + SMSS));
         let timestamps = Some(Timestamps { value: 0, echo: stamp - early });
         let segment = Segment { seq, ack, window: 60_000, flags: Flags::ACK, timestamps, ..Segment::default() };
         s.conn.handle_segment(s.now, &segment);
@@ -318,7 +296,7 @@ fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
 /// Test 5: undone when all that was resent turned out to be needless.
 #[test]
 fn rfc3708_3_all_retransmissions_were_duplicates() {
-    let mut s = Sender::new(CcKind::Sack, 10, |config| config.spurious_detection = SpuriousDetection::Dsack);
+    let mut s = Bench::new(CcKind::Sack, 10, |config| config.spurious_detection = SpuriousDetection::Dsack);
     s.send(10);
     let resent: Vec<u64> = [5, 7, 10].iter().flat_map(|&right| s.ack(0, &[(2, right)])).collect();
     assert_eq!(&resent[..2], [0, 1]);
@@ -344,7 +322,7 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
     let sent = s.now;
     s.at(sent + Duration::from_millis(2000)).ack(40, &[]);
     s.send(1);
-    let last = s.conn.snd_nxt / SMSS;
+    let last = s.conn.tcb.sender.space.nxt / SMSS;
     s.at(s.now + Duration::from_millis(1500)).ack(last, &[]);
     assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
 }
@@ -353,9 +331,9 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
 /// ago; a retransmission makes it unknown.
 #[test]
 fn the_round_trip_of_a_hole_is_not_that_of_what_was_sacked_above_it() {
-    let ms_of = |s: &mut Sender| s.conn.take_rtt().map(|rtt| rtt.as_ps() / 1_000_000_000);
+    let ms_of = |s: &mut Bench| s.conn.take_rtt().map(|rtt| rtt.as_ps() / 1_000_000_000);
     for (sacked, resent, expected) in [(3, NONE.to_vec(), Some(500)), (4, vec![0], None)] {
-        let mut s = Sender::new(CcKind::Sack, 10, |_| ());
+        let mut s = Bench::new(CcKind::Sack, 10, |_| ());
         s.send(1);
         s.at(ms(10)).send(3);
         assert_eq!(s.at(ms(100)).ack(0, &[(1, sacked)]), resent);

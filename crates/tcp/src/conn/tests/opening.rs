@@ -21,41 +21,22 @@ fn call(
     cache: &PathCache,
 ) -> (Connection, Connection, Time, Segment) {
     let mut a = Connection::new(config.clone(), Role::Active, Seq::new(1000));
-    let mut b = Connection::new(
+    let b = Connection::new(
         Config { fast_open: self::config(false).fast_open, ..config.clone() },
         Role::Passive,
         Seq::new(9),
     );
-    a.seed(cache, Time::ZERO);
+    a.prime(cache, Time::ZERO);
     a.offer(request);
-    b.open(Time::ZERO);
-    a.open(Time::ZERO);
-    let mut air = std::collections::BTreeMap::new();
-    let (mut now, mut k, mut syn, mut is_answered) = (Time::ZERO, 0, None, false);
-    while a.counters().delivered_bytes < reply || b.counters().delivered_bytes < request {
-        if b.counters().delivered_bytes >= request && !std::mem::replace(&mut is_answered, true) {
-            b.offer(reply);
+    let (mut pair, mut is_answered) = (Pair::open(a, b, R / 2), false);
+    while pair.a.counters().delivered_bytes < reply || pair.b.counters().delivered_bytes < request {
+        if pair.b.counters().delivered_bytes >= request && !std::mem::replace(&mut is_answered, true) {
+            pair.b.offer(reply);
         }
-        for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
-            while let Some(segment) = conn.poll_transmit(now) {
-                syn.get_or_insert(segment);
-                if !lost.contains(&k) {
-                    air.insert((now + R / 2, k), (to_b, segment));
-                }
-                k += 1;
-            }
-        }
-        let next = air.keys().next().map_or(Time::NEVER, |&(at, _)| at).min(a.next_wakeup()).min(b.next_wakeup());
-        assert!(next < Time::ZERO + Duration::from_secs(60), "stuck");
-        now = next.max(now);
-        if air.first_key_value().is_some_and(|(&(at, _), _)| at <= now) {
-            let (_, (to_b, segment)) = air.pop_first().unwrap();
-            if to_b { &mut b } else { &mut a }.handle_segment(now, &segment);
-        }
-        a.handle_wakeup(now);
-        b.handle_wakeup(now);
+        pair.transmit(&|k| if lost.contains(&k) { Fate::Drop } else { Fate::Deliver });
+        assert!(pair.step() && pair.now < Time::ZERO + Duration::from_secs(60), "stuck");
     }
-    (a, b, now, syn.unwrap())
+    (pair.a, pair.b, pair.now, pair.first.unwrap())
 }
 
 fn fast_open_of(syn: &Segment) -> FastOpenOption {
@@ -131,10 +112,10 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
     assert_eq!((at, b.counters().delivered_bytes), (Time::ZERO + Duration::from_secs(1) + R * 2, 500));
     a.contribute(&mut cache, Time::ZERO);
     let mut next = Connection::new(config(true), Role::Active, Seq::new(0));
-    next.seed(&cache, Time::ZERO + Duration::from_secs(3599));
-    assert_eq!(next.fast_open_option(false), FastOpenOption::None);
-    next.seed(&cache, Time::ZERO + Duration::from_secs(3600));
-    assert_eq!(next.fast_open_option(false), FastOpenOption::Cookie(COOKIE));
+    next.prime(&cache, Time::ZERO + Duration::from_secs(3599));
+    assert_eq!(next.life.fast_open_option(&next.tcb.cx.config, false), FastOpenOption::None);
+    next.prime(&cache, Time::ZERO + Duration::from_secs(3600));
+    assert_eq!(next.life.fast_open_option(&next.tcb.cx.config, false), FastOpenOption::Cookie(COOKIE));
     // The SYN-ACK is lost: the server has the data, and says so to the plain SYN.
     let (a, b, _, _) = call(&config(true), 500, 500, &[1], &PathCache::default());
     assert_eq!((b.counters().arrived_bytes, b.counters().delivered_bytes), (500, 500));
@@ -157,7 +138,7 @@ fn sharing(cwnd: SharedCwnd) -> Config {
 #[test]
 fn rfc9040_5_2_the_next_connection_knows_the_path() {
     let mut cache = PathCache::default();
-    let mut old = Sender::new(CcKind::Reno, 10, |config| {
+    let mut old = Bench::new(CcKind::Reno, 10, |config| {
         config.sharing = sharing(SharedCwnd::Cautious).sharing;
         config.initial_ssthresh = InitialSsthresh::Bytes(60 * SMSS);
     });
@@ -172,7 +153,7 @@ fn rfc9040_5_2_the_next_connection_knows_the_path() {
     let later = old.now + Duration::from_secs(3600);
     let begin = |cwnd, at| {
         let mut next = Connection::new(Config { handshake: false, ..sharing(cwnd) }, Role::Active, Seq::new(0));
-        next.seed(&cache, at);
+        next.prime(&cache, at);
         next.open(at);
         next
     };
@@ -190,7 +171,7 @@ fn rfc9040_5_2_the_next_connection_knows_the_path() {
 
 #[test]
 fn rfc9040_5_a_short_transfer_teaches_nothing() {
-    let mut s = Sender::new(CcKind::Reno, 10, |config| config.sharing = sharing(SharedCwnd::Cautious).sharing);
+    let mut s = Bench::new(CcKind::Reno, 10, |config| config.sharing = sharing(SharedCwnd::Cautious).sharing);
     s.send(9);
     s.ack(9, &[]);
     let mut cache = PathCache::default();

@@ -5,15 +5,15 @@ use bentpipe_units::Rate;
 
 const MS: u64 = 1_000_000_000;
 
-fn paced(window: u32, pacing: Pacing) -> Sender {
-    Sender::new(CcKind::Reno, window, |config| {
+fn paced(window: u32, pacing: Pacing) -> Bench {
+    Bench::new(CcKind::Reno, window, |config| {
         config.smss = 1460;
         config.pacing = pacing;
     })
 }
 
 /// The instants, in microseconds, at which the next `count` segments leave.
-fn departures(s: &mut Sender, count: usize) -> Vec<u64> {
+fn departures(s: &mut Bench, count: usize) -> Vec<u64> {
     let mut seen = Vec::new();
     while seen.len() < count {
         if let Some(segment) = s.conn.poll_transmit(s.now) {
@@ -49,14 +49,14 @@ fn a_window_is_spread_over_a_round_trip() {
         // Before the first sample no rate is known.
         assert_eq!(s.conn.pacing_rate(), None);
         assert_eq!(departures(&mut s, 100), [0; 100]);
-        s.conn.rtt.update(Duration::from_millis(500));
+        s.conn.tcb.sender.rtt.update(Duration::from_millis(500));
         assert_eq!(s.conn.pacing_rate(), Some(Rate::from_bps(4_800_000)), "slow start");
-        let path = s.conn.path(s.now);
-        s.conn.cc.on_congestion(crate::cc::Congestion::Ecn { beta: Some(1000) }, &path);
+        let path = s.conn.tcb.sender.path(s.now, &s.conn.tcb.cx);
+        s.conn.tcb.sender.cc.on_congestion(crate::cc::Congestion::Ecn { beta: Some(1000) }, &path);
         assert_eq!(s.conn.pacing_rate(), Some(Rate::from_bps(mbps)));
         s.now = Time::ZERO + Duration::from_millis(500);
-        let ack = Segment { ack: s.conn.iss.at(1 + 3 * 1460), ..ack_of(&s) };
-        s.conn.rwnd = 1 << 30;
+        let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..s.peer_segment(0) };
+        s.conn.tcb.sender.space.rwnd = 1 << 30;
         s.conn.handle_segment(s.now, &Segment { window: u16::MAX, ..ack });
         let seen = departures(&mut s, 3);
         assert!(seen.windows(2).all(|pair| (pair[1] - pair[0]).abs_diff(gap_us) <= 10), "{seen:?}");
@@ -66,24 +66,24 @@ fn a_window_is_spread_over_a_round_trip() {
 #[test]
 fn retransmissions_are_paced_and_acks_are_not() {
     let rate = Rate::from_bps(1_200_000);
-    let mut s = Sender::new(CcKind::Sack, 10, |config| {
+    let mut s = Bench::new(CcKind::Sack, 10, |config| {
         config.smss = 1460;
         config.pacing = Pacing::Rate { rate, burst: WindowSize::Segments(1) };
     });
     s.conn.offer(10 * 1460);
     departures(&mut s, 10);
     // Everything below the last segment is lost.
-    let first = s.conn.iss.at(1);
+    let first = s.conn.tcb.wire.iss.at(1);
     for left in [9, 8, 7] {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(left * 1460), first.at(10 * 1460));
-        let ack = Segment { options: Options::Sack(blocks), ..ack_of(&s) };
+        let ack = Segment { options: Options::Sack(blocks), ..s.peer_segment(0) };
         s.conn.handle_segment(s.now, &ack);
     }
     let seen = departures(&mut s, 2);
     assert_eq!(seen[1] - seen[0], 10_000, "{seen:?}");
     // Data arrive while the next one waits.
-    let data = Segment { len: 1000, ..ack_of(&s) };
+    let data = Segment { len: 1000, ..s.peer_segment(0) };
     s.conn.handle_segment(s.now, &data);
     s.conn.handle_segment(s.now, &Segment { seq: data.seq.at(1000), ..data });
     assert_eq!(s.conn.poll_transmit(s.now).map(|ack| ack.len), Some(0));
@@ -93,7 +93,7 @@ fn retransmissions_are_paced_and_acks_are_not() {
 #[test]
 fn eight_losses_are_spread_over_a_round_trip() {
     let mut s = paced(8, Pacing::Window { gain_slow_start: 1000, gain: 1000, burst: WindowSize::Segments(1) });
-    s.conn.rtt.update(Duration::from_millis(160));
+    s.conn.tcb.sender.rtt.update(Duration::from_millis(160));
     s.conn.offer(1 << 20);
     let seen = departures(&mut s, 8);
     assert!(seen.windows(2).all(|pair| pair[1] - pair[0] == 20_000), "{seen:?}");

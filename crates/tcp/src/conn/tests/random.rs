@@ -1,7 +1,6 @@
 //! Two ends on a path that harms some of their packets, with settings drawn at random.
 
 use super::*;
-use crate::segment::Ecn;
 use bentpipe_units::Rate;
 use proptest::prelude::*;
 
@@ -23,77 +22,6 @@ fn rfc9293_3_6_both_ends_close() {
         assert!(matches!(a.state(), State::TimeWait | State::Closed), "{:?} drop {drop_every}", a.state());
         assert_eq!(b.state(), State::Closed, "drop {drop_every}");
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Fate {
-    Deliver,
-    Drop,
-    Duplicate,
-    /// Held back by this many milliseconds.
-    Delay(u64),
-    /// Marked, if its sender allows that; else dropped, as a queue does it.
-    Mark,
-}
-
-/// Two ends on a path of 50 ms whose k-th packet meets `fate(k)`, until both are done or nothing more happens.
-pub(super) fn exchange(
-    config: &Config,
-    bytes: u64,
-    iss: Seq,
-    fate: impl Fn(u64) -> Fate,
-) -> (Connection, Connection, Time) {
-    let mut a = Connection::new(config.clone(), Role::Active, iss);
-    let mut b = Connection::new(config.clone(), Role::Passive, Seq::new(77));
-    let mut air: std::collections::BTreeMap<(Time, u64), (bool, Segment)> = std::collections::BTreeMap::new();
-    let (mut now, mut k) = (Time::ZERO, 0);
-    a.offer(bytes);
-    a.close();
-    a.open(now);
-    b.open(now);
-    for _ in 0..200_000 {
-        for (to_b, conn) in [(true, &mut a), (false, &mut b)] {
-            while let Some(segment) = conn.poll_transmit(now) {
-                k += 1;
-                let arrival = now + Duration::from_millis(50) + Duration::from_ps(k);
-                match fate(k - 1) {
-                    Fate::Mark if segment.ecn != Ecn::NotEct => {
-                        air.insert((arrival, k), (to_b, Segment { ecn: Ecn::Ce, ..segment }));
-                    }
-                    Fate::Drop | Fate::Mark => {}
-                    Fate::Deliver => drop(air.insert((arrival, k), (to_b, segment))),
-                    Fate::Duplicate => {
-                        air.insert((arrival, k), (to_b, segment));
-                        air.insert((arrival + Duration::from_millis(7), k), (to_b, segment));
-                    }
-                    Fate::Delay(ms) => drop(air.insert((arrival + Duration::from_millis(ms), k), (to_b, segment))),
-                }
-            }
-            while let Some(event) = conn.poll_event() {
-                if event == Event::PeerFinished {
-                    conn.close();
-                }
-            }
-        }
-        let is_over = |conn: &Connection| matches!(conn.state(), State::Closed | State::TimeWait);
-        if is_over(&a) && is_over(&b) && air.is_empty() {
-            break;
-        }
-        let next_arrival = air.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
-        let next = next_arrival.min(a.next_wakeup()).min(b.next_wakeup());
-        if next == Time::NEVER {
-            break;
-        }
-        now = next.max(now);
-        if next_arrival <= now {
-            let (_, (to_b, segment)) = air.pop_first().unwrap();
-            if to_b { &mut b } else { &mut a }.handle_segment(now, &segment);
-        } else {
-            a.handle_wakeup(now);
-            b.handle_wakeup(now);
-        }
-    }
-    (a, b, now)
 }
 
 fn any_config() -> impl Strategy<Value = Config> {
@@ -173,7 +101,7 @@ proptest! {
                 _ => Fate::Delay(ms),
             }
         });
-        let aborted = |conn: &Connection| conn.events.iter().any(|e| matches!(e, Event::Aborted(_)))
+        let aborted = |conn: &Connection| conn.tcb.cx.events.iter().any(|e| matches!(e, Event::Aborted(_)))
             || conn.state() == State::Closed;
         if b.counters().delivered_bytes != bytes {
             prop_assert!(aborted(&a), "{:?} {:?}, {} of {bytes}", a.state(), b.state(), b.counters().delivered_bytes);

@@ -17,29 +17,20 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A receiver without handshake, to which a test sends segments of 1000 B.
-struct Receiving(Sender);
+/// A receiver, to which a test sends segments of 1000 B.
+struct Receiving(Bench);
 
 impl Receiving {
     fn new(change: impl FnOnce(&mut Snack)) -> Self {
-        let mut receiving = Self(Sender::new(CcKind::Reno, 10, |config| config.recovery = snack(change)));
+        let mut receiving = Self(Bench::new(CcKind::Reno, 10, |config| config.recovery = snack(change)));
         receiving.data(0, 5000);
         receiving
     }
 
     /// Data [start, end) arrive; gives the options of the ACK.
     fn data(&mut self, start: u64, end: u64) -> Options {
-        let conn = &mut self.0.conn;
-        let segment = Segment {
-            seq: conn.irs.at(1 + start),
-            ack: conn.iss.at(1),
-            len: (end - start) as u16,
-            window: 1000,
-            flags: Flags::ACK,
-            ..Segment::default()
-        };
-        conn.handle_segment(self.0.now, &segment);
-        conn.poll_transmit(self.0.now).map_or(Options::None, |ack| ack.options)
+        self.0.data(start, end, Flags::ACK);
+        self.0.conn.poll_transmit(self.0.now).map_or(Options::None, |ack| ack.options)
     }
 
     /// The same for a hole: (offset, size).
@@ -97,7 +88,7 @@ fn test_4_the_first_hole_thrice_and_the_others_once() {
 }
 
 #[test]
-fn the_long_form_tells_of_all_holes_at_once() {
+fn the_long_form_reports_all_holes_at_once() {
     let mut r = Receiving::new(|snack| snack.form = SnackForm::Long);
     let vector = |options: Options| match options {
         Options::Scps(ScpsOptions { snack: Some(snack), .. }) => {
@@ -109,34 +100,34 @@ fn the_long_form_tells_of_all_holes_at_once() {
     r.data(10_000, 11_000);
     let all = (0, 2, vec![true, false, false, true]);
     assert_eq!(vector(r.data(11_000, 11_500)), Some(all), "half of a unit is not there");
-    assert_eq!(vector(r.data(11_000, 11_500)), None, "the vector told of the second");
+    assert_eq!(vector(r.data(11_000, 11_500)), None, "the vector seen of the second");
     // A hole beyond what the vector can tell has its turn.
     r.data(200_000, 400_000 - 150_000);
-    let turns = [(); 4].map(|()| vector(r.data(220_000, 220_001)).map(|told| told.0));
+    let turns = [(); 4].map(|()| vector(r.data(220_000, 220_001)).map(|seen| seen.0));
     assert_eq!(turns, [Some(0), Some(0), Some(6), None]);
 }
 
 #[test]
-fn corruption_is_told_on_the_next_acks_if_wanted() {
+fn corruption_is_reported_on_the_next_acks_if_wanted() {
     for wanted in [true, false] {
         let mut r = Receiving::new(|snack| snack.corruption_experienced = wanted);
         r.0.conn.handle_corrupted();
         // Each is out of order, so that each is acknowledged at once.
-        let told = [(); 5].map(|()| match r.data(8000, 9000) {
+        let seen = [(); 5].map(|()| match r.data(8000, 9000) {
             Options::Scps(options) => options.corruption_experienced,
             _ => false,
         });
-        assert_eq!(told, [wanted, wanted, wanted, false, false]);
+        assert_eq!(seen, [wanted, wanted, wanted, false, false]);
     }
 }
 
-impl Sender {
+impl Bench {
     /// An ACK of the segments below `ack` with these options arrives; says which segments leave.
     fn ack_with(&mut self, ack: u64, options: Options) -> Vec<u64> {
         let segment = Segment {
-            seq: self.conn.irs.at(1),
-            ack: self.conn.iss.at(1 + ack * SMSS),
-            window: (self.conn.rwnd >> self.conn.snd_shift) as u16,
+            seq: self.conn.tcb.wire.irs.at(1),
+            ack: self.conn.tcb.wire.iss.at(1 + ack * SMSS),
+            window: (self.conn.tcb.sender.space.rwnd >> self.conn.tcb.cx.agreed.snd_shift) as u16,
             flags: Flags::ACK,
             options,
             ..Segment::default()
@@ -157,8 +148,8 @@ fn snacked(offset: u16, size: u16) -> Options {
 }
 
 /// Twenty segments leave at time zero, a round trip takes 540 ms.
-fn sender(change: impl FnOnce(&mut Config)) -> Sender {
-    let mut s = Sender::new(CcKind::Reno, 1, |config| {
+fn sender(change: impl FnOnce(&mut Config)) -> Bench {
+    let mut s = Bench::new(CcKind::Reno, 1, |config| {
         config.recovery = snack(|_| ());
         config.initial_ssthresh = InitialSsthresh::Bytes(20_000);
         change(config);
@@ -168,7 +159,7 @@ fn sender(change: impl FnOnce(&mut Config)) -> Sender {
     s.leaving();
     s.now += ms(540);
     s.ack(1, &[]);
-    s.conn.cc.set_window(20_000, 20_000);
+    s.conn.tcb.sender.cc.set_window(20_000, 20_000);
     assert_eq!(s.send(20), Vec::from_iter(1..21));
     assert_eq!(s.conn.srtt(), Some(ms(540)));
     s
@@ -192,7 +183,7 @@ fn many_holes_are_repaired_in_one_round_trip() {
     s.conn.offer(30 * SMSS);
     let resent = [(0, 1), (3, 2), (8, 1), (11, 4), (17, 1)].map(|(offset, size)| s.snack(1, offset, size));
     assert_eq!(resent, [vec![1], vec![4, 5], vec![9], vec![12, 13, 14, 15], vec![18]]);
-    assert_eq!(s.conn.counters.fast_retransmits, 1);
+    assert_eq!(s.conn.counters().fast_retransmits, 1);
     s.now += ms(540);
     // What is left in the network leaves room for new data.
     let flown = s.ack(21, &[]);
@@ -211,7 +202,7 @@ fn test_5_one_reduction_in_an_epoch() {
     s.conn.offer(40 * SMSS);
     s.ack(10, &[]);
     s.ack(19, &[]);
-    let reductions = |s: &Sender| s.conn.counters.fast_retransmits;
+    let reductions = |s: &Bench| s.conn.counters().fast_retransmits;
     assert_eq!((reductions(&s), s.ssthresh()), (1, 10));
     // The epoch ends with 21; a hole that was reported before starts no other, one that is new does.
     s.snack(20, 3, 1);
@@ -246,9 +237,9 @@ fn duplicates_make_room_and_acks_beyond_the_hole_take_it_back() {
     let left: Vec<_> = (0..15).map(|_| s.ack(1, &[]).len()).collect();
     // The third duplicate finds the first segment under embargo, and the eleventh with the first one leaves room.
     assert_eq!(left, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
-    let outstanding = s.conn.snd_nxt / SMSS;
+    let outstanding = s.conn.tcb.sender.space.nxt / SMSS;
     assert_eq!(outstanding, 27);
-    // All up to there but what duplicates told of: 20 - 17.
+    // All up to there but what duplicates seen of: 20 - 17.
     assert_eq!(s.ack(21, &[]).len(), 4);
 }
 
@@ -275,7 +266,7 @@ fn acks_that_pass_a_hole_give_no_round_trip_to_the_controller() {
     s.ack(21, &[]);
     let before = s.conn.cwnd();
     s.now += ms(540);
-    let next = s.conn.snd_nxt / SMSS;
+    let next = s.conn.tcb.sender.space.nxt / SMSS;
     s.ack(next, &[]);
     assert!(s.conn.cwnd() >= before, "the queue seems to be empty");
 }
@@ -309,14 +300,14 @@ fn test_6_corruption_leaves_window_and_timer_alone() {
 }
 
 #[test]
-fn marks_override_what_is_said_of_corruption() {
+fn marks_override_reports_of_corruption() {
     let mut s = sender(|config| {
         config.verdict = VerdictKind::AssumeCorruption;
         config.ecn.feedback = EcnFeedback::Classic;
     });
     let echo = Segment {
-        seq: s.conn.irs.at(1),
-        ack: s.conn.iss.at(1 + SMSS),
+        seq: s.conn.tcb.wire.irs.at(1),
+        ack: s.conn.tcb.wire.iss.at(1 + SMSS),
         window: 60_000,
         flags: Flags::ACK.with(Flags::ECE),
         ..Segment::default()
@@ -335,7 +326,7 @@ fn marks_override_what_is_said_of_corruption() {
 #[test]
 fn test_7_rate_control() {
     let settings = ScpsSettings { rate: Rate::from_bps(1_000_000), ..ScpsSettings::default() };
-    let mut s = Sender::new(CcKind::Reno, 20, |config| {
+    let mut s = Bench::new(CcKind::Reno, 20, |config| {
         config.cc = CcConfig::Scps(settings);
         config.recovery = config.cc.kind().recovery();
         config.smss = 1500;
@@ -347,8 +338,8 @@ fn test_7_rate_control() {
     assert_eq!(waits, Duration::from_micros(11_600));
     // Data arrive: the ACK waits too.
     let data = Segment {
-        seq: s.conn.irs.at(1),
-        ack: s.conn.iss.at(1),
+        seq: s.conn.tcb.wire.irs.at(1),
+        ack: s.conn.tcb.wire.iss.at(1),
         len: 1000,
         window: 1000,
         flags: Flags::ACK.with(Flags::FIN),
@@ -360,17 +351,22 @@ fn test_7_rate_control() {
     s.now += waits;
     s.conn.handle_wakeup(s.now);
     let next = s.conn.poll_transmit(s.now).unwrap();
-    assert_eq!((next.len, next.ack), (1500, s.conn.irs.at(1002)));
+    assert_eq!((next.len, next.ack), (1500, s.conn.tcb.wire.irs.at(1002)));
 }
 
 #[test]
 fn a_pure_ack_waits_for_the_bucket() {
     let settings = ScpsSettings { rate: Rate::from_bps(8000), tick: ms(1), depth: 40, ..ScpsSettings::default() };
-    let mut s = Sender::new(CcKind::Reno, 20, |config| config.cc = CcConfig::Scps(settings));
+    let mut s = Bench::new(CcKind::Reno, 20, |config| config.cc = CcConfig::Scps(settings));
     s.now += ms(1000);
-    let arrive = |s: &mut Sender, at: u64| {
-        let data =
-            Segment { seq: s.conn.irs.at(1 + at), ack: s.conn.iss.at(1), len: 10, window: 9, ..Segment::default() };
+    let arrive = |s: &mut Bench, at: u64| {
+        let data = Segment {
+            seq: s.conn.tcb.wire.irs.at(1 + at),
+            ack: s.conn.tcb.wire.iss.at(1),
+            len: 10,
+            window: 9,
+            ..Segment::default()
+        };
         s.conn.handle_segment(s.now, &Segment { flags: Flags::ACK, ..data });
         s.conn.poll_transmit(s.now).is_some()
     };
@@ -398,7 +394,7 @@ fn both_ends_have_to_offer_it() {
             Options::Syn(SynOptions { scps, .. }) => scps.map(|scps| scps.features),
             _ => None,
         };
-        let vector = |conn: &mut Connection| conn.snack.is_some();
+        let vector = |conn: &mut Connection| conn.tcb.receiver.snack.is_some();
         ((offered(&syn), offered(&answer)), (vector(&mut client), vector(&mut server)))
     };
     let (short, long) = (ScpsCapabilities::SNACK_SHORT, ScpsCapabilities::SNACK_SHORT | ScpsCapabilities::SNACK_LONG);
@@ -411,9 +407,21 @@ fn both_ends_have_to_offer_it() {
 }
 
 #[test]
-fn who_is_refused_is_newreno() {
-    let mut s = Sender::new(CcKind::Reno, 10, |config| config.recovery = snack(|_| ()));
-    s.conn.snack = None;
+fn without_the_peers_consent_it_is_newreno() {
+    let mut s = Bench::new(CcKind::Reno, 10, |config| {
+        config.recovery = snack(|_| ());
+        config.handshake = true;
+    });
+    let syn = s.conn.poll_transmit(s.now).unwrap();
+    let answer = Segment {
+        seq: Seq::new(7),
+        ack: syn.seq.at(1),
+        window: 65_535,
+        flags: Flags::SYN.with(Flags::ACK),
+        options: Options::Syn(SynOptions { mss: 1000, ..SynOptions::default() }),
+        ..Segment::default()
+    };
+    s.conn.handle_segment(s.now, &answer);
     s.send(30);
     assert_eq!([(); 3].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0]]);
     assert!(s.ack(1, &[]).contains(&1), "a partial ACK");
@@ -441,10 +449,10 @@ fn strange_reports_do_no_harm() {
 
 /// The hole at the front is lost twice: the next gap tells of it again.
 #[test]
-fn a_resent_segment_that_is_lost_is_resent_when_it_is_reported_again() {
+fn a_lost_retransmission_is_retransmitted_when_it_is_reported_again() {
     let mut s = sender(|_| ());
     assert_eq!(s.snack(1, 0, 1), [1]);
     s.now += ms(540);
     assert_eq!(s.snack(1, 0, 1), [1]);
-    assert_eq!(s.conn.counters.timeouts, 0);
+    assert_eq!(s.conn.counters().timeouts, 0);
 }

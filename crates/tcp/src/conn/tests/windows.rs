@@ -21,7 +21,7 @@ fn rfc9293_3_8_6_1_zero_windows_are_probed() {
         now += Duration::from_millis(100);
         let (mut from_a, mut from_b) = (Vec::new(), Vec::new());
         while let Some(segment) = a.poll_transmit(before) {
-            probes += u32::from(segment.len == 0 && segment.flags == Flags::ACK && a.rwnd == 0);
+            probes += u32::from(segment.len == 0 && segment.flags == Flags::ACK && a.receive_window() == 0);
             from_a.push(segment);
         }
         from_a.iter().for_each(|segment| b.handle_segment(now, segment));
@@ -91,19 +91,19 @@ fn rfc7323_5_3_paws() {
         timestamps: Some(crate::Timestamps { value, echo: 0 }),
         ..Segment::default()
     };
-    r.ts_recent = 0x10;
+    r.tcb.wire.ts_recent = 0x10;
     r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
-    assert_eq!((r.counters.delivered_bytes, r.receiver.must_ack_now()), (0, true));
+    assert_eq!((r.counters().delivered_bytes, r.tcb.receiver.must_ack_now()), (0, true));
     r.handle_segment(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
-    assert_eq!(r.counters.delivered_bytes, 100);
+    assert_eq!(r.counters().delivered_bytes, 100);
 }
 
 /// RFC 9293 §3.7.4: one small segment at a time; full segments, and the last one, do not wait.
 #[test]
 fn rfc9293_3_7_4_nagle() {
     for (nagle, second) in [(false, vec![100]), (true, vec![])] {
-        let mut s = Sender::new(CcKind::Reno, 10, |config| config.nagle = nagle);
-        let lens = |s: &mut Sender, bytes| -> Vec<u16> {
+        let mut s = Bench::new(CcKind::Reno, 10, |config| config.nagle = nagle);
+        let lens = |s: &mut Bench, bytes| -> Vec<u16> {
             s.conn.offer(bytes);
             std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect()
         };
@@ -112,7 +112,7 @@ fn rfc9293_3_7_4_nagle() {
         if nagle {
             // With the 100 that wait, 1100.
             assert_eq!(lens(&mut s, 1000), [1000]);
-            let ack = Segment { ack: s.conn.iss.at(1 + 1100), ..ack_of(&s) };
+            let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 1100), ..s.peer_segment(0) };
             s.conn.handle_segment(s.now, &ack);
             assert_eq!(lens(&mut s, 0), [100], "everything before is acknowledged");
             s.conn.offer(50);
@@ -126,11 +126,15 @@ fn rfc9293_3_7_4_nagle() {
 /// override timer lets go.
 #[test]
 fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
-    let mut s = Sender::new(CcKind::Reno, 10, |config| config.receive_buffer = 4 * SMSS);
+    let mut s = Bench::new(CcKind::Reno, 10, |config| config.receive_buffer = 4 * SMSS);
     assert_eq!(s.send(10), [0, 1, 2, 3]);
-    let window = |s: &mut Sender, ack: u64, bytes: u64| {
-        let segment =
-            Segment { seq: s.conn.irs.at(1), ack: s.conn.iss.at(1 + ack * SMSS), window: bytes as u16, ..ack_of(s) };
+    let window = |s: &mut Bench, ack: u64, bytes: u64| {
+        let segment = Segment {
+            seq: s.conn.tcb.wire.irs.at(1),
+            ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS),
+            window: bytes as u16,
+            ..s.peer_segment(0)
+        };
         s.conn.handle_segment(s.now, &segment);
         std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect::<Vec<_>>()
     };
@@ -139,7 +143,7 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
     s.conn.handle_wakeup(s.now);
     assert_eq!(s.conn.poll_transmit(s.now).map(|segment| segment.len), Some(400));
     // Half of 4000 would do, but a full segment fits.
-    let ack = Segment { ack: s.conn.iss.at(1 + 4400), window: 2000, ..ack_of(&s) };
+    let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 4400), window: 2000, ..s.peer_segment(0) };
     s.conn.handle_segment(s.now, &ack);
     let lens: Vec<u16> = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect();
     assert_eq!(lens, [1000, 1000]);
@@ -148,24 +152,24 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
 /// RFC 2760 §3.2.3.3: nothing is delayed while the sender says that it is in slow start.
 #[test]
 fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
-    let mut s = Sender::new(CcKind::Reno, 4, |config| {
+    let mut s = Bench::new(CcKind::Reno, 4, |config| {
         config.ack.slow_start = SlowStartAcks::Every;
         config.initial_ssthresh = InitialSsthresh::Bytes(5 * SMSS);
     });
     s.conn.offer(100 * SMSS);
-    let signals = |s: &mut Sender| -> Vec<bool> {
+    let signals = |s: &mut Bench| -> Vec<bool> {
         let sent = std::iter::from_fn(|| s.conn.poll_transmit(s.now));
         sent.map(|segment| segment.flags.has(Flags::SLOW_START)).collect()
     };
     assert_eq!(signals(&mut s), [true; 4]);
-    s.conn.handle_segment(s.now, &Segment { ack: s.conn.iss.at(1 + SMSS), ..ack_of(&s) });
+    s.conn.handle_segment(s.now, &Segment { ack: s.conn.tcb.wire.iss.at(1 + SMSS), ..s.peer_segment(0) });
     assert_eq!(signals(&mut s), [false; 2]);
-    let mut r = Sender::new(CcKind::Reno, 4, |config| config.ack.slow_start = SlowStartAcks::Every).conn;
+    let mut r = Bench::new(CcKind::Reno, 4, |config| config.ack.slow_start = SlowStartAcks::Every).conn;
     let mut answers = |number: u64, flags: Flags| {
-        let seq = r.irs.at(1 + number * SMSS);
+        let seq = r.tcb.wire.irs.at(1 + number * SMSS);
         let segment = Segment {
             seq,
-            ack: r.iss.at(1),
+            ack: r.tcb.wire.iss.at(1),
             len: 1000,
             window: 9,
             flags: Flags::ACK.with(flags),
@@ -191,7 +195,7 @@ fn tuned_buffers_follow_slow_start() {
             ..Config::default()
         };
         let time = |config: &Config| {
-            let (a, b, at) = super::random::exchange(config, 3_000_000, Seq::new(5), |_| super::random::Fate::Deliver);
+            let (a, b, at) = exchange(config, 3_000_000, Seq::new(5), |_| Fate::Deliver);
             assert_eq!((b.counters().delivered_bytes, a.counters().timeouts), (3_000_000, 0));
             at
         };
@@ -205,7 +209,6 @@ fn tuned_buffers_follow_slow_start() {
 /// Everything arrives, and the connection closes, however little the send buffer holds, with Nagle's algorithm and losses.
 #[test]
 fn any_send_buffer_is_enough() {
-    use super::random::{exchange, Fate};
     for (send_buffer, auto_send_buffer) in [(1000, None), (1500, None), (2999, None), (20_000, Some(1000))] {
         for (nagle, lost) in [(false, 0), (true, 0), (false, 9), (true, 9)] {
             let config = Config { smss: 1000, send_buffer, auto_send_buffer, nagle, ..Config::default() };
@@ -228,15 +231,15 @@ fn any_send_buffer_is_enough() {
 /// It follows the window up to its limit, and never shrinks.
 #[test]
 fn tuned_send_buffers_hold_two_windows() {
-    let mut s = Sender::new(CcKind::Reno, 4, |config| {
+    let mut s = Bench::new(CcKind::Reno, 4, |config| {
         (config.send_buffer, config.auto_send_buffer) = (15 * SMSS, Some(3 * SMSS));
     });
     assert_eq!(s.send(100), [0, 1, 2]);
     // A window of five segments.
-    assert_eq!((s.ack(1, &[]), s.cwnd(), s.conn.send_buffer), (vec![3, 4, 5], 5, 10 * SMSS));
+    assert_eq!((s.ack(1, &[]), s.cwnd(), s.conn.tcb.sender.space.buffer), (vec![3, 4, 5], 5, 10 * SMSS));
     (2..=6).for_each(|ack| drop(s.ack(ack, &[])));
-    assert_eq!((s.cwnd(), s.conn.send_buffer), (10, 15 * SMSS));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.space.buffer), (10, 15 * SMSS));
     s.time_out();
     s.ack(7, &[]);
-    assert_eq!((s.cwnd(), s.conn.send_buffer), (2, 15 * SMSS));
+    assert_eq!((s.cwnd(), s.conn.tcb.sender.space.buffer), (2, 15 * SMSS));
 }

@@ -1,0 +1,117 @@
+//! What the SYNs settled, as one value.
+
+use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
+use crate::scps::ScpsCapabilities;
+use crate::segment::{Flags, Segment, SynOptions};
+
+/// RFC 9293 §3.7.1: the peer's MSS if it names none.
+pub(crate) const MSS_ASSUMED: u16 = 536;
+
+/// What both ends offered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// Payload of a full segment.
+    pub(crate) smss: u32,
+    /// Timestamps (RFC 7323 §3).
+    pub(crate) timestamps: bool,
+    /// Selective acknowledgements (RFC 2018).
+    pub(crate) sack: bool,
+    /// Selective negative acknowledgements (SCPS-TP), and whether with a bit vector.
+    pub(crate) snack: Option<SnackForm>,
+    /// Window scaling (RFC 7323 §2), and the shifts of the peer's windows and of ours.
+    pub(crate) scales: bool,
+    pub(crate) snd_shift: u8,
+    pub(crate) rcv_shift: u8,
+    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, tuning, Nagle, early data or probe segments.
+    pub(crate) is_plain: bool,
+}
+
+impl Default for Agreed {
+    fn default() -> Self {
+        Self {
+            smss: 0,
+            timestamps: false,
+            sack: false,
+            snack: None,
+            scales: false,
+            snd_shift: 0,
+            rcv_shift: 0,
+            is_plain: true,
+        }
+    }
+}
+
+impl Agreed {
+    /// `config` and `smss` are ours, `peer` what its SYN or SYN-ACK said, with or without `timestamps`.
+    pub(crate) fn new(config: &Config, smss: u32, peer: &SynOptions, timestamps: bool) -> Self {
+        let timestamps = config.timestamps && timestamps;
+        let option_bytes = if timestamps { 12 } else { 0 };
+        let smss = smss.min(u32::from(peer.mss).saturating_sub(option_bytes)).max(1);
+        let (scales, snd_shift, rcv_shift) = match peer.window_scale {
+            // RFC 7323 §2.3: larger shifts are taken as 14.
+            Some(shift) if config.window_scaling => (true, shift.min(14), window_shift(config.receive_buffer)),
+            _ => (false, 0, 0),
+        };
+        let snack = match (config.recovery, peer.scps) {
+            (Recovery::Snack(settings), Some(offered)) if offered.has(ScpsCapabilities::SNACK_SHORT) => {
+                let long = settings.form == SnackForm::Long && offered.has(ScpsCapabilities::SNACK_LONG);
+                Some(if long { SnackForm::Long } else { SnackForm::Short })
+            }
+            _ => None,
+        };
+        let sack = config.recovery.uses_sack() && peer.sack_permitted;
+        Self { smss, timestamps, sack, snack, scales, snd_shift, rcv_shift, is_plain: true }
+    }
+
+    /// IP and TCP headers of a segment with data, bytes.
+    #[inline]
+    pub(crate) fn header_len(&self) -> u64 {
+        if self.timestamps {
+            52
+        } else {
+            40
+        }
+    }
+}
+
+/// The flags by which a SYN asks for ECN.
+pub(crate) fn ecn_request(wanted: EcnFeedback) -> Flags {
+    match wanted {
+        EcnFeedback::Off => Flags::default(),
+        EcnFeedback::Classic | EcnFeedback::PerSegment => Flags::ECE.with(Flags::CWR),
+        EcnFeedback::Accurate => Flags::default().with_ace(0b111),
+    }
+}
+
+/// What the ECN flags of a SYN or SYN-ACK agree on (RFC 3168 §6.1.1, RFC 9768 §3.1.2).
+pub(crate) fn agreed_feedback(wanted: EcnFeedback, segment: &Segment) -> EcnFeedback {
+    let ace = segment.flags.ace();
+    let is_answer = segment.flags.has(Flags::ACK);
+    match (wanted, is_answer, ace) {
+        (EcnFeedback::Off, ..) | (_, _, 0) => EcnFeedback::Off,
+        // An old server that reflects reserved bits.
+        (EcnFeedback::Accurate, true, 0b111) => EcnFeedback::Off,
+        (EcnFeedback::Accurate, true, 0b001) | (EcnFeedback::Accurate, false, 0b011) => EcnFeedback::Classic,
+        (EcnFeedback::Accurate, ..) => EcnFeedback::Accurate,
+        // AE means nothing to RFC 3168: ECE and CWR on the SYN, ECE alone on the answer.
+        (_, true, _) if ace & 0b011 == 0b001 => wanted,
+        (_, false, _) if ace & 0b011 == 0b011 => wanted,
+        _ => EcnFeedback::Off,
+    }
+}
+
+/// The smallest shift with which 16 bits can express `buffer` (RFC 7323 §2.3).
+pub(crate) fn window_shift(buffer: u64) -> u8 {
+    (0..14).find(|&shift| 65_535u64 << shift >= buffer).unwrap_or(14)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window_shift;
+
+    /// `specs/timestamps-window-scaling.md`, test 2.
+    #[test]
+    fn rfc7323_2_3_smallest_sufficient_shift() {
+        assert_eq!([65_535, 65_536, 6_375_000, 1 << 30].map(window_shift), [0, 1, 7, 14]);
+    }
+}

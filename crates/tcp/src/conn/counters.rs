@@ -1,0 +1,71 @@
+//! What happened on a connection so far.
+
+/// What happened so far; kept by every connection, whoever looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent, SYN, FIN and pure ACKs included.
+    pub sent_segments: u64,
+    /// Payload bytes sent, resent ones included.
+    pub sent_bytes: u64,
+    /// Payload bytes sent again.
+    pub resent_bytes: u64,
+    /// Segments with payload sent again.
+    pub resent_segments: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Loss episodes that began with duplicate or selective ACKs.
+    pub fast_retransmits: u64,
+    /// Loss episodes, timeouts among them, that were found to be spurious and undone.
+    pub undone: u64,
+    /// Segments that arrived.
+    pub arrived_segments: u64,
+    /// Payload bytes that arrived, duplicates included.
+    pub arrived_bytes: u64,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Segments with payload that arrived and brought nothing new.
+    pub needless_segments: u64,
+    /// Segments with payload that arrived marked (RFC 3168: CE), where marks were agreed on.
+    pub marked_segments: u64,
+    /// Times that marks reduced the window.
+    pub mark_reductions: u64,
+    /// Dummy segments sent; not among the bytes sent.
+    pub dummy_segments: u64,
+}
+
+/// What two connections have done together.
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        // Written out, so that the compiler misses a new counter.
+        let Self {
+            sent_segments,
+            sent_bytes,
+            resent_bytes,
+            resent_segments,
+            timeouts,
+            fast_retransmits,
+            undone,
+            arrived_segments,
+            arrived_bytes,
+            delivered_bytes,
+            needless_segments,
+            marked_segments,
+            mark_reductions,
+            dummy_segments,
+        } = other;
+        self.sent_segments += sent_segments;
+        self.sent_bytes += sent_bytes;
+        self.resent_bytes += resent_bytes;
+        self.resent_segments += resent_segments;
+        self.timeouts += timeouts;
+        self.fast_retransmits += fast_retransmits;
+        self.undone += undone;
+        self.arrived_segments += arrived_segments;
+        self.arrived_bytes += arrived_bytes;
+        self.delivered_bytes += delivered_bytes;
+        self.needless_segments += needless_segments;
+        self.marked_segments += marked_segments;
+        self.mark_reductions += mark_reductions;
+        self.dummy_segments += dummy_segments;
+    }
+}

@@ -1,0 +1,28 @@
+//! What happens on a connection, as it happens.
+
+/// What a connection reports to its driver, besides segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Data may flow.
+    Established,
+    /// Duplicate or selective ACKs started loss recovery at this offset.
+    FastRetransmit(u64),
+    /// Loss recovery ended; offset acknowledged.
+    RecoveryExit(u64),
+    /// Slow start ended; the congestion window that it reached.
+    SlowStartExit(u64),
+    /// The retransmission timer expired for the data at this offset.
+    Timeout(u64),
+    /// The last loss episode was spurious and is undone; offset acknowledged.
+    Undone(u64),
+    /// Marks reduced the window; offset acknowledged.
+    MarkReduction(u64),
+    /// The peer's window closed; offset acknowledged.
+    ZeroWindow(u64),
+    /// The peer has sent all it will send, and all of it was delivered.
+    PeerFinished,
+    /// Gave up, or was reset by the peer; the offset that was never acknowledged.
+    Aborted(u64),
+    /// Both directions are finished.
+    Closed,
+}

@@ -1,0 +1,85 @@
+//! The end of a connection: both FINs (RFC 9293 §3.6), a reset, or giving up.
+
+use super::state::{Fins, Reset};
+use super::{Life, Role, State, TIME_WAIT};
+use crate::conn::tcb::Tcb;
+use crate::conn::timers::Timer;
+use crate::conn::Event;
+use crate::segment::{Flags, Segment};
+use bentpipe_units::Time;
+
+impl Life {
+    /// After data, FIN or ACK: has an end finished?
+    pub(crate) fn advance_close(&mut self, now: Time, tcb: &mut Tcb) {
+        let space = &tcb.sender.space;
+        let is_sent = space.fin_is_sent();
+        let fins =
+            Fins { is_sent, is_acked: is_sent && space.una > space.offered, has_arrived: tcb.receiver.is_finished() };
+        if !fins.has_arrived && !fins.is_sent {
+            return;
+        }
+        let (before, next) = (self.state, self.state.after(fins));
+        if next == before {
+            return;
+        }
+        if fins.has_arrived && !before.peer_has_finished() {
+            tcb.cx.report(Event::PeerFinished);
+        }
+        if next == State::TimeWait {
+            tcb.cx.timers.set(Timer::TimeWait, now + TIME_WAIT);
+        }
+        self.enter(next, tcb);
+    }
+
+    /// The peer sent its FIN again: it has not seen our ACK (RFC 9293 §3.10.7.4).
+    pub(crate) fn on_late_fin(&mut self, now: Time, tcb: &mut Tcb) {
+        if self.state == State::TimeWait {
+            tcb.cx.timers.set(Timer::TimeWait, now + TIME_WAIT);
+        }
+    }
+
+    pub(super) fn handle_reset(&mut self, segment: &Segment, tcb: &mut Tcb) {
+        let Tcb { receiver, wire, .. } = &mut *tcb;
+        let is_syns = [0, self.fast_open.sent].map(|sent| wire.ours(sent)).contains(&segment.ack);
+        let answers_syn = segment.flags.has(Flags::ACK) && is_syns;
+        let ahead = segment.seq.value().wrapping_sub(wire.ack_field(receiver).value());
+        match Reset::of(self.state, self.role == Role::Passive, answers_syn, ahead, receiver.room()) {
+            Reset::Ignore => {}
+            Reset::Challenge => receiver.ack_soon(),
+            Reset::Listen => {
+                tcb.stop_timers();
+                tcb.wire.pending.syn = false;
+                self.syn_retransmits = 0;
+                tcb.sender.restart(&tcb.cx.config);
+                self.state = State::Listen;
+            }
+            Reset::Close => {
+                tcb.stop_timers();
+                self.enter(State::Closed, tcb);
+            }
+            Reset::Abort => self.end_with(Event::Aborted(tcb.sender.space.una), tcb),
+        }
+    }
+
+    pub(crate) fn enter(&mut self, state: State, tcb: &mut Tcb) {
+        if state == State::Closed && self.state != State::Closed {
+            tcb.stop_timers();
+            tcb.cx.report(Event::Closed);
+        }
+        self.state = state;
+    }
+
+    /// Nothing more is tried; the peer is notified.
+    pub(crate) fn abort(&mut self, tcb: &mut Tcb) {
+        let is_open = self.state.is_synchronised();
+        tcb.wire.pending.rst = is_open.then(|| tcb.wire.ours(tcb.sender.space.nxt));
+        tcb.wire.pending.syn = false;
+        self.end_with(Event::Aborted(tcb.sender.space.una), tcb);
+    }
+
+    fn end_with(&mut self, event: Event, tcb: &mut Tcb) {
+        tcb.stop_timers();
+        self.state = State::Closed;
+        tcb.cx.report(event);
+    }
+}

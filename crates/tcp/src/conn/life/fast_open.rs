@@ -1,0 +1,81 @@
+//! Data in the SYN (RFC 7413). The client shows a cookie that the server gave it earlier and sends data along; the server
+//! takes them and may answer before the handshake is complete. One round trip is saved, as T/TCP (RFC 1644) wanted.
+
+use crate::config::FastOpen;
+use crate::segment::{FastOpenOption, Options, Segment, SynOptions};
+
+/// What Fast Open remembers of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FastOpenState {
+    /// Client: what to show. None: ask for one.
+    pub(crate) cookie: Option<[u8; 8]>,
+    /// Client: the server's MSS option, from an earlier connection or this one.
+    pub(crate) mss: Option<u16>,
+    /// Client: a SYN with data was lost lately, perhaps because of the data.
+    pub(crate) is_avoided: bool,
+    /// Client: payload bytes that the SYN carried.
+    pub(crate) sent: u64,
+    /// Client: the SYN with data got no answer in time.
+    pub(crate) has_failed: bool,
+    /// Client: the cookie that the SYN-ACK brought.
+    pub(crate) granted: Option<[u8; 8]>,
+    /// Server: the cookie was right.
+    pub(crate) is_accepted: bool,
+    /// Server: what the SYN asked for.
+    asked: FastOpenOption,
+    /// Server: its driver has too many of these already.
+    pub(crate) refuses: bool,
+}
+
+impl FastOpenState {
+    pub(super) fn new(config: Option<FastOpen>) -> Self {
+        let cookie = config.filter(|fast_open| fast_open.is_known).map(|fast_open| fast_open.cookie);
+        Self { cookie, ..Self::default() }
+    }
+
+    /// The option of the SYN-ACK that is sent next.
+    pub(super) fn answer(&self, config: Option<FastOpen>) -> FastOpenOption {
+        match (config, self.asked) {
+            (None, _) | (_, FastOpenOption::None) => FastOpenOption::None,
+            (Some(config), FastOpenOption::Cookie(cookie)) if cookie == config.cookie => FastOpenOption::None,
+            (Some(config), _) => FastOpenOption::Cookie(config.cookie),
+        }
+    }
+
+    /// The option of the SYN that is sent next; none on a SYN that got no answer before (RFC 7413 §4.1.3.1).
+    pub(super) fn request(&self, config: Option<FastOpen>, is_first: bool) -> FastOpenOption {
+        if config.is_none() || !is_first || self.is_avoided {
+            return FastOpenOption::None;
+        }
+        self.cookie.map_or(FastOpenOption::Request, FastOpenOption::Cookie)
+    }
+
+    /// A first SYN with a cookie takes as much of what is `offered` along as fits a packet of the server's MSS. Whether it does.
+    pub(crate) fn add_early_data(&mut self, offered: u64, syn: &mut Segment) -> bool {
+        let Options::Syn(SynOptions { mss, fast_open: FastOpenOption::Cookie(_), .. }) = syn.options else {
+            return false;
+        };
+        let packet = 40 + u64::from(self.mss.map_or(mss, |known| known.min(mss)));
+        self.sent = offered.min(packet.saturating_sub(syn.header_len().into()));
+        syn.len = self.sent as u16;
+        true
+    }
+
+    /// Client: a SYN-ACK arrived.
+    pub(crate) fn on_syn_ack(&mut self, options: Options) {
+        if let Options::Syn(SynOptions { mss, fast_open, .. }) = options {
+            self.mss = Some(mss);
+            if let FastOpenOption::Cookie(cookie) = fast_open {
+                self.granted = Some(cookie);
+            }
+        }
+    }
+
+    /// Server: a SYN arrived. True: with the right cookie, so that its data are taken and sending may begin.
+    pub(crate) fn on_syn(&mut self, config: Option<FastOpen>, syn: &Segment) -> bool {
+        let (Some(config), Options::Syn(options)) = (config, syn.options) else { return false };
+        self.asked = options.fast_open;
+        self.is_accepted = options.fast_open == FastOpenOption::Cookie(config.cookie) && !self.refuses;
+        self.is_accepted
+    }
+}

@@ -1,0 +1,138 @@
+//! Opening and closing (RFC 9293 §3.5, §3.6): the state, what the handshake settles, and what earlier connections taught.
+
+mod close;
+mod fast_open;
+mod open;
+mod state;
+
+pub use state::State;
+
+use super::agreed::{self, Agreed};
+use crate::cache::{Learnt, PathCache};
+use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
+use crate::conn::receiver::{handshake_code, EcnReceiver};
+use crate::scps::ScpsCapabilities;
+use crate::segment::{FastOpenOption, Flags, Options, Segment, SynOptions};
+use bentpipe_units::{Duration, Time};
+use fast_open::FastOpenState;
+
+/// Which end opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends the SYN.
+    Active,
+    /// Waits for it.
+    Passive,
+}
+
+/// Twice the maximum segment lifetime of RFC 9293 §3.4.2.
+const TIME_WAIT: Duration = Duration::from_secs(240);
+
+/// SYNs without an answer before giving up (RFC 1122 §4.2.3.5: at least three minutes).
+const SYN_RETRANSMITS_MAX: u32 = 8;
+
+/// Where a connection stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    pub(crate) state: State,
+    pub(crate) role: Role,
+    /// SYNs or SYN-ACKs that got no answer.
+    pub(crate) syn_retransmits: u32,
+    pub(crate) fast_open: Box<FastOpenState>,
+    /// What earlier connections to the same place taught.
+    pub(crate) learnt: Box<Learnt>,
+    /// For what the congestion control chooses at random.
+    pub(crate) random_seed: u64,
+}
+
+impl Life {
+    pub(crate) fn new(role: Role, config: &Config) -> Self {
+        Self {
+            state: State::Closed,
+            role,
+            syn_retransmits: 0,
+            fast_open: Box::new(FastOpenState::new(config.fast_open)),
+            learnt: Box::default(),
+            random_seed: 0,
+        }
+    }
+
+    /// Begin with what `cache` knows; SRTT and RTTVAR are returned.
+    pub(crate) fn prime(&mut self, cache: &PathCache, now: Time, config: &Config) -> Option<(Duration, Duration)> {
+        let opening = &mut self.fast_open;
+        if let Some((cookie, mss)) = cache.cookie() {
+            (opening.cookie, opening.mss) = (Some(cookie), Some(mss));
+        }
+        opening.is_avoided = cache.avoids_fast_open(now);
+        let (learnt, rtt) = cache.recall(now, config)?;
+        *self.learnt = learnt;
+        rtt
+    }
+
+    /// Whether a server took data whose sender has not yet completed the handshake.
+    pub(crate) fn has_early_data(&self) -> bool {
+        self.fast_open.is_accepted && self.state == State::SynReceived
+    }
+
+    /// Whether data may leave in this state.
+    #[inline]
+    pub(crate) fn sends_data(&self) -> bool {
+        if !self.state.is_synchronised() {
+            // RFC 7413 §4.2.1: a server that took the SYN's data may answer at once.
+            return self.has_early_data();
+        }
+        !matches!(self.state, State::FinWait2 | State::TimeWait)
+    }
+
+    /// The options of the SYN or SYN-ACK that is sent next.
+    pub(crate) fn syn_options(&self, config: &Config, agreed: &Agreed) -> SynOptions {
+        let answers = self.state == State::SynReceived;
+        let option_bytes = if config.timestamps { 12 } else { 0 };
+        SynOptions {
+            mss: (config.smss + option_bytes).min(65_535) as u16,
+            window_scale: (config.window_scaling && (!answers || agreed.scales))
+                .then(|| agreed::window_shift(config.receive_buffer)),
+            sack_permitted: config.recovery.uses_sack() && (!answers || agreed.sack),
+            fast_open: self.fast_open_option(config, answers),
+            scps: scps_capabilities(config, !answers || agreed.snack.is_some()),
+        }
+    }
+
+    pub(crate) fn fast_open_option(&self, config: &Config, answers: bool) -> FastOpenOption {
+        if answers {
+            return self.fast_open.answer(config.fast_open);
+        }
+        let is_first = self.syn_retransmits == 0 && self.role == Role::Active;
+        self.fast_open.request(config.fast_open, is_first)
+    }
+}
+
+fn scps_capabilities(config: &Config, offers: bool) -> Option<ScpsCapabilities> {
+    let Recovery::Snack(settings) = config.recovery else { return None };
+    let long = if settings.form == SnackForm::Long { ScpsCapabilities::SNACK_LONG } else { 0 };
+    offers.then_some(ScpsCapabilities { features: ScpsCapabilities::SNACK_SHORT | long, connection: 0 })
+}
+
+/// The flags by which a SYN asks for ECN, or a SYN-ACK agrees to it.
+fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnReceiver>) -> Flags {
+    match agreed {
+        _ if !answers => agreed::ecn_request(wanted),
+        None => Flags::default(),
+        // RFC 9768 §3.1.2, table 2.
+        Some(ecn) if ecn.feedback == EcnFeedback::Accurate => Flags::default().with_ace(handshake_code(ecn.syn)),
+        Some(_) => Flags::ECE,
+    }
+}
+
+/// What a SYN or SYN-ACK settles, ECN last; `smss` and the options `ours` are what this end wants. None for `syn`: without a
+/// handshake both ends want the same, and get it.
+fn settle(config: &Config, smss: u32, ours: SynOptions, syn: Option<&Segment>) -> (Agreed, EcnFeedback) {
+    let peer = match syn.map(|segment| segment.options) {
+        None => ours,
+        Some(Options::Syn(options)) => options,
+        Some(_) => SynOptions { mss: agreed::MSS_ASSUMED, ..SynOptions::default() },
+    };
+    let agreed = Agreed::new(config, smss, &peer, syn.is_none_or(|segment| segment.timestamps.is_some()));
+    let wanted = config.ecn.feedback;
+    (agreed, syn.map_or(wanted, |segment| agreed::agreed_feedback(wanted, segment)))
+}

@@ -1,0 +1,236 @@
+//! The handshake (RFC 9293 §3.5), and data in the SYN (RFC 7413).
+
+use super::state::Handshake;
+use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
+use crate::cc::CongestionControl;
+use crate::config::{EcnFeedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
+use crate::conn::receiver::{EcnReceiver, SnackReports};
+use crate::conn::sender::EcnSender;
+use crate::conn::tcb::Tcb;
+use crate::conn::timers::Timer;
+use crate::conn::Event;
+use crate::segment::{Flags, Options, Segment};
+use bentpipe_units::{Seq, Time};
+
+impl Life {
+    /// Start. Without handshake both ends are established at once.
+    pub(crate) fn open(&mut self, now: Time, tcb: &mut Tcb) {
+        if self.state != State::Closed || tcb.cx.counters.sent_segments > 0 {
+            return;
+        }
+        if !tcb.cx.config.handshake {
+            tcb.wire.set_irs(tcb.wire.iss);
+            self.agree(None, tcb);
+            // As large as the peer's buffer, which is configured alike.
+            let shift = tcb.cx.agreed.rcv_shift;
+            tcb.sender.space.rwnd = u64::from(tcb.receiver.window(shift)) << shift;
+            self.establish(now, u64::MAX, tcb);
+        } else if self.role == Role::Active {
+            self.state = State::SynSent;
+            tcb.wire.pending.syn = true;
+        } else {
+            self.state = State::Listen;
+        }
+    }
+
+    /// Segments before the connection is synchronised, resets, and probe segments. Returns what is to be handled as a segment
+    /// of an open connection.
+    pub(crate) fn handle_control(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) -> Option<Segment> {
+        let state = self.state;
+        if segment.flags.has(Flags::RST) {
+            self.handle_reset(segment, tcb);
+            return None;
+        }
+        if state.is_synchronised() && segment.is_dummy() {
+            return self.handle_probe_segment(now, segment, tcb);
+        }
+        let Tcb { sender, wire, cx, .. } = &mut *tcb;
+        let acked = wire.acked_offset(segment.ack, sender.space.una);
+        // It acknowledges the SYN, and nothing beyond what early data followed it.
+        let end = sender.space.nxt.max(self.fast_open.sent);
+        let is_acceptable = wire.ours(acked) == segment.ack && (sender.space.una..=end).contains(&acked);
+        match Handshake::of(state, segment.flags, is_acceptable, segment.seq == wire.irs) {
+            Handshake::Nothing => {}
+            // RFC 9293 §3.5.2: a reset that the peer will believe.
+            //
+            // DEVIATION: RFC 9293 §3.5.2 asks for one in answer to everything that arrives in CLOSED. A connection that is
+            // finished here is silent: the peer's last segments would otherwise be answered by resets that a host in TIME-WAIT
+            // must take for an error.
+            Handshake::Refuse => wire.pending.rst = Some(segment.ack),
+            Handshake::Answer => {
+                self.answer_syn(segment, tcb);
+                self.take_early_data(now, segment, tcb);
+            }
+            Handshake::Simultaneous => self.answer_syn(segment, tcb),
+            Handshake::Complete => self.complete(now, segment, tcb),
+            Handshake::Confirm => {
+                sender.rtt.on_handshake(now);
+                let window = u64::from(segment.window) << cx.agreed.snd_shift;
+                let syn_window = std::mem::replace(&mut sender.space.rwnd, window);
+                self.establish(now, syn_window, tcb);
+                if !segment.flags.has(Flags::SYN) {
+                    return Some(*segment);
+                }
+                tcb.receiver.ack_soon();
+            }
+            Handshake::Repeat => wire.pending.syn = true,
+            Handshake::Acknowledge => tcb.receiver.ack_soon(),
+        }
+        None
+    }
+
+    /// A probe segment, or the answer to one, arrived on an open connection.
+    fn handle_probe_segment(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) -> Option<Segment> {
+        let Some(probes) = &mut tcb.sender.probes else {
+            // A reserved bit that nobody agreed on says nothing (RFC 9293 §3.1).
+            return Some(Segment { flags: segment.flags.without(Flags::DUMMY), ..*segment });
+        };
+        if segment.len > 0 {
+            probes.on_arrival();
+            let start = tcb.wire.peers_offset(segment.seq, tcb.receiver.nxt());
+            if start.is_some_and(|start| tcb.receiver.lacks(start, segment.len.into())) {
+                tcb.receive_data(now, &Segment { flags: Flags::ACK, ..*segment });
+                self.advance_close(now, tcb);
+            }
+        } else if probes.on_answer() {
+            tcb.sender.on_probe_answer(now, &tcb.cx);
+        }
+        None
+    }
+
+    pub(crate) fn next_syn(&mut self, now: Time, tcb: &mut Tcb) -> Segment {
+        let Tcb { sender, receiver, wire, cx } = tcb;
+        wire.pending.syn = false;
+        // RFC 6298 §3: no sample if it is retransmitted, be it as SYN-ACK.
+        let is_first = self.syn_retransmits == 0 && !cx.timers.is_running(Timer::Retransmit);
+        sender.rtt.on_syn_sent(now, is_first);
+        sender.rtt.arm(now, &mut cx.timers);
+        let answers = self.state == State::SynReceived;
+        let (ack, flags) =
+            if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
+        let options = self.syn_options(&cx.config, &cx.agreed);
+        let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn.as_deref());
+        let knows_probes = if answers { sender.probes.is_some() } else { sender.cc.probe_segments().is_some() };
+        let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
+        let window = receiver.window(0);
+        let flags = Flags::SYN.with(flags).with(ecn).with(probes);
+        let bare = wire.bare_segment(now, wire.iss, ack, flags, receiver, cx);
+        // Offered by the opener, confirmed by the other end.
+        let wants_timestamps = cx.config.timestamps && (self.role == Role::Active || cx.agreed.timestamps);
+        let timestamps = wants_timestamps.then(|| wire.timestamps(now));
+        let mut syn = Segment { window, options: Options::Syn(options), timestamps, ..bare };
+        if self.state == State::SynSent && self.fast_open.add_early_data(sender.space.offered, &mut syn) {
+            cx.counters.sent_bytes += self.fast_open.sent;
+            sender.on_early_data(now);
+        }
+        syn
+    }
+
+    fn answer_syn(&mut self, syn: &Segment, tcb: &mut Tcb) {
+        self.learn_syn(syn, tcb);
+        self.state = State::SynReceived;
+        tcb.wire.pending.syn = true;
+    }
+
+    /// Server: with the right cookie the SYN's data are taken and sending may begin.
+    fn take_early_data(&mut self, now: Time, syn: &Segment, tcb: &mut Tcb) {
+        if !self.fast_open.on_syn(tcb.cx.config.fast_open, syn) {
+            return;
+        }
+        let arrival = tcb.receiver.on_data(now, 0, u64::from(syn.len), false, &mut tcb.cx.timers);
+        tcb.cx.counters.arrived_bytes += u64::from(syn.len);
+        tcb.cx.counters.delivered_bytes += arrival.delivered;
+        self.begin_sending(now, tcb);
+    }
+
+    /// Client: a SYN-ACK arrived. What it acknowledges beyond the SYN has arrived; the rest is sent again at once, and
+    /// that is no loss (RFC 7413 §4.2.2).
+    fn complete(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) {
+        let acked = tcb.wire.acked_offset(segment.ack, 0);
+        if tcb.wire.ours(acked) != segment.ack || acked > self.fast_open.sent {
+            // It acknowledges what was never sent.
+            return;
+        }
+        let space = &mut tcb.sender.space;
+        (space.una, space.nxt) = (acked, acked);
+        self.fast_open.on_syn_ack(segment.options);
+        self.learn_syn(segment, tcb);
+        tcb.sender.rtt.on_handshake(now);
+        self.establish(now, tcb.sender.space.rwnd, tcb);
+        tcb.receiver.ack_soon();
+    }
+
+    fn learn_syn(&mut self, syn: &Segment, tcb: &mut Tcb) {
+        tcb.wire.set_irs(syn.seq);
+        // The window of a SYN is not scaled (RFC 7323 §2.2).
+        tcb.sender.space.rwnd = u64::from(syn.window);
+        if let Some(timestamps) = syn.timestamps {
+            tcb.wire.ts_recent = timestamps.value;
+        }
+        self.agree(Some(syn), tcb);
+    }
+
+    /// What the SYNs settled goes to those who act on it. None: without a handshake both ends want the same.
+    fn agree(&mut self, syn: Option<&Segment>, tcb: &mut Tcb) {
+        let Tcb { sender, receiver, cx, .. } = tcb;
+        let ours = self.syn_options(&cx.config, &cx.agreed);
+        let (agreed, feedback) = settle(&cx.config, sender.space.smss, ours, syn);
+        cx.agreed = agreed;
+        if agreed.smss != sender.space.smss {
+            sender.set_smss(agreed.smss);
+        }
+        sender.on_agreed(syn.is_none_or(|syn| syn.flags.has(Flags::DUMMY)), cx);
+        receiver.snack = match (cx.config.recovery, agreed.snack) {
+            (Recovery::Snack(settings), Some(form)) => {
+                Some(Box::new(SnackReports::new(settings, agreed.smss, form == SnackForm::Long)))
+            }
+            _ => None,
+        };
+        // The first SYN counts.
+        if feedback != EcnFeedback::Off && receiver.ecn.is_none() {
+            let is_syn = syn.is_some_and(|syn| !syn.flags.has(Flags::ACK));
+            receiver.ecn = Some(Box::new(EcnReceiver::new(feedback, syn)));
+            let awaits_handshake = is_syn && feedback == EcnFeedback::Accurate;
+            sender.ecn = Some(Box::new(EcnSender::new(feedback, awaits_handshake)));
+        }
+    }
+
+    /// `syn_window`: the window of the peer's SYN, which is not scaled; no initial window is larger.
+    fn establish(&mut self, now: Time, syn_window: u64, tcb: &mut Tcb) {
+        self.state = State::Established;
+        tcb.cx.timers.stop(Timer::Retransmit);
+        tcb.sender.space.rwnd_largest = tcb.sender.space.rwnd;
+        self.begin_sending(now, tcb);
+        tcb.sender.on_established(now, syn_window, self.syn_retransmits > 0, &mut tcb.cx);
+        tcb.cx.report(Event::Established);
+    }
+
+    /// The window with which data transfer begins.
+    fn begin_sending(&mut self, now: Time, tcb: &mut Tcb) {
+        let Tcb { sender, cx, .. } = tcb;
+        sender.begin(now, &self.learnt, self.random_seed, cx);
+        let config = &cx.config;
+        cx.agreed.is_plain = sender.ecn.is_none()
+            && config.pacing == Pacing::Off
+            && !sender.cc.paces()
+            && sender.probes.is_none()
+            && config.ack.slow_start == SlowStartAcks::Delayed
+            && config.auto_buffer.is_none()
+            && self.fast_open.sent == 0
+            && !config.nagle;
+    }
+
+    /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.
+    pub(crate) fn on_syn_timeout(&mut self, tcb: &mut Tcb) -> bool {
+        let Tcb { sender, wire, cx, .. } = tcb;
+        cx.counters.timeouts += 1;
+        self.syn_retransmits += 1;
+        if self.syn_retransmits > SYN_RETRANSMITS_MAX && cx.config.give_up != GiveUp::Never {
+            return false;
+        }
+        self.fast_open.has_failed |= self.fast_open.sent > 0;
+        sender.rtt.back_off();
+        wire.pending.syn = true;
+        true
+    }
+}

@@ -1,0 +1,67 @@
+//! When an ACK leaves: at once, or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+
+use crate::config::{AckPolicy, DelayTimer};
+use crate::conn::timers::{Timer, Timers};
+use bentpipe_units::{Duration, Time};
+
+/// The ACK that is due.
+#[derive(Clone, Debug)]
+pub(crate) struct AckDuty {
+    policy: AckPolicy,
+    /// Segments in order that no ACK has acknowledged.
+    pub(super) unacknowledged: u32,
+    quick_left: u32,
+    pub(super) is_due: bool,
+}
+
+impl AckDuty {
+    pub(super) fn new(policy: AckPolicy) -> Self {
+        Self { policy, unacknowledged: 0, quick_left: policy.quick, is_due: false }
+    }
+
+    /// An ACK leaves now.
+    #[inline]
+    pub(super) fn on_sent(&mut self, timers: &mut Timers) {
+        self.unacknowledged = 0;
+        self.is_due = false;
+        timers.stop(Timer::DelayedAck);
+    }
+
+    /// A segment arrived in order.
+    #[inline]
+    pub(super) fn on_segment(&mut self, now: Time, timers: &mut Timers) {
+        self.unacknowledged += 1;
+        if self.quick_left > 0 {
+            self.quick_left -= 1;
+            self.is_due = true;
+        } else if self.unacknowledged >= self.policy.every {
+            self.is_due = true;
+        } else if !timers.is_running(Timer::DelayedAck) {
+            let at = match self.policy.timer {
+                DelayTimer::PerSegment => now + self.policy.delay,
+                DelayTimer::FreeRunning { phase } => next_tick(now, self.policy.delay, phase),
+            };
+            timers.set(Timer::DelayedAck, at);
+        }
+    }
+}
+
+/// The next multiple of `period`, shifted by `phase`, after `now`.
+fn next_tick(now: Time, period: Duration, phase: Duration) -> Time {
+    let period = period.as_ps().max(1);
+    let ticks = (now.as_ps() + phase.as_ps()) / period + 1;
+    Time::from_ps((ticks * period).saturating_sub(phase.as_ps()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_running_timers_fire_on_their_own_clock() {
+        let (period, phase) = (Duration::from_millis(200), Duration::from_millis(30));
+        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        assert_eq!(next_tick(at(0), period, phase), at(170));
+        assert_eq!(next_tick(at(170), period, phase), at(370));
+    }
+}

@@ -1,0 +1,218 @@
+//! What finds losses. A detector reads what an ACK taught and marks the scoreboard; whether an episode begins, how far the
+//! window falls and what leaves is decided elsewhere.
+//!
+//! A new detector is one file here and one line in [`detectors!`] below (and the key that chooses it, in `config`).
+
+mod dupack;
+mod fack;
+mod rack;
+mod sack;
+mod snack;
+mod timeout;
+mod tlp;
+
+pub(crate) use dupack::ByDuplicates;
+pub(crate) use fack::ByDistance;
+pub(crate) use rack::ByTime;
+pub(crate) use sack::BySack;
+pub(crate) use snack::{holes, ByReport};
+pub(crate) use timeout::ByTimeout;
+
+use super::ack::AckFacts;
+use super::episode::Episode;
+use super::rtt::Rtt;
+use super::scoreboard::{Evidence, Scoreboard};
+use super::space::SendSpace;
+use crate::config::{Config, NewReno, Recovery, SackEvidence};
+use crate::conn::agreed::Agreed;
+use crate::conn::timers::Timers;
+use bentpipe_units::{Duration, Time};
+use std::ops::{Deref, DerefMut};
+
+/// What a detector sees beside the scoreboard and the ACK.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) now: Time,
+    pub(crate) space: &'a SendSpace,
+    pub(crate) episode: &'a Episode,
+    pub(crate) rtt: &'a Rtt,
+    pub(crate) config: &'a Config,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Finding {
+    /// Losses that were not known.
+    pub(crate) is_further: bool,
+    /// They are proven, so that recovery begins, unless it is on or [must not](Detect::may_begin).
+    pub(crate) is_proven: bool,
+    /// The window must hold so many bytes.
+    pub(crate) window_min: u64,
+}
+
+/// How what a detector finds is repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// Slow start from the hole (Tahoe).
+    GoBack,
+    /// Fast recovery (Reno, NewReno).
+    Fast,
+    /// Recovery by SACK.
+    Selective,
+    /// At once, whatever the window (SNACK).
+    AtOnce,
+}
+
+/// The contract of a detector. All but the first two have an answer that suits most.
+pub(crate) trait Detect {
+    /// An ACK was entered into the scoreboard: mark what it shows to be lost.
+    fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, timers: &mut Timers) -> Finding;
+    /// How it is repaired.
+    fn repair(&self) -> Repair;
+
+    /// The receiver reports that [start, end) is missing.
+    fn find_hole(&mut self, view: &View<'_>, hole: (u64, u64), board: &mut Scoreboard) -> Finding {
+        let _ = (view, hole, board);
+        Finding::default()
+    }
+    /// The reordering timer expired.
+    fn on_reorder_timer(&mut self, view: &View<'_>, board: &mut Scoreboard, timers: &mut Timers) -> Finding {
+        let _ = (view, board, timers);
+        Finding::default()
+    }
+    /// The retransmission timer expired: mark what that shows to be lost. With `forget_sacks` SACK information is void.
+    fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, timers: &mut Timers) {
+        let _ = (view, timers);
+        board.mark(Evidence::Everything { forget_sacks });
+    }
+    /// Whether losses may begin an episode after one whose recovery point was this. RFC 6675 §5: what was sent before the last
+    /// episode began cannot start another.
+    fn may_begin(&self, una: u64, recovery_point: Option<u64>) -> bool {
+        recovery_point.is_none_or(|point| una >= point)
+    }
+    /// Recovery has begun.
+    fn on_recovery(&mut self, board: &mut Scoreboard, timers: &mut Timers) {
+        let _ = (board, timers);
+    }
+    /// The connection is over.
+    fn stop(&mut self, timers: &mut Timers) {
+        let _ = timers;
+    }
+
+    /// The segment that is retransmitted first, whatever the window.
+    fn first(&self, board: &mut Scoreboard) -> Option<u64> {
+        board.first()
+    }
+    /// What recovery by SACK retransmits when nothing is known to be lost and no new data can be sent; true: it counts in pipe.
+    fn next_doubtful(&self, episode: &mut Episode, una: u64, board: &mut Scoreboard) -> Option<(u64, bool)> {
+        let _ = (episode, una, board);
+        None
+    }
+    /// Bytes beyond SND.UNA that duplicate ACKs showed to have arrived, where losses are repaired whatever the window.
+    fn delivered_beyond(&self) -> Option<u64> {
+        None
+    }
+    /// How fast recovery answers partial ACKs; none: it ends (RFC 5681).
+    fn newreno(&self) -> Option<NewReno> {
+        None
+    }
+    /// ACKs of new data grow the window also in recovery.
+    fn grows_in_recovery(&self) -> bool {
+        false
+    }
+
+    /// Whether it needs to know in detail what each ACK delivered, and in the order of time. Never changes.
+    fn needs_detail(&self) -> Option<InOrderOfTime> {
+        None
+    }
+    /// The smallest round-trip time it has seen: an ACK of a retransmission that comes sooner is of the original.
+    fn min_rtt(&self) -> Duration {
+        Duration::ZERO
+    }
+    /// An ACK was answered, or new data left: schedule a probe. Returns where a loss was that a probe has repaired.
+    fn after_ack(&mut self, view: &View<'_>, facts: &AckFacts, board: &Scoreboard, timers: &mut Timers) -> Option<u64> {
+        let _ = (view, facts, board, timers);
+        None
+    }
+    /// New data left.
+    fn after_new(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
+        let _ = (view, board, timers);
+    }
+    /// The probe timeout expired.
+    fn on_probe_timer(&mut self) {}
+    /// Whether a probe is due; it is not after this.
+    fn take_probe(&mut self) -> bool {
+        false
+    }
+    /// A probe left: a new segment that ends at `end`, or the last one again.
+    fn on_probe_sent(&mut self, end: u64, is_retrans: bool, timers: &mut Timers) {
+        let _ = (end, is_retrans, timers);
+    }
+}
+
+/// Whether the scoreboard keeps transmissions in the order of time.
+pub(crate) type InOrderOfTime = bool;
+
+macro_rules! detectors {
+    ($($(#[$doc:meta])+ $type:ident, $recovery:pat, $if_refused:expr;)+) => {
+        /// A detector of any kind.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::enum_variant_names)]
+        pub(crate) enum Detector { $($(#[$doc])+ $type(Box<$type>),)+ }
+
+        impl Detector {
+            /// The one that serves a recovery; what it needs of the peer is agreed on.
+            pub(crate) fn of(config: &Config, agreed: &Agreed) -> Self {
+                #[allow(unreachable_patterns)]
+                match config.recovery {
+                    $($recovery if $if_refused(agreed) => Self::$type(Box::new($type::new(config, agreed))),)+
+                    // What it needs was refused.
+                    _ => Self::ByDuplicates(Box::new(ByDuplicates::new(config, agreed))),
+                }
+            }
+        }
+
+        impl Deref for Detector {
+            type Target = dyn Detect;
+
+            #[inline]
+            fn deref(&self) -> &Self::Target {
+                match self { $(Self::$type(detector) => &**detector,)+ }
+            }
+        }
+
+        impl DerefMut for Detector {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self { $(Self::$type(detector) => &mut **detector,)+ }
+            }
+        }
+    };
+}
+
+detectors! {
+    /// Only the retransmission timer finds losses (TCPmin).
+    ByTimeout, Recovery::TimeoutOnly, always;
+    /// Duplicate ACKs (RFC 5681, RFC 6582); also where the peer refuses what another needs.
+    ByDuplicates, Recovery::FastRetransmit | Recovery::Reno | Recovery::NewReno(_), always;
+    /// SACKed data more than three segments above (FACK).
+    ByDistance, Recovery::Sack { evidence: SackEvidence::Fack, .. }, with_sack;
+    /// SACKed data above (RFC 6675).
+    BySack, Recovery::Sack { .. }, with_sack;
+    /// Something that was sent later arrived (RFC 8985).
+    ByTime, Recovery::Rack(_), with_sack;
+    /// The receiver reports holes (SCPS-TP).
+    ByReport, Recovery::Snack(_), with_snack;
+}
+
+fn always(_: &Agreed) -> bool {
+    true
+}
+
+fn with_sack(agreed: &Agreed) -> bool {
+    agreed.sack
+}
+
+fn with_snack(agreed: &Agreed) -> bool {
+    agreed.snack.is_some()
+}

@@ -1,0 +1,103 @@
+//! SNACK, the selective negative acknowledgement of SCPS-TP (CCSDS 714.0-B): the receiver reports what is missing, and the
+//! sender retransmits it at once.
+//!
+//! What is reported leaves before anything new, whatever the window, which is raised to the hole if it is smaller. What was
+//! retransmitted is under embargo for a smoothed round-trip time. The first report of an epoch is judged as any loss is; until
+//! all is acknowledged that had been sent then, further reports only repair, and what was reported before begins no other
+//! epoch. The third duplicate ACK counts as a report of the first segment.
+//!
+//! Readings. The standard leaves open what is in the network: here it is what was sent, less what is lost and not
+//! retransmitted, less a segment for each duplicate ACK; new data leave while that is below the window. ACKs of new data grow the
+//! window in an epoch too, unless a setting says otherwise.
+//!
+//! A timeout goes back to the first hole and sends all again in slow start, as it does without SACK.
+
+use super::{
+    AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Recovery, Repair, Scoreboard, Timers, View,
+};
+use crate::config::Snack;
+use crate::conn::sender::episode::Phase;
+use crate::scps::SnackOption;
+
+/// Believes the receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct ByReport {
+    grows: bool,
+    /// Where the highest hole that was reported ends.
+    highest_hole: u64,
+    /// Bytes beyond SND.UNA that duplicate ACKs showed to have arrived.
+    delivered: u64,
+}
+
+impl ByReport {
+    pub(super) fn new(config: &Config, _: &Agreed) -> Self {
+        let grows = matches!(config.recovery, Recovery::Snack(Snack { grows: true, .. }));
+        Self { grows, highest_hole: 0, delivered: 0 }
+    }
+}
+
+impl Detect for ByReport {
+    fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, _: &mut Timers) -> Finding {
+        let smss = view.space.smss();
+        if facts.is_duplicate {
+            self.delivered = (self.delivered + smss).min(board.flight_size());
+        } else if facts.newly_acked > 0 {
+            // What lay beyond the hole was counted when it arrived; the segment that filled it comes now.
+            let counted = facts.newly_acked.saturating_sub(smss);
+            let is_over = view.space.una >= self.highest_hole;
+            self.delivered = if is_over { 0 } else { self.delivered.saturating_sub(counted) };
+        }
+        Finding::default()
+    }
+
+    fn find_hole(&mut self, view: &View<'_>, (start, end): (u64, u64), board: &mut Scoreboard) -> Finding {
+        let end = end.min(view.space.nxt);
+        if start >= end {
+            return Finding::default();
+        }
+        // Reading: CCSDS 714.0-B fixes the embargo when a hole is sent; here it lasts as long as a round trip takes now.
+        let embargo = view.rtt.srtt().unwrap_or(view.config.rto.initial);
+        let marked = board.mark(Evidence::Reported { now: view.now, left: start, right: end, embargo });
+        let is_older = start < self.highest_hole;
+        self.highest_hole = self.highest_hole.max(end);
+        let is_news = marked.bytes > 0;
+        Finding {
+            is_further: is_news,
+            is_proven: is_news && !is_older && view.episode.phase == Phase::Open,
+            window_min: if is_news { end - start } else { 0 },
+        }
+    }
+
+    fn repair(&self) -> Repair {
+        Repair::AtOnce
+    }
+
+    /// All that was sent is taken for lost.
+    fn on_timeout(&mut self, _: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, _: &mut Timers) {
+        board.mark(Evidence::Everything { forget_sacks });
+        self.delivered = 0;
+    }
+
+    fn delivered_beyond(&self) -> Option<u64> {
+        Some(self.delivered)
+    }
+
+    fn grows_in_recovery(&self) -> bool {
+        self.grows
+    }
+
+    fn needs_detail(&self) -> Option<InOrderOfTime> {
+        Some(false)
+    }
+}
+
+/// Holes that an ACK of `una` reports, in bytes; `unit` is the segment size that was agreed on.
+pub(crate) fn holes(option: SnackOption, una: u64, unit: u64) -> impl Iterator<Item = (u64, u64)> {
+    let start = una + u64::from(option.offset) * unit;
+    let end = start + u64::from(option.size) * unit;
+    let missing = (0..option.beyond.units()).filter(move |at| !option.beyond.has(*at)).map(move |at| {
+        let start = end + at as u64 * unit;
+        (start, start + unit)
+    });
+    std::iter::once((start, end)).chain(missing)
+}

@@ -1,0 +1,88 @@
+//! The tail loss probe of RACK-TLP (RFC 8985 §7).
+
+use super::{AckFacts, Scoreboard, Timers, View};
+use crate::config::Rack;
+use crate::conn::sender::episode::Phase;
+use crate::conn::timers::Timer;
+use bentpipe_units::Duration;
+
+/// RFC 8985 §7.2: the probe timeout before the first sample.
+const PTO_INITIAL: Duration = Duration::from_secs(1);
+
+/// When to probe, and what became of the last probe.
+#[derive(Clone, Debug)]
+pub(crate) struct Tlp {
+    settings: Rack,
+    /// The probe is to be sent.
+    is_due: bool,
+    /// The probe that no ACK has resolved.
+    sent: Option<Probe>,
+    /// A round trip was sampled since the last probe.
+    has_sample: bool,
+}
+
+/// A probe that was sent (RFC 8985 §7.3): TLP.end_seq, TLP.is_retrans.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    end_seq: u64,
+    is_retrans: bool,
+}
+
+impl Tlp {
+    pub(super) fn new(settings: Rack) -> Self {
+        Self { settings, is_due: false, sent: None, has_sample: true }
+    }
+
+    /// A round trip was sampled.
+    pub(super) fn on_sample(&mut self) {
+        self.has_sample = true;
+    }
+
+    /// Loss recovery begins, or the connection ends: no probe is needed.
+    pub(super) fn stop(&mut self, timers: &mut Timers) {
+        self.sent = None;
+        self.is_due = false;
+        timers.stop(Timer::LossProbe);
+    }
+
+    /// RFC 8985 §7.2: after new data, or an ACK of new data, unless losses are being repaired.
+    pub(super) fn schedule(&self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
+        let (flight, srtt) = (board.flight_size(), view.rtt.srtt());
+        timers.stop(Timer::LossProbe);
+        let is_open = view.episode.phase == Phase::Open && board.sacked_bytes() == 0;
+        if !self.settings.tlp || flight == 0 || !is_open {
+            return;
+        }
+        let alone = if flight <= view.space.smss() { self.settings.max_ack_delay } else { Duration::ZERO };
+        let pto = srtt.map_or(PTO_INITIAL, |srtt| srtt * 2 + alone);
+        let is_armed = timers.is_running(Timer::Retransmit);
+        let expiry = if is_armed { view.rtt.armed_expiry() } else { view.now + view.rtt.rto() };
+        timers.set(Timer::LossProbe, (view.now + pto).min(expiry));
+    }
+
+    /// RFC 8985 §7.3: one probe until it is resolved, and a sample between two.
+    pub(super) fn on_timer(&mut self) {
+        self.is_due = self.sent.is_none() && self.has_sample;
+    }
+
+    pub(super) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.is_due)
+    }
+
+    pub(super) fn on_sent(&mut self, end_seq: u64, is_retrans: bool, timers: &mut Timers) {
+        self.sent = Some(Probe { end_seq, is_retrans });
+        self.has_sample = false;
+        timers.stop(Timer::LossProbe);
+    }
+
+    /// RFC 8985 §7.4: what an ACK of everything below `ack` says of the probe. Returns where the loss was that it repaired.
+    pub(super) fn resolve(&mut self, ack: u64, facts: &AckFacts) -> Option<u64> {
+        let probe = self.sent.filter(|probe| ack >= probe.end_seq)?;
+        let is_repair = probe.is_retrans && facts.dsack.is_none() && ack > probe.end_seq;
+        let is_bare_duplicate = facts.newly_acked == 0 && facts.is_pure;
+        if is_repair || !probe.is_retrans || facts.dsack.is_some() || is_bare_duplicate {
+            self.sent = None;
+        }
+        is_repair.then(|| probe.end_seq.saturating_sub(1))
+    }
+}

@@ -1,0 +1,65 @@
+//! What keeps a sender from sending more, asked when it has sent all that it may.
+
+use super::episode::Phase;
+use super::Sender;
+use crate::conn::context::Context;
+
+/// What a sender waits for (RFC 4898 §4, tcpEStatsPerfSndLim*, with the states of loss recovery kept apart).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendLimit {
+    /// The connection opens, or is in slow start and has not lost anything yet.
+    StartUp,
+    /// The congestion window, or the rate of pacing.
+    CongestionWindow,
+    /// The window that the receiver advertises.
+    ReceiveWindow,
+    /// The send buffer: the application could not write more.
+    SendBuffer,
+    /// The application: all that it wrote is sent.
+    Application,
+    /// Losses are being repaired that duplicate or selective ACKs showed.
+    Recovery,
+    /// Losses are being repaired that the retransmission timer showed.
+    Timeout,
+}
+
+impl SendLimit {
+    /// How many there are.
+    pub const COUNT: usize = Self::Timeout as usize + 1;
+}
+
+impl Sender {
+    /// What keeps an open connection from sending more.
+    #[inline]
+    pub(crate) fn limit(&self, cx: &Context) -> Option<SendLimit> {
+        let space = &self.space;
+        if space.is_closing && space.una >= space.offered {
+            return None;
+        }
+        match self.episode.phase {
+            Phase::Open => Some(self.limit_of_new(cx)),
+            Phase::Loss if self.episode.stalled_since.is_some() => Some(SendLimit::Timeout),
+            _ => Some(SendLimit::Recovery),
+        }
+    }
+
+    /// What keeps new data back, in the order in which `next_new` looks.
+    #[inline]
+    fn limit_of_new(&self, cx: &Context) -> SendLimit {
+        let space = &self.space;
+        let unsent = space.next_len();
+        if space.nxt >= space.offered {
+            SendLimit::Application
+        } else if unsent < space.smss() && space.nxt + unsent < space.offered {
+            SendLimit::SendBuffer
+        } else if unsent > space.usable() {
+            SendLimit::ReceiveWindow
+        } else if !cx.agreed.is_plain && self.is_held_by_nagle(unsent, space.is_closing, &cx.config) {
+            SendLimit::Application
+        } else if self.usage.in_slow_start && cx.counters.fast_retransmits + cx.counters.timeouts == 0 {
+            SendLimit::StartUp
+        } else {
+            SendLimit::CongestionWindow
+        }
+    }
+}

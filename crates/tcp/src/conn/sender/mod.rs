@@ -1,0 +1,574 @@
+//! The sending side: what an ACK, a timer and free room in the windows lead to. All control flow of sending is here; the parts
+//! below get values and give values, and none of them knows a TCP header, so that another transport can use them.
+//!
+//! | part | decides |
+//! |---|---|
+//! | [`SendSpace`] | what may be sent: SND.UNA, SND.NXT, the peer's window, the send buffer |
+//! | [`Scoreboard`] | what is outstanding, SACKed, lost, retransmitted |
+//! | [`Detector`](detect) | what is lost |
+//! | [`Episode`] | when recovery begins and ends |
+//! | [`Reducer`] | how far the window falls, and whether it does |
+//! | [`Undo`] | what was spurious, and what comes back |
+//! | [`Usage`] | whether the window is used, so that it may grow |
+//! | [`Rtt`], [`Rates`], [`Pacer`] | round-trip times and the retransmission timer, delivery rates, departures |
+
+mod ack;
+mod detect;
+mod ecn;
+mod episode;
+mod limit;
+mod notify;
+mod pacing;
+mod poll;
+mod probe_segments;
+mod prr;
+mod rate;
+mod recovery;
+mod reduce;
+mod rtt;
+mod scoreboard;
+mod space;
+mod undo;
+mod usage;
+
+pub(crate) use ack::{Ack, SackRanges};
+pub(crate) use ecn::{EcnEcho, EcnSender};
+pub use limit::SendLimit;
+pub(crate) use pacing::paces_acks;
+pub(crate) use poll::Sending;
+pub(crate) use probe_segments::ProbeSegments;
+pub use rate::RateSample;
+pub(crate) use space::SendSpace;
+
+use super::context::Context;
+use super::timers::{Timer, Timers};
+use super::wire::{clock, instant_of, since};
+use super::Event;
+use crate::cache::Learnt;
+use crate::cc::{AckSample, Cc, CongestionControl, Init};
+use crate::config::{Config, CwndValidation, InitialSsthresh, Reduction, SpuriousDetection};
+use ack::AckFacts;
+use bentpipe_units::{Duration, Rate, Time};
+use detect::{Detector, View};
+use episode::{Advance, Episode, Phase, DUP_THRESH};
+use pacing::{Paced, Pacer};
+use prr::PrrAck;
+use rate::Rates;
+use reduce::{Cause, ReduceOutcome, Reducer};
+use rtt::Rtt;
+use scoreboard::{Doubt, Entered, Scoreboard};
+use undo::Undo;
+use usage::{Usage, Used};
+
+/// One end's sending.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) space: SendSpace,
+    board: Scoreboard,
+    pub(crate) cc: Cc,
+    pub(crate) rtt: Rtt,
+    episode: Episode,
+    usage: Usage,
+    detector: Detector,
+    reducer: Reducer,
+    pub(crate) pacer: Pacer,
+    /// RACK, PRR, undo or rate samples are on.
+    is_detailed: bool,
+    undo: Option<Box<Undo>>,
+    rates: Option<Box<Rates>>,
+    /// Agreed on ECN.
+    pub(crate) ecn: Option<Box<EcnSender>>,
+    /// Agreed on probe segments.
+    pub(crate) probes: Option<Box<ProbeSegments>>,
+    /// When the oldest data outstanding were first retransmitted.
+    first_retransmit: Time,
+}
+
+impl Sender {
+    pub(crate) fn new(cx: &Context) -> Self {
+        let config = &*cx.config;
+        let undo = (config.spurious_detection != SpuriousDetection::Off).then(|| Box::new(Undo::new()));
+        let init = Init { smss: u64::from(config.smss), ..Init::default() };
+        let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
+        let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
+        let is_detailed = rates.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
+        let mut board = Scoreboard::default();
+        if is_detailed {
+            board.set_detail(false);
+        }
+        if cc.takes_deliveries() {
+            board.keep_lost();
+        }
+        Self {
+            space: SendSpace::new(config),
+            board,
+            cc,
+            rtt: Rtt::new(config.rto),
+            episode: Episode::default(),
+            usage: Usage::new(config.cwnd_validation),
+            detector: Detector::of(config, &cx.agreed),
+            reducer: Reducer::new(config.verdict.build()),
+            pacer: Pacer::default(),
+            is_detailed,
+            undo,
+            rates,
+            ecn: None,
+            probes: None,
+            first_retransmit: Time::NEVER,
+        }
+    }
+
+    /// What the SYNs settled: which detector can serve, and whether the peer `knows_probes`.
+    pub(crate) fn on_agreed(&mut self, knows_probes: bool, cx: &Context) {
+        self.detector = Detector::of(&cx.config, &cx.agreed);
+        if let Some(in_order_of_time) = self.detector.needs_detail() {
+            self.is_detailed = true;
+            self.board.set_detail(in_order_of_time);
+        }
+        let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
+        self.probes = agreed.map(|probes| Box::new(ProbeSegments::new(probes.inflates(), probes.repairs())));
+    }
+
+    /// Data transfer begins; `seed` is for what the congestion control chooses at random.
+    pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
+        self.usage.last_sent = now;
+        let init = Init {
+            now,
+            rtt: self.rtt.srtt(),
+            seed,
+            smss: self.space.smss(),
+            has_probe_segments: self.probes.is_some(),
+            ..Init::default()
+        };
+        self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
+    }
+
+    /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
+    /// then, RFC 6298 §5.7 three seconds.
+    pub(crate) fn on_established(&mut self, now: Time, syn_window: u64, syn_was_lost: bool, cx: &mut Context) {
+        self.cc.limit_cwnd(syn_window);
+        self.usage.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
+        if self.board.flight_size() > 0 {
+            // Early data that were sent before.
+            self.rtt.arm(now, &mut cx.timers);
+        }
+        if syn_was_lost {
+            self.cc.limit_cwnd(self.space.smss());
+            self.rtt.after_lost_syn();
+        }
+    }
+
+    /// Use segments of `smss` payload bytes from now on, also for what has to be retransmitted.
+    pub(crate) fn set_smss(&mut self, smss: u32) {
+        self.space.smss = smss.clamp(1, Config::SMSS_MAX);
+        self.board.resegment(self.space.smss);
+        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
+            rates.forget(first);
+        }
+        let smss = self.space.smss();
+        if let Some(undo) = &mut self.undo {
+            undo.on_smss(smss);
+        }
+        self.cc.on_smss(smss);
+    }
+
+    pub(crate) fn measure_rates(&mut self) {
+        self.rates.get_or_insert_with(Box::default);
+        self.is_detailed = true;
+        self.board.set_detail(self.detector.needs_detail() == Some(true));
+    }
+
+    /// Nothing more is sent.
+    pub(crate) fn stop(&mut self, timers: &mut Timers) {
+        timers.stop(Timer::Retransmit);
+        timers.stop(Timer::Persist);
+        self.detector.stop(timers);
+    }
+}
+
+/// What an ACK leads to, in this order (`specs/README` rule 5): marks, scoreboard, RTT sample, what was spurious, recovery,
+/// congestion control, timers.
+impl Sender {
+    /// An ACK of everything below `ack` arrived, with this feedback of marks. Called before the rest of it is processed, so that
+    /// the window is reduced from what was outstanding when it came.
+    #[inline(never)]
+    pub(crate) fn on_ecn_echo(&mut self, now: Time, ack: u64, echo: EcnEcho, cx: &mut Context) {
+        let packets = (ack - self.space.una).div_ceil(self.space.smss());
+        let is_reduced = self.reducer.has_reduced(ack);
+        if !self.ecn.as_mut().is_some_and(|ecn| ecn.read(echo, packets, is_reduced)) {
+            return;
+        }
+        let path = self.path(now, cx);
+        self.reducer.on_mark(&path);
+        if !is_reduced && self.reduce(now, Cause::Mark, cx) == ReduceOutcome::MustWait {
+            self.pacer.hold_until(self.rtt.expiry(now, self.rtt.rto()));
+        }
+    }
+
+    /// An ACK that is not older than the last arrived.
+    #[inline(always)]
+    pub(crate) fn on_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
+        if self.is_detailed {
+            self.begin_ack(now, ack, cx);
+        }
+        if ack.offset > self.space.una {
+            self.on_new_ack(now, ack, cx);
+        } else if self.is_detailed || ack.sacked.is_some() || (!cx.agreed.sack && ack.is_duplicate) {
+            self.on_old_ack(now, ack, cx);
+        }
+    }
+
+    /// An ACK is about to be entered into the scoreboard, in detail.
+    #[inline(never)]
+    fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) {
+        let echo = ack.timestamps.filter(|_| cx.agreed.timestamps);
+        let echo = echo.map(|timestamps| instant_of(now, timestamps.echo));
+        self.note_app_limited();
+        if ack.scps.is_some_and(|scps| scps.corruption_experienced) && cx.agreed.snack.is_some() {
+            let path = self.path(now, cx);
+            self.reducer.on_corruption(&path);
+        }
+        let min_rtt = self.detector.min_rtt();
+        self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
+    }
+
+    /// Enter an ACK, which `advances` or not, into the scoreboard: what it taught.
+    #[inline(always)]
+    fn enter(&mut self, ack: &Ack<'_>, advances: bool) -> AckFacts {
+        let newly_acked = ack.offset - self.space.una;
+        let advanced = if advances { Some(ack.offset) } else { None };
+        let Entered { acked, newly_sacked } = self.board.enter(advanced, ack.ranges());
+        AckFacts {
+            newly_acked,
+            newly_sacked,
+            acked,
+            is_duplicate: !advances && ack.is_duplicate && self.board.flight_size() > 0,
+            is_pure: ack.is_pure,
+            dsack: ack.sacked.and_then(|sacked| sacked.dsack),
+            ends_recovery: false,
+        }
+    }
+
+    #[inline(always)]
+    fn on_new_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
+        let facts = self.enter(&ack, true);
+        self.space.una = ack.offset;
+        self.first_retransmit = Time::NEVER;
+        if let Some(undo) = &mut self.undo {
+            undo.before_sample(ack.offset, &mut self.rtt);
+        }
+        self.sample_rtt(now, &ack, &facts, cx);
+        let advance = if self.is_detailed {
+            self.answer_in_detail(now, ack, facts, cx)
+        } else {
+            let advance = self.advance(now, facts.newly_acked, cx);
+            if facts.newly_sacked > 0 {
+                self.find(now, facts, cx);
+            }
+            advance
+        };
+        let may_grow = self.may_grow(now, facts.newly_acked, cx) && !self.is_echoed();
+        if !advance.in_recovery {
+            // Computed once more: to read back what was just stored would wait for the store.
+            let rtt = facts.acked.newest().map(|sent_at| now - sent_at);
+            let sample = AckSample { newly_acked: facts.newly_acked, is_cwnd_limited: may_grow, rtt };
+            let path = self.path(now, cx);
+            self.cc.on_ack(&sample, &path);
+            if self.usage.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
+                self.turn_slow_start(cx);
+            }
+        }
+        if self.space.buffer < cx.config.send_buffer {
+            self.space.tune_buffer(cx.config.send_buffer, self.cc.cwnd());
+        }
+        if self.board.flight_size() == 0 {
+            cx.timers.stop(Timer::Retransmit);
+        } else if advance.restarts_timer {
+            // RFC 6298 §5.3.
+            self.rtt.arm(now, &mut cx.timers);
+        }
+    }
+
+    /// The rest of an ACK that advances, where more is known of what it delivered.
+    #[inline(never)]
+    fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
+        let is_undone = self.undo_if_spurious(now, &ack, &facts, cx);
+        let was_open = self.episode.phase == Phase::Open;
+        let mut advance = self.advance(now, facts.newly_acked, cx);
+        facts.ends_recovery = !was_open && self.episode.phase == Phase::Open;
+        let is_further = self.find(now, facts, cx);
+        advance.in_recovery &= !self.detector.grows_in_recovery();
+        self.find_holes(now, &ack, cx);
+        self.end_ack(now, &facts, is_further, cx);
+        advance.in_recovery |= is_undone;
+        self.notify_delivery(now, &ack, cx);
+        advance
+    }
+
+    /// An ACK that acknowledges nothing new: duplicate or selective, or it says nothing.
+    #[inline(never)]
+    fn on_old_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
+        let (has_sack, has_snack) = (cx.agreed.sack, cx.agreed.snack.is_some());
+        let is_duplicate = ack.is_duplicate && self.board.flight_size() > 0;
+        if !has_sack && !has_snack && !is_duplicate {
+            return;
+        }
+        let facts = self.enter(&ack, false);
+        if facts.newly_sacked > 0 {
+            self.sample_rtt(now, &Ack { timestamps: None, ..ack }, &facts, cx);
+        }
+        if self.is_detailed && self.undo_if_spurious(now, &ack, &facts, cx) {
+            return;
+        }
+        if has_sack {
+            if facts.newly_sacked > 0 && self.episode.phase == Phase::Selective {
+                self.notify_recovery_ack(now, false, cx);
+            }
+            let is_further = self.find(now, facts, cx);
+            if self.is_detailed {
+                self.end_ack(now, &facts, is_further, cx);
+            }
+        } else {
+            if is_duplicate {
+                self.on_duplicate(now, facts, cx);
+            }
+            self.find_holes(now, &ack, cx);
+            if is_duplicate && has_snack && self.episode.dupacks == DUP_THRESH {
+                let una = self.space.una;
+                self.find_hole(now, (una, una + self.space.smss()), cx);
+            }
+        }
+        if self.is_detailed {
+            self.notify_delivery(now, &ack, cx);
+        }
+    }
+
+    /// A duplicate ACK on a connection without SACK.
+    fn on_duplicate(&mut self, now: Time, facts: AckFacts, cx: &mut Context) {
+        if let Some(rates) = &mut self.rates {
+            rates.on_duplicate(now, self.space.smss());
+        }
+        self.episode.dupacks = self.episode.dupacks.saturating_add(1);
+        if self.episode.phase == Phase::Fast {
+            self.episode.on_duplicate(self.burst(), self.inflation());
+            self.notify_recovery_ack(now, false, cx);
+        } else {
+            self.find(now, facts, cx);
+        }
+    }
+
+    /// An ACK was entered and recovery has answered.
+    fn end_ack(&mut self, now: Time, facts: &AckFacts, is_further: bool, cx: &mut Context) {
+        let base = self.board.first().unwrap_or(self.board.next_index());
+        if let Some(rates) = &mut self.rates {
+            rates.last = rates.on_ack(now, &self.board.delivery(), base, self.board.lost_ever());
+        }
+        if let Some(prr) = &mut self.episode.prr {
+            prr.on_ack(&PrrAck {
+                delivered: self.board.delivery().bytes,
+                pipe: self.board.pipe(),
+                is_safe: facts.newly_acked > 0 && !is_further,
+                smss: self.space.smss(),
+            });
+        }
+        let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
+        if let Some(offset) = self.detector.after_ack(&view, facts, &self.board, timers) {
+            // RFC 8985 §7.4.2: recovery is over as it begins.
+            if self.reduce(now, Cause::RepairedLoss { offset }, cx) == ReduceOutcome::Reduced {
+                let path = self.path(now, cx);
+                self.cc.on_recovery_exit(&path);
+            }
+        }
+    }
+
+    /// A round-trip sample, if the ACK gives one.
+    #[inline(always)]
+    fn sample_rtt(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &Context) {
+        self.rtt.last = facts.acked.newest().map(|sent_at| now - sent_at);
+        if !cx.agreed.timestamps {
+            return self.rtt.on_acked(now, self.space.una, &facts.acked);
+        }
+        // DEVIATION: RFC 7323 §4.2 lowers the gains when there are many samples in a round trip. They are those of
+        // RFC 6298 here, whatever gives the samples.
+        if let Some(timestamps) = ack.timestamps {
+            self.rtt.update(since(now, timestamps.echo));
+        }
+    }
+
+    /// Slow start ends, or begins.
+    #[cold]
+    #[inline(never)]
+    fn turn_slow_start(&mut self, cx: &mut Context) {
+        if self.usage.in_slow_start {
+            cx.report(Event::SlowStartExit(self.cc.cwnd()));
+        }
+        self.usage.in_slow_start = !self.usage.in_slow_start;
+    }
+
+    #[inline]
+    fn may_grow(&mut self, now: Time, newly: u64, cx: &Context) -> bool {
+        match cx.config.cwnd_validation {
+            CwndValidation::Off => true,
+            CwndValidation::IfUsed => self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
+            CwndValidation::Rfc2861 | CwndValidation::Rfc7661 => {
+                let used = Used {
+                    now,
+                    space: &self.space,
+                    flight_size: self.board.flight_size(),
+                    in_recovery: self.episode.phase.is_recovery(),
+                    rtt: &self.rtt,
+                    config: &cx.config,
+                    retransmitted: cx.counters.resent_bytes,
+                };
+                self.usage.validate(used, newly, &mut self.cc)
+            }
+        }
+    }
+
+    /// Whether the ACK that is being processed reports marks: it does not grow the window (RFC 3168 §6.1.2).
+    #[inline]
+    fn is_echoed(&self) -> bool {
+        self.ecn.as_ref().is_some_and(|ecn| ecn.is_echoed)
+    }
+}
+
+/// Early data, ECN and probe segments: what only some connections do.
+impl Sender {
+    /// The SYN carries data.
+    pub(crate) fn on_early_data(&mut self, now: Time) {
+        self.usage.last_sent = now;
+    }
+
+    /// The handshake starts from the beginning.
+    pub(crate) fn restart(&mut self, config: &Config) {
+        self.rtt = Rtt::new(config.rto);
+        self.set_smss(config.smss);
+    }
+
+    /// New data leave: whether they are ECT, and whether they say that the window was reduced.
+    pub(crate) fn take_ecn_of_new_data(&mut self) -> (bool, bool) {
+        let Some(ecn) = &self.ecn else { return (false, false) };
+        (ecn.sends_ect, self.reducer.take_cwr() && ecn.sends_cwr())
+    }
+
+    /// Whether a probe segment is to be answered; it is not after this.
+    pub(crate) fn take_probe_answer(&mut self) -> bool {
+        self.probes.as_mut().is_some_and(|probes| probes.take_owed())
+    }
+
+    /// The probe segment that is due: offset and length of what it copies.
+    pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
+        let probes = self.probes.as_mut()?;
+        let due = self.cc.probe_segments()?.due();
+        if due > now {
+            cx.timers.set(Timer::Pace, cx.timers.get(Timer::Pace).min(due));
+            return None;
+        }
+        let copy = if sends_data { probes.next_copy(&self.board) } else { None }?;
+        probes.on_probe_sent();
+        let path = self.path(now, cx);
+        self.cc.probe_segments()?.on_sent(&path);
+        cx.counters.dummy_segments += 1;
+        Some(copy)
+    }
+
+    /// A probe segment was answered.
+    pub(crate) fn on_probe_answer(&mut self, now: Time, cx: &Context) {
+        let path = self.path(now, cx);
+        if let Some(probes) = self.cc.probe_segments() {
+            probes.on_answer(&path);
+        }
+    }
+}
+
+/// What others may ask.
+impl Sender {
+    /// Sequence space sent and not acknowledged (RFC 5681).
+    #[inline]
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.board.flight_size()
+    }
+
+    /// The congestion window, without the inflation of fast recovery; while the window falls in proportion, that.
+    #[inline]
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.episode.prr.map_or(self.cc.cwnd(), |prr| prr.window())
+    }
+
+    /// Whether losses are being repaired.
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.episode.phase != Phase::Open
+    }
+
+    /// When the retransmission timer was started, or the last partial ACK came, before it expired.
+    pub(crate) fn stalled_since(&self) -> Option<Time> {
+        self.episode.stalled_since
+    }
+
+    pub(crate) fn rate_sample(&self) -> Option<RateSample> {
+        self.rates.as_ref().and_then(|rates| rates.last)
+    }
+
+    pub(crate) fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
+        pacing::rate(cx.config.pacing, &self.cc, self.paced(cx))
+    }
+
+    fn paced(&self, cx: &Context) -> Paced {
+        Paced {
+            smss: self.space.smss(),
+            packet_len: self.space.smss() + cx.agreed.header_len(),
+            flight_size: self.board.flight_size(),
+            rtt: self.rtt.expected(),
+        }
+    }
+}
+
+/// What a detector sees.
+#[inline]
+fn view<'a>(
+    now: Time,
+    space: &'a SendSpace,
+    episode: &'a Episode,
+    rtt: &'a Rtt,
+    cx: &'a mut Context,
+) -> (View<'a>, &'a mut Timers) {
+    (View { now, space, episode, rtt, config: &cx.config }, &mut cx.timers)
+}
+
+/// The congestion control at the start of data transfer.
+fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
+    let ssthresh = learnt.ssthresh.map_or(config.initial_ssthresh, InitialSsthresh::Bytes);
+    let init = Init {
+        cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(begin.smss as u32)),
+        ssthresh: match ssthresh {
+            InitialSsthresh::Unlimited | InitialSsthresh::Bdp(_) => u64::MAX,
+            InitialSsthresh::Bytes(bytes) => bytes,
+            InitialSsthresh::Segments(n) => n.saturating_mul(begin.smss),
+            InitialSsthresh::PeerWindow => rwnd.max(2 * begin.smss),
+        },
+        growth: config.growth,
+        ..begin
+    };
+    match &config.own_cc {
+        Some(own) => Cc::Custom(own.build(init)),
+        None => config.cc.build(init),
+    }
+}
+
+/// What tests look at.
+#[cfg(test)]
+impl Sender {
+    /// RFC 6675, pipe.
+    pub(crate) fn pipe(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// The window with the inflation of fast recovery.
+    pub(crate) fn inflated_cwnd(&self) -> i64 {
+        self.cwnd() as i64 + self.episode.inflation
+    }
+
+    pub(crate) fn falls_in_proportion(&self) -> bool {
+        self.episode.prr.is_some()
+    }
+}

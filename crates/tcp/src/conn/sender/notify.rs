@@ -1,0 +1,133 @@
+//! What the congestion control is notified of, and how it sees the path.
+
+use super::ack::Ack;
+use super::episode::Phase;
+use super::Sender;
+use crate::cc::{CongestionControl, Delivery, LostSegment, PathState};
+use crate::config::{SsthreshBase, SsthreshRounding};
+use crate::conn::context::Context;
+use bentpipe_units::{Duration, Time};
+
+impl Sender {
+    /// The controller hears of each ACK that comes in recovery.
+    pub(super) fn notify_recovery_ack(&mut self, now: Time, is_partial: bool, cx: &Context) {
+        let path = self.path(now, cx);
+        self.cc.on_recovery_ack(is_partial, &path);
+    }
+
+    /// The controller that asked for it learns what the ACK said of delivery.
+    #[inline(never)]
+    pub(super) fn notify_delivery(&mut self, now: Time, ack: &Ack<'_>, cx: &Context) {
+        if !self.cc.takes_deliveries() {
+            return;
+        }
+        self.notify_losses(now, cx);
+        let lost = self.board.lost_ever();
+        let Some(rates) = &mut self.rates else { return };
+        let (newly_delivered, newly_lost) = rates.take_news(lost);
+        if newly_delivered == 0 {
+            return;
+        }
+        let (delivered, rate) = (rates.delivered(), rates.last);
+        let delivery = Delivery {
+            newly_delivered,
+            delivered,
+            newly_lost,
+            lost,
+            in_flight: self.board.pipe(),
+            is_cwnd_limited: self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
+            is_repairing: self.is_repairing(),
+            rate,
+            one_way_delay: ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| {
+                // Both clocks count the same milliseconds, but a sender must not rely on that.
+                Duration::from_millis(u64::from(timestamps.value.wrapping_sub(timestamps.echo)))
+            }),
+        };
+        let path = self.path(now, cx);
+        self.cc.on_delivery(&delivery, &path);
+        if let (Some(rates), true) = (&mut self.rates, self.cc.holds_back()) {
+            rates.on_app_limited(delivery.in_flight);
+        }
+    }
+
+    /// The controller that asked for deliveries learns which segments were declared lost.
+    pub(super) fn notify_losses(&mut self, now: Time, cx: &Context) {
+        let notices = self.board.take_lost();
+        if let (Some(rates), false) = (&self.rates, notices.is_empty()) {
+            let path = self.path(now, cx);
+            for notice in &notices {
+                let range = self.board.range_of(notice.index);
+                if let Some(noted) = rates.lost(notice.index, notice.lost_ever) {
+                    let (start, len) = (range.start, u64::from(range.len));
+                    let lost = LostSegment { start, len, has_sack: cx.agreed.sack, ..noted };
+                    self.cc.on_lost(&lost, &path);
+                }
+            }
+        }
+        self.board.give_back(notices);
+    }
+
+    /// Less than a segment waits, the window has room, and nothing waits to be retransmitted: the application is the limit.
+    pub(crate) fn note_app_limited(&mut self) {
+        let in_flight = self.board.pipe();
+        let has_data = self.space.data_end().saturating_sub(self.space.nxt) >= self.space.smss();
+        let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_unrepaired();
+        if let (Some(rates), true) = (&mut self.rates, is_limited) {
+            rates.on_app_limited(in_flight);
+        }
+    }
+
+    /// The sender's view of the path.
+    #[inline(always)]
+    pub(crate) fn path(&self, now: Time, cx: &Context) -> PathState {
+        let flight_size = self.outstanding();
+        let base = match cx.config.ssthresh_base {
+            SsthreshBase::FlightSize => self.flight_to_halve(flight_size, cx.agreed.snack.is_some()),
+            SsthreshBase::Window => self.cc.cwnd().min(self.space.rwnd),
+        };
+        PathState {
+            now,
+            smss: self.space.smss(),
+            header_len: cx.agreed.header_len(),
+            snd_una: self.space.una,
+            snd_nxt: self.space.nxt,
+            flight_size,
+            ssthresh_base: self.usage.base_to_halve(base, flight_size),
+            ssthresh_unit: match cx.config.ssthresh_rounding {
+                SsthreshRounding::Bytes => 1,
+                SsthreshRounding::Segments | SsthreshRounding::Window => self.space.smss(),
+            },
+            srtt: self.rtt.srtt(),
+            rwnd: self.space.rwnd,
+        }
+    }
+
+    /// FlightSize as RFC 5681 eq. (4) means it: what limited transmit added does not count (RFC 3042 §2).
+    ///
+    /// DEVIATION: RFC 5681 §2 counts all data not yet cumulatively acknowledged. In fast recovery most of that has left
+    /// the network (each duplicate or selective ACK says so) and new data have taken its place; a timeout there would
+    /// set ssthresh to a multiple of the path, slow start would overshoot again, and so on for ever. So it counts
+    /// at most as the window that recovery allows in the network.
+    #[inline]
+    fn flight_to_halve(&self, flight_size: u64, has_snack: bool) -> u64 {
+        let flight_size = flight_size.saturating_sub(self.episode.limited_bytes);
+        if self.episode.phase.is_recovery() || has_snack {
+            flight_size.min(self.cc.cwnd())
+        } else {
+            flight_size
+        }
+    }
+
+    /// FlightSize.
+    ///
+    /// DEVIATION: RFC 5681 §2 counts all data not yet cumulatively acknowledged. After a timeout what was not retransmitted yet
+    /// does not count here: it is taken for lost, as if SND.NXT had gone back to it.
+    #[inline]
+    fn outstanding(&self) -> u64 {
+        if self.episode.phase == Phase::Loss {
+            self.board.pipe()
+        } else {
+            self.board.flight_size()
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! What leaves next: what recovery wants retransmitted, new data; and what the timers do to that.
+
+use super::episode::Phase;
+use super::rate::InFlight;
+use super::scoreboard::SeqRange;
+use super::usage::Used;
+use super::{clock, view, Sender};
+use crate::cc::CongestionControl;
+use crate::config::Config;
+use crate::conn::context::Context;
+use crate::conn::timers::Timer;
+use bentpipe_units::{Duration, Time};
+
+/// Bounds of the persist timer (RFC 9293 §3.8.6.1; `specs/rto.md`, zero window).
+///
+/// DEVIATION: RFC 9293 §3.8.6.2.1 sends into a small window after a tenth of a second to one second. It is the persist
+/// timer here, that is one retransmission timeout, as in BSD and Linux.
+const PERSIST_MIN: Duration = Duration::from_millis(500);
+const PERSIST_MAX: Duration = Duration::from_secs(60);
+
+/// What is to be sent now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub(crate) range: SeqRange,
+    pub(crate) is_retransmission: bool,
+}
+
+/// Whether the congestion window counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    AsNeeded,
+    /// A probe, or compared by the caller.
+    Taken,
+}
+
+impl Sender {
+    /// False: neither new data nor something to retransmit; so it is at a receiver, always.
+    #[inline]
+    pub(crate) fn has_data(&self) -> bool {
+        self.space.nxt < self.space.offered || self.space.is_closing || self.board.flight_size() > 0
+    }
+
+    /// The next data to send, if the windows allow.
+    #[inline(always)]
+    pub(crate) fn poll(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        if self.episode.retransmits_first {
+            self.episode.retransmits_first = false;
+            if let Some(first) = self.detector.first(&mut self.board) {
+                return Some(self.retransmit(now, first, true, cx));
+            }
+        }
+        if self.is_detailed {
+            if let Some(probe) = self.next_probe(now, cx) {
+                return Some(probe);
+            }
+            if let (Some(delivered), true) = (self.detector.delivered_beyond(), self.episode.phase != Phase::Loss) {
+                return self.next_at_once(now, delivered, cx);
+            }
+        }
+        match self.episode.phase {
+            Phase::Open | Phase::Fast | Phase::Snack => {}
+            Phase::Selective => return self.next_selective(now, cx),
+            Phase::Loss if self.is_held_by_frto() => {}
+            Phase::Loss => {
+                if let Some(lost) = self.board.next_lost() {
+                    let fits = self.board.pipe() + self.board.len_of(lost) <= self.window_in_loss(&cx.config);
+                    self.usage.limited |= !fits;
+                    return fits.then(|| self.retransmit(now, lost, true, cx));
+                }
+            }
+        }
+        self.next_new(now, Room::AsNeeded, cx)
+    }
+
+    /// RFC 6675 §4 NextSeg(), rules 1 to 4 (1 and 2 with RACK), while the window has room for a segment.
+    #[inline(never)]
+    fn next_selective(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        let pipe = self.board.pipe();
+        let has_room = match &self.episode.prr {
+            // In whole segments, rounded up.
+            Some(prr) => pipe < prr.window(),
+            None => pipe + self.space.smss() <= self.cc.cwnd(),
+        };
+        if !has_room {
+            self.usage.limited = true;
+            return None;
+        }
+        if let Some(lost) = self.board.next_lost() {
+            return Some(self.retransmit(now, lost, true, cx));
+        }
+        if let Some(new) = self.next_new(now, Room::Taken, cx) {
+            return Some(new);
+        }
+        let (doubtful, counts) = self.detector.next_doubtful(&mut self.episode, self.space.una, &mut self.board)?;
+        Some(self.retransmit(now, doubtful, counts, cx))
+    }
+
+    /// Losses first, then new data while the window has room for them; `delivered` of what is outstanding arrived.
+    #[inline(never)]
+    fn next_at_once(&mut self, now: Time, delivered: u64, cx: &mut Context) -> Option<Sending> {
+        if let Some(lost) = self.board.next_lost() {
+            return Some(self.retransmit(now, lost, true, cx));
+        }
+        let len = self.space.next_len();
+        if self.board.pipe().saturating_sub(delivered) + len > self.cc.cwnd() {
+            self.usage.limited |= len > 0;
+            return None;
+        }
+        self.next_new(now, Room::Taken, cx)
+    }
+
+    /// The probe: a new segment, whatever the window, or else the last one again.
+    fn next_probe(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        if !self.detector.take_probe() || self.episode.phase.is_recovery() {
+            return None;
+        }
+        let new = self.next_new(now, Room::Taken, cx);
+        let is_retrans = new.is_none();
+        let probe = new.or_else(|| {
+            let last = self.board.next_index().checked_sub(1).filter(|_| self.board.flight_size() > 0)?;
+            Some(self.retransmit(now, last, true, cx))
+        });
+        if probe.is_some() {
+            self.detector.on_probe_sent(self.space.nxt, is_retrans, &mut cx.timers);
+        }
+        probe
+    }
+
+    #[inline(always)]
+    fn next_new(&mut self, now: Time, room: Room, cx: &mut Context) -> Option<Sending> {
+        let space = &self.space;
+        let end = space.data_end();
+        let mut len = end.saturating_sub(space.nxt).min(space.smss());
+        let mut has_fin = space.is_closing && space.nxt + len == space.offered;
+        if len == 0 && !has_fin {
+            return None;
+        }
+        if end < space.offered && self.waits_for_room(len) {
+            return None;
+        }
+        let usable = space.usable();
+        if len > usable {
+            len = self.squeeze(now, usable, cx)?;
+            has_fin = false;
+        } else if !cx.agreed.is_plain && self.is_held_by_nagle(len, has_fin, &cx.config) {
+            return None;
+        }
+        if self.board.flight_size() == 0 {
+            self.resume(now, cx);
+        }
+        if room == Room::AsNeeded && !self.fits_cwnd(len, cx) {
+            self.usage.limited = true;
+            return None;
+        }
+        let range = SeqRange { start: self.space.nxt, len: len as u32 + u32::from(has_fin), has_fin };
+        if self.is_detailed {
+            self.note_rate(now, self.board.next_index(), u64::from(range.len));
+        }
+        self.board.push(range, now);
+        self.space.nxt += u64::from(range.len);
+        self.usage.on_sent(self.board.flight_size());
+        self.rtt.on_sent(now, self.space.nxt);
+        Some(self.depart(now, Sending { range, is_retransmission: false }, cx))
+    }
+
+    /// The send buffer is full: the application fills the segment up when an ACK has made room.
+    #[inline(never)]
+    fn waits_for_room(&self, len: u64) -> bool {
+        len < self.space.smss() && self.board.flight_size() > 0
+    }
+
+    /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
+    /// nothing can be added to it.
+    pub(super) fn is_held_by_nagle(&self, len: u64, has_fin: bool, config: &Config) -> bool {
+        config.nagle && len < self.space.smss() && !has_fin && self.board.flight_size() > 0
+    }
+
+    /// The window in the slow start after a timeout, with what limited transmit adds to it there.
+    fn window_in_loss(&self, config: &Config) -> u64 {
+        let dupacks = u64::from(self.episode.dupacks);
+        // Later ones say what the third has said.
+        let adds = config.limited_retransmit && config.limited_transmit && dupacks <= 2;
+        self.cc.cwnd() + if adds { dupacks * self.space.smss() } else { 0 }
+    }
+
+    /// Whether `len` new bytes fit the congestion window.
+    #[inline]
+    fn fits_cwnd(&mut self, len: u64, cx: &Context) -> bool {
+        let cwnd = self.cc.cwnd();
+        let (episode, board) = (&mut self.episode, &self.board);
+        match episode.phase {
+            // Compared by the caller.
+            Phase::Selective | Phase::Snack => true,
+            Phase::Fast => {
+                let window = cwnd.saturating_add_signed(episode.inflation).max(self.space.smss());
+                let fits = episode.burst_left > 0 && board.flight_size() + len <= window;
+                episode.burst_left -= u32::from(fits);
+                fits
+            }
+            Phase::Loss => board.pipe() + len <= self.window_in_loss(&cx.config),
+            Phase::Open if episode.dupacks == 0 => board.pipe() + len <= cwnd,
+            Phase::Open => {
+                // RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK what was reported
+                // has left the pipe, which gives the same.
+                let (flight, allowance) = match (cx.config.limited_transmit, cx.agreed.sack) {
+                    (true, true) => (board.pipe(), 0),
+                    (true, false) => (
+                        board.flight_size(),
+                        if episode.dupacks <= 2 { u64::from(episode.dupacks) * self.space.smss() } else { 0 },
+                    ),
+                    (false, _) => (board.flight_size(), 0),
+                };
+                let fits = flight + len <= cwnd + allowance;
+                if fits && board.flight_size() + len > cwnd {
+                    episode.limited_bytes += len;
+                }
+                fits
+            }
+        }
+    }
+
+    /// How much to send into a window smaller than the segment; if nothing, the persist timer runs.
+    #[inline(never)]
+    fn squeeze(&mut self, now: Time, usable: u64, cx: &mut Context) -> Option<u64> {
+        let is_idle = self.board.flight_size() == 0;
+        let len = self.space.squeeze(usable, cx.config.nagle, is_idle);
+        if len.is_none() && is_idle && !cx.timers.is_running(Timer::Persist) {
+            cx.timers.set(Timer::Persist, now + self.persist_delay());
+        }
+        len
+    }
+
+    fn persist_delay(&self) -> Duration {
+        (self.rtt.rto().max(PERSIST_MIN) * u64::from(self.space.persist_backoff)).min(PERSIST_MAX)
+    }
+
+    /// New data follow when all is acknowledged, perhaps after an idle time.
+    #[inline(never)]
+    fn resume(&mut self, now: Time, cx: &Context) {
+        let path = self.path(now, cx);
+        self.cc.on_resume(&path);
+        if self.cc.is_model_based() {
+            return;
+        }
+        let used = Used {
+            now,
+            space: &self.space,
+            flight_size: self.board.flight_size(),
+            in_recovery: self.episode.phase.is_recovery(),
+            rtt: &self.rtt,
+            config: &cx.config,
+            retransmitted: cx.counters.resent_bytes,
+        };
+        self.usage.resume(used, &mut self.cc);
+    }
+
+    #[inline(never)]
+    fn retransmit(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
+        if let Some(undo) = &mut self.undo {
+            let stamp = cx.agreed.timestamps.then(|| clock(now));
+            undo.on_retransmit(stamp, self.board.retransmits_of(index) + 1);
+        }
+        if self.is_detailed {
+            self.note_rate(now, index, self.board.len_of(index));
+        }
+        let range = self.board.retransmit(index, now, counts);
+        self.rtt.on_retransmit(range.start, range.start + u64::from(range.len));
+        self.first_retransmit = self.first_retransmit.min(now);
+        self.depart(now, Sending { range, is_retransmission: true }, cx)
+    }
+
+    /// Data leave.
+    #[inline(always)]
+    fn depart(&mut self, now: Time, sending: Sending, cx: &mut Context) -> Sending {
+        let len = u64::from(sending.range.payload());
+        cx.counters.sent_bytes += len;
+        if sending.is_retransmission {
+            cx.counters.resent_bytes += len;
+            cx.counters.resent_segments += 1;
+        }
+        if !cx.timers.is_running(Timer::Retransmit) {
+            // RFC 6298 §5.1.
+            self.rtt.arm(now, &mut cx.timers);
+        }
+        if self.is_detailed {
+            self.note_departure(now, len, sending.is_retransmission, cx);
+        }
+        cx.timers.stop(Timer::Persist);
+        self.usage.last_sent = now;
+        sending
+    }
+
+    /// What PRR and probes make of each segment with data.
+    #[inline(never)]
+    fn note_departure(&mut self, now: Time, len: u64, is_retransmission: bool, cx: &mut Context) {
+        if let Some(prr) = &mut self.episode.prr {
+            prr.on_sent(len);
+        }
+        if !is_retransmission {
+            let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
+            self.detector.after_new(&view, &self.board, timers);
+        }
+    }
+
+    /// Segment `index`, of `len` bytes, leaves.
+    #[inline(never)]
+    fn note_rate(&mut self, now: Time, index: u64, len: u64) {
+        let before = self.board.pipe();
+        let flight = InFlight { before, after: before + len, lost: self.board.lost_ever() };
+        if let Some(rates) = &mut self.rates {
+            rates.on_sent(now, index, flight);
+        }
+    }
+
+    /// A packet of `size` bytes leaves that pacing counts.
+    pub(crate) fn pace(&mut self, now: Time, size: u64, cx: &Context) {
+        self.pacer.on_sent(now, size, cx.config.pacing, &self.cc, self.paced(cx));
+    }
+}
+
+/// Timers.
+impl Sender {
+    /// The reordering timer and the probe timeout may have expired.
+    #[inline]
+    pub(crate) fn on_loss_timers(&mut self, now: Time, cx: &mut Context) {
+        if cx.timers.get(Timer::Reorder) <= now {
+            let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
+            let finding = self.detector.on_reorder_timer(&view, &mut self.board, timers);
+            self.answer(now, finding, cx);
+            self.rearm(now, cx);
+        }
+        if cx.timers.take_expired(Timer::LossProbe, now) {
+            self.detector.on_probe_timer();
+            self.rearm(now, cx);
+        }
+    }
+
+    fn rearm(&mut self, now: Time, cx: &mut Context) {
+        if self.board.flight_size() > 0 {
+            self.rtt.arm(now, &mut cx.timers);
+        }
+    }
+
+    /// The retransmission timer may have expired. True: it has.
+    #[inline]
+    pub(crate) fn take_retransmit_timer(&mut self, now: Time, cx: &mut Context) -> bool {
+        if cx.timers.get(Timer::Retransmit) > now {
+            return false;
+        }
+        let expiry = self.rtt.armed_expiry();
+        let is_expired = expiry <= now;
+        cx.timers.set(Timer::Retransmit, if is_expired { Time::NEVER } else { expiry });
+        is_expired
+    }
+
+    /// It has, on a connection that is open. False: the connection is to be given up.
+    pub(crate) fn on_retransmit_timer(&mut self, now: Time, cx: &mut Context) -> bool {
+        self.board.flight_size() == 0 || self.on_data_timeout(now, cx)
+    }
+
+    /// The persist timer expired. True: the peer's window is to be asked for.
+    pub(crate) fn on_persist_timer(&mut self, now: Time, cx: &mut Context) -> bool {
+        self.space.persist_backoff = (self.space.persist_backoff * 2).min(128);
+        cx.timers.set(Timer::Persist, now + self.persist_delay());
+        let is_closed = self.space.rwnd == 0;
+        self.space.may_be_small |= !is_closed;
+        is_closed
+    }
+
+    /// The controller hears of the losses that timers showed.
+    pub(crate) fn after_timers(&mut self, now: Time, cx: &Context) {
+        if self.is_detailed {
+            self.notify_losses(now, cx);
+        }
+    }
+
+    /// Time passes: the application may have been the limit.
+    pub(crate) fn before_timers(&mut self) {
+        if self.is_detailed {
+            self.note_app_limited();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Probe segments: flagged copies of data, of the lowest priority, that find out how much room a path has (the dummy segments of
+//! TCP-Peach: Akyildiz, Morabito and Palazzo 2001). When they leave and what their answers mean the controller says.
+//!
+//! A SYN with the flag says that its sender knows them; without it in the answer none are sent. The receiver answers
+//! each at once with a flagged ACK. What it copies counts if it is missing, and is then acknowledged as other data are.
+//! Neither a probe nor its answer acknowledges anything, is a duplicate, or gives a round-trip time, so both leave the
+//! receiver's duty to acknowledge as it is. Probes are in no flight and wait for no pacing.
+
+use super::scoreboard::Scoreboard;
+
+/// What a connection with probe segments remembers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProbeSegments {
+    /// Whether duplicate ACKs inflate the window.
+    pub(crate) inflates: bool,
+    repairs: bool,
+    /// The data that left last, retransmitted or not: offset and length.
+    last: Option<(u64, u16)>,
+    /// Offset after the last copy of what was not acknowledged.
+    copied: u64,
+    /// Sent and not answered; most of these are lost.
+    unanswered: u64,
+    /// Arrived, and to be answered.
+    arrived: u64,
+}
+
+impl ProbeSegments {
+    pub(crate) fn new(inflates: bool, repairs: bool) -> Self {
+        Self { inflates, repairs, ..Self::default() }
+    }
+
+    /// Losses were found: what is missing is copied first.
+    pub(crate) fn on_loss(&mut self) {
+        self.copied = 0;
+    }
+
+    /// Data leave.
+    pub(crate) fn on_sent(&mut self, start: u64, len: u16) {
+        if len > 0 {
+            self.last = Some((start, len));
+        }
+    }
+
+    /// One arrived.
+    pub(crate) fn on_arrival(&mut self) {
+        self.arrived += 1;
+    }
+
+    /// The answer to one arrived: does it count?
+    pub(crate) fn on_answer(&mut self) -> bool {
+        let counts = self.unanswered > 0;
+        self.unanswered -= u64::from(counts);
+        counts
+    }
+
+    /// Whether an answer is owed; it is not after this.
+    pub(crate) fn take_owed(&mut self) -> bool {
+        let is_owed = self.arrived > 0;
+        self.arrived -= u64::from(is_owed);
+        is_owed
+    }
+
+    /// What the next one copies: offset and length. None: there was nothing yet.
+    pub(crate) fn next_copy(&mut self, board: &Scoreboard) -> Option<(u64, u16)> {
+        if self.repairs {
+            if let Some(range) = board.unsacked_from(self.copied) {
+                self.copied = range.start + u64::from(range.len);
+                if range.payload() > 0 {
+                    return Some((range.start, range.payload() as u16));
+                }
+            }
+        }
+        self.last
+    }
+
+    /// It left.
+    pub(crate) fn on_probe_sent(&mut self) {
+        self.unanswered += 1;
+    }
+}

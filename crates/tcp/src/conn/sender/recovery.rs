@@ -1,0 +1,254 @@
+//! Losses: found, repaired, undone. The episode is entered here, and left.
+
+use super::ack::{Ack, AckFacts};
+use super::detect::{holes, Finding, Repair};
+use super::episode::{Advance, Phase, Step, DUP_THRESH};
+use super::prr::Prr;
+use super::reduce::{Cause, ReduceOutcome, Touched};
+use super::scoreboard::Evidence;
+use super::{view, Sender};
+use crate::cc::CongestionControl;
+use crate::config::{Config, GiveUp, Recovery, Reduction, SackOnRto, SpuriousResponse};
+use crate::conn::context::Context;
+use crate::conn::timers::Timer;
+use crate::conn::Event;
+use bentpipe_units::Time;
+
+impl Sender {
+    /// What the detector makes of an ACK. Returns whether it showed further losses.
+    pub(super) fn find(&mut self, now: Time, facts: AckFacts, cx: &mut Context) -> bool {
+        if facts.newly_sacked > 0 && !self.episode.phase.is_recovery() {
+            self.episode.dupacks = self.episode.dupacks.saturating_add(1);
+        }
+        let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
+        let finding = self.detector.find(&view, &facts, &mut self.board, timers);
+        self.answer(now, finding, cx)
+    }
+
+    /// What an ACK, which was entered, reports as missing.
+    pub(super) fn find_holes(&mut self, now: Time, ack: &Ack<'_>, cx: &mut Context) {
+        let Some(option) = ack.scps.and_then(|scps| scps.snack) else { return };
+        if cx.agreed.snack.is_none() {
+            return;
+        }
+        for hole in holes(option, self.space.una, u64::from(cx.agreed.smss)) {
+            self.find_hole(now, hole, cx);
+        }
+    }
+
+    pub(super) fn find_hole(&mut self, now: Time, hole: (u64, u64), cx: &mut Context) {
+        let (view, _) = view(now, &self.space, &self.episode, &self.rtt, cx);
+        let finding = self.detector.find_hole(&view, hole, &mut self.board);
+        self.answer(now, finding, cx);
+        if self.cc.cwnd() < finding.window_min {
+            self.cc.set_window(finding.window_min, self.cc.ssthresh());
+        }
+    }
+
+    /// Begin recovery if losses are proven.
+    #[inline]
+    pub(super) fn answer(&mut self, now: Time, finding: Finding, cx: &mut Context) -> bool {
+        let may_begin = finding.is_proven && !self.episode.phase.is_recovery() && !self.is_held_by_frto();
+        if may_begin && self.detector.may_begin(self.space.una, self.episode.recovery_point) {
+            self.enter_recovery(now, cx);
+        }
+        finding.is_further
+    }
+
+    #[inline(never)]
+    fn enter_recovery(&mut self, now: Time, cx: &mut Context) {
+        if let Some(probes) = &mut self.probes {
+            probes.on_loss();
+        }
+        cx.counters.fast_retransmits += 1;
+        cx.report(Event::FastRetransmit(self.space.una));
+        // DEVIATION: RFC 6298 §5 restarts the timer only for new data acknowledged. Unless configured otherwise we restart it here
+        // too, as Linux and ns-2 do: recovery would have only what is left of it.
+        if cx.config.rto.restart_on_fast_retransmit {
+            self.rtt.arm(now, &mut cx.timers);
+        }
+        let is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
+        self.episode = self.episode.begun(self.space.nxt, is_reduced);
+        match self.detector.repair() {
+            Repair::GoBack if is_reduced => {
+                self.board.mark(Evidence::Everything { forget_sacks: false });
+                self.episode.enter_loss();
+            }
+            Repair::GoBack => self.episode.retransmits_first = true,
+            Repair::AtOnce => self.episode.enter_snack(),
+            Repair::Fast => {
+                let inflation = i64::from(DUP_THRESH) * self.inflation();
+                self.episode.enter_fast(self.burst(), inflation);
+                if inflation > 0 {
+                    self.board.note_first_lost();
+                }
+            }
+            Repair::Selective => {
+                self.reduce_in_proportion(&cx.config);
+                let first = self.board.first().map_or(0, |first| self.board.len_of(first));
+                self.episode.enter_selective(self.space.una + first);
+            }
+        }
+        self.detector.on_recovery(&mut self.board, &mut cx.timers);
+    }
+
+    /// The window falls as data are delivered, not at once (RFC 9937).
+    fn reduce_in_proportion(&mut self, config: &Config) {
+        if config.reduction == Reduction::AtOnce || !self.episode.is_reduced || self.cc.is_model_based() {
+            return;
+        }
+        let smss = self.space.smss();
+        let arrived = [self.board.sacked_bytes(), self.board.delivery().bytes];
+        let mut prr = Prr::new(config.reduction, self.cc.ssthresh(), self.board.flight_size(), arrived, smss);
+        prr.allow(self.board.pipe() + smss);
+        self.episode.prr = Some(prr);
+    }
+
+    /// The cumulative ACK advanced by `newly` bytes: whether this ACK was part of loss recovery (so that the window does not
+    /// grow) and whether the retransmission timer restarts.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, newly: u64, cx: &mut Context) -> Advance {
+        self.episode.dupacks = 0;
+        self.episode.limited_bytes = 0;
+        if self.episode.phase == Phase::Open {
+            return Advance::OPEN;
+        }
+        self.advance_episode(now, newly, cx)
+    }
+
+    #[inline(never)]
+    fn advance_episode(&mut self, now: Time, newly: u64, cx: &mut Context) -> Advance {
+        let (newreno, inflation) = (self.detector.newreno(), self.inflation());
+        match self.episode.on_advance(now, self.space.una, newly, newreno, inflation) {
+            Step::StaysInLoss => Advance::OPEN,
+            Step::LeavesLoss => {
+                self.on_exit(now, cx);
+                Advance::OPEN
+            }
+            Step::Partial { restarts_timer, shrinks_by } => {
+                self.notify_recovery_ack(now, true, cx);
+                if shrinks_by > 0 {
+                    self.cc.limit_cwnd(self.cc.cwnd().saturating_sub(shrinks_by));
+                }
+                Advance { in_recovery: true, restarts_timer }
+            }
+            Step::Full { deflates } => {
+                if deflates && !self.cc.is_model_based() {
+                    let smss = self.space.smss();
+                    self.cc.limit_cwnd(self.board.flight_size().max(smss) + smss);
+                }
+                self.episode.leave();
+                self.on_exit(now, cx);
+                cx.report(Event::RecoveryExit(self.space.una));
+                Advance { in_recovery: !cx.config.grow_on_exit, ..Advance::OPEN }
+            }
+        }
+    }
+
+    fn on_exit(&mut self, now: Time, cx: &Context) {
+        if let Some(undo) = &mut self.undo {
+            undo.on_exit(self.space.nxt);
+        }
+        let path = self.path(now, cx);
+        self.cc.on_recovery_exit(&path);
+    }
+
+    pub(super) fn reduce(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
+        let path = self.path(now, cx);
+        let touched = Touched {
+            cc: &mut self.cc,
+            usage: &mut self.usage,
+            undo: self.undo.as_deref_mut(),
+            episode: &self.episode,
+            board: &self.board,
+            rtt: &self.rtt,
+        };
+        self.reducer.reduce(cause, &path, touched, cx)
+    }
+
+    /// Whether what an ACK says shows that the last episode was spurious; then it is undone.
+    pub(super) fn undo_if_spurious(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &mut Context) -> bool {
+        let Some(undo) = &mut self.undo else { return false };
+        let has_sack = cx.agreed.sack;
+        let detection = cx.config.spurious_detection;
+        let judgement = undo.judge(ack, facts, &self.space, &self.board, detection, has_sack);
+        if judgement.is_real {
+            self.cc.limit_cwnd(3 * self.space.smss());
+            self.episode.retransmits_first = true;
+            if !has_sack {
+                // The duplicates do not say which of the new segments arrived: go back to the hole.
+                self.board.mark(Evidence::Everything { forget_sacks: false });
+            }
+        }
+        if !judgement.is_spurious {
+            return false;
+        }
+        let response = match cx.config.spurious_response {
+            // RFC 4015 §3.2 step 4: an ACK that reports marks keeps the reduction.
+            _ if self.ecn.as_ref().is_some_and(|ecn| ecn.is_echoed) => SpuriousResponse::Conservative,
+            response => response,
+        };
+        if let Some(saved) = undo.take() {
+            cx.counters.undone += 1;
+            cx.report(Event::Undone(self.space.una));
+            let room = facts.newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
+            self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
+            if self.board.flight_size() > 0 {
+                self.rtt.arm(now, &mut cx.timers);
+            }
+        }
+        true
+    }
+
+    /// Whether F-RTO holds back what the timeout declared lost.
+    #[inline]
+    pub(super) fn is_held_by_frto(&self) -> bool {
+        self.undo.as_ref().is_some_and(|undo| undo.holds_back())
+    }
+
+    /// New segments that fast recovery may send in answer to one ACK.
+    pub(super) fn burst(&self) -> u32 {
+        self.detector.newreno().map_or(u32::MAX, |options| options.burst())
+    }
+
+    /// What a duplicate ACK adds to the window in fast recovery.
+    pub(super) fn inflation(&self) -> i64 {
+        match &self.probes {
+            Some(probes) if !probes.inflates => 0,
+            _ => i64::from(self.space.smss),
+        }
+    }
+
+    /// The retransmission timer expired with data outstanding. False: the connection is to be given up.
+    pub(super) fn on_data_timeout(&mut self, now: Time, cx: &mut Context) -> bool {
+        cx.counters.timeouts += 1;
+        cx.report(Event::Timeout(self.space.una));
+        if self.must_give_up(now, cx.config.give_up) {
+            return false;
+        }
+        if let Some(probes) = &mut self.probes {
+            probes.on_loss();
+        }
+        let outcome = self.reduce(now, Cause::Timeout, cx);
+        // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
+        let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
+        let forgets = matches!(cx.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard, .. }) || reneged;
+        let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
+        self.detector.on_timeout(&view, forgets, &mut self.board, timers);
+        self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
+        self.rtt.stop_timing();
+        if outcome != ReduceOutcome::LinkError {
+            self.rtt.back_off();
+        }
+        cx.timers.stop(Timer::Retransmit);
+        true
+    }
+
+    fn must_give_up(&self, now: Time, give_up: GiveUp) -> bool {
+        match give_up {
+            GiveUp::Never => false,
+            GiveUp::AfterRetransmissions(most) => self.board.first_retransmits() >= most,
+            GiveUp::AfterTime(longest) => now.saturating_since(self.first_retransmit) >= longest,
+        }
+    }
+}

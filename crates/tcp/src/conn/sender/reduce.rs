@@ -1,0 +1,146 @@
+//! The one place where the window is reduced: what a loss is taken for, once for a window of data, after a snapshot to undo it,
+//! with window validation, the controller's hook, the event, and CWR.
+
+use super::episode::Episode;
+use super::rtt::Rtt;
+use super::scoreboard::Scoreboard;
+use super::undo::{Snapshot, Undo};
+use super::usage::Usage;
+use crate::cc::{Cc, Congestion, CongestionControl, PathState};
+use crate::conn::context::Context;
+use crate::conn::Event;
+use crate::verdict::{Loss, LossVerdict, Policy, Verdict};
+
+/// What asks for a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Loss recovery begins.
+    Loss,
+    /// A probe has repaired the loss at `offset` (RFC 8985 §7.4.2).
+    RepairedLoss { offset: u64 },
+    /// The retransmission timer expired.
+    Timeout,
+    /// The receiver reports marks (RFC 3168 §6.1.2): as for a loss, but nothing is missing; RFC 8511 §3: by less.
+    Mark,
+}
+
+/// What a reduction touches.
+pub(crate) struct Touched<'a> {
+    pub(crate) cc: &'a mut Cc,
+    pub(crate) usage: &'a mut Usage,
+    pub(crate) undo: Option<&'a mut Undo>,
+    pub(crate) episode: &'a Episode,
+    pub(crate) board: &'a Scoreboard,
+    pub(crate) rtt: &'a Rtt,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReduceOutcome {
+    /// The link is to blame: nothing was reduced.
+    LinkError,
+    /// This window of data has been reduced for.
+    Before,
+    /// It was reduced.
+    Reduced,
+    /// A window of one segment cannot be reduced: the next one waits for the timer instead.
+    MustWait,
+}
+
+/// When the window was reduced.
+#[derive(Clone, Debug)]
+pub(crate) struct Reducer {
+    verdict: Policy,
+    /// For whatever reason: everything below this had been sent.
+    reduced_until: Option<u64>,
+    /// For marks.
+    marked_until: u64,
+    /// For losses that probes repaired.
+    probed_until: u64,
+    /// The next new segment says CWR.
+    cwr_pending: bool,
+}
+
+impl Reducer {
+    pub(crate) fn new(verdict: Policy) -> Self {
+        Self { verdict, reduced_until: None, marked_until: 0, probed_until: 0, cwr_pending: false }
+    }
+
+    /// The receiver reports that packets arrived corrupted (SCPS-TP).
+    pub(crate) fn on_corruption(&mut self, path: &PathState) {
+        self.verdict.on_corruption(path);
+    }
+
+    /// The receiver reports marks.
+    pub(crate) fn on_mark(&mut self, path: &PathState) {
+        self.verdict.on_mark(path);
+    }
+
+    /// Whether what is acknowledged up to `ack` had been sent when the window was last reduced.
+    pub(crate) fn has_reduced(&self, ack: u64) -> bool {
+        self.reduced_until.is_some_and(|until| ack <= until)
+    }
+
+    pub(crate) fn take_cwr(&mut self) -> bool {
+        std::mem::take(&mut self.cwr_pending)
+    }
+
+    /// Reduce the window for `cause`, if it has not been reduced for this window of data.
+    pub(crate) fn reduce(
+        &mut self,
+        cause: Cause,
+        path: &PathState,
+        touched: Touched<'_>,
+        cx: &mut Context,
+    ) -> ReduceOutcome {
+        let Touched { cc, usage, undo, episode, board, rtt } = touched;
+        let by_timeout = cause == Cause::Timeout;
+        if let (Cause::Loss | Cause::Timeout, Some(undo)) = (cause, undo) {
+            let flight = board.flight_size().max(cc.ssthresh());
+            let snapshot = Snapshot { cc, episode, flight, srtt: rtt.srtt(), rttvar: rtt.rttvar() };
+            undo.save(by_timeout, snapshot, path, &cx.config);
+        }
+        let offset = if let Cause::RepairedLoss { offset } = cause { offset } else { path.snd_una };
+        if cause != Cause::Mark {
+            // A mark is congestion, and was compared with the last reduction when it was read.
+            if self.verdict.judge(&Loss { offset, by_timeout }, path) == Verdict::LinkError {
+                return ReduceOutcome::LinkError;
+            }
+            if !by_timeout && (offset < self.marked_until || offset < self.probed_until) {
+                return ReduceOutcome::Before;
+            }
+        }
+        let mut outcome = ReduceOutcome::Reduced;
+        match cause {
+            Cause::Loss | Cause::RepairedLoss { .. } => {
+                usage.before_reduction(false, cc, board.flight_size(), cx);
+                cc.on_congestion(Congestion::FastRetransmit, path);
+            }
+            Cause::Timeout => {
+                let is_first = cx.config.rto.reduce_again || episode.rto_at != Some(path.snd_una);
+                if is_first {
+                    usage.before_reduction(true, cc, board.flight_size(), cx);
+                }
+                cc.on_rto(is_first, path);
+            }
+            Cause::Mark => {
+                let before = cc.cwnd();
+                if before <= path.smss {
+                    outcome = ReduceOutcome::MustWait;
+                } else {
+                    cc.on_congestion(Congestion::Ecn { beta: cx.config.ecn.beta }, path);
+                    cc.limit_cwnd(before);
+                }
+                cx.counters.mark_reductions += 1;
+                cx.report(Event::MarkReduction(path.snd_una));
+                self.marked_until = path.snd_nxt;
+            }
+        }
+        if let Cause::RepairedLoss { .. } = cause {
+            self.probed_until = path.snd_nxt;
+        }
+        self.reduced_until = Some(path.snd_nxt);
+        self.cwr_pending = true;
+        outcome
+    }
+}

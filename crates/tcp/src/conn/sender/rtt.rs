@@ -1,0 +1,330 @@
+//! Round-trip time and retransmission timeout (RFC 6298), on a clock with granularity.
+
+use super::scoreboard::Acked;
+use crate::config::{RtoConfig, RttSampling, TickRounding};
+use crate::conn::timers::{Timer, Timers};
+use bentpipe_units::{Duration, Time};
+
+/// The estimate of the round-trip time, and the retransmission timer that follows from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rtt {
+    config: RtoConfig,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    /// What earlier connections saw; counts until there is a sample.
+    primed: Option<Duration>,
+    /// Without backoff.
+    base: Duration,
+    /// The factor of the backoff, a power of two.
+    backoff: u32,
+    /// Doublings since the last sample.
+    doublings: u32,
+    /// After a spurious timeout: the least SRTT and RTTVAR for the next sample (RFC 4015 §3.3).
+    least: Option<(Duration, Duration)>,
+    /// When the retransmission timer was armed, and for how long.
+    armed: (Time, Duration),
+    /// One segment is timed at a time: the offset that acknowledges it, and when it was sent.
+    timed: Option<(u64, Time)>,
+    /// The exact round-trip time that the last ACK of new data showed, whatever the clock's granularity.
+    pub(crate) last: Option<Duration>,
+}
+
+impl Rtt {
+    pub(crate) fn new(config: RtoConfig) -> Self {
+        Self {
+            config,
+            srtt: None,
+            rttvar: Duration::ZERO,
+            primed: None,
+            base: config.initial,
+            backoff: 1,
+            doublings: 0,
+            least: None,
+            armed: (Time::ZERO, config.initial),
+            timed: None,
+            last: None,
+        }
+    }
+
+    /// A round-trip sample, if the ACK gives one: the time since the first of what it delivers was sent, so that the timer
+    /// waits for delayed ACKs too.
+    #[inline(always)]
+    pub(crate) fn on_acked(&mut self, now: Time, una: u64, acked: &Acked) {
+        // Karn's rule.
+        let is_usable = !(acked.is_ambiguous && self.config.karn);
+        match self.config.sampling {
+            RttSampling::PerAck => {
+                if let Some(sent_at) = acked.oldest().filter(|_| is_usable) {
+                    self.on_sample(sent_at, now);
+                }
+            }
+            RttSampling::PerWindow => {
+                if let Some((_, sent_at)) = self.timed.take_if(|(end, _)| *end <= una) {
+                    if is_usable && (acked.delivers(sent_at) || !self.config.karn) {
+                        self.on_sample(sent_at, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A new segment that ends at `end` leaves.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Time, end: u64) {
+        if self.timed.is_none() && self.config.sampling == RttSampling::PerWindow {
+            self.timed = Some((end, now));
+        }
+    }
+
+    /// [start, end) is retransmitted: Karn's rule is about the segment that is timed, not about others.
+    pub(crate) fn on_retransmit(&mut self, start: u64, end: u64) {
+        if self.config.karn {
+            self.timed.take_if(|(timed, _)| start < *timed && *timed <= end);
+        }
+    }
+
+    /// A SYN leaves; no sample if it `is_first` no more, and none from a SYN-ACK that follows it (RFC 6298 §3).
+    pub(crate) fn on_syn_sent(&mut self, now: Time, is_first: bool) {
+        self.timed = is_first.then_some((0, now));
+    }
+
+    /// The handshake is complete.
+    pub(crate) fn on_handshake(&mut self, now: Time) {
+        if let Some((_, sent_at)) = self.timed.take() {
+            self.on_sample(sent_at, now);
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(crate) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// Arm the retransmission timer, or restart it.
+    #[inline]
+    pub(crate) fn arm(&mut self, now: Time, timers: &mut Timers) {
+        let rto = self.rto();
+        self.armed = (now, rto);
+        timers.set(Timer::Retransmit, self.earliest_expiry(now, rto));
+    }
+
+    /// When the retransmission timer was armed.
+    pub(crate) fn armed_at(&self) -> Time {
+        self.armed.0
+    }
+
+    /// When the retransmission timer, which is armed, expires.
+    pub(crate) fn armed_expiry(&self) -> Time {
+        let (armed, rto) = self.armed;
+        self.expiry(armed, rto)
+    }
+
+    /// A segment sent at `sent_at` was acknowledged at `now`.
+    pub(crate) fn on_sample(&mut self, sent_at: Time, now: Time) {
+        let granularity = self.config.granularity.as_ps();
+        let sample = if granularity == 0 {
+            now - sent_at
+        } else {
+            let extra = u64::from(self.config.rounding == TickRounding::PlusOne);
+            Duration::from_ps((self.tick(now) - self.tick(sent_at) + extra) * granularity)
+        };
+        self.update(sample);
+    }
+
+    /// RFC 6298 §2.2 and §2.3: RTTVAR before SRTT. Ends the backoff.
+    pub(crate) fn update(&mut self, sample: Duration) {
+        if let Some((srtt, rttvar)) = self.least.take() {
+            self.rttvar = rttvar.max(sample / 2);
+            return self.set(srtt.max(sample));
+        }
+        let is_forgotten = self.config.forget_after > 0 && self.doublings >= self.config.forget_after;
+        let srtt = match self.srtt.filter(|_| !is_forgotten) {
+            None => {
+                self.rttvar = sample / 2;
+                sample
+            }
+            Some(srtt) => {
+                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(sample)) / 4;
+                (srtt * 7 + sample) / 8
+            }
+        };
+        self.set(srtt);
+    }
+
+    fn set(&mut self, srtt: Duration) {
+        self.srtt = Some(srtt);
+        self.base = self.timeout(srtt, self.rttvar);
+        self.backoff = 1;
+        self.doublings = 0;
+    }
+
+    /// What earlier connections saw gives the first timeout (RFC 9040 §5.2); the first sample replaces it.
+    pub(crate) fn prime(&mut self, srtt: Duration, rttvar: Duration) {
+        self.primed = Some(srtt);
+        self.base = self.timeout(srtt, rttvar);
+    }
+
+    fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        let variation = (rttvar * 4).max(self.config.variance_min);
+        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
+        (srtt + margin).max(self.config.min).min(self.config.max)
+    }
+
+    /// The timer expired (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self) {
+        if self.config.backoff {
+            self.backoff = (self.backoff * 2).min(self.config.backoff_max.max(1));
+            self.doublings = self.doublings.saturating_add(1);
+        }
+    }
+
+    /// RFC 6298 §5.7: data follow a handshake whose timer expired.
+    pub(crate) fn after_lost_syn(&mut self) {
+        if self.srtt.is_none() {
+            self.base = self.base.max(Duration::from_secs(3)).min(self.config.max);
+            self.backoff = 1;
+        }
+    }
+
+    /// The timeout in force, backoff included.
+    pub(crate) fn rto(&self) -> Duration {
+        (self.base * u64::from(self.backoff)).min(self.config.max)
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The last timeout was spurious: SRTT and RTTVAR start again at the next sample, from at least these (RFC 4015).
+    pub(crate) fn restart_from(&mut self, srtt: Duration, rttvar: Duration) {
+        self.least = Some((srtt, rttvar));
+    }
+
+    /// The smoothed round-trip time, or what earlier connections say of it.
+    pub(crate) fn expected(&self) -> Option<Duration> {
+        self.srtt.or(self.primed)
+    }
+
+    /// A timer that is armed at `now` for `rto` does not expire before this. (The exact instant is asked for only when that
+    /// comes: almost all retransmission timers are restarted before.)
+    #[inline]
+    pub(crate) fn earliest_expiry(&self, now: Time, rto: Duration) -> Time {
+        let granularity = self.config.granularity;
+        now + rto.max(granularity * u64::from(self.config.min_ticks)).saturating_sub(granularity)
+    }
+
+    /// When a timer that was armed at `armed` for `rto` expires: when the tick counter has advanced by ceil(RTO / G), that
+    /// is after more than (k-1) G and at most k G.
+    pub(crate) fn expiry(&self, armed: Time, rto: Duration) -> Time {
+        let granularity = self.config.granularity.as_ps();
+        if granularity == 0 {
+            return armed + rto;
+        }
+        let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.config.min_ticks));
+        let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
+        Time::from_ps(at.saturating_sub(self.config.phase.offset().as_ps()))
+    }
+
+    fn tick(&self, at: Time) -> u64 {
+        at.as_ps().saturating_add(self.config.phase.offset().as_ps()) / self.config.granularity.as_ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ClockPhase;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn rtt(granularity: Duration, guard: bool) -> Rtt {
+        Rtt::new(RtoConfig { granularity, guard, min: Duration::ZERO, ..RtoConfig::default() })
+    }
+
+    /// `specs/rto.md`, test 1.
+    #[test]
+    fn rfc6298_2_three_samples() {
+        let mut rtt = rtt(ms(10), true);
+        let after = |rtt: &mut Rtt, sample| {
+            rtt.update(ms(sample));
+            [rtt.srtt.unwrap(), rtt.rttvar, rtt.rto()].map(|d| d.as_ps() / 100_000)
+        };
+        assert_eq!(after(&mut rtt, 100), [1_000_000, 500_000, 3_000_000]);
+        assert_eq!(after(&mut rtt, 200), [1_125_000, 625_000, 3_625_000]);
+        assert_eq!(after(&mut rtt, 100), [1_109_375, 500_000, 3_109_375]);
+    }
+
+    /// Test 2: at constant RTT the variation vanishes; only the guard keeps the timeout above the RTT.
+    #[test]
+    fn s002_constant_rtt_without_guard_leaves_no_margin() {
+        for (granularity, guard, expected_us) in [(ms(1), false, 209_000), (ms(1), true, 210_000)] {
+            let mut rtt = rtt(granularity, guard);
+            (0..60).for_each(|_| rtt.update(ms(209)));
+            assert!(rtt.rttvar < Duration::from_ps(5_000), "{:?}", rtt.rttvar);
+            assert_eq!(rtt.rto().as_ps() / 1_000_000, expected_us);
+        }
+    }
+
+    /// Test 3: 209 ms in ticks of 50 ms are 4 or 5 ticks.
+    #[test]
+    fn samples_are_whole_ticks() {
+        let seen: std::collections::BTreeSet<u64> = (0..50)
+            .map(|start| {
+                let mut rtt = rtt(ms(50), false);
+                rtt.on_sample(Time::ZERO + ms(start), Time::ZERO + ms(start + 209));
+                rtt.srtt.unwrap().as_ps() / 1_000_000_000
+            })
+            .collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [200, 250]);
+    }
+
+    /// Test 4: the backoff doubles.
+    #[test]
+    fn rfc6298_5_5_backoff_doubles() {
+        let mut rtt = rtt(Duration::ZERO, true);
+        rtt.base = ms(400);
+        let mut total = Duration::ZERO;
+        for _ in 0..7 {
+            total += rtt.rto();
+            rtt.back_off();
+        }
+        assert_eq!(total, ms(50_800));
+        (0..10).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), ms(25_600), "64 x 0.4 s");
+        rtt.update(ms(100));
+        assert_eq!(rtt.rto(), ms(300), "a sample ends the backoff");
+    }
+
+    #[test]
+    fn timers_expire_on_a_tick_and_never_before_the_bound() {
+        for phase in [0, 3, 9] {
+            let mut rtt =
+                Rtt::new(RtoConfig { granularity: ms(10), phase: ClockPhase::At(ms(phase)), ..RtoConfig::default() });
+            rtt.base = ms(205);
+            for armed in 0..30 {
+                let armed = Time::ZERO + ms(armed);
+                let expiry = rtt.expiry(armed, rtt.rto());
+                assert_eq!((expiry.as_ps() / 1_000_000_000 + phase) % 10, 0);
+                assert!(expiry - armed > ms(200) && expiry - armed <= ms(210));
+                assert!(expiry >= rtt.earliest_expiry(armed, rtt.rto()));
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_hold() {
+        let mut rtt = Rtt::new(RtoConfig::default());
+        rtt.update(ms(1));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.update(Duration::from_secs(1000));
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+    }
+}

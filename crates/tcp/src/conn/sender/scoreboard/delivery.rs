@@ -1,0 +1,85 @@
+//! What one ACK delivered: the facts that RACK, PRR, F-RTO and rate samples work from.
+
+use super::Sent;
+use bentpipe_units::{Duration, Time};
+
+/// What one ACK delivered, cumulatively or selectively; each byte counts once. Gathered only
+/// [in detail](super::Scoreboard::set_detail).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    /// Bytes that it delivered.
+    pub(crate) bytes: u64,
+    /// The segment that was sent last of those delivered.
+    pub(crate) newest: Option<Transmitted>,
+    /// The same among those for which the ACK cannot be that of an earlier transmission (RFC 8985 §6.2 step 2).
+    pub(crate) proven: Option<Transmitted>,
+    /// Lowest start and end of what was delivered and never sent again.
+    pub(crate) original_start: u64,
+    pub(crate) original_end: u64,
+    /// Highest end of all.
+    pub(crate) end: u64,
+    doubt: Doubt,
+}
+
+/// One transmission that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmitted {
+    pub(crate) index: u64,
+    pub(crate) xmit_ts: Time,
+    pub(crate) end: u64,
+    pub(crate) is_retrans: bool,
+}
+
+/// When the ACK of a retransmitted segment proves nothing: it came too soon, or echoes an earlier timestamp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) now: Time,
+    pub(crate) min_rtt: Duration,
+    /// The instant that the ACK echoes, rounded down to the clock of `clock`.
+    pub(crate) echo: Option<Time>,
+    pub(crate) clock: Duration,
+}
+
+impl Default for Delivered {
+    fn default() -> Self {
+        let doubt = Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, clock: Duration::ZERO };
+        Self::new(doubt)
+    }
+}
+
+impl Delivered {
+    pub(super) fn new(doubt: Doubt) -> Self {
+        Self { bytes: 0, newest: None, proven: None, original_start: u64::MAX, original_end: u64::MAX, end: 0, doubt }
+    }
+
+    pub(super) fn note(&mut self, index: u64, sent: &Sent) {
+        let (is_retrans, end) = (sent.retransmits > 0, sent.end());
+        self.bytes += u64::from(sent.len);
+        self.end = self.end.max(end);
+        if !is_retrans {
+            self.original_start = self.original_start.min(sent.start);
+            self.original_end = self.original_end.min(end);
+        }
+        let here = Transmitted { index, xmit_ts: sent.xmit_ts, end, is_retrans };
+        let is_later = |than: Option<Transmitted>| than.is_none_or(|than| here.is_later(than.xmit_ts, than.end));
+        if is_later(self.newest) {
+            self.newest = Some(here);
+        }
+        if is_later(self.proven) && !(is_retrans && self.doubt.is_in_doubt(sent.xmit_ts)) {
+            self.proven = Some(here);
+        }
+    }
+}
+
+impl Transmitted {
+    /// RFC 8985 §6.2: RACK_sent_after().
+    pub(crate) fn is_later(&self, xmit_ts: Time, end: u64) -> bool {
+        (self.xmit_ts, self.end) > (xmit_ts, end)
+    }
+}
+
+impl Doubt {
+    fn is_in_doubt(&self, xmit_ts: Time) -> bool {
+        self.now - xmit_ts < self.min_rtt || self.echo.is_some_and(|echo| echo + self.clock <= xmit_ts)
+    }
+}

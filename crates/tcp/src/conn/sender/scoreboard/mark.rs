@@ -1,0 +1,208 @@
+//! What is lost: the one entrance for whatever declares segments lost.
+
+use super::{is_unrepaired, LossNotice, Scoreboard, Sent, Transmitted, DUP_THRESH, LOST, RETRANSMITTED, SACKED};
+use bentpipe_units::{Duration, Time};
+
+/// What shows that segments are lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Evidence {
+    /// RFC 6675 §4, IsLost(): at least three SACKed runs, or more than two segments' worth of SACKed bytes, lie above.
+    SackedAbove { smss: u64 },
+    /// Anything SACKed lies above.
+    AnySackedAbove,
+    /// The highest SACKed byte is more than three segments above (FACK).
+    Distance { smss: u64 },
+    /// RFC 8985 §6.2 step 5: `last`, which has arrived, was sent later, and `timeout` (RACK.rtt + RACK.reo_wnd) has passed since
+    /// its own sending.
+    SentBefore { now: Time, last: Transmitted, timeout: Duration },
+    /// RFC 8985 §6.3: the retransmission timer expired. The oldest segment is lost, and what was sent at least `timeout` ago.
+    SentAgo { now: Time, timeout: Duration },
+    /// The retransmission timer expired: everything that is not SACKed is lost, retransmitted or not. With `forget_sacks` the SACK
+    /// information goes too.
+    Everything { forget_sacks: bool },
+    /// The receiver misses [left, right). Segments that overlap it are lost, except those retransmitted less than `embargo` ago,
+    /// which may be on their way.
+    Reported { now: Time, left: u64, right: u64, embargo: Duration },
+}
+
+/// What became known by some evidence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marked {
+    /// Bytes that were not known to be lost, or were retransmitted since.
+    pub(crate) bytes: u64,
+    /// Time alone proves more of it at this instant, unless something arrives before.
+    pub(crate) look_again: Time,
+}
+
+impl Scoreboard {
+    /// Mark as lost what the evidence shows to be lost.
+    pub(crate) fn mark(&mut self, evidence: Evidence) -> Marked {
+        let before = self.lost_ever;
+        let mut look_again = Time::NEVER;
+        match evidence {
+            Evidence::SackedAbove { smss } => self.mark_sacked_above(smss),
+            Evidence::AnySackedAbove => self.mark_any_sacked_above(),
+            Evidence::Distance { smss } => self.mark_by_distance(smss),
+            Evidence::SentBefore { now, last, timeout } => look_again = self.mark_sent_before(now, last, timeout),
+            Evidence::SentAgo { now, timeout } => self.mark_sent_ago(now, timeout),
+            Evidence::Everything { forget_sacks } => self.mark_everything(forget_sacks),
+            Evidence::Reported { now, left, right, embargo } => self.mark_reported(now, left, right, embargo),
+        }
+        Marked { bytes: self.lost_ever - before, look_again }
+    }
+
+    /// Both conditions hold for all segments below one that they hold for.
+    fn mark_sacked_above(&mut self, smss: u64) {
+        loop {
+            self.settle_lost_end();
+            let proven = self.runs_above >= DUP_THRESH || self.bytes_above > (DUP_THRESH - 1) * smss;
+            if !proven || self.lost_end == self.end() {
+                return;
+            }
+            self.mark_lost_at(self.lost_end);
+            self.lost_end += 1;
+        }
+    }
+
+    fn mark_everything(&mut self, forget_sacks: bool) {
+        let mut noted = self.detail.as_mut().and_then(|detail| detail.lost.as_mut());
+        let mut lost_ever = self.lost_ever;
+        for (index, sent) in (self.base..).zip(&mut self.ring) {
+            if forget_sacks || !sent.has(SACKED) {
+                if let (Some(noted), false) = (&mut noted, is_unrepaired(sent.bits)) {
+                    lost_ever += u64::from(sent.len);
+                    noted.push(LossNotice { index, lost_ever });
+                }
+                sent.bits = LOST;
+            }
+        }
+        if forget_sacks {
+            self.sacked_bytes = 0;
+            self.sacked_end = 0;
+            self.sacked_segments = 0;
+        }
+        let lost = self.total_bytes - self.sacked_bytes;
+        self.lost_ever += lost - self.unrepaired_bytes;
+        self.lost_bytes = lost;
+        self.unrepaired_bytes = lost;
+        self.retransmitted_bytes = 0;
+        self.bytes_above = 0;
+        self.runs_above = 0;
+        self.lost_end = self.end();
+        self.high_rxt = self.base;
+    }
+
+    fn mark_any_sacked_above(&mut self) {
+        loop {
+            self.settle_lost_end();
+            if self.lost_end >= self.sacked_end {
+                return;
+            }
+            self.mark_lost_at(self.lost_end);
+            self.lost_end += 1;
+        }
+    }
+
+    fn mark_by_distance(&mut self, smss: u64) {
+        let highest = self.sacked_end.checked_sub(self.base + 1).and_then(|at| self.ring.get(at as usize));
+        let Some(fack) = highest.map(Sent::end) else { return };
+        loop {
+            self.settle_lost_end();
+            let first = self.ring.get((self.lost_end - self.base) as usize);
+            if first.is_none_or(|first| fack <= first.start + DUP_THRESH * smss) {
+                return;
+            }
+            self.mark_lost_at(self.lost_end);
+            self.lost_end += 1;
+        }
+    }
+
+    /// Returns when to look again.
+    fn mark_sent_before(&mut self, now: Time, last: Transmitted, timeout: Duration) -> Time {
+        let taken = self.detail.as_mut().and_then(|detail| detail.order.take());
+        let Some(mut order) = taken else { return Time::NEVER };
+        while let Some(&next) = order.front() {
+            if !self.is_current(next) {
+                order.pop_front();
+                continue;
+            }
+            let is_earlier = last.is_later(next.xmit_ts, self.end_of(next.index));
+            if !is_earlier || next.xmit_ts + timeout > now {
+                break;
+            }
+            self.mark_lost_again(next.index);
+            order.pop_front();
+        }
+        let earlier = order.partition_point(|next| next.xmit_ts <= last.xmit_ts);
+        let next = order
+            .iter()
+            .take(earlier)
+            .rev()
+            .find(|next| self.is_current(**next) && last.is_later(next.xmit_ts, self.end_of(next.index)));
+        let again = next.map_or(Time::NEVER, |next| next.xmit_ts + timeout);
+        if let Some(detail) = &mut self.detail {
+            detail.order = Some(order);
+        }
+        again
+    }
+
+    fn mark_sent_ago(&mut self, now: Time, timeout: Duration) {
+        for index in self.base..self.end() {
+            let sent = &self.ring[(index - self.base) as usize];
+            if !sent.has(SACKED) && (index == self.base || sent.xmit_ts + timeout <= now) {
+                self.mark_lost_again(index);
+            }
+        }
+    }
+
+    fn mark_reported(&mut self, now: Time, left: u64, right: u64, embargo: Duration) {
+        let first = self.ring.partition_point(|sent| sent.end() <= left);
+        for at in first..self.ring.len() {
+            let sent = &self.ring[at];
+            if sent.start >= right {
+                break;
+            }
+            let is_embargoed = sent.retransmits > 0 && now < sent.xmit_ts + embargo;
+            if !sent.has(SACKED) && !is_unrepaired(sent.bits) && !is_embargoed {
+                self.mark_lost_again(self.base + at as u64);
+            }
+        }
+    }
+
+    /// Segment `index` is lost, perhaps once more.
+    fn mark_lost_again(&mut self, index: u64) {
+        let sent = &mut self.ring[(index - self.base) as usize];
+        let len = u64::from(sent.len);
+        self.retransmitted_bytes -= if sent.has(RETRANSMITTED) { len } else { 0 };
+        self.lost_bytes += if sent.has(LOST) { 0 } else { len };
+        let is_news = !is_unrepaired(sent.bits);
+        self.unrepaired_bytes += if is_news { len } else { 0 };
+        self.lost_ever += if is_news { len } else { 0 };
+        sent.bits = LOST;
+        self.high_rxt = self.high_rxt.min(index);
+        if is_news {
+            self.note_lost(index, self.lost_ever);
+        }
+    }
+
+    fn mark_lost_at(&mut self, index: u64) {
+        let sent = &mut self.ring[(index - self.base) as usize];
+        if !sent.has(LOST) {
+            let len = u64::from(sent.len);
+            self.unrepaired_bytes += if sent.has(RETRANSMITTED) { 0 } else { len };
+            sent.bits |= LOST;
+            self.lost_bytes += len;
+            self.lost_ever += len;
+            self.note_lost(index, self.lost_ever);
+        }
+    }
+
+    /// Move the end of what is lost off SACKed segments.
+    fn settle_lost_end(&mut self) {
+        while self.is_sacked(self.lost_end) {
+            let len = self.len_of(self.lost_end);
+            self.lost_end += 1;
+            self.leave_run(self.lost_end, len);
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! What was sent and is not yet acknowledged, segment by segment: the one owner of FlightSize and pipe.
+//!
+//! Segments stand in a ring in order of sequence. Each is marked SACKed, lost and retransmitted at most once per
+//! loss episode, so that all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge;
+//! nothing is allocated once the ring has reached the size of the window.
+
+mod acked;
+mod copies;
+mod delivery;
+mod mark;
+mod notices;
+mod resegment;
+
+pub(crate) use acked::Acked;
+pub(crate) use delivery::{Delivered, Doubt, Transmitted};
+pub(crate) use mark::Evidence;
+pub(crate) use notices::LossNotice;
+
+use bentpipe_units::Time;
+use std::collections::VecDeque;
+
+/// RFC 6675: duplicate ACKs, or SACKed runs above a hole, that prove a loss.
+pub(crate) const DUP_THRESH: u64 = 3;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// Retransmitted since it was last declared lost: it counts in pipe once more.
+const RETRANSMITTED: u8 = 4;
+
+#[derive(Clone, Debug)]
+struct Sent {
+    start: u64,
+    xmit_ts: Time,
+    /// For a SACKed segment: an index to its right, with nothing but SACKed segments between.
+    skip: u64,
+    len: u32,
+    bits: u8,
+    /// How often it was retransmitted; saturates.
+    retransmits: u16,
+    has_fin: bool,
+}
+
+impl Sent {
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    fn has(&self, bit: u8) -> bool {
+        self.bits & bit != 0
+    }
+}
+
+/// What an ACK changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entered {
+    /// Which of the segments tell of a round trip.
+    pub(crate) acked: Acked,
+    /// Bytes that it reported selectively for the first time.
+    pub(crate) newly_sacked: u64,
+}
+
+/// A range of sequence space to send, FIN included in its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeqRange {
+    pub(crate) start: u64,
+    pub(crate) len: u32,
+    pub(crate) has_fin: bool,
+}
+
+impl SeqRange {
+    /// Its bytes without the FIN.
+    #[inline]
+    pub(crate) fn payload(self) -> u32 {
+        self.len - u32::from(self.has_fin)
+    }
+}
+
+/// All that is outstanding. Indices count segments since the start of the connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    ring: VecDeque<Sent>,
+    /// Index of the ring's first segment.
+    base: u64,
+    total_bytes: u64,
+    sacked_bytes: u64,
+    lost_bytes: u64,
+    retransmitted_bytes: u64,
+    /// All unSACKed segments below this index are lost; it rests on an unSACKed segment or the end.
+    lost_end: u64,
+    /// SACKed bytes and separate SACKed runs above `lost_end`.
+    bytes_above: u64,
+    runs_above: u64,
+    /// RFC 6675, HighRxt: nothing below this index waits to be retransmitted in this episode.
+    high_rxt: u64,
+    /// One more than the highest SACKed index.
+    sacked_end: u64,
+    sacked_segments: u64,
+    /// Lost and not retransmitted since.
+    unrepaired_bytes: u64,
+    /// Declared lost at any time, each time counted.
+    lost_ever: u64,
+    is_detailed: bool,
+    /// What only some need; there with `is_detailed`.
+    detail: Option<Box<Detail>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Detail {
+    delivery: Delivered,
+    /// Transmissions in the order of time, stale ones among them; kept for RACK only.
+    order: Option<VecDeque<Transmission>>,
+    /// Loss notifications not yet delivered to the controller; kept only for those that take them.
+    lost: Option<Vec<LossNotice>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    index: u64,
+    xmit_ts: Time,
+}
+
+impl Scoreboard {
+    /// Gather [`delivery`](Self::delivery) from now on; with `in_order_of_time` also the order of time that
+    /// [`Evidence::SentBefore`] needs.
+    pub(crate) fn set_detail(&mut self, in_order_of_time: bool) {
+        self.is_detailed = true;
+        let detail = self.detail.get_or_insert_with(Box::default);
+        if in_order_of_time {
+            detail.order = Some(VecDeque::new());
+        }
+    }
+
+    /// An ACK arrived: everything below `advanced` is acknowledged, if it advances, and the receiver holds `sacked`. The one
+    /// entrance for ACKs.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, advanced: Option<u64>, sacked: &[(u64, u64)]) -> Entered {
+        let mut acked = match advanced {
+            Some(offset) => self.ack(offset),
+            None => Acked::default(),
+        };
+        let newly_sacked = if sacked.is_empty() { 0 } else { self.sack_all(sacked, &mut acked) };
+        Entered { acked, newly_sacked }
+    }
+
+    #[inline(never)]
+    fn sack_all(&mut self, sacked: &[(u64, u64)], acked: &mut Acked) -> u64 {
+        sacked.iter().map(|&(left, right)| self.sack(left, right, acked)).sum()
+    }
+
+    /// An ACK is about to be entered, in detail.
+    pub(crate) fn begin_ack(&mut self, doubt: Doubt) {
+        if let Some(detail) = &mut self.detail {
+            detail.delivery = Delivered::new(doubt);
+        }
+    }
+
+    /// What the ACK has delivered so far.
+    pub(crate) fn delivery(&self) -> Delivered {
+        self.detail.as_ref().map_or_else(Delivered::default, |detail| detail.delivery)
+    }
+
+    /// A new segment was sent at the end of the sequence.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, range: SeqRange, now: Time) {
+        debug_assert!(self.ring.back().is_none_or(|last| last.end() == range.start));
+        self.ring.push_back(Sent {
+            start: range.start,
+            xmit_ts: now,
+            skip: 0,
+            len: range.len,
+            bits: 0,
+            retransmits: 0,
+            has_fin: range.has_fin,
+        });
+        self.total_bytes += u64::from(range.len);
+        if self.is_detailed {
+            self.note_transmission(self.end() - 1, now);
+        }
+    }
+
+    /// RFC 8985 §6.2: transmissions are in the order of time, those of one instant in that of sequence.
+    #[inline(never)]
+    fn note_transmission(&mut self, index: u64, now: Time) {
+        let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
+        let later = order.iter().rev().take_while(|last| last.xmit_ts == now && last.index > index).count();
+        order.insert(order.len() - later, Transmission { index, xmit_ts: now });
+    }
+
+    /// Everything below `offset` is acknowledged.
+    #[inline(always)]
+    fn ack(&mut self, offset: u64) -> Acked {
+        let mut acked = Acked::default();
+        while let Some(first) = self.ring.front_mut() {
+            if first.end() > offset {
+                if first.start < offset {
+                    // Part of a segment: keep the rest, as if it had been sent as such.
+                    let cut = (offset - first.start) as u32;
+                    first.start = offset;
+                    first.len -= cut;
+                    let bits = first.bits;
+                    if let (Some(detail), true) = (&mut self.detail, bits & SACKED == 0) {
+                        detail.delivery.bytes += u64::from(cut);
+                    }
+                    self.forget(bits, u64::from(cut));
+                    if bits & SACKED != 0 && self.base >= self.lost_end {
+                        self.bytes_above -= u64::from(cut);
+                    }
+                }
+                break;
+            }
+            let (bits, len) = (first.bits, u64::from(first.len));
+            acked.note(first);
+            if self.is_detailed && bits & SACKED == 0 {
+                if let Some(detail) = &mut self.detail {
+                    detail.delivery.note(self.base, first);
+                }
+            }
+            self.ring.pop_front();
+            self.forget(bits, len);
+            self.base += 1;
+            if bits & SACKED != 0 {
+                self.sacked_segments -= 1;
+                if self.base > self.lost_end {
+                    self.leave_run(self.base, len);
+                }
+            }
+        }
+        self.lost_end = self.lost_end.max(self.base);
+        self.high_rxt = self.high_rxt.max(self.base);
+        acked
+    }
+
+    /// The receiver holds [left, right). Returns how many bytes of that were not known; what they are joins `acked`.
+    fn sack(&mut self, left: u64, right: u64, acked: &mut Acked) -> u64 {
+        let mut index = self.base + self.ring.partition_point(|sent| sent.start < left) as u64;
+        let is_detailed = self.is_detailed;
+        let mut newly = 0;
+        loop {
+            index = self.next_unsacked(index);
+            let Some(sent) = self.get_mut(index) else { break };
+            if sent.end() > right {
+                break;
+            }
+            let (bits, len) = (sent.bits, u64::from(sent.len));
+            acked.note(sent);
+            sent.bits = SACKED;
+            sent.skip = index + 1;
+            newly += len;
+            if let Some(sent) = is_detailed.then(|| sent.clone()) {
+                if let Some(detail) = &mut self.detail {
+                    detail.delivery.note(index, &sent);
+                }
+            }
+            self.sacked_bytes += len;
+            self.sacked_segments += 1;
+            self.unrepaired_bytes -= if is_unrepaired(bits) { len } else { 0 };
+            self.lost_bytes -= if bits & LOST != 0 { len } else { 0 };
+            self.retransmitted_bytes -= if bits & RETRANSMITTED != 0 { len } else { 0 };
+            self.sacked_end = self.sacked_end.max(index + 1);
+            if index >= self.lost_end {
+                let joins = u64::from(index > self.lost_end && self.is_sacked(index - 1))
+                    + u64::from(self.is_sacked(index + 1));
+                self.runs_above = self.runs_above + 1 - joins;
+                self.bytes_above += len;
+            }
+            index += 1;
+        }
+        newly
+    }
+
+    /// The losses were spurious: what is not SACKed is on its way, as before any was declared.
+    pub(crate) fn unmark_lost(&mut self) {
+        self.lost_end = self.base;
+        self.high_rxt = self.base;
+        (self.bytes_above, self.runs_above) = (0, 0);
+        (self.lost_bytes, self.unrepaired_bytes, self.retransmitted_bytes) = (0, 0, 0);
+        let mut in_run = false;
+        for sent in &mut self.ring {
+            let is_sacked = sent.has(SACKED);
+            if is_sacked {
+                self.bytes_above += u64::from(sent.len);
+                self.runs_above += u64::from(!in_run);
+            } else {
+                sent.bits = 0;
+            }
+            in_run = is_sacked;
+        }
+    }
+
+    /// The next lost segment that was not retransmitted yet.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.unrepaired_bytes == 0 {
+            return None;
+        }
+        loop {
+            self.high_rxt = self.next_unsacked(self.high_rxt);
+            let sent = self.ring.get((self.high_rxt - self.base) as usize)?;
+            if is_unrepaired(sent.bits) {
+                return Some(self.high_rxt);
+            }
+            self.high_rxt += 1;
+        }
+    }
+
+    /// The next segment that was neither SACKed nor retransmitted and lies below a SACKed one, lost or not (RFC 6675
+    /// NextSeg rule 3).
+    pub(crate) fn next_unsacked_below_highest(&mut self) -> Option<u64> {
+        self.high_rxt = self.next_unsacked(self.high_rxt);
+        (self.high_rxt < self.sacked_end).then_some(self.high_rxt)
+    }
+
+    /// The highest segment that is not SACKed (RFC 6675 NextSeg rule 4).
+    pub(crate) fn highest_unsacked(&self) -> Option<u64> {
+        let from_end = self.ring.iter().rev().position(|sent| !sent.has(SACKED))?;
+        Some(self.end() - 1 - from_end as u64)
+    }
+
+    /// The oldest segment outstanding.
+    pub(crate) fn first(&self) -> Option<u64> {
+        (!self.ring.is_empty()).then_some(self.base)
+    }
+
+    /// Segment `index` is retransmitted. With `counts` it enters pipe (and, in order, HighRxt passes it).
+    pub(crate) fn retransmit(&mut self, index: u64, now: Time, counts: bool) -> SeqRange {
+        let position = (index - self.base) as usize;
+        let sent = &mut self.ring[position];
+        sent.retransmits = sent.retransmits.saturating_add(1);
+        sent.xmit_ts = now;
+        self.note_transmission(index, now);
+        let sent = &mut self.ring[position];
+        if counts {
+            if !sent.has(RETRANSMITTED | SACKED) {
+                self.unrepaired_bytes -= if is_unrepaired(sent.bits) { u64::from(sent.len) } else { 0 };
+                sent.bits |= RETRANSMITTED;
+                self.retransmitted_bytes += u64::from(sent.len);
+            }
+            self.high_rxt = self.high_rxt.max(index + 1);
+        }
+        SeqRange { start: sent.start, len: sent.len, has_fin: sent.has_fin }
+    }
+
+    /// Sequence space sent and not acknowledged (RFC 5681: FlightSize).
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// An estimate of what is in the network (RFC 6675 SetPipe()).
+    pub(crate) fn pipe(&self) -> u64 {
+        self.total_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
+    }
+
+    /// Whether segment `index` is believed lost.
+    pub(crate) fn is_lost(&self, index: u64) -> bool {
+        index >= self.base && self.ring.get((index - self.base) as usize).is_some_and(|sent| sent.has(LOST))
+    }
+
+    /// Whether segment `index` is SACKed.
+    pub(crate) fn is_sacked(&self, index: u64) -> bool {
+        index >= self.base && self.ring.get((index - self.base) as usize).is_some_and(|sent| sent.has(SACKED))
+    }
+
+    /// Sequence length of segment `index`.
+    pub(crate) fn len_of(&self, index: u64) -> u64 {
+        u64::from(self.ring[(index - self.base) as usize].len)
+    }
+
+    /// Segments SACKed and not yet acknowledged.
+    pub(crate) fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// Bytes SACKed and not yet acknowledged.
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+
+    /// Bytes declared lost at any time, each time counted.
+    pub(crate) fn lost_ever(&self) -> u64 {
+        self.lost_ever
+    }
+
+    /// Whether something lost was not retransmitted yet.
+    pub(crate) fn has_unrepaired(&self) -> bool {
+        self.unrepaired_bytes > 0
+    }
+
+    /// Index of the segment that ends the sequence, plus one.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.end()
+    }
+
+    /// How often the segment at `index` was retransmitted.
+    pub(crate) fn retransmits_of(&self, index: u64) -> u16 {
+        self.ring.get((index - self.base) as usize).map_or(0, |sent| sent.retransmits)
+    }
+
+    /// How often the oldest outstanding segment was retransmitted.
+    pub(crate) fn first_retransmits(&self) -> u32 {
+        self.ring.front().map_or(0, |sent| u32::from(sent.retransmits))
+    }
+
+    fn end(&self) -> u64 {
+        self.base + self.ring.len() as u64
+    }
+
+    fn end_of(&self, index: u64) -> u64 {
+        self.ring[(index - self.base) as usize].end()
+    }
+
+    /// Whether that was the last transmission of a segment that is neither delivered nor given up.
+    fn is_current(&self, transmission: Transmission) -> bool {
+        let position = transmission.index.checked_sub(self.base);
+        let sent = position.and_then(|position| self.ring.get(position as usize));
+        sent.is_some_and(|sent| sent.xmit_ts == transmission.xmit_ts && !sent.has(SACKED) && !is_unrepaired(sent.bits))
+    }
+
+    fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
+        self.ring.get_mut((index - self.base) as usize)
+    }
+
+    fn forget(&mut self, bits: u8, len: u64) {
+        self.total_bytes -= len;
+        if bits != 0 {
+            self.sacked_bytes -= if bits & SACKED != 0 { len } else { 0 };
+            self.lost_bytes -= if bits & LOST != 0 { len } else { 0 };
+            self.retransmitted_bytes -= if bits & RETRANSMITTED != 0 { len } else { 0 };
+            self.unrepaired_bytes -= if is_unrepaired(bits) { len } else { 0 };
+        }
+    }
+
+    /// The first index from `index` on that is not SACKed. Shortens the chain that it followed, so that long
+    /// runs are crossed in a few steps the next time.
+    fn next_unsacked(&mut self, index: u64) -> u64 {
+        let mut end = index;
+        while self.is_sacked(end) {
+            end = self.ring[(end - self.base) as usize].skip;
+        }
+        let mut at = index;
+        while at < end {
+            at = std::mem::replace(&mut self.ring[(at - self.base) as usize].skip, end);
+        }
+        end
+    }
+
+    /// A SACKed segment, the left neighbour of `next`, is no longer above `lost_end`.
+    fn leave_run(&mut self, next: u64, len: u64) {
+        self.bytes_above -= len;
+        if !self.is_sacked(next) {
+            self.runs_above -= 1;
+        }
+    }
+}
+
+/// Lost, and not retransmitted since.
+fn is_unrepaired(bits: u8) -> bool {
+    bits & (LOST | RETRANSMITTED) == LOST
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Which segments were declared lost, for controllers that are notified of each.
+
+use super::{Scoreboard, SeqRange};
+
+/// A segment that was declared lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LossNotice {
+    pub(crate) index: u64,
+    /// Bytes declared lost at any time, up to this segment.
+    pub(crate) lost_ever: u64,
+}
+
+impl Scoreboard {
+    /// Keep what [`take_lost`](Self::take_lost) gives from now on; in detail only.
+    pub(crate) fn keep_lost(&mut self) {
+        if let Some(detail) = &mut self.detail {
+            detail.lost.get_or_insert_with(Vec::new);
+        }
+    }
+
+    /// The segments declared lost since the last call, in the order in which they were. To be given back with [`give_back`](Self::give_back).
+    pub(crate) fn take_lost(&mut self) -> Vec<LossNotice> {
+        self.detail.as_mut().and_then(|detail| detail.lost.as_mut()).map_or_else(Vec::new, std::mem::take)
+    }
+
+    /// The list that was taken, to be filled again.
+    pub(crate) fn give_back(&mut self, mut list: Vec<LossNotice>) {
+        list.clear();
+        if let Some(lost) = self.detail.as_mut().and_then(|detail| detail.lost.as_mut()) {
+            *lost = list;
+        }
+    }
+
+    /// Duplicate ACKs without SACK show that the first segment is lost; of the others nothing is known.
+    pub(crate) fn note_first_lost(&mut self) {
+        let len = self.ring.front().map_or(0, |first| u64::from(first.len));
+        self.note_lost(self.base, self.lost_ever + len);
+    }
+
+    /// Segment `index` is declared lost.
+    #[inline]
+    pub(super) fn note_lost(&mut self, index: u64, lost_ever: u64) {
+        if let Some(lost) = self.detail.as_mut().and_then(|detail| detail.lost.as_mut()) {
+            lost.push(LossNotice { index, lost_ever });
+        }
+    }
+
+    /// Segment `index`; of length 0 if it is not outstanding any more.
+    pub(crate) fn range_of(&self, index: u64) -> SeqRange {
+        let sent = index.checked_sub(self.base).and_then(|at| self.ring.get(at as usize));
+        sent.map_or(SeqRange { start: 0, len: 0, has_fin: false }, |sent| SeqRange {
+            start: sent.start,
+            len: sent.len,
+            has_fin: sent.has_fin,
+        })
+    }
+}

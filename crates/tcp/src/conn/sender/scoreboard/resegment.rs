@@ -1,0 +1,49 @@
+//! Another segment size.
+
+use super::{Scoreboard, Sent, Transmission, SACKED};
+
+impl Scoreboard {
+    /// Split outstanding segments that are longer than `smss`, so that they can be retransmitted at the new size.
+    pub(crate) fn resegment(&mut self, smss: u32) {
+        if self.ring.iter().all(|sent| sent.len <= smss) {
+            return;
+        }
+        let old = std::mem::take(self);
+        let (mut lost_end, mut high_rxt) = (None, None);
+        self.base = old.base;
+        for (index, sent) in (old.base..).zip(old.ring) {
+            let here = self.end();
+            lost_end = lost_end.or((index == old.lost_end).then_some(here));
+            high_rxt = high_rxt.or((index == old.high_rxt).then_some(here));
+            let mut start = sent.start;
+            while start < sent.end() {
+                let len = ((sent.end() - start) as u32).min(smss);
+                let is_last = start + u64::from(len) == sent.end();
+                let skip = self.end() + 1;
+                self.ring.push_back(Sent { start, len, skip, has_fin: sent.has_fin && is_last, ..sent });
+                start += u64::from(len);
+            }
+            if sent.has(SACKED) {
+                self.sacked_end = self.end();
+            }
+        }
+        self.sacked_segments = self.ring.iter().filter(|sent| sent.has(SACKED)).count() as u64;
+        self.unrepaired_bytes = old.unrepaired_bytes;
+        self.lost_ever = old.lost_ever;
+        self.is_detailed = old.is_detailed;
+        self.detail = old.detail;
+        if let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) {
+            let all = (self.base..).zip(&self.ring);
+            *order = all.map(|(index, sent)| Transmission { index, xmit_ts: sent.xmit_ts }).collect();
+            order.make_contiguous().sort_by_key(|next| next.xmit_ts);
+        }
+        self.total_bytes = old.total_bytes;
+        self.sacked_bytes = old.sacked_bytes;
+        self.lost_bytes = old.lost_bytes;
+        self.retransmitted_bytes = old.retransmitted_bytes;
+        self.lost_end = lost_end.unwrap_or(self.end());
+        self.high_rxt = high_rxt.unwrap_or(self.end());
+        self.bytes_above = old.bytes_above;
+        self.runs_above = old.runs_above;
+    }
+}

@@ -1,0 +1,179 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const SMSS: u64 = 1000;
+
+fn board(segments: u64) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    for i in 0..segments {
+        board.push(SeqRange { start: i * SMSS, len: SMSS as u32, has_fin: false }, Time::ZERO);
+    }
+    board
+}
+
+/// `specs/tcp-sack.md`, test 3: three separate runs prove a loss although little is SACKed.
+#[test]
+fn rfc6675_4_is_lost_by_runs() {
+    let mut board = Scoreboard::default();
+    for i in 0..10 {
+        board.push(SeqRange { start: i * 100, len: 100, has_fin: false }, Time::ZERO);
+    }
+    board.sack(200, 300, &mut Acked::default());
+    board.sack(400, 500, &mut Acked::default());
+    board.mark(Evidence::SackedAbove { smss: SMSS });
+    assert!(!board.is_lost(0));
+    board.sack(600, 700, &mut Acked::default());
+    board.mark(Evidence::SackedAbove { smss: SMSS });
+    assert_eq!([0, 1, 3, 5, 7].map(|i| board.is_lost(i)), [true, true, false, false, false]);
+}
+
+/// The definition, byte by byte as RFC 6675 gives it.
+#[derive(Default)]
+struct Naive {
+    /// Segment number -> (sacked, lost, retransmitted).
+    segments: BTreeMap<u64, (bool, bool, bool)>,
+}
+
+impl Naive {
+    fn mark_lost(&mut self) {
+        let sacked: Vec<u64> = self.segments.iter().filter(|(_, s)| s.0).map(|(&i, _)| i).collect();
+        for (&i, segment) in &mut self.segments {
+            let above: Vec<u64> = sacked.iter().copied().filter(|&j| j > i).collect();
+            let runs = above.iter().filter(|&&j| !above.contains(&(j + 1))).count() as u64;
+            if !segment.0 && (runs >= DUP_THRESH || above.len() as u64 * SMSS > (DUP_THRESH - 1) * SMSS) {
+                segment.1 = true;
+            }
+        }
+    }
+
+    fn pipe(&self) -> u64 {
+        let counted = self.segments.values().filter(|s| !s.0);
+        counted.map(|s| SMSS * (u64::from(!s.1) + u64::from(s.2))).sum()
+    }
+
+    fn next_lost(&self) -> Option<u64> {
+        let high_rxt = self.segments.iter().filter(|(_, s)| s.2).map(|(&i, _)| i + 1).max().unwrap_or(0);
+        self.segments.range(high_rxt..).find(|(_, s)| !s.0 && s.1).map(|(&i, _)| i)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Send,
+    Sack(u64, u64),
+    Ack(u64),
+    Retransmit,
+    Timeout(bool),
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn agrees_with_the_definition(operations in proptest::collection::vec(prop_oneof![
+        4 => Just(Operation::Send),
+        4 => (0u64..20, 1u64..5).prop_map(|(from, n)| Operation::Sack(from, n)),
+        2 => (0u64..4).prop_map(Operation::Ack),
+        2 => Just(Operation::Retransmit),
+        1 => any::<bool>().prop_map(Operation::Timeout),
+    ], 1..300)) {
+        let (mut board, mut naive) = (board(0), Naive::default());
+        let (mut una, mut nxt) = (0u64, 0u64);
+        for operation in operations {
+            match operation {
+                Operation::Send => {
+                    board.push(SeqRange { start: nxt * SMSS, len: SMSS as u32, has_fin: false }, Time::ZERO);
+                    naive.segments.insert(nxt, (false, false, false));
+                    nxt += 1;
+                }
+                Operation::Sack(from, n) => {
+                    let (from, to) = ((una + from).min(nxt), (una + from + n).min(nxt));
+                    let before = naive.segments.values().filter(|s| s.0).count();
+                    for (_, segment) in naive.segments.range_mut(from..to) {
+                        if !segment.0 {
+                            *segment = (true, false, false);
+                        }
+                    }
+                    let news = naive.segments.values().filter(|s| s.0).count() - before;
+                    prop_assert_eq!(board.sack(from * SMSS, to * SMSS, &mut Acked::default()), news as u64 * SMSS);
+                    board.mark(Evidence::SackedAbove { smss: SMSS });
+                    naive.mark_lost();
+                }
+                Operation::Ack(n) => {
+                    una = (una + n).min(nxt);
+                    board.ack(una * SMSS);
+                    naive.segments = naive.segments.split_off(&una);
+                }
+                Operation::Retransmit => {
+                    let next = board.next_lost();
+                    prop_assert_eq!(next, naive.next_lost());
+                    if let Some(index) = next {
+                        board.retransmit(index, Time::ZERO, true);
+                        naive.segments.get_mut(&index).unwrap().2 = true;
+                    }
+                }
+                Operation::Timeout(forget) => {
+                    board.mark(Evidence::Everything { forget_sacks: forget });
+                    for segment in naive.segments.values_mut() {
+                        if forget || !segment.0 {
+                            *segment = (false, true, false);
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(board.flight_size(), naive.segments.len() as u64 * SMSS);
+            prop_assert_eq!(board.pipe(), naive.pipe());
+            for (&i, segment) in &naive.segments {
+                prop_assert_eq!(board.is_sacked(i), segment.0);
+            }
+        }
+    }
+}
+
+/// Long runs are crossed in a few steps: the work of an ACK does not grow with the window.
+#[test]
+fn a_window_of_100_000_segments_costs_no_more_per_ack() {
+    let mut board = board(100_000);
+    // Every tenth segment is lost; the receiver reports run after run, each ACK repeating the last three.
+    let mut steps = Vec::new();
+    for i in (0..99_990u64).step_by(10) {
+        let reported = |k: u64| (i.saturating_sub(10 * k) + 1) * SMSS;
+        let mut news = 0;
+        for k in 0..3 {
+            news += board.sack(reported(k), reported(k) + 9 * SMSS, &mut Acked::default());
+        }
+        board.mark(Evidence::SackedAbove { smss: SMSS });
+        steps.push(news);
+    }
+    assert!(steps.iter().all(|&news| news == 9 * SMSS));
+    // Each hop over a SACKed run of nine takes at most two links once it was crossed.
+    let repaired = std::iter::from_fn(|| {
+        let lost = board.next_lost()?;
+        board.retransmit(lost, Time::ZERO, true);
+        Some(lost)
+    });
+    assert_eq!(repaired.count(), 9_999);
+    let longest = (0..board.ring.len()).filter(|&i| board.ring[i].has(SACKED)).map(|i| links(&board, i)).max();
+    assert!(longest <= Some(9), "{longest:?}");
+}
+
+fn links(board: &Scoreboard, mut position: usize) -> usize {
+    let mut n = 0;
+    while board.ring.get(position).is_some_and(|sent| sent.has(SACKED)) {
+        position = board.ring[position].skip as usize;
+        n += 1;
+    }
+    n
+}
+
+#[test]
+fn resegmenting_keeps_the_books() {
+    let mut board = board(6);
+    board.sack(3 * SMSS, 4 * SMSS, &mut Acked::default());
+    board.resegment(300);
+    assert_eq!((board.flight_size(), board.pipe()), (6 * SMSS, 5 * SMSS));
+    assert_eq!(board.ring.len(), 24);
+    assert_eq!(board.ack(6 * SMSS).newest(), Some(Time::ZERO));
+    assert_eq!((board.flight_size(), board.pipe()), (0, 0));
+}

@@ -1,0 +1,90 @@
+//! The send sequence space (RFC 9293 §3.3.1), in offsets from the first byte of data; the FIN follows the last one.
+
+use crate::config::Config;
+
+/// What was sent, what may be, and what is there to send.
+#[derive(Clone, Debug)]
+pub(crate) struct SendSpace {
+    /// First byte not acknowledged (SND.UNA) and next new one (SND.NXT).
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+    /// Bytes offered by the application so far, and how many of them the socket holds until they are acknowledged.
+    pub(crate) offered: u64,
+    pub(crate) buffer: u64,
+    /// Nothing more will be offered.
+    pub(crate) is_closing: bool,
+    /// The window that the peer advertised last, and the largest so far.
+    pub(crate) rwnd: u64,
+    pub(crate) rwnd_largest: u64,
+    /// Payload of a full segment.
+    pub(crate) smss: u32,
+    /// The factor of the persist timer, and whether it lets a segment smaller than a full one go.
+    pub(crate) persist_backoff: u32,
+    pub(crate) may_be_small: bool,
+}
+
+impl SendSpace {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            una: 0,
+            nxt: 0,
+            offered: 0,
+            buffer: config.auto_send_buffer.unwrap_or(config.send_buffer).min(Config::UNLIMITED),
+            is_closing: false,
+            rwnd: 0,
+            rwnd_largest: 0,
+            smss: config.smss,
+            persist_backoff: 1,
+            may_be_small: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn smss(&self) -> u64 {
+        u64::from(self.smss)
+    }
+
+    /// What the application has written: all that it wants to send, as far as the send buffer holds it.
+    #[inline]
+    pub(crate) fn data_end(&self) -> u64 {
+        self.offered.min(self.una + self.buffer)
+    }
+
+    /// Bytes that the peer's window leaves for new data.
+    #[inline]
+    pub(crate) fn usable(&self) -> u64 {
+        (self.una + self.rwnd).saturating_sub(self.nxt)
+    }
+
+    /// Payload of the next new segment, as far as there is data.
+    #[inline]
+    pub(crate) fn next_len(&self) -> u64 {
+        self.data_end().saturating_sub(self.nxt).min(self.smss())
+    }
+
+    /// Whether there are unsent data that the receiver's window allows.
+    pub(crate) fn can_send_new(&self) -> bool {
+        self.data_end() > self.nxt && self.una + self.rwnd > self.nxt
+    }
+
+    /// Whether the FIN was sent.
+    pub(crate) fn fin_is_sent(&self) -> bool {
+        self.is_closing && self.nxt > self.offered
+    }
+
+    /// How much to send into a window of `usable` bytes, smaller than the segment (RFC 9293 §3.8.6.2.1: avoid silly windows):
+    /// at least half the largest window seen, or anything once the persist timer says so.
+    #[inline(never)]
+    pub(crate) fn squeeze(&mut self, usable: u64, nagle: bool, is_idle: bool) -> Option<u64> {
+        // RFC 1122 §4.2.3.4, condition 3; with Nagle's algorithm only if nothing is outstanding.
+        let is_allowed = !nagle || is_idle;
+        let is_worthwhile = usable > 0 && 2 * usable >= self.rwnd_largest && is_allowed;
+        let is_forced = usable > 0 && std::mem::take(&mut self.may_be_small);
+        (is_worthwhile || is_forced).then_some(usable)
+    }
+
+    /// The send buffer grows with the congestion window, to two of them (J. Semke, J. Mahdavi and M. Mathis 1998).
+    pub(crate) fn tune_buffer(&mut self, limit: u64, cwnd: u64) {
+        self.buffer = self.buffer.max(2 * cwnd).min(limit);
+    }
+}

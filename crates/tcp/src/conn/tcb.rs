@@ -1,0 +1,188 @@
+//! The transmission control block (RFC 9293 §3.3.1): what an open connection consists of, and what data and ACKs do to it.
+
+use super::context::Context;
+use super::receiver::{EcnDuty, Receiver};
+use super::sender::Sender;
+use super::timers::Timer;
+use super::wire::{self, Wire};
+use crate::cc::CongestionControl;
+use crate::config::SlowStartAcks;
+use crate::segment::{Ecn, Flags, Options, Segment};
+use bentpipe_units::{Seq, Time};
+
+/// The parts of an open connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Tcb {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) wire: Wire,
+    pub(crate) cx: Context,
+}
+
+/// What arrives.
+impl Tcb {
+    /// `ack`: offset that the segment acknowledges, not beyond what was sent.
+    ///
+    /// DEVIATION: RFC 9293 §3.10.7.4 drops segments that are not acceptable, with their ACK. Here, as in BSD, the ACK of a
+    /// segment whose data are old counts: its acknowledgement is still valid.
+    #[inline]
+    pub(crate) fn handle_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
+        let Self { sender, wire, cx, .. } = self;
+        if ack < sender.space.una {
+            return;
+        }
+        if sender.ecn.is_some() {
+            sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
+        }
+        let is_same_window = wire.update_window(segment, ack, &mut sender.space, cx);
+        let sacked = match &segment.options {
+            Options::Sack(blocks) if cx.agreed.sack => Some(wire.read_sack(blocks.as_slice(), ack, sender.space.nxt)),
+            _ => None,
+        };
+        sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, sacked.as_ref()), cx);
+    }
+
+    /// Data, a FIN, or both.
+    pub(crate) fn receive_data(&mut self, now: Time, segment: &Segment) {
+        let Some(start) = self.wire.peers_offset(segment.seq, self.receiver.nxt()) else {
+            // From before the first byte.
+            return self.receiver.ack_soon();
+        };
+        if !self.cx.agreed.is_plain {
+            self.inspect(now, segment, start);
+        }
+        let len = u64::from(segment.len);
+        let has_fin = segment.flags.has(Flags::FIN);
+        let arrival = self.receiver.on_data(now, start, len, has_fin, &mut self.cx.timers);
+        self.cx.counters.arrived_bytes += len;
+        self.cx.counters.delivered_bytes += arrival.delivered;
+        self.cx.counters.needless_segments += u64::from(len > 0 && !arrival.is_new);
+    }
+
+    /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
+    #[inline(never)]
+    fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
+        let Self { sender, receiver, wire, cx } = self;
+        let is_ce = segment.ecn == Ecn::Ce;
+        cx.counters.marked_segments += u64::from(is_ce && receiver.ecn.is_some());
+        match receiver.note_ecn(segment, start) {
+            EcnDuty::Nothing => {}
+            EcnDuty::Acknowledge => receiver.ack_soon(),
+            EcnDuty::AcknowledgeBefore => {
+                let (seq, ack) = (wire.ours(sender.space.nxt), wire.ack_field(receiver));
+                let owed = wire.bare_segment(now, seq, ack, Flags::ACK, receiver, cx);
+                wire.pending.owed = true;
+                if let Some(ecn) = &mut receiver.ecn {
+                    ecn.owed = Some(Segment { flags: ecn.stamp(&owed), ..owed });
+                    ecn.turn(is_ce);
+                }
+            }
+        }
+        if segment.flags.has(Flags::SLOW_START) {
+            receiver.ack_soon();
+        }
+        let echoed = segment.timestamps.filter(|_| cx.agreed.timestamps);
+        receiver.tune(now, echoed.map(|timestamps| wire::since(now, timestamps.echo)));
+    }
+}
+
+/// What leaves.
+impl Tcb {
+    #[inline(always)]
+    pub(crate) fn next_data(&mut self, now: Time) -> Option<Segment> {
+        let sending = self.sender.poll(now, &mut self.cx)?;
+        Some(self.wire.data_segment(now, sending, &mut self.receiver, &mut self.cx))
+    }
+
+    #[inline]
+    pub(crate) fn next_ack(&mut self, now: Time) -> Option<Segment> {
+        if !self.receiver.must_ack_now() {
+            return None;
+        }
+        Some(self.wire.ack_segment(now, self.sender.space.nxt, &mut self.receiver, &mut self.cx))
+    }
+
+    /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
+    /// permission to be marked. The first `early` bytes were in the SYN.
+    pub(crate) fn with_features(&mut self, now: Time, early: u64, mut segment: Segment) -> Segment {
+        let Self { sender, receiver, wire, cx } = self;
+        if let Some(ecn) = &mut receiver.ecn {
+            segment.flags = ecn.stamp(&segment);
+        }
+        let header_len = u64::from(segment.header_len());
+        if segment.sequence_len() == 0 {
+            if super::sender::paces_acks(&sender.cc) {
+                sender.pace(now, header_len, cx);
+            }
+            return segment;
+        }
+        let start = wire.acked_offset(segment.seq, sender.space.una);
+        if let Some(probes) = &mut sender.probes {
+            probes.on_sent(start, segment.len);
+        }
+        if !segment.is_retransmission && start < early {
+            // The data in the SYN were not accepted.
+            segment.is_retransmission = true;
+            cx.counters.resent_bytes += u64::from(segment.len);
+            cx.counters.resent_segments += 1;
+        }
+        if segment.len > 0 && !segment.is_retransmission {
+            let (sends_ect, says_cwr) = sender.take_ecn_of_new_data();
+            segment.ecn = if sends_ect { Ecn::Ect0 } else { segment.ecn };
+            segment.flags = if says_cwr { segment.flags.with(Flags::CWR) } else { segment.flags };
+        }
+        if cx.config.ack.slow_start == SlowStartAcks::Every && sender.cc.cwnd() < sender.cc.ssthresh() {
+            segment.flags = segment.flags.with(Flags::SLOW_START);
+        }
+        sender.pace(now, u64::from(segment.len) + header_len, cx);
+        segment
+    }
+
+    /// The answer to a probe segment, or else one that is due.
+    pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool) -> Option<Segment> {
+        let Self { sender, receiver, wire, cx } = self;
+        let (start, len) = match sender.take_probe_answer() {
+            true => (sender.space.nxt, 0),
+            false => sender.next_probe_segment(now, sends_data, cx)?,
+        };
+        // It leaves the receiver's duty to acknowledge, and its window, as they are.
+        cx.counters.sent_segments += 1;
+        Some(Segment {
+            seq: wire.ours(start),
+            len,
+            ack: wire.ack_field(receiver),
+            window: (receiver.room() >> cx.agreed.rcv_shift).min(65_535) as u16,
+            flags: Flags::ACK.with(Flags::DUMMY),
+            timestamps: cx.agreed.timestamps.then(|| wire.timestamps(now)),
+            ..Segment::default()
+        })
+    }
+
+    /// A segment that asks for the peer's window: with an old sequence number, so that the peer must answer.
+    ///
+    /// DEVIATION: RFC 9293 §3.8.6.1 probes with a byte of new data, which would have to be kept apart from its segment. Linux
+    /// probes as we do.
+    pub(crate) fn window_probe(&mut self, now: Time) -> Segment {
+        let Self { sender, receiver, wire, cx } = self;
+        let seq = wire.iss.at(sender.space.una);
+        wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::ACK, receiver, cx)
+    }
+
+    /// A reset, with this sequence number.
+    pub(crate) fn reset(&mut self, now: Time, seq: Seq) -> Segment {
+        let Self { receiver, wire, cx, .. } = self;
+        wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx)
+    }
+
+    /// Whether data have to wait for pacing, and with a token bucket ACKs too.
+    pub(crate) fn must_wait(&mut self, now: Time) -> bool {
+        self.sender.pacer.must_wait(now, &mut self.cx.timers)
+    }
+
+    pub(crate) fn stop_timers(&mut self) {
+        let timers = &mut self.cx.timers;
+        timers.stop(Timer::TimeWait);
+        self.sender.stop(timers);
+        self.receiver.on_ack_sent(timers);
+    }
+}

@@ -1,0 +1,93 @@
+//! The timers of a connection, in one table: the next wake-up is its smallest entry.
+
+use bentpipe_units::Time;
+
+/// What a connection may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// The retransmission timer (RFC 6298). The table holds an instant before which it does not expire; the exact one is
+    /// asked for when that comes, as almost all of these timers are restarted before.
+    Retransmit,
+    /// A closed window is probed (RFC 9293 §3.8.6.1).
+    Persist,
+    /// An ACK was delayed long enough (RFC 1122 §4.2.3.2).
+    DelayedAck,
+    /// RACK's reordering timer (RFC 8985 §6.2).
+    Reorder,
+    /// The probe timeout, PTO (RFC 8985 §7.2).
+    LossProbe,
+    /// TIME-WAIT ends.
+    TimeWait,
+    /// What waits for its time to leave may leave.
+    Pace,
+}
+
+impl Timer {
+    const COUNT: usize = Self::Pace as usize + 1;
+}
+
+/// When each timer expires; [`Time::NEVER`]: it does not run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers([Time; Timer::COUNT]);
+
+impl Timers {
+    /// None of them runs.
+    pub(crate) fn stopped() -> Self {
+        Self([Time::NEVER; Timer::COUNT])
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, timer: Timer) -> Time {
+        self.0[timer as usize]
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, timer: Timer, at: Time) {
+        self.0[timer as usize] = at;
+    }
+
+    #[inline]
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.set(timer, Time::NEVER);
+    }
+
+    #[inline]
+    pub(crate) fn is_running(&self, timer: Timer) -> bool {
+        self.get(timer) != Time::NEVER
+    }
+
+    /// Whether it has expired; if so it is stopped.
+    #[inline]
+    pub(crate) fn take_expired(&mut self, timer: Timer, now: Time) -> bool {
+        let is_expired = self.get(timer) <= now;
+        if is_expired {
+            self.stop(timer);
+        }
+        is_expired
+    }
+
+    /// The first that expires.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        let [first, rest @ ..] = self.0;
+        rest.into_iter().fold(first, Time::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_units::Duration;
+
+    #[test]
+    fn the_next_wake_up_is_that_of_the_first_timer() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let mut timers = Timers::stopped();
+        assert_eq!(timers.next(), Time::NEVER);
+        timers.set(Timer::Pace, at(3));
+        timers.set(Timer::Retransmit, at(2));
+        assert_eq!((timers.next(), timers.is_running(Timer::Persist)), (at(2), false));
+        assert!(!timers.take_expired(Timer::Retransmit, at(1)) && timers.take_expired(Timer::Retransmit, at(2)));
+        assert_eq!(timers.next(), at(3));
+    }
+}
