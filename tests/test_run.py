@@ -209,3 +209,12 @@ def assert_equal(one, other):
 
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [("undone", "undos"), ("mark_reductions", "ecn_reductions"), ("goodput", "goodput_bps")]
+)
+def test_an_old_name_of_a_column_is_refused_with_the_new_one(before, now):
+    assert reference.unit("flows", now) in ("1", "bit/s")
+    with pytest.raises(KeyError, match=f"did you mean '{now}'"):
+        reference.unit("flows", before)

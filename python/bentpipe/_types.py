@@ -667,7 +667,7 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     beta_delay_high :
         d3: share of the greatest queueing delay from which a loss takes beta_max. Default: 0.8.
 
-    patience :
+    theta :
         θ: round trips with a short queue before the increase is alpha_max again. Default: 5.
 
     in_a_row :
@@ -690,7 +690,7 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     alpha_delay: float
     beta_delay_low: float
     beta_delay_high: float
-    patience: int
+    theta: int
     in_a_row: bool
     low_window: int
     max_rtt_window: str
@@ -761,7 +761,7 @@ class CcLeocc(_CcLeoccRequired, total=False):
     """BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
 
     reallocation :
-        How LeoCC knows when reconfigurations are due. Default: "told".
+        How LeoCC knows when reconfigurations are due. Default: "announced".
 
     period :
         Time from one reallocation of the satellites to the next. Default: "15 s".
@@ -787,8 +787,8 @@ class CcLeocc(_CcLeoccRequired, total=False):
     probe_gain :
         First gain of the pace in DynamicCruise. Default: 1.25.
 
-    uneasy_gain :
-        The same while the round-trip time is uneasy. Default: 1.05.
+    fluctuation_gain :
+        The same while the round-trip time fluctuates. Default: 1.05.
 
     yield_gain :
         Second gain of the pace in DynamicCruise. Default: 0.75.
@@ -806,7 +806,7 @@ class CcLeocc(_CcLeoccRequired, total=False):
         How long the least round-trip time is used without a lower one, before ProbeRtt looks for it. Default: "20 s".
 
     min_rtt_fluctuation :
-        The round-trip time is uneasy from so much above the least on. Default: "10 ms".
+        The round-trip time fluctuates where it exceeds the least by this much. Default: "10 ms".
 
     delta_thresh :
         In ProbeRtt, a round-trip time that falls by more shows that the path is another one. Default: "45 ms".
@@ -827,7 +827,7 @@ class CcLeocc(_CcLeoccRequired, total=False):
         What bandwidth begins after a reconfiguration that no fall of the round-trip time showed. Default: "latest".
     """
 
-    reallocation: Literal["told", "found"]
+    reallocation: Literal["announced", "detected"]
     period: str
     offset: str
     jump: str
@@ -836,7 +836,7 @@ class CcLeocc(_CcLeoccRequired, total=False):
     drain_gain: float
     cwnd_gain: float
     probe_gain: float
-    uneasy_gain: float
+    fluctuation_gain: float
     yield_gain: float
     probe_rtt: str
     probe_rtt_gain: float
@@ -912,7 +912,7 @@ class CcSatcp(_CcSatcpRequired, total=False):
     """CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
 
     reallocation :
-        How SaTCP knows when handovers are due. Default: "told".
+        How SaTCP knows when handovers are due. Default: "announced".
 
     period :
         Time from one reallocation of the satellites to the next. Default: "15 s".
@@ -957,7 +957,7 @@ class CcSatcp(_CcSatcpRequired, total=False):
         What the first congestion avoidance after a timeout starts from, while the bit is not set. Default: "rfc".
     """
 
-    reallocation: Literal["told", "found"]
+    reallocation: Literal["announced", "detected"]
     period: str
     offset: str
     jump: str

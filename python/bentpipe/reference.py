@@ -50,9 +50,20 @@ def dictionary() -> dict[str, list[dict[str, Any]]]:
     return dict(json.loads(_core.dictionary()))
 
 
+RENAMED = {
+    "undone": "undos",
+    "mark_reductions": "ecn_reductions",
+    "mark_reduction": "ecn_reduction",
+}
+"""Columns and events that had other names before, and what they are called now."""
+
+
 def unit(table: str, column: str) -> str:
-    """Unit of a column; `KeyError` if there is no such column."""
-    return {entry["name"]: str(entry["unit"]) for entry in dictionary()[table]}[column]
+    """Unit of a column; `KeyError` if there is no such column, with the nearest name."""
+    units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[table]}
+    if column not in units:
+        raise KeyError(unknown(column, f"a column of {table}", units))
+    return units[column]
 
 
 def unknown(name: str, what: str, known: Iterable[str]) -> str:
@@ -60,6 +71,6 @@ def unknown(name: str, what: str, known: Iterable[str]) -> str:
     known = list(known)
     # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
     by_letters = {each.lower(): each for each in known}
-    nearest = get_close_matches(name.lower(), by_letters, n=1, cutoff=0.5)
+    nearest = get_close_matches(RENAMED.get(name, name).lower(), by_letters, n=1, cutoff=0.5)
     hint = f"; did you mean {by_letters[nearest[0]]!r}?" if nearest else ""
     return f"{name!r} is not {what}\n  known: {', '.join(known) or 'none'}{hint}"

@@ -59,10 +59,10 @@ table! {
         retransmissions: whole, "1", "Segments sent again.";
         spurious_retransmissions: whole, "1", "Retransmissions that brought the receiver nothing new.";
         timeouts: whole, "1", "Expiries of the retransmission timer.";
-        undone: whole, "1", "Loss episodes, timeouts among them, found to be spurious and undone.";
+        undos: whole, "1", "Loss episodes, timeouts among them, found to be spurious and undone.";
         fast_retransmits: whole, "1", "Times that duplicate or selective ACKs started loss recovery.";
         marked_packets: whole, "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks.";
-        mark_reductions: whole, "1", "Times that marks reduced the congestion window.";
+        ecn_reductions: whole, "1", "Times that marks reduced the congestion window.";
         dummy_packets: whole, "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach).";
         tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
         information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
@@ -223,12 +223,12 @@ names! {
         RecoveryExit "recovery_exit", "B", "Loss recovery ends; value: offset acknowledged.";
         SlowStartExit "slow_start_exit", "B", "Slow start ends, by a loss or before it; value: the congestion window that it reached.";
         Timeout "timeout", "B", "The retransmission timer expired; value: offset of the missing byte.";
-        Undone "undone", "B", "The last loss episode was spurious and is undone; value: offset acknowledged.";
+        Undo "undo", "B", "The last loss episode was spurious and is undone; value: offset acknowledged.";
         Retransmission "retransmission", "B", "A segment is sent again; value: its offset.";
         Sent "sent", "B", "A segment with data is sent for the first time; value: its offset.";
         Dummy "dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies.";
         Acked "acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK.";
-        MarkReduction "mark_reduction", "B", "Marks reduced the window; value: offset acknowledged.";
+        EcnReduction "ecn_reduction", "B", "Marks reduced the window; value: offset acknowledged.";
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
         Completed "completed", "B", "All data are acknowledged; value: bytes.";
         Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";

@@ -354,7 +354,8 @@ impl Check {
                     }
                     _ => {
                         let known = if kinds.is_empty() { &words } else { &kinds };
-                        let hint = self.guess(text, known.iter().copied());
+                        let hint = words::renamed(text, known);
+                        let hint = hint.unwrap_or_else(|| self.guess(text, known.iter().copied()));
                         (
                             &tree.place,
                             path.to_owned(),

@@ -20,7 +20,19 @@ const KEYS: &[(&[&str], &[&str])] = &[
     (&["dst", "dest", "destination", "receiver"], &["to"]),
     (&["size", "bytes", "file_size"], &["app = { kind = \"file\", size = ... }"]),
     (&["stop", "stop_time", "sim_time", "simtime", "time"], &["duration"]),
+    // Names that keys had before.
+    (&["patience"], &["theta"]),
+    (&["uneasy_gain"], &["fluctuation_gain"]),
 ];
+
+/// Values that had other names before.
+const RENAMED: &[(&str, &str)] = &[("told", "announced"), ("found", "detected")];
+
+/// The present name of a value, if it is among those that are known: `did you mean "announced"?`.
+pub(super) fn renamed(given: &str, known: &[&str]) -> Option<String> {
+    let (_, now) = RENAMED.iter().find(|(before, now)| *before == given && known.contains(now))?;
+    Some(format!("did you mean \"{now}\"?"))
+}
 
 /// The key that was probably meant: `did you mean "rate"?`, or nothing.
 pub(super) fn key(given: &str, is_known: impl Fn(&str) -> bool) -> String {
@@ -109,6 +121,10 @@ mod tests {
             ("tcp.receive_buffer=64k", "\"64 kB\""),
             ("duration=1 minute", "\"1 min\""),
             ("simtime=5 s", "\"duration\""),
+            ("tcp.cc={ kind = \"illinois\", patience = 4 }", "\"theta\""),
+            ("tcp.cc={ kind = \"leocc\", uneasy_gain = 1.1 }", "\"fluctuation_gain\""),
+            ("tcp.cc={ kind = \"satcp\", reallocation = \"told\" }", "\"announced\""),
+            ("tcp.cc={ kind = \"leocc\", reallocation = \"found\" }", "\"detected\""),
         ] {
             assert_eq!(hint(set), format!("did you mean {meant}?"), "{set}");
         }

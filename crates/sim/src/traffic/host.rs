@@ -137,9 +137,9 @@ impl Host {
     #[inline(always)]
     pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
         self.ended_packets += 1;
-        let before = self.conn.counters().needless_segments;
+        let before = self.conn.counters().duplicate_segments;
         self.conn.handle_segment(now, segment);
-        if segment.is_retransmission && self.conn.counters().needless_segments > before {
+        if segment.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
         }
     }

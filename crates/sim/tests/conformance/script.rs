@@ -41,7 +41,7 @@ pub(crate) enum Action {
     /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
     Expect(Packet, u64),
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
-    /// `timeouts`, `undone` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
+    /// `timeouts`, `undos` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
     Check(Vec<(String, String)>),
 }
 

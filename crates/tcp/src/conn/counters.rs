@@ -8,15 +8,15 @@ pub struct Counters {
     /// Payload bytes sent, resent ones included.
     pub sent_bytes: u64,
     /// Payload bytes sent again.
-    pub resent_bytes: u64,
+    pub retransmitted_bytes: u64,
     /// Segments with payload sent again.
-    pub resent_segments: u64,
+    pub retransmitted_segments: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Loss episodes that began with duplicate or selective ACKs.
     pub fast_retransmits: u64,
-    /// Loss episodes, timeouts among them, that were found to be spurious and undone.
-    pub undone: u64,
+    /// Loss episodes, timeouts among them, that were found to be spurious and undos.
+    pub undos: u64,
     /// Segments that arrived.
     pub arrived_segments: u64,
     /// Payload bytes that arrived, duplicates included.
@@ -24,11 +24,11 @@ pub struct Counters {
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
     /// Segments with payload that arrived and brought nothing new.
-    pub needless_segments: u64,
+    pub duplicate_segments: u64,
     /// Segments with payload that arrived marked (RFC 3168: CE), where marks were agreed on.
-    pub marked_segments: u64,
+    pub ce_segments: u64,
     /// Times that marks reduced the window.
-    pub mark_reductions: u64,
+    pub ecn_reductions: u64,
     /// Dummy segments sent; not among the bytes sent.
     pub dummy_segments: u64,
 }
@@ -40,32 +40,32 @@ impl std::ops::AddAssign for Counters {
         let Self {
             sent_segments,
             sent_bytes,
-            resent_bytes,
-            resent_segments,
+            retransmitted_bytes,
+            retransmitted_segments,
             timeouts,
             fast_retransmits,
-            undone,
+            undos,
             arrived_segments,
             arrived_bytes,
             delivered_bytes,
-            needless_segments,
-            marked_segments,
-            mark_reductions,
+            duplicate_segments,
+            ce_segments,
+            ecn_reductions,
             dummy_segments,
         } = other;
         self.sent_segments += sent_segments;
         self.sent_bytes += sent_bytes;
-        self.resent_bytes += resent_bytes;
-        self.resent_segments += resent_segments;
+        self.retransmitted_bytes += retransmitted_bytes;
+        self.retransmitted_segments += retransmitted_segments;
         self.timeouts += timeouts;
         self.fast_retransmits += fast_retransmits;
-        self.undone += undone;
+        self.undos += undos;
         self.arrived_segments += arrived_segments;
         self.arrived_bytes += arrived_bytes;
         self.delivered_bytes += delivered_bytes;
-        self.needless_segments += needless_segments;
-        self.marked_segments += marked_segments;
-        self.mark_reductions += mark_reductions;
+        self.duplicate_segments += duplicate_segments;
+        self.ce_segments += ce_segments;
+        self.ecn_reductions += ecn_reductions;
         self.dummy_segments += dummy_segments;
     }
 }

@@ -14,9 +14,9 @@ pub enum Event {
     /// The retransmission timer expired for the data at this offset.
     Timeout(u64),
     /// The last loss episode was spurious and is undone; offset acknowledged.
-    Undone(u64),
+    Undo(u64),
     /// Marks reduced the window; offset acknowledged.
-    MarkReduction(u64),
+    EcnReduction(u64),
     /// The peer's window closed; offset acknowledged.
     ZeroWindow(u64),
     /// The peer has sent all it will send, and all of it was delivered.

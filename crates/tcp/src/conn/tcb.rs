@@ -56,7 +56,7 @@ impl Tcb {
         let arrival = self.receiver.on_data(now, start, len, has_fin, &mut self.cx.timers);
         self.cx.counters.arrived_bytes += len;
         self.cx.counters.delivered_bytes += arrival.delivered;
-        self.cx.counters.needless_segments += u64::from(len > 0 && !arrival.is_new);
+        self.cx.counters.duplicate_segments += u64::from(len > 0 && !arrival.is_new);
     }
 
     /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
@@ -64,7 +64,7 @@ impl Tcb {
     fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
         let Self { sender, receiver, wire, cx } = self;
         let is_ce = segment.ecn == Ecn::Ce;
-        cx.counters.marked_segments += u64::from(is_ce && receiver.ecn.is_some());
+        cx.counters.ce_segments += u64::from(is_ce && receiver.ecn.is_some());
         match receiver.note_ecn(segment, start) {
             EcnDuty::Nothing => {}
             EcnDuty::Acknowledge => receiver.ack_soon(),
@@ -123,8 +123,8 @@ impl Tcb {
         if !segment.is_retransmission && start < early {
             // The data in the SYN were not accepted.
             segment.is_retransmission = true;
-            cx.counters.resent_bytes += u64::from(segment.len);
-            cx.counters.resent_segments += 1;
+            cx.counters.retransmitted_bytes += u64::from(segment.len);
+            cx.counters.retransmitted_segments += 1;
         }
         if segment.len > 0 && !segment.is_retransmission {
             let (sends_ect, says_cwr) = sender.take_ecn_of_new_data();

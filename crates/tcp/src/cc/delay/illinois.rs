@@ -44,7 +44,7 @@ settings! {
         /// d3: share of the greatest queueing delay from which a loss takes beta_max.
         beta_delay_high: f64 = 0.8, [0.0, 1.0], "Liu 2006";
         /// θ: round trips with a short queue before the increase is alpha_max again.
-        patience: u64 = 5, [1, 1000], "Liu 2006";
+        theta: u64 = 5, [1, 1000], "Liu 2006";
         /// Whether those round trips must follow one another; if not, a long queue in between does not clear the count.
         in_a_row: bool = true, "Liu 2006; Linux: not";
         /// Below so many segments it is Reno.
@@ -130,7 +130,7 @@ impl Illinois {
         }
         if self.was_long {
             self.short += 1;
-            if self.short < self.settings.patience {
+            if self.short < self.settings.theta {
                 return self.alpha;
             }
             (self.was_long, self.short) = (false, 0);

@@ -1,5 +1,5 @@
 //! LeoCC: BBR for satellites that are reallocated every 15 s. It looks at the path again at each of these instants,
-//! and takes rates with a filter instead of a maximum where the round-trip time is uneasy without them.
+//! and takes rates with a filter instead of a maximum where the round-trip time fluctuates without them.
 //!
 //! Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025. As in
 //! BBR, the pace is a gain times the bandwidth, the window a gain times bandwidth and least round-trip time:
@@ -59,7 +59,7 @@ settings! {
     /// Settings of LeoCC.
     pub struct LeoCcSettings {
         /// How LeoCC knows when reconfigurations are due.
-        reallocation: enum Reallocations = Reallocations::Told, "Lai 2025";
+        reallocation: enum Reallocations = Reallocations::Announced, "Lai 2025";
         /// Time from one reallocation of the satellites to the next.
         period: Duration = Duration::from_secs(15), "Lai 2025";
         /// The first of them that is told, from the start of the run.
@@ -77,8 +77,8 @@ settings! {
         cwnd_gain: f64 = 2.0, [1.0, 10.0], "Lai 2025";
         /// First gain of the pace in DynamicCruise.
         probe_gain: f64 = 1.25, [1.0, 10.0], "Lai 2025";
-        /// The same while the round-trip time is uneasy.
-        uneasy_gain: f64 = 1.05, [1.0, 10.0], "Lai 2025";
+        /// The same while the round-trip time fluctuates.
+        fluctuation_gain: f64 = 1.05, [1.0, 10.0], "Lai 2025";
         /// Second gain of the pace in DynamicCruise.
         yield_gain: f64 = 0.75, [0.01, 1.0], "Lai 2025";
         /// How long ProbeRtt keeps the window small.
@@ -89,7 +89,7 @@ settings! {
         min_window: u64 = 4, [2, 100], "Lai 2025";
         /// How long the least round-trip time is used without a lower one, before ProbeRtt looks for it.
         min_rtt_window: Duration = Duration::from_secs(20), "Lai 2025";
-        /// The round-trip time is uneasy from so much above the least on.
+        /// The round-trip time fluctuates where it exceeds the least by this much.
         min_rtt_fluctuation: Duration = Duration::from_millis(10), "Lai 2025: 5 to 20 ms";
         /// In ProbeRtt, a round-trip time that falls by more shows that the path is another one.
         delta_thresh: Duration = Duration::from_millis(45), "Lai 2025";
@@ -200,7 +200,7 @@ impl LeoCc {
     }
 
     /// Whether the round-trip time stays above the least, in DynamicCruise.
-    fn is_uneasy(&self) -> bool {
+    fn fluctuates(&self) -> bool {
         let (State::Cruise { .. }, Some(rtt), Some(min_rtt)) = (self.state, self.rtt_filter.x, self.min_rtt) else {
             return false;
         };
@@ -209,7 +209,7 @@ impl LeoCc {
 
     fn bw(&self) -> f64 {
         match self.bw_filter.x {
-            Some(bw) if self.is_uneasy() => bw,
+            Some(bw) if self.fluctuates() => bw,
             _ => self.max_bw.of_last(self.settings.bw_rounds),
         }
     }
@@ -220,7 +220,7 @@ impl LeoCc {
         match self.state {
             State::Startup => (settings.high_gain, settings.high_gain),
             State::Drain => (settings.drain_gain, settings.high_gain),
-            State::Cruise { phase: 0 } if self.is_uneasy() => (settings.uneasy_gain, settings.cwnd_gain),
+            State::Cruise { phase: 0 } if self.fluctuates() => (settings.fluctuation_gain, settings.cwnd_gain),
             State::Cruise { phase: 0 } => (settings.probe_gain, settings.cwnd_gain),
             State::Cruise { phase: 1 } => (settings.yield_gain, settings.cwnd_gain),
             State::Cruise { .. } => (1.0, settings.cwnd_gain),

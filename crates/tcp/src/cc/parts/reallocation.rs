@@ -14,9 +14,9 @@ bentpipe_units::words! {
     /// How a sender knows when satellites are allotted anew.
     pub enum Reallocations {
         /// The instants are those of `period` and `offset`.
-        "told" => Told,
+        "announced" => Announced,
         /// Jumps of the round-trip time tell at which place of `period` they are.
-        "found" => Found,
+        "detected" => Detected,
     }
 }
 
@@ -35,8 +35,8 @@ impl Reallocation {
     pub(crate) fn new(source: Reallocations, period: Duration, offset: Duration, jump: Duration) -> Self {
         let period = period.max(Duration::from_ps(1));
         let (offset, finder) = match source {
-            Reallocations::Told => (Some(Duration::from_ps(offset.as_ps() % period.as_ps())), None),
-            Reallocations::Found => (None, Some(Box::new(Finder::new(period, jump)))),
+            Reallocations::Announced => (Some(Duration::from_ps(offset.as_ps() % period.as_ps())), None),
+            Reallocations::Detected => (None, Some(Box::new(Finder::new(period, jump)))),
         };
         Self { period, offset, finder }
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn given(period: Duration, offset: Duration) -> Reallocation {
-        Reallocation::new(Reallocations::Told, period, offset, ms(4))
+        Reallocation::new(Reallocations::Announced, period, offset, ms(4))
     }
 
     /// `specs/starlink.md`, tests: 600 s contain 40 boundaries, the first at 12 s.
@@ -183,7 +183,7 @@ mod tests {
     /// A path whose round-trip time steps at 4.2 s of each 15 s, by some milliseconds up or down, with noise and, every
     /// 2.9 s, the sudden end of a queue.
     fn walk(seconds: u64, step: bool) -> (Reallocation, Option<u64>) {
-        let mut reallocation = Reallocation::new(Reallocations::Found, ms(15_000), Duration::ZERO, ms(4));
+        let mut reallocation = Reallocation::new(Reallocations::Detected, ms(15_000), Duration::ZERO, ms(4));
         let mut found_at = None;
         for at in (0..1000 * seconds).step_by(7) {
             let periods = (at + 10_800) / 15_000;
@@ -218,7 +218,7 @@ mod tests {
             let output = std::process::Command::new("xz").arg("-dc").arg(&path).output();
             let Some(output) = output.ok().filter(|output| output.status.success()) else { return };
             let text = String::from_utf8(output.stdout).unwrap();
-            let mut reallocation = Reallocation::new(Reallocations::Found, ms(15_000), Duration::ZERO, ms(6));
+            let mut reallocation = Reallocation::new(Reallocations::Detected, ms(15_000), Duration::ZERO, ms(6));
             let (mut start, mut right, mut wrong, mut periods, mut last) = (None, 0, 0, 0, 0);
             for line in text.lines().skip(1) {
                 let (at_s, rtt_ms) = line.split_once(',').unwrap();
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn extremes_hurt_nothing() {
         for period in [Duration::ZERO, Duration::MAX, ms(15_000)] {
-            for source in [Reallocations::Told, Reallocations::Found] {
+            for source in [Reallocations::Announced, Reallocations::Detected] {
                 let mut reallocation = Reallocation::new(source, period, Duration::MAX, Duration::ZERO);
                 for at in [Time::ZERO, Time::from_ps(1), Time::NEVER, Time::ZERO] {
                     reallocation.sample(Duration::MAX, at);

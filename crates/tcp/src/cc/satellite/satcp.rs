@@ -40,7 +40,7 @@ settings! {
     /// Settings of SaTCP.
     pub struct SaTcpSettings {
         /// How SaTCP knows when handovers are due.
-        reallocation: enum Reallocations = Reallocations::Told, "Cao 2023: a predictor at the terminal";
+        reallocation: enum Reallocations = Reallocations::Announced, "Cao 2023: a predictor at the terminal";
         /// Time from one reallocation of the satellites to the next.
         period: Duration = Duration::from_secs(15), "Starlink; N. Mohan 2024";
         /// The first of them that is told, from the start of the run.
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn instants_that_are_not_told_are_found() {
-        let found = SaTcpSettings { reallocation: Reallocations::Found, ..SaTcpSettings::default() };
+        let found = SaTcpSettings { reallocation: Reallocations::Detected, ..SaTcpSettings::default() };
         let mut cc = satcp(100, found);
         lose(&mut cc, 12.1);
         assert_eq!(cc.cwnd(), 70_000, "nothing is known yet");

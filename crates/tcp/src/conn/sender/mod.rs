@@ -418,7 +418,7 @@ impl Sender {
                     in_recovery: self.episode.phase.is_recovery(),
                     rtt: &self.rtt,
                     config: &cx.config,
-                    retransmitted: cx.counters.resent_bytes,
+                    retransmitted: cx.counters.retransmitted_bytes,
                 };
                 self.usage.validate(used, newly, &mut self.cc)
             }

@@ -249,7 +249,7 @@ impl Sender {
             in_recovery: self.episode.phase.is_recovery(),
             rtt: &self.rtt,
             config: &cx.config,
-            retransmitted: cx.counters.resent_bytes,
+            retransmitted: cx.counters.retransmitted_bytes,
         };
         self.usage.resume(used, &mut self.cc);
     }
@@ -275,8 +275,8 @@ impl Sender {
         let len = u64::from(sending.range.payload());
         cx.counters.sent_bytes += len;
         if sending.is_retransmission {
-            cx.counters.resent_bytes += len;
-            cx.counters.resent_segments += 1;
+            cx.counters.retransmitted_bytes += len;
+            cx.counters.retransmitted_segments += 1;
         }
         if !cx.timers.is_running(Timer::Retransmit) {
             // RFC 6298 §5.1.

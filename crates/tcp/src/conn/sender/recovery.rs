@@ -189,8 +189,8 @@ impl Sender {
             response => response,
         };
         if let Some(saved) = undo.take() {
-            cx.counters.undone += 1;
-            cx.report(Event::Undone(self.space.una));
+            cx.counters.undos += 1;
+            cx.report(Event::Undo(self.space.una));
             let room = facts.newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
             self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
             if self.board.flight_size() > 0 {

@@ -131,8 +131,8 @@ impl Reducer {
                     cc.on_congestion(Congestion::Ecn { beta: cx.config.ecn.beta }, path);
                     cc.limit_cwnd(before);
                 }
-                cx.counters.mark_reductions += 1;
-                cx.report(Event::MarkReduction(path.snd_una));
+                cx.counters.ecn_reductions += 1;
+                cx.report(Event::EcnReduction(path.snd_una));
                 self.marked_until = path.snd_nxt;
             }
         }

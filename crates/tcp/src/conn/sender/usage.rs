@@ -255,7 +255,7 @@ impl Usage {
                 pipe.forget();
             } else {
                 let used = pipe.unvalidated.map(|_| pipe.volume().unwrap_or(0).max(flight_size));
-                pipe.loss = Some(LossInfo { used, retransmitted: cx.counters.resent_bytes });
+                pipe.loss = Some(LossInfo { used, retransmitted: cx.counters.retransmitted_bytes });
             }
         }
     }

@@ -96,7 +96,7 @@ impl Bench {
     }
 
     pub(super) fn is_undone(&mut self) -> bool {
-        self.events().iter().any(|event| matches!(event, Event::Undone(_)))
+        self.events().iter().any(|event| matches!(event, Event::Undo(_)))
     }
 
     /// A segment as the peer would send it, which acknowledges `acked` bytes.

@@ -32,9 +32,9 @@ fn rfc3168_6_1_2_one_reduction_per_window() {
         assert_eq!((s.cwnd(), s.ssthresh()), (left, left as u64));
         s.echo(2, Flags::ECE);
         s.echo(20, Flags::ECE);
-        assert_eq!((s.cwnd(), s.conn.counters().mark_reductions), (left, 1));
+        assert_eq!((s.cwnd(), s.conn.counters().ecn_reductions), (left, 1));
         s.echo(21, Flags::ECE);
-        assert_eq!(s.conn.counters().mark_reductions, 2, "the next window");
+        assert_eq!(s.conn.counters().ecn_reductions, 2, "the next window");
     }
 }
 
@@ -68,7 +68,7 @@ fn rfc3168_6_1_2_a_loss_and_a_mark_are_one_reduction() {
     (0..3).for_each(|_| drop(s.ack(0, &[])));
     assert_eq!(s.ssthresh(), 10);
     s.echo(5, Flags::ECE);
-    assert_eq!((s.ssthresh(), s.conn.counters().mark_reductions), (10, 0));
+    assert_eq!((s.ssthresh(), s.conn.counters().ecn_reductions), (10, 0));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn rfc3168_6_1_3_echo_until_cwr() {
     }
     // Marked and CWR at once: a new mark.
     assert_eq!(arrive(&mut b, 16, Ecn::Ce, Flags::CWR), [Flags::ACK.with(Flags::ECE)]);
-    assert_eq!(b.counters().marked_segments, 2);
+    assert_eq!(b.counters().ce_segments, 2);
 }
 
 /// RFC 8257 §3.2: each ACK reports the mark of the segments that it acknowledges.
@@ -204,7 +204,7 @@ fn rfc9768_3_2_2_marks_are_counted() {
         };
         a.handle_segment(Time::ZERO, &segment);
     }
-    assert_eq!((a.counters().mark_reductions, a.cwnd() < cwnd), (1, true));
+    assert_eq!((a.counters().ecn_reductions, a.cwnd() < cwnd), (1, true));
     let next = std::iter::from_fn(|| a.poll_transmit(Time::ZERO)).all(|data| data.flags.ace() == 5);
     assert!(next, "the client has counted nothing");
 }
@@ -216,13 +216,13 @@ fn rfc9768_a_2_an_unchanged_counter_proves_little() {
         let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
         s.send(20);
         s.echo(acked, Flags::default().with_ace(5));
-        assert_eq!(s.conn.counters().mark_reductions > 0, reduces);
+        assert_eq!(s.conn.counters().ecn_reductions > 0, reduces);
     }
     // An ACK that was overtaken has a smaller counter; that is no seven marks.
     let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
     s.send(20);
     s.echo(0, Flags::default().with_ace(4));
-    assert_eq!(s.conn.counters().mark_reductions, 0);
+    assert_eq!(s.conn.counters().ecn_reductions, 0);
 }
 
 /// Test 3: where data are marked, retransmissions and control segments are dropped.
@@ -241,8 +241,8 @@ fn rfc3168_6_1_5_only_new_data_can_be_marked() {
             _ => Fate::Deliver,
         });
         assert_eq!(b.counters().delivered_bytes, 300_000);
-        assert!(b.counters().marked_segments > 0 && a.counters().mark_reductions > 0, "{feedback:?}");
+        assert!(b.counters().ce_segments > 0 && a.counters().ecn_reductions > 0, "{feedback:?}");
         // Of what the queue would have marked ACKs were lost, data were not.
-        assert!(a.counters().resent_segments <= 2, "{feedback:?} {:?}", a.counters());
+        assert!(a.counters().retransmitted_segments <= 2, "{feedback:?} {:?}", a.counters());
     }
 }

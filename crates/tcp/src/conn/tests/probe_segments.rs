@@ -114,7 +114,7 @@ fn sudden_start_on_a_connection() {
     assert!((after_ms(dummies[0].0) - 8.594).abs() < 0.001 && (after_ms(dummies[62].0) - 541.4).abs() < 0.05);
     // The handshake's last ACK, with the data.
     assert_eq!((data.len(), a.counters().dummy_segments, a.flight_size()), (1, 63, SMSS));
-    assert_eq!((a.counters().sent_bytes, a.counters().resent_bytes), (SMSS, 0));
+    assert_eq!((a.counters().sent_bytes, a.counters().retransmitted_bytes), (SMSS, 0));
     // Their answers open the window, whatever they acknowledge.
     for answered in 1..=70 {
         a.handle_segment(
@@ -208,7 +208,7 @@ fn dummies_are_answered_at_once_and_not_delivered_again() {
     assert_eq!(r.arrive(0, Flags::ACK), []);
     assert_eq!(r.arrive(0, DUMMY), [(1, true)]);
     assert_eq!(r.0.conn.counters().delivered_bytes, SMSS);
-    assert_eq!((r.0.conn.counters().arrived_bytes, r.0.conn.counters().needless_segments), (SMSS, 0));
+    assert_eq!((r.0.conn.counters().arrived_bytes, r.0.conn.counters().duplicate_segments), (SMSS, 0));
     // The answer was not the ACK that the data still wait for.
     assert_eq!(r.arrive(1, Flags::ACK), [(2, false)]);
     // Nor are answers duplicates: a hole is reported once for each segment of data.

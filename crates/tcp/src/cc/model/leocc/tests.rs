@@ -52,7 +52,7 @@ fn the_gain_of_the_filter() {
 }
 
 #[test]
-fn an_uneasy_round_trip_time_takes_the_filter_and_a_small_gain() {
+fn a_fluctuating_round_trip_time_takes_the_filter_and_a_small_gain() {
     let with = |rtt_s| {
         let mut cc = cruising(LeoCcSettings::default());
         cc.rtt_filter.x = Some(rtt_s);
