@@ -3,9 +3,9 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{first_after, kept_in, Discipline, Marking};
+use crate::dictionary::Cause;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::record::Cause;
 use crate::spec::Red as Spec;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
@@ -47,7 +47,7 @@ impl RedQueue {
         let unit = if spec.byte_mode { f64::from(spec.mean_packet) } else { 1.0 };
         Self {
             packets: DropTailQueue::new(spec.limit),
-            spec: spec.clone(),
+            spec: *spec,
             min_th: f64::from(spec.min_th) * unit,
             max_th: f64::from(spec.max_th) * unit,
             max_p: spec.max_p,
