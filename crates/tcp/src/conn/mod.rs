@@ -30,6 +30,7 @@
 //! 10. [`Connection::poll_transmit`] (here) asks `sender/poll.rs` what leaves now, and `wire.rs` makes a segment of it.
 
 mod agreed;
+mod clock;
 mod context;
 mod counters;
 mod events;
@@ -43,11 +44,12 @@ mod wire;
 pub use counters::Counters;
 pub use events::Event;
 pub use life::{Role, State};
-pub use sender::{RateSample, SendLimit};
+pub use sender::SendLimit;
 
 use crate::cache::{Ended, Lesson, PathCache};
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::facts::RateSample;
 use crate::segment::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
