@@ -3,10 +3,11 @@
 use super::episode::Phase;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
+use super::state::{view, Sender};
 use super::usage::Used;
-use super::{clock, view, Sender};
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::conn::clock::clock;
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
 use bentpipe_units::{Duration, Time};
