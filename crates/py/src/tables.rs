@@ -1,7 +1,7 @@
 //! Tables as Python sees them: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
 
-use bentpipe_sim::record::dictionary::{self, Column, Entity};
-use bentpipe_sim::record::{RunResult, Table, Values};
+use bentpipe_sim::dictionary::{self, Column, Entity, Table, Values};
+use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::{self, Sweep};
 use bentpipe_units::Word;
 use pyo3::prelude::*;

@@ -2,6 +2,8 @@
 //!
 //! | room | what it holds |
 //! |---|---|
+//! | [`dictionary`] | what each column, series, event and cause of loss means, and the tables of them |
+//! | `distribution` | random sizes and times |
 //! | [`spec`] | what a run is made of, as plain values with the keys that they have in a scenario |
 //! | [`scenario`] | the file as written, what it means, all that can be wrong with it |
 //! | [`Network`] | the value that runs: links, nodes, hosts, schedule |
@@ -10,9 +12,11 @@
 //! | `link` | queue, rate, errors, delay |
 //! | [`middlebox`] | functions inside the network |
 //! | `traffic` | flows: applications, and the connections that they open |
-//! | [`record`] | counters, series, tables, and the dictionary of what each column means |
+//! | [`record`] | counters, series, and the tables that a run gives |
 #![forbid(unsafe_code)]
 
+pub mod dictionary;
+mod distribution;
 mod endpoint;
 mod engine;
 mod link;

@@ -1,7 +1,7 @@
 //! The same scenario and seed give the same tables, bit for bit, whatever else happens.
 
-use bentpipe_sim::record::dictionary::SERIES;
-use bentpipe_sim::record::{RunResult, Table, Values};
+use bentpipe_sim::dictionary::{Table, Values, SERIES};
+use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::{from_toml, Scenario};
 use bentpipe_sim::Network;
 

@@ -1,10 +1,10 @@
 //! What keeps the house clean: rules over the whole repository that need no reviewer. Each failure names the file and
 //! the line, and all of them at once.
 
-use bentpipe_sim::middlebox::MiddleboxConfig;
-use bentpipe_sim::record::dictionary::{
+use bentpipe_sim::dictionary::{
     Column, CAUSES, COMPLETIONS, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, SERIES, SUMMARY, TRANSFERS,
 };
+use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
 use std::collections::BTreeMap;

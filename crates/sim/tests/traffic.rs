@@ -1,6 +1,7 @@
 //! Applications: what each of them does, against closed forms where there are any.
 
-use bentpipe_sim::record::{RunResult, Table};
+use bentpipe_sim::dictionary::Table;
+use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::Network;
 

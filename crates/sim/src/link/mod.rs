@@ -21,8 +21,9 @@ mod queue;
 mod ring;
 mod states;
 
+use crate::dictionary::Cause;
 use crate::packet::Packet;
-use crate::record::{Cause, Histogram};
+use crate::record::Histogram;
 use crate::spec::{Effect, Link as Spec};
 use bentpipe_units::{Duration, Time};
 pub(crate) use downtime::Downtime;

@@ -2,7 +2,7 @@
 
 use super::queue::Discipline;
 use super::LazyLink;
-use crate::record::dictionary::{LinkRow, LinkSeries};
+use crate::dictionary::{LinkRow, LinkSeries};
 use crate::record::{ratio, Sample};
 use bentpipe_units::Time;
 

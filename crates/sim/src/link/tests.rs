@@ -111,7 +111,7 @@ fn the_head_is_the_next_event() {
 /// One packet of 1000 B is being sent, two wait.
 #[test]
 fn each_series_of_a_link_has_its_own_value() {
-    use crate::record::dictionary::LinkSeries;
+    use crate::dictionary::LinkSeries;
     use crate::record::Sample;
     let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
     (0..3).for_each(|id| {

@@ -2,8 +2,8 @@
 //! independently of all others. With both probabilities zero it is transparent.
 
 use super::{Middlebox, Outbox, Side};
+use crate::distribution::Between;
 use crate::packet::Packet;
-use crate::spec::Between;
 use bentpipe_units::settings::Chance;
 use bentpipe_units::{settings, Duration, Stream, Time};
 use std::collections::VecDeque;

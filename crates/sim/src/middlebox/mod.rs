@@ -11,8 +11,8 @@ mod impair;
 
 pub use impair::{Impair, ImpairConfig, Way};
 
+use crate::dictionary::Cause;
 use crate::packet::Packet;
-use crate::record::Cause;
 use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
 use bentpipe_units::Time;
 

@@ -1,11 +1,11 @@
 //! What happens at the ends of routes: packets arrive, connections and applications act.
 
 use super::{Network, HOST};
+use crate::dictionary::{Cause, EventKind};
 use crate::endpoint::EndpointId;
 use crate::engine::Source;
 use crate::packet::Packet;
-use crate::record::dictionary::EventKind;
-use crate::record::{Cause, LossPlace, StopReason};
+use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
 use bentpipe_tcp::{Event, Segment};
 use bentpipe_units::{Seq, Time};

@@ -1,9 +1,10 @@
 //! From link to link.
 
 use super::{Network, HOST};
+use crate::dictionary::Cause;
 use crate::engine::Source;
 use crate::packet::Packet;
-use crate::record::{Cause, LossPlace};
+use crate::record::LossPlace;
 use crate::spec::{NodeKind, Scenario};
 use bentpipe_units::Time;
 

@@ -6,11 +6,12 @@ mod links;
 mod nodes;
 mod results;
 
+use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
-use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
+use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::Time;

@@ -1,9 +1,9 @@
 //! The tables of a run that has ended, from what its components give. Definitions:
-//! [`dictionary`](crate::record::dictionary).
+//! [`dictionary`](crate::dictionary).
 
+use crate::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow, Table};
 use crate::link::LazyLink;
-use crate::record::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow};
-use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason, Table};
+use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason};
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::Time;

@@ -1,7 +1,7 @@
 //! Packets lost, by where, of which flow and why.
 
-use super::dictionary::{Cause, DropRow};
-use super::{Names, Table};
+use super::Names;
+use crate::dictionary::{Cause, DropRow, Table};
 use std::collections::BTreeMap;
 
 /// Where packets were lost.

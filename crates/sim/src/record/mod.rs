@@ -1,22 +1,19 @@
 //! Results: what is counted, what is kept over time, and what each of it means.
 //!
-//! What runs *gives* its records, as rows and values with the types of the [`dictionary`]; nothing here knows a link, a
+//! What runs *gives* its records, as rows and values with the types of the [`dictionary`](crate::dictionary); nothing here knows a link, a
 //! flow or a connection.
 
-mod declare;
-pub mod dictionary;
 mod drops;
 mod histogram;
 mod recorder;
-mod table;
 mod transfers;
 
-pub use dictionary::Cause;
 pub(crate) use drops::{Drops, LossPlace};
 pub(crate) use histogram::Histogram;
 pub(crate) use recorder::{Recorded, Recorder, Sample};
-pub use table::{Table, Values};
 pub(crate) use transfers::{Arrived, Completions, Transfer};
+
+use crate::dictionary::Table;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

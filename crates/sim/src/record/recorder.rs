@@ -1,9 +1,8 @@
 //! Time series and events, kept only where asked for. Recording never changes the trajectory.
 
-use super::dictionary::{EventKind, FlowSeries, LinkSeries, SenderSeries};
-use super::table::{Table, Values};
 use super::transfers::{Transfer, TransferRows};
 use super::Names;
+use crate::dictionary::{EventKind, FlowSeries, LinkSeries, SenderSeries, Table, Values};
 use crate::spec::Record;
 use bentpipe_units::{Duration, Time};
 
@@ -242,8 +241,8 @@ fn seconds(times: &[Time]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dictionary::{Entity, SERIES};
     use super::*;
+    use crate::dictionary::{Entity, SERIES};
 
     fn names(tables: &[(String, Table)]) -> Vec<&str> {
         tables.iter().map(|(name, _)| name.as_str()).collect()
@@ -263,7 +262,7 @@ mod tests {
         let names_of = Names { flows: vec!["f"], links: vec!["l", "m"], nodes: vec![] };
         let recorded = recorder.finish(&names_of);
         assert_eq!(names(&recorded.series), all);
-        let group = |series: &super::super::dictionary::Series| (series.entity == Entity::Link, series.sampled);
+        let group = |series: &crate::dictionary::Series| (series.entity == Entity::Link, series.sampled);
         for (position, (series, (name, table))) in SERIES.iter().zip(&recorded.series).enumerate() {
             let first = SERIES.iter().position(|other| group(other) == group(series)).unwrap();
             let own = (position - first) as f64;

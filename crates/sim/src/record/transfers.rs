@@ -1,7 +1,7 @@
 //! What is kept of transfers: statistics of all, by flow and by size, and the first of them one by one.
 
-use super::dictionary::TransferRow;
-use super::{Histogram, Table};
+use super::Histogram;
+use crate::dictionary::{Table, TransferRow};
 use bentpipe_units::{Duration, Time};
 
 /// A transfer that is complete.

@@ -3,7 +3,7 @@
 use super::{
     App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Page, Profile, QueueLimit, Scenario, Stay,
 };
-use crate::record::dictionary;
+use crate::dictionary;
 use crate::spec::ratio;
 use bentpipe_units::{Duration, Rate};
 

@@ -3,17 +3,16 @@
 
 mod app;
 mod channel;
-mod distribution;
 mod queue;
 
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
-pub(crate) use distribution::pareto;
-pub use distribution::{Between, Size, Wait};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 
+pub use crate::distribution::{Between, Size, Wait};
+
+use crate::dictionary;
 use crate::middlebox::MiddleboxConfig;
-use crate::record::dictionary;
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Time};
@@ -160,7 +159,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Record {
         /// Which series are kept.
-        series: Vec<String> as Series = Vec::new();
+        series: Vec<String> as SeriesNames = Vec::new();
         /// Time between samples of links and of rates.
         interval: Duration = Duration::from_millis(100);
         /// Rows kept at most, over all series; what is beyond is counted, not kept.
@@ -172,9 +171,9 @@ settings! {
 
 /// Names of time series of the dictionary, or `events`.
 #[derive(Clone, Copy, Debug)]
-pub struct Series;
+pub struct SeriesNames;
 
-impl Written<Vec<String>> for Series {
+impl Written<Vec<String>> for SeriesNames {
     fn shape() -> Shape {
         let series = dictionary::SERIES.iter().map(|series| (series.column.name, series.column.meaning));
         let names = series.chain([("events", "What happened to each connection, when.")]).collect();

@@ -2,8 +2,8 @@
 //! round trip, corruption that a bent pipe passes on.
 
 use super::draw::Dice;
+use crate::dictionary::SERIES;
 use crate::middlebox::MiddleboxConfig;
-use crate::record::dictionary::SERIES;
 use crate::spec::{
     App, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link, Node,
     NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start, Stay,

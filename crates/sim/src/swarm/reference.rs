@@ -3,13 +3,13 @@
 //! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
+use crate::dictionary::{Cause, EventKind};
 use crate::endpoint::EndpointId;
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Packet};
-use crate::record::dictionary::EventKind;
-use crate::record::{Cause, Drops, LossPlace, Recorder, RunResult, StopReason};
+use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::{NodeKind, Scenario};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Stream, Time};

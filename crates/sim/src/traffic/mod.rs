@@ -22,10 +22,10 @@ pub(crate) use host::{Host, Hosts};
 pub(crate) use observe::{event_kind, event_of_segment};
 pub(crate) use send_times::SendTimes;
 
+use crate::dictionary::{EventKind, SenderSeries};
 use crate::endpoint::EndpointId;
 use crate::link::Downtime;
 use crate::packet::{Origin, Packet};
-use crate::record::dictionary::{EventKind, SenderSeries};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Flow, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};

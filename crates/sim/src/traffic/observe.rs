@@ -1,7 +1,7 @@
 //! What flows and their connections give to the record.
 
 use super::{FlowState, Host, SendTimes, Traffic};
-use crate::record::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
+use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
 use crate::record::{ratio, Completions, Sample};
 use crate::spec::{Flow, Scenario};
 use bentpipe_tcp::{Event, Segment, SendLimit};

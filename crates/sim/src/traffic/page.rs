@@ -4,10 +4,10 @@
 
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
+use crate::distribution::{pareto, Size};
 use crate::endpoint::EndpointId;
 use crate::record::Recorder;
 use crate::spec::Page;
-use crate::spec::{pareto, Size};
 use bentpipe_units::{Duration, Stream, Time};
 
 const MAIN: Size = Size::Lognormal { mean: 10_710, sd: 25_032 };

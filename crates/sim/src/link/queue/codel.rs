@@ -3,9 +3,9 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{kept_in, Discipline, Marking};
+use crate::dictionary::Cause;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::record::Cause;
 use crate::spec::Codel as Spec;
 use bentpipe_units::{Duration, Time};
 

@@ -1,10 +1,10 @@
 //! First in, first out, up to a limit. The other disciplines keep their packets in it.
 
 use super::{Discipline, Limit};
+use crate::dictionary::Cause;
 use crate::link::ring::Ring;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::record::Cause;
 use crate::spec::QueueLimit;
 use bentpipe_units::Time;
 

@@ -4,9 +4,9 @@
 use super::codel::{Control, Settings};
 use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
+use crate::dictionary::Cause;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::record::Cause;
 use crate::spec::{FqCodel as Spec, QueueLimit};
 use bentpipe_units::{Stream, Time};
 use std::collections::VecDeque;

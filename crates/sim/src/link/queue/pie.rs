@@ -3,9 +3,9 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{first_after, kept_in, Discipline, Marking};
+use crate::dictionary::Cause;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::record::Cause;
 use crate::spec::Pie as Spec;
 use bentpipe_units::{Duration, Stream, Time};
 

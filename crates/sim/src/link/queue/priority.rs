@@ -6,9 +6,9 @@
 
 use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
+use crate::dictionary::Cause;
 use crate::link::Losses;
 use crate::packet::Packet;
-use crate::record::Cause;
 use crate::spec::QueueLimit;
 use bentpipe_units::Time;
 
@@ -73,7 +73,7 @@ impl Discipline for PriorityQueue {
 mod tests {
     use super::super::suite::{packet, s};
     use super::*;
-    use crate::record::Cause;
+    use crate::dictionary::Cause;
 
     #[test]
     fn the_lowest_number_goes_first_and_each_class_has_its_own_limit() {

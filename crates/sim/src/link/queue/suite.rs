@@ -6,10 +6,10 @@
 //! ```
 
 use super::{AnyQueue, Discipline, Limit};
+use crate::dictionary::Cause;
 use crate::endpoint::EndpointId;
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
-use crate::record::Cause;
 use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};

@@ -12,7 +12,7 @@ macro_rules! table {
     }) => {
         $(#[doc = $about])+
         pub const $list: &[Column] = &[$(Column {
-            name: $crate::record::declare::column_name!($field $($name)?),
+            name: $crate::dictionary::declare::column_name!($field $($name)?),
             unit: $unit,
             meaning: $meaning,
         },)+];
@@ -20,19 +20,19 @@ macro_rules! table {
         #[doc = concat!("A row of [`", stringify!($list), "`].")]
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct $row<'a> {
-            $(#[doc = $meaning] pub(crate) $field: $crate::record::declare::cell!($kind 'a),)+
+            $(#[doc = $meaning] pub(crate) $field: $crate::dictionary::declare::cell!($kind 'a),)+
         }
 
         impl<'a> $row<'a> {
             /// The table of these rows.
-            pub(crate) fn table(rows: impl IntoIterator<Item = $row<'a>>) -> $crate::record::Table {
-                use $crate::record::declare::Cell;
+            pub(crate) fn table(rows: impl IntoIterator<Item = $row<'a>>) -> $crate::dictionary::Table {
+                use $crate::dictionary::declare::Cell;
                 $(let mut $field = Vec::new();)+
                 for row in rows {
                     $($field.push(row.$field.stored());)+
                 }
-                $crate::record::Table { columns: vec![
-                    $(($crate::record::declare::column_name!($field $($name)?), $field.into()),)+
+                $crate::dictionary::Table { columns: vec![
+                    $(($crate::dictionary::declare::column_name!($field $($name)?), $field.into()),)+
                 ] }
             }
         }
@@ -112,7 +112,7 @@ macro_rules! cell {
     (whole $a:lifetime) => { u64 };
 }
 
-pub(in crate::record) use {cell, column_name};
+pub(in crate::dictionary) use {cell, column_name};
 pub(super) use {names, series, table};
 
 /// The value of a column in a row, and how its table keeps it.

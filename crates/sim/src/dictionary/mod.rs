@@ -5,7 +5,12 @@
 //! series, an event and a cause are variants of an enum. What gives a row, or the value of a series, matches on those: one
 //! that is forgotten does not compile. [`table!`], [`names!`] and [`series!`] say how.
 
-use super::declare::{names, series, table};
+mod declare;
+mod table;
+
+pub use table::{Table, Values};
+
+use declare::{names, series, table};
 
 /// One column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
