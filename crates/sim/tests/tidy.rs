@@ -20,49 +20,13 @@ const LONGER: [(&str, &str); 0] = [];
 const FIELDS_MAX: usize = 24;
 
 /// Types that may have more, each with the reason.
-const WIDER: [(&str, &str, &str); 4] = [
-    ("crates/sim/src/scenario/file/tcp.rs", "Tcp", "one field is one key of the scenario"),
+const WIDER: [(&str, &str, &str); 2] = [
+    ("crates/sim/src/scenario/keys/tcp.rs", "Tcp", "one field is one key of the scenario"),
     ("crates/tcp/src/config.rs", "Config", "one field is one key of the scenario"),
-    ("crates/tcp/src/cc/bbr1.rs", "Bbr1", "to be split"),
-    ("crates/tcp/src/cc/bbr3.rs", "Bbr3", "to be split"),
 ];
 
-/// Names that two types of a crate have, to be told apart. Take off the list what is.
-const TWICE: [(&str, &[&str]); 2] = [
-    (
-        "sim",
-        &[
-            "App",
-            "Arrivals",
-            "Class",
-            "Codel",
-            "Course",
-            "DelayProfile",
-            "Direction",
-            "ErrorModel",
-            "Flow",
-            "FqCodel",
-            "Interleave",
-            "Link",
-            "Middlebox",
-            "Node",
-            "Outage",
-            "Pass",
-            "Pie",
-            "Place",
-            "Queue",
-            "RateProfile",
-            "Reader",
-            "Record",
-            "Red",
-            "Size",
-            "Start",
-            "Sweep",
-            "Wait",
-        ],
-    ),
-    ("tcp", &["Delay", "Rounds"]),
-];
+/// Crates, each with names that two of its types have, to be told apart.
+const TWICE: [(&str, &[&str]); 2] = [("sim", &[]), ("tcp", &[])];
 
 /// Bytes that a file may have.
 const SIZE_MAX: u64 = 200_000;

@@ -4,9 +4,9 @@
 //! pairs, texts with a format, words, numbers, and choices between these. A choice between tables has a `kind`; a kind
 //! that needs nothing else may be written as its name alone, which is turned into the table here.
 
-use super::problem::{did_you_mean, Problem, SHOWN};
+use super::report::Findings;
 use super::schema::{self, formats};
-use super::tree::{quoted, shortened, Place, Tree, Value, NAME_MAX};
+use super::tree::{join, quoted, Place, Tree, Value, NAME_MAX};
 use super::words;
 use bentpipe_units::settings::Format;
 use serde_json::{Map, Value as Json};
@@ -126,35 +126,19 @@ pub(super) fn complete(schema: &'static Json, tree: &mut Tree) {
     }
 }
 
-/// A problem before its place is written out.
-pub(super) struct Found {
-    pub(super) place: Place,
-    pub(super) problem: Problem,
+/// Checks what was written against `schema`.
+pub(super) fn walk(schema: &'static Json, tree: &mut Tree, findings: &mut Findings) {
+    Walk { findings }.walk(schema, tree, "");
 }
 
-/// Collects the problems of what was written.
-#[derive(Default)]
-pub(super) struct Check {
-    pub(super) found: Vec<Found>,
+/// On its way through what was written.
+struct Walk<'a> {
+    findings: &'a mut Findings,
 }
 
-impl Check {
-    pub(super) fn add(&mut self, place: &Place, path: &str, message: String, expected: String, hint: String) {
-        let problem = Problem { place: String::new(), path: path.into(), message, expected, hint };
-        self.found.push(Found { place: place.clone(), problem });
-    }
-
-    /// `did you mean`, for as many problems as anybody reads: comparing names takes time.
-    pub(super) fn guess<'a>(&self, given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-        if self.found.len() < SHOWN {
-            did_you_mean(given, names)
-        } else {
-            String::new()
-        }
-    }
-
+impl Walk<'_> {
     /// Checks `tree` against `schema`.
-    pub(super) fn walk(&mut self, schema: &'static Json, tree: &mut Tree, path: &str) {
+    fn walk(&mut self, schema: &'static Json, tree: &mut Tree, path: &str) {
         let shape = match select(schema, tree) {
             Ok(shape) => shape,
             Err(options) => return self.mismatch(&options, schema, tree, path),
@@ -193,7 +177,7 @@ impl Check {
                         (_, true) => format!("expected at least {least}"),
                         _ => format!("expected {least} to {most}"),
                     };
-                    return self.add(&place, path, message, expected, String::new());
+                    return self.findings.add(&place, path, message, expected, String::new());
                 }
                 let pairs = shape.get("prefixItems").and_then(Json::as_array);
                 for (index, child) in list.iter_mut().enumerate() {
@@ -231,14 +215,14 @@ impl Check {
         let required = select(schema, child).ok().and_then(|shape| shape.get("required")).and_then(Json::as_array);
         let lacks = |name: &Json| name.as_str().is_some_and(|name| child.get(name).is_none());
         let hint = match required {
-            Some(required) if required.iter().any(lacks) => self.guess(key, names.iter().map(String::as_str)),
+            Some(required) if required.iter().any(lacks) => self.findings.guess(key, names.iter().map(String::as_str)),
             _ => String::new(),
         };
         if hint.is_empty() {
             return false;
         }
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.add(&child.place, path, format!("{path} is not in the scenario"), list("known", &known), hint);
+        self.findings.add(&child.place, path, format!("{path} is not in the scenario"), list("known", &known), hint);
         true
     }
 
@@ -256,24 +240,30 @@ impl Check {
                 let path = join(path, key);
                 let known: Vec<&str> = properties.keys().map(String::as_str).collect();
                 let hint = match words::key(key, |name| properties.contains_key(name)) {
-                    hint if hint.is_empty() => self.guess(key, known.iter().copied()),
+                    hint if hint.is_empty() => self.findings.guess(key, known.iter().copied()),
                     hint => hint,
                 };
-                self.add(&child.key, &path, format!("{path} is not a known key"), list("known", &known), hint);
+                self.findings.add(&child.key, &path, format!("{path} is not a known key"), list("known", &known), hint);
             }
         }
         let required = shape.get("required").and_then(Json::as_array).into_iter().flatten();
         for key in required.filter_map(Json::as_str).filter(|key| !table.contains_key(*key)) {
             let path = join(path, key);
             let expected = describe(&options(&properties[key]));
-            self.add(place, &path, format!("{path} is missing"), format!("expected {expected}"), String::new());
+            self.findings.add(
+                place,
+                &path,
+                format!("{path} is missing"),
+                format!("expected {expected}"),
+                String::new(),
+            );
         }
     }
 
     /// Names stand in tables, file names and figures.
     fn name(&mut self, name: &str, place: &Place, path: &str) {
         if let Some(why) = bad_name(name) {
-            self.add(place, path, format!("the name {} {why}", quoted(name)), NAME.into(), String::new());
+            self.findings.add(place, path, format!("the name {} {why}", quoted(name)), NAME.into(), String::new());
         }
     }
 
@@ -291,7 +281,7 @@ impl Check {
                 (format!("{path} = {tree} is out of range"), format!("{} to {most}", text("minimum", "0")))
             }
         };
-        self.add(&tree.place, path, message, format!("expected {expected}"), String::new());
+        self.findings.add(&tree.place, path, message, format!("expected {expected}"), String::new());
     }
 
     /// Explains why the value is none of the options.
@@ -317,7 +307,7 @@ impl Check {
                 Some(kind) => {
                     let path = join(path, "kind");
                     let hint = match &kind.value {
-                        Value::Text(text) => self.guess(text, kinds.iter().copied()),
+                        Value::Text(text) => self.findings.guess(text, kinds.iter().copied()),
                         _ => String::new(),
                     };
                     (&kind.place, path.clone(), format!("{path} = {kind} is not {what}"), list("known", &kinds), hint)
@@ -334,7 +324,7 @@ impl Check {
                 if let Some(kind) = kinds.iter().find(|kind| *kind == text) {
                     let message = format!("{path} = {tree} needs more than its name");
                     let expected = format!("expected {{ kind = \"{kind}\", ... }}");
-                    return self.add(&tree.place, path, message, expected, String::new());
+                    return self.findings.add(&tree.place, path, message, expected, String::new());
                 }
                 match (said, format) {
                     (Some(said), Some(format)) => {
@@ -355,7 +345,7 @@ impl Check {
                     _ => {
                         let known = if kinds.is_empty() { &words } else { &kinds };
                         let hint = words::renamed(text, known);
-                        let hint = hint.unwrap_or_else(|| self.guess(text, known.iter().copied()));
+                        let hint = hint.unwrap_or_else(|| self.findings.guess(text, known.iter().copied()));
                         (
                             &tree.place,
                             path.to_owned(),
@@ -377,7 +367,7 @@ impl Check {
                 )
             }
         };
-        self.add(place, &path, message, expected, hint);
+        self.findings.add(place, &path, message, expected, hint);
     }
 }
 
@@ -420,20 +410,6 @@ fn list(what: &str, names: &[&str]) -> String {
     let mut names: Vec<&str> = names.to_vec();
     names.sort_unstable();
     format!("{what}: {}", names.join(", "))
-}
-
-/// A key below a path, quoted where it would be ambiguous.
-pub(super) fn join(path: &str, key: &str) -> String {
-    let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(char::is_control) {
-        quoted(key)
-    } else {
-        shortened(key).into_owned()
-    };
-    if path.is_empty() {
-        key
-    } else {
-        format!("{path}.{key}")
-    }
 }
 
 /// What is wrong with a name, if anything.

@@ -1,10 +1,9 @@
 //! How much work a run is: what would take days is refused before it starts.
 
-use super::{
-    App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Page, Profile, QueueLimit, Scenario, Stay,
-};
 use crate::dictionary;
-use crate::spec::ratio;
+use crate::spec::{
+    ratio, App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Page, Profile, QueueLimit, Scenario, Stay,
+};
 use bentpipe_units::{Duration, Rate};
 
 /// Packet-hops at most: the better part of an hour.

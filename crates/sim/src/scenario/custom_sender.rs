@@ -1,7 +1,7 @@
 //! Congestion controls that are not in the registry: for the schema one of the registry stands in their place.
 
+use super::files::Sender;
 use super::tree::{Tree, Value};
-use super::Sender;
 use std::collections::BTreeMap;
 
 /// Puts in the place of each of `senders` that is named the one that it is like, and notes which it was. As in a resolved

@@ -1,8 +1,8 @@
 //! One direction of a link entry, from the form of the file to that of the engine.
 
 use super::keys;
-use super::resolve::{path, Report};
-use super::{Downtimes, Effect, ErrorModel, Interleave, Outage, Profile, Queue};
+use super::report::{path, Report};
+use crate::spec::{Downtimes, Effect, ErrorModel, Interleave, Outage, Profile, Queue};
 use bentpipe_units::{Duration, Rate};
 
 /// One direction of a link entry.

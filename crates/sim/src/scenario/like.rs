@@ -4,7 +4,7 @@
 //! A preset says nothing of a value that no primary source gives: there the default of the key stays.
 
 use super::tree::{Place, Tree, Value};
-use super::Like;
+use crate::spec::Like;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::Recovery;
 use bentpipe_units::Word;

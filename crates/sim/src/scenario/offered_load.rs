@@ -1,8 +1,10 @@
 //! How much flows offer to links, and how often transfers arrive that shall offer so much.
 
+use super::cost;
+use super::instances::{expand, Instance};
 use super::keys::{self, File};
-use super::resolve::{expand, path, Instance, Report};
-use super::{cost, App, Arrivals, Flow, Link};
+use super::report::{path, Report};
+use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
 

@@ -24,6 +24,13 @@ pub struct Problems {
     pub problems: Vec<Problem>,
 }
 
+impl Problems {
+    /// One, of the text as a whole.
+    pub(super) fn alone(place: String, message: String, expected: String) -> Self {
+        Self { problems: vec![Problem { place, path: String::new(), message, expected, hint: String::new() }] }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = format!("error: {}", self.message);

@@ -1,7 +1,10 @@
 //! What the flows that cross a link mean for its queue.
 
-use super::resolve::{base_rtt, path, Instance, Report};
-use super::{keys, offered_load, Flow, Link, Queue, QueueLimit};
+use super::instances::Instance;
+use super::report::{path, Report};
+use super::route::base_rtt;
+use super::{keys, offered_load};
+use crate::spec::{Flow, Link, Queue, QueueLimit};
 use bentpipe_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,90 +1,30 @@
 //! From the file as written to what it means: expands `{n}`, joins names, fills routes and queues, and checks
 //! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
 
-use super::check::{bad_name, join, Check, NAME};
+use super::check::{bad_name, NAME};
 use super::direction::Direction;
+use super::instances::{expand, instances, Instance};
 use super::keys::{self, File, Transport};
 use super::queue_limits::{check_queues, set_queues};
-use super::route::{Bad, Graph};
-use super::tree::{Place, Tree};
-use super::{cost, offered_load, App, Files, Flow, Link, Node, NodeKind, Reader, Scenario, Start};
+use super::report::{path, Findings, Report};
+use super::route::{base_rtt, Bad, Graph};
+use super::tree::join;
+use super::{cost, offered_load};
+use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run may not be longer: time is 64 bits of picoseconds, 213 days.
-pub(super) const DURATION_MAX: Duration = Duration::from_secs(200 * 86_400);
 const FLOWS_MAX: u64 = 100_000;
 const LINKS_MAX: u64 = 200_000;
 /// Points, spans, indices and steps of routes, over all instances: a few hundred megabytes.
 const ENTRIES_MAX: u64 = 20_000_000;
-
-/// Problems with the places of their keys.
-pub(super) struct Report<'a> {
-    pub(super) tree: &'a Tree,
-    pub(super) check: &'a mut Check,
-    /// Where the files are that the scenario names.
-    pub(super) files: &'a dyn Files,
-    /// Points read from them so far.
-    pub(super) traced: usize,
-}
-
-impl<'a> Report<'a> {
-    /// `PATH = VALUE message`, where the key stands.
-    pub(super) fn value(&mut self, path: &[String], message: &str, expected: &str) {
-        self.hint(path, message, expected, String::new());
-    }
-
-    pub(super) fn hint(&mut self, path: &[String], message: &str, expected: &str, hint: String) {
-        let (path, tree) = self.written(path);
-        let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
-        self.check.add(&tree.place, &shown, format!("{shown} = {tree} {message}"), expected.into(), hint);
-    }
-
-    /// `PATH message`, for a key that may not be there.
-    pub(super) fn key(&mut self, path: &[String], message: &str, expected: &str) {
-        let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
-        let tree = self.tree.at(path.iter().map(String::as_str));
-        self.check.add(&tree.key, &shown, format!("{shown} {message}"), expected.into(), String::new());
-    }
-
-    pub(super) fn is_default(&self, path: &[String]) -> bool {
-        matches!(self.tree.at(path.iter().map(String::as_str)).place, Place::Default(_))
-    }
-
-    /// The key under which a value was really written: `[tcp]` for a flow's, the link's own for a direction's.
-    fn written(&self, path: &[String]) -> (Vec<String>, &'a Tree) {
-        let tree = self.tree.at(path.iter().map(String::as_str));
-        let path = match path {
-            [flow, _, tcp, rest @ ..] if flow == "flow" && tcp == "tcp" && tree.inherited => {
-                ["tcp".to_owned()].into_iter().chain(rest.iter().cloned()).collect()
-            }
-            [link, name, direction, key, rest @ ..]
-                if link == "link" && self.tree.at([link, name, direction, key].map(String::as_str)).inherited =>
-            {
-                debug_assert!(direction == "forward" || direction == "reverse");
-                [link, name, key].into_iter().chain(rest).cloned().collect()
-            }
-            _ => path.to_vec(),
-        };
-        (path, tree)
-    }
-}
 
 /// A scenario, and which entry of the file each link and flow is from.
 pub(super) struct Meaning {
     pub(super) scenario: Scenario,
     pub(super) links: BTreeMap<String, String>,
     pub(super) flows: BTreeMap<String, String>,
-}
-
-/// One instance of an entry with `count`.
-pub(super) struct Instance<'a> {
-    pub(super) name: String,
-    pub(super) entry: &'a str,
-    pub(super) from: String,
-    to: String,
-    pub(super) n: Option<u32>,
 }
 
 /// What the file means; `None` if problems were found.
@@ -121,7 +61,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let names: BTreeSet<&str> = links.iter().flat_map(|link| [link.from.as_str(), &link.to]).collect();
     check_nodes(file, &names, report);
     check_ends(&links, &flows, &names, report);
-    if !report.check.found.is_empty() {
+    if !report.findings.found.is_empty() {
         return None;
     }
 
@@ -158,77 +98,11 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         }
         report.value(&key, &message, &expected);
     }
-    report.check.found.is_empty().then(|| Meaning {
+    report.findings.found.is_empty().then(|| Meaning {
         scenario,
         links: links.iter().map(|link| (link.name.clone(), link.entry.to_owned())).collect(),
         flows: flows.iter().map(|flow| (flow.name.clone(), flow.entry.to_owned())).collect(),
     })
-}
-
-pub(super) fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
-    keys.map(str::to_owned).to_vec()
-}
-
-/// Writes `{n}` out; `None` if there are too many to go on.
-fn instances<'a>(
-    what: &str,
-    most: u64,
-    entries: impl Iterator<Item = (&'a str, (Option<u32>, String, String))> + Clone,
-    report: &mut Report<'_>,
-) -> Option<Vec<Instance<'a>>> {
-    let total: u64 = entries.clone().map(|(_, (count, ..))| u64::from(count.unwrap_or(1))).sum();
-    if total > most {
-        report.key(&path([what]), &format!("stands for {total} {what}s"), &format!("expected at most {most}"));
-        return None;
-    }
-    let mut all: Vec<Instance<'a>> = Vec::new();
-    let mut names = BTreeMap::new();
-    for (name, (count, from, to)) in entries {
-        let keys = [("from", &from), ("to", &to)];
-        for (key, value) in keys {
-            if count.is_none() && value.contains("{n}") {
-                report.value(
-                    &path([what, name, key]),
-                    "contains {n}, but there is no count",
-                    "expected count, like 10, beside it",
-                );
-            }
-            if let Some(why) = bad_name(value) {
-                report.value(&path([what, name, key]), why, NAME);
-            }
-        }
-        if count.is_none() && name.contains("{n}") {
-            report.key(&path([what, name]), "contains {n}, but there is no count", "expected count, like 10, in it");
-        }
-        let (mut itself, mut twice) = (false, false);
-        for n in 1..=count.unwrap_or(1) {
-            let n = count.map(|_| n);
-            let mut full = expand(name, n);
-            if let (Some(n), false) = (n, name.contains("{n}")) {
-                full.push_str(&n.to_string());
-            }
-            let made = Instance { name: full, entry: name, from: expand(&from, n), to: expand(&to, n), n };
-            if made.from == made.to && !std::mem::replace(&mut itself, true) {
-                report.value(&path([what, name, "to"]), "is the same node as from", "expected two different nodes");
-            }
-            if let Some(other) = names.insert(made.name.clone(), name) {
-                if !std::mem::replace(&mut twice, true) {
-                    let message = format!("makes a second {what} \"{}\"; the first is from {what}.{other}", made.name);
-                    report.key(
-                        &path([what, name]),
-                        &message,
-                        "expected names that stay different when {n} is written out",
-                    );
-                }
-            }
-            all.push(made);
-        }
-    }
-    Some(all)
-}
-
-pub(super) fn expand(template: &str, n: Option<u32>) -> String {
-    n.map_or_else(|| template.to_owned(), |n| template.replace("{n}", &n.to_string()))
 }
 
 /// Names in routes that cannot be those of anything.
@@ -279,11 +153,11 @@ fn check_sizes(
 /// Tables of nodes that are on no link.
 fn check_nodes(file: &File, names: &BTreeSet<&str>, report: &mut Report<'_>) {
     for name in file.node.keys().filter(|name| !names.contains(name.as_str())) {
-        let hint = report.check.guess(name, names.iter().copied());
+        let hint = report.findings.guess(name, names.iter().copied());
         let place = report.tree.at(["node", name]).key.clone();
         let shown = join("node", name);
         let message = format!("{shown} is on no link");
-        report.check.add(&place, &shown, message, "expected the name of a node that a link names".into(), hint);
+        report.findings.add(&place, &shown, message, "expected the name of a node that a link names".into(), hint);
     }
 }
 
@@ -293,7 +167,7 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
     for flow in flows {
         for (key, end) in [("from", &flow.from), ("to", &flow.to)] {
             if !names.contains(end.as_str()) && said.insert((flow.entry, key)) {
-                let hint = report.check.guess(end, names.iter().copied());
+                let hint = report.findings.guess(end, names.iter().copied());
                 let message = format!("is no node: no link names \"{end}\"");
                 report.hint(&path(["flow", flow.entry, key]), &message, "expected a node at the end of a link", hint);
             }
@@ -310,7 +184,7 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
     for link in links {
         for (key, end) in [("from", &link.from), ("to", &link.to)] {
             if links_at[end.as_str()] == 1 && !used.contains(end.as_str()) && said.insert((link.entry, key)) {
-                let hint = report.check.guess(end, names.iter().copied().filter(|name| name != end));
+                let hint = report.findings.guess(end, names.iter().copied().filter(|name| name != end));
                 let message = format!("leads nowhere: no other link and no flow is at \"{end}\"");
                 report.hint(
                     &path(["link", link.entry, key]),
@@ -387,7 +261,7 @@ fn find_routes(
             match graph.follow(ends, &written, nodes) {
                 Ok(route) => routes[index][side] = route,
                 Err(bad) if said.insert((flow.entry, key)) => {
-                    let (message, hint) = explain(&bad, names[ends.1], &names, report.check);
+                    let (message, hint) = explain(&bad, names[ends.1], &names, report.findings);
                     report.hint(
                         &path(["flow", flow.entry, key]),
                         &message,
@@ -422,7 +296,7 @@ fn find_routes(
             );
         }
     }
-    report.check.found.is_empty().then_some(routes)
+    report.findings.found.is_empty().then_some(routes)
 }
 
 /// Links that a route must name, because others join the same nodes, are not named like nodes.
@@ -434,17 +308,17 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, usize>, report: &mut Re
             let message = format!("link \"{name}\" is named like a node, and another link joins the same nodes");
             let place = report.tree.at(["link", name]).key.clone();
             let expected = "expected a name by which routes can tell it from the node".into();
-            report.check.add(&place, &join("link", name), message, expected, String::new());
+            report.findings.add(&place, &join("link", name), message, expected, String::new());
         }
     }
 }
 
-fn explain(bad: &Bad, end: &str, names: &[&str], check: &Check) -> (String, String) {
+fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings) -> (String, String) {
     let message = match bad {
         Bad::Unknown(name) => {
             return (
                 format!("names \"{name}\", which is no node and no link"),
-                check.guess(name, names.iter().copied()),
+                findings.guess(name, names.iter().copied()),
             )
         }
         Bad::Apart(from, name) => format!("does not join up: no link leads from \"{}\" to \"{name}\"", names[*from]),
@@ -515,11 +389,6 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
     }
     keys::check_start(written.start, report, &key("start"));
     (app, written.reader, written.start)
-}
-
-/// Propagation there and back, at its largest.
-pub(super) fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
-    route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay_max())
 }
 
 /// A key that orders `f2` before `f10`: numbers by their length, then their digits.

@@ -1,11 +1,12 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
-use super::like;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::schema::to_json;
+use super::sweep::Sweep;
 use super::tree::{Place, Tree, Value};
-use super::{keys, Flow, Link, NodeKind, Scenario, Sweep};
+use super::{keys, like};
+use crate::spec::{Flow, Link, NodeKind, Scenario};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};

@@ -1,6 +1,6 @@
 //! Ways through the network: as written, or of shortest delay.
 
-use super::Link;
+use crate::spec::Link;
 use bentpipe_units::Duration;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -186,3 +186,8 @@ impl<'a> Graph<'a> {
 
 /// Steps of route search at most: about a second.
 const STEPS_MAX: u64 = 10_000_000;
+
+/// Propagation there and back, at its largest.
+pub(super) fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
+    route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay_max())
+}

@@ -3,31 +3,14 @@
 //! The values are taken out of what was written before the rest is read, with their places: a point of the grid is the
 //! same scenario with some of them put in, so that what is wrong with a point is reported where its value stands.
 
-use super::check::{join, Check};
-use super::problem::Problem;
+use super::cases;
+use super::keys::{self, Table};
+use super::problem::{Problem, Problems};
+use super::report::Findings;
 use super::schema::formats;
-use super::tree::{split_path, Place, Tree, Value};
-use super::{cases, keys, read, Files, Problems, Resolved};
+use super::tree::{join, split_path, Place, Tree, Value};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
-
-bentpipe_units::words! {
-    /// A table that a run has.
-    pub enum Table {
-        /// A row per flow.
-        "flows" => Flows,
-        /// A row per link and direction.
-        "links" => Links,
-        /// A row per place, flow and cause of loss.
-        "drops" => Drops,
-        /// A row per flow with several transfers, and class of sizes.
-        "completions" => Completions,
-        /// A row per transfer.
-        "transfers" => Transfers,
-        /// A row per flow of datagrams.
-        "datagrams" => Datagrams,
-    }
-}
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -49,7 +32,7 @@ pub struct Sweep {
     /// The scenario as written, without its cases and its sweep.
     base: Tree,
     cases: Vec<(String, Tree)>,
-    source: String,
+    pub(super) source: String,
 }
 
 /// Keys that change together.
@@ -105,14 +88,8 @@ impl Sweep {
         self.axes.iter().map(Axis::len).product()
     }
 
-    /// The scenario of a point, which is a position on each axis.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, each with its place, which is mostly that of a value in the sweep.
-    ///
-    /// # Panics
-    /// If there is no such position.
-    pub fn point(&self, positions: &[usize], files: &dyn Files) -> Result<Resolved, Problems> {
+    /// What is written at a point, which is a position on each axis, and what is wrong with the values there.
+    pub(super) fn written_at(&self, positions: &[usize]) -> (Tree, Vec<Problem>) {
         let chosen = self.axes.iter().zip(positions).flat_map(|(axis, &at)| axis.keys.iter().zip(&axis.values[at]));
         let (of_cases, of_keys): (Vec<_>, Vec<_>) = chosen.partition(|(key, _)| *key == CASE);
         let mut tree = self.base.clone();
@@ -126,14 +103,11 @@ impl Sweep {
         for (key, value) in of_keys {
             problems.extend(tree.put(key, value.clone()).err());
         }
-        Ok(read(tree, &self.source, problems, files)?.0)
+        (tree, problems)
     }
 
-    /// A case of the scenario, with values over it.
-    ///
-    /// # Errors
-    /// There is no such case, or everything that is wrong with it.
-    pub fn case(&self, name: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
+    /// What is written in a case, with values over it.
+    pub(super) fn written_in(&self, name: &str, sets: &[(String, String)]) -> Result<(Tree, Vec<Problem>), Problems> {
         let mut tree = self.base.clone();
         let Some((_, case)) = self.cases.iter().find(|(known, _)| known == name) else {
             let problem = self.no_case(&Tree::new(Value::Text(name.into()), Place::Nowhere));
@@ -141,7 +115,7 @@ impl Sweep {
         };
         cases::put(&mut tree, case.clone());
         let problems = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
-        Ok(read(tree, &self.source, problems, files)?.0)
+        Ok((tree, problems))
     }
 
     fn no_case(&self, value: &Tree) -> Problem {
@@ -158,27 +132,27 @@ impl Sweep {
 }
 
 /// Takes the axes out of what was written: first those of the file, in its order, then those of `sets`, in theirs.
-pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], check: &mut Check) -> Vec<Axis> {
+pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Findings) -> Vec<Axis> {
     let Some(sweep) = tree.table_mut().and_then(|table| table.get_mut("sweep")).and_then(Tree::table_mut) else {
         return Vec::new();
     };
     let (vary, together) = (sweep.remove("vary"), sweep.remove("together"));
     let mut axes = Vec::new();
     if let Some(vary) = vary {
-        let entries = entries(&vary, "sweep.vary", check);
+        let entries = entries(&vary, "sweep.vary", findings);
         axes.extend(entries.into_iter().map(|entry| axis(vec![entry])));
     }
     match together.map(|tree| (tree.place.clone(), tree.value)) {
         Some((_, Value::List(list))) => {
             for (index, group) in list.iter().enumerate() {
                 let path = format!("sweep.together[{index}]");
-                let entries = entries(group, &path, check);
+                let entries = entries(group, &path, findings);
                 let lengths: BTreeSet<usize> = entries.iter().map(|entry| entry.values.len()).collect();
                 if lengths.len() > 1 {
                     let counts: Vec<String> =
                         entries.iter().map(|entry| format!("{} has {}", entry.key, entry.values.len())).collect();
                     let message = format!("{path}: the keys have different numbers of values");
-                    check.add(&group.place, &path, message, counts.join(", "), String::new());
+                    findings.add(&group.place, &path, message, counts.join(", "), String::new());
                 } else if !entries.is_empty() {
                     axes.push(axis(entries));
                 }
@@ -186,7 +160,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], check: &mut Check
         }
         Some((place, _)) => {
             let message = "sweep.together is no list of tables".into();
-            check.add(&place, "sweep.together", message, "expected [[sweep.together]]".into(), String::new());
+            findings.add(&place, "sweep.together", message, "expected [[sweep.together]]".into(), String::new());
         }
         None => {}
     }
@@ -194,8 +168,8 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], check: &mut Check
         |axis: &Axis| sets.iter().position(|(key, _)| key.strip_prefix("sweep.vary.") == Some(&axis.keys[0]));
     axes.sort_by_cached_key(|(place, axis)| (argument(axis), place.clone()));
     let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
-    refuse_twice(&axes, check);
-    refuse_too_many(&axes, check);
+    refuse_twice(&axes, findings);
+    refuse_too_many(&axes, findings);
     axes
 }
 
@@ -214,19 +188,19 @@ fn axis(entries: Vec<Entry>) -> (Place, Axis) {
     (place, Axis { keys: entries.into_iter().map(|entry| entry.key).collect(), values })
 }
 
-fn entries(table: &Tree, path: &str, check: &mut Check) -> Vec<Entry> {
+fn entries(table: &Tree, path: &str, findings: &mut Findings) -> Vec<Entry> {
     let mut found = Vec::new();
     if table.table().is_some() {
-        collect(table, path, "", check, &mut found);
+        collect(table, path, "", findings, &mut found);
     } else {
         let message = format!("{path} = {table} is no table");
-        check.add(&table.place, path, message, EXPECTED_KEYS.into(), String::new());
+        findings.add(&table.place, path, message, EXPECTED_KEYS.into(), String::new());
     }
     found.sort_by(|a: &Entry, b| a.place.cmp(&b.place));
     found
 }
 
-fn collect(table: &Tree, path: &str, key: &str, check: &mut Check, found: &mut Vec<Entry>) {
+fn collect(table: &Tree, path: &str, key: &str, findings: &mut Findings, found: &mut Vec<Entry>) {
     for (name, child) in table.table().into_iter().flatten() {
         let (path, key) = (join(path, name), if key.is_empty() { name.clone() } else { format!("{key}.{name}") });
         let values = match &child.value {
@@ -235,30 +209,30 @@ fn collect(table: &Tree, path: &str, key: &str, check: &mut Check, found: &mut V
                 match values_of(range, &child.place) {
                     Ok(values) => values,
                     Err((message, expected)) => {
-                        check.add(&child.place, &path, format!("{path}: {message}"), expected.into(), String::new());
+                        findings.add(&child.place, &path, format!("{path}: {message}"), expected.into(), String::new());
                         continue;
                     }
                 }
             }
             Value::Table(_) => {
-                collect(child, &path, &key, check, found);
+                collect(child, &path, &key, findings, found);
                 continue;
             }
             _ => {
                 let message = format!("{path} = {child} is a single value");
-                check.add(&child.place, &path, message, EXPECTED_VALUES.into(), String::new());
+                findings.add(&child.place, &path, message, EXPECTED_VALUES.into(), String::new());
                 continue;
             }
         };
         if values.is_empty() {
             let message = format!("{path} is empty: nothing would be run");
-            check.add(&child.place, &path, message, "expected at least one value".into(), String::new());
+            findings.add(&child.place, &path, message, "expected at least one value".into(), String::new());
             continue;
         }
         let mut seen = BTreeSet::new();
         for value in &values {
             if !seen.insert(value.to_json().to_string()) {
-                check.add(&value.place, &path, format!("{path} has {value} twice"), String::new(), String::new());
+                findings.add(&value.place, &path, format!("{path} has {value} twice"), String::new(), String::new());
             }
         }
         // A quoted key may be a path itself.
@@ -267,26 +241,26 @@ fn collect(table: &Tree, path: &str, key: &str, check: &mut Check, found: &mut V
     }
 }
 
-fn refuse_twice(axes: &[Axis], check: &mut Check) {
+fn refuse_twice(axes: &[Axis], findings: &mut Findings) {
     let mut seen = BTreeSet::new();
     for axis in axes {
         for (at, key) in axis.keys.iter().enumerate() {
             if !seen.insert(key) {
                 let place = &axis.values[0][at].place;
                 let message = format!("the sweep has {key} twice");
-                check.add(place, key, message, "expected one list of values".into(), String::new());
+                findings.add(place, key, message, "expected one list of values".into(), String::new());
             }
         }
     }
 }
 
-fn refuse_too_many(axes: &[Axis], check: &mut Check) {
+fn refuse_too_many(axes: &[Axis], findings: &mut Findings) {
     let points = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()));
     if points.is_none_or(|points| points > POINTS_MAX) {
         let place = axes.first().map_or(Place::Nowhere, |axis| axis.values[0][0].place.clone());
         let counts: Vec<String> = axes.iter().map(|axis| format!("{} {}", axis.len(), axis.keys.join("+"))).collect();
         let expected = format!("expected at most {POINTS_MAX}: {}", counts.join(" x "));
-        check.add(&place, "sweep", "the sweep has too many points".into(), expected, String::new());
+        findings.add(&place, "sweep", "the sweep has too many points".into(), expected, String::new());
     }
 }
 

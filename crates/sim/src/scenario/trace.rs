@@ -4,8 +4,7 @@
 //! first column is the time, and the first row is the start of the run. Empty lines and those that begin with `#` do not
 //! count. Numbers are rounded to what the scenario resolves: measured ones have more digits than mean anything.
 
-use super::keys::below;
-use super::resolve::Report;
+use super::report::{below, Report};
 use bentpipe_units::quantity::{self, Why};
 use bentpipe_units::{Duration, Rate, Time};
 

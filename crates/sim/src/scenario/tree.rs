@@ -283,6 +283,20 @@ pub(super) fn shortened(key: &str) -> Cow<'_, str> {
     cut(key, NAME_MAX)
 }
 
+/// A key below a path, quoted where it would be ambiguous.
+pub(super) fn join(path: &str, key: &str) -> String {
+    let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(char::is_control) {
+        quoted(key)
+    } else {
+        shortened(key).into_owned()
+    };
+    if path.is_empty() {
+        key
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
 /// A path of keys: `a.b`, with quotes round a key that contains a point.
 pub(super) fn split_path(key: &str) -> Option<Vec<String>> {
     let mut path = Vec::new();

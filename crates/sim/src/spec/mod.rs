@@ -17,6 +17,9 @@ use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Time};
 
+/// A run may not be longer: time is 64 bits of picoseconds, 213 days.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(200 * 86_400);
+
 /// A complete, valid experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {

@@ -1,8 +1,7 @@
 //! Applications.
 
-use super::below;
-use crate::scenario::resolve::Report;
-use crate::scenario::{App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse, Size, Wait};
+use crate::scenario::report::{below, Report};
+use crate::spec::{App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse, Size, Wait};
 use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
 use bentpipe_units::{kinds, settings, Duration, Rate};
 

@@ -1,9 +1,9 @@
 //! Errors of links.
 
-use super::below;
 use super::profile::{check_points, traced};
-use crate::scenario::resolve::Report;
-use crate::scenario::{trace, Effect, ErrorModel, ErrorUnit, Interleave, Profile, Stay, MILLIONTHS};
+use crate::scenario::report::{below, Report};
+use crate::scenario::trace;
+use crate::spec::{Effect, ErrorModel, ErrorUnit, Interleave, Profile, Stay, MILLIONTHS};
 use bentpipe_units::settings::Chance;
 use bentpipe_units::{amounts, kinds, words, Duration, Time};
 

@@ -1,7 +1,7 @@
 //! How the window starts and grows: what makes no sense together, and windows in bytes.
 
 use super::tcp::WINDOW_MAX;
-use crate::scenario::resolve::Report;
+use crate::scenario::report::Report;
 use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
 use bentpipe_units::Duration;
 

@@ -8,22 +8,23 @@ mod file;
 mod growth;
 mod profile;
 mod queue;
+mod sweep;
 mod tcp;
 
 pub(super) use app::{check_reader, App};
 pub(super) use error::{check_interleave, Errors};
-pub(super) use file::{Direction, File, Flow, Link, Node, Sweep};
+pub(super) use file::{Direction, File, Flow, Link, Node};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
+pub(super) use sweep::Sweep;
+pub use sweep::Table;
 pub(super) use tcp::{transport, Tcp, Transport};
 
-use super::resolve::Report;
+use super::report::{below, Report};
+use crate::middlebox::MiddleboxConfig;
+use crate::spec::Start;
 use bentpipe_tcp::BDP;
 use bentpipe_units::{Duration, Rate};
-
-pub(super) fn below(path: &[String], key: &str) -> Vec<String> {
-    path.iter().cloned().chain([key.to_owned()]).collect()
-}
 
 /// `millionths` of rate times round trip, bytes, rounded down.
 pub(super) fn product(rate: Rate, rtt: Duration, millionths: u64) -> u64 {
@@ -46,16 +47,16 @@ pub(super) fn check_hold(hold: (Duration, Duration), report: &mut Report<'_>, pa
 }
 
 /// When a flow starts.
-pub(super) fn check_start(start: super::Start, report: &mut Report<'_>, path: &[String]) {
-    if let super::Start::Uniform { from, to } = start {
+pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]) {
+    if let Start::Uniform { from, to } = start {
         check_span(from, to, "expected the earliest instant before the latest", report, path);
     }
 }
 
 /// What stands at a node.
-pub(super) fn check_middlebox(config: &crate::middlebox::MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
+pub(super) fn check_middlebox(config: &MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
-        crate::middlebox::MiddleboxConfig::Impair(impair) => {
+        MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));
             if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {
                 let expected = "expected hold, like \"10 ms\", beside it, or 0";

@@ -1,9 +1,9 @@
 //! What changes over time: rates, delays, outages.
 
-use super::below;
 use crate::scenario::orbital_pass::Orbit;
-use crate::scenario::resolve::Report;
-use crate::scenario::{trace, Downtimes, Outage, Profile, DURATION_MAX};
+use crate::scenario::report::{below, Report};
+use crate::scenario::trace;
+use crate::spec::{Downtimes, Outage, Profile, DURATION_MAX};
 use bentpipe_units::settings::{Angle, Distance};
 use bentpipe_units::{either, settings, words, Duration, Rate, Time};
 

@@ -1,8 +1,7 @@
 //! Queues.
 
-use super::below;
-use crate::scenario::resolve::Report;
-use crate::scenario::{Queue, QueueLimit};
+use crate::scenario::report::{below, Report};
+use crate::spec::{Queue, QueueLimit};
 use bentpipe_units::Duration;
 
 /// A smaller quantum would need many turns for a packet.

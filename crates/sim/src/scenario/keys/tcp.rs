@@ -2,10 +2,9 @@
 
 use super::growth::{idle_restart, settle};
 use super::product;
-use crate::scenario::resolve::Report;
+use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
-use crate::scenario::Between;
-use crate::scenario::Like;
+use crate::spec::{Between, Like};
 use bentpipe_tcp::{
     AutoBuffer, AutoSendBuffer, ClockPhase, Config, DelayTimer, FastOpen, GiveUp, InitialSsthresh, Pacing,
     ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,

@@ -1,0 +1,76 @@
+//! Entries with `count`, written out.
+
+use super::check::{bad_name, NAME};
+use super::report::{path, Report};
+use std::collections::BTreeMap;
+
+/// One instance of an entry with `count`.
+pub(super) struct Instance<'a> {
+    pub(super) name: String,
+    pub(super) entry: &'a str,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) n: Option<u32>,
+}
+
+/// Writes `{n}` out; `None` if there are too many to go on.
+pub(super) fn instances<'a>(
+    what: &str,
+    most: u64,
+    entries: impl Iterator<Item = (&'a str, (Option<u32>, String, String))> + Clone,
+    report: &mut Report<'_>,
+) -> Option<Vec<Instance<'a>>> {
+    let total: u64 = entries.clone().map(|(_, (count, ..))| u64::from(count.unwrap_or(1))).sum();
+    if total > most {
+        report.key(&path([what]), &format!("stands for {total} {what}s"), &format!("expected at most {most}"));
+        return None;
+    }
+    let mut all: Vec<Instance<'a>> = Vec::new();
+    let mut names = BTreeMap::new();
+    for (name, (count, from, to)) in entries {
+        let keys = [("from", &from), ("to", &to)];
+        for (key, value) in keys {
+            if count.is_none() && value.contains("{n}") {
+                report.value(
+                    &path([what, name, key]),
+                    "contains {n}, but there is no count",
+                    "expected count, like 10, beside it",
+                );
+            }
+            if let Some(why) = bad_name(value) {
+                report.value(&path([what, name, key]), why, NAME);
+            }
+        }
+        if count.is_none() && name.contains("{n}") {
+            report.key(&path([what, name]), "contains {n}, but there is no count", "expected count, like 10, in it");
+        }
+        let (mut itself, mut twice) = (false, false);
+        for n in 1..=count.unwrap_or(1) {
+            let n = count.map(|_| n);
+            let mut full = expand(name, n);
+            if let (Some(n), false) = (n, name.contains("{n}")) {
+                full.push_str(&n.to_string());
+            }
+            let made = Instance { name: full, entry: name, from: expand(&from, n), to: expand(&to, n), n };
+            if made.from == made.to && !std::mem::replace(&mut itself, true) {
+                report.value(&path([what, name, "to"]), "is the same node as from", "expected two different nodes");
+            }
+            if let Some(other) = names.insert(made.name.clone(), name) {
+                if !std::mem::replace(&mut twice, true) {
+                    let message = format!("makes a second {what} \"{}\"; the first is from {what}.{other}", made.name);
+                    report.key(
+                        &path([what, name]),
+                        &message,
+                        "expected names that stay different when {n} is written out",
+                    );
+                }
+            }
+            all.push(made);
+        }
+    }
+    Some(all)
+}
+
+pub(super) fn expand(template: &str, n: Option<u32>) -> String {
+    n.map_or_else(|| template.to_owned(), |n| template.replace("{n}", &n.to_string()))
+}

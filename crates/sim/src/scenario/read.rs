@@ -1,0 +1,101 @@
+//! From a tree to a valid scenario, step by step; a point of a grid or a case goes the same way.
+
+use super::files::Files;
+use super::problem::{Problem, Problems};
+use super::report::{Findings, Found, Report};
+use super::resolved::Resolved;
+use super::sweep::{self, Sweep};
+use super::tree::{Place, Tree};
+use super::{cases, check, custom_sender, inherit, keys, like, resolve, schema};
+use bentpipe_units::settings::Typed;
+
+/// Reads a tree: its cases, its grid, and the rest.
+pub(super) fn from_tree(
+    mut tree: Tree,
+    source: &str,
+    sets: &[(String, String)],
+    files: &dyn Files,
+) -> Result<Resolved, Problems> {
+    if tree.table().is_none() {
+        let message = format!("a scenario is a table, and this is {}", check::type_name(&tree));
+        return Err(Problems::alone(source.into(), message, "expected duration, link and flow, by name".into()));
+    }
+    let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+    let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
+    let mut findings = Findings::default();
+    let axes = sweep::take(&mut tree, sets, &mut findings);
+    problems.extend(findings.found.into_iter().map(|found| located(found, source)));
+    let (mut whole, written) = read(tree.clone(), source, problems, files)?;
+    for (name, case) in &cases {
+        let mut own = tree.clone();
+        cases::put(&mut own, case.clone());
+        whole.cases.push((name.clone(), read(own, source, Vec::new(), files)?.0));
+    }
+    whole.sweep = Some(Sweep::new(written, axes, tree, cases, source));
+    Ok(whole)
+}
+
+impl Sweep {
+    /// The scenario of a point, which is a position on each axis.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place, which is mostly that of a value in the sweep.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn point(&self, positions: &[usize], files: &dyn Files) -> Result<Resolved, Problems> {
+        let (tree, problems) = self.written_at(positions);
+        Ok(read(tree, &self.source, problems, files)?.0)
+    }
+
+    /// A case of the scenario, with values over it.
+    ///
+    /// # Errors
+    /// There is no such case, or everything that is wrong with it.
+    pub fn case(&self, name: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
+        let (tree, problems) = self.written_in(name, sets)?;
+        Ok(read(tree, &self.source, problems, files)?.0)
+    }
+}
+
+/// Reads a scenario whose cases and grid have been taken out; of the latter there is what is not about its points.
+/// `problems` are those that are known already.
+fn read(
+    mut tree: Tree,
+    source: &str,
+    mut problems: Vec<Problem>,
+    files: &dyn Files,
+) -> Result<(Resolved, keys::Sweep), Problems> {
+    let mut findings = Findings::default();
+    custom_sender::stand_in(&mut tree, files.senders());
+    check::walk(schema::root(), &mut tree, &mut findings);
+    if findings.found.is_empty() && problems.is_empty() {
+        inherit::tcp(&mut tree);
+        like::fill(&mut tree);
+        check::complete(schema::root(), &mut tree);
+        inherit::links(&mut tree);
+        match <keys::File as Typed>::read(&tree.to_value()) {
+            Ok(file) => {
+                let meaning =
+                    resolve::resolve(&file, &mut Report { tree: &tree, findings: &mut findings, files, traced: 0 });
+                if let Some(meaning) = meaning {
+                    return Ok((Resolved::new(meaning, tree), file.sweep));
+                }
+            }
+            // The walker lets nothing through that the structs refuse; if it did, saying so beats a panic.
+            Err(error) => {
+                findings.add(&Place::Nowhere, "", format!("not a scenario: {error}"), String::new(), String::new())
+            }
+        }
+    }
+    findings.found.sort_by(|a, b| a.place.cmp(&b.place));
+    problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source)));
+    // What is inherited is wrong once, however many inherit it.
+    let mut seen = std::collections::BTreeSet::new();
+    problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
+    Err(Problems { problems })
+}
+
+fn located(found: Found, source: &str) -> Problem {
+    Problem { place: found.place.shown(source), ..found.problem }
+}
