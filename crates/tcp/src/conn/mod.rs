@@ -13,21 +13,7 @@
 //! `impl Connection` stands in this file alone: the calls of its contract, and their order. The parts do not know it: they get
 //! values and what is theirs, and give values. Sender and receiver do not know each other.
 //!
-//! How an ACK travels:
-//!
-//! 1. [`Connection::handle_segment`] (here): is it for an open connection, and acceptable? `wire.rs` turns its fields into
-//!    offsets: an `Ack` (`sender/ack.rs`), which `tcb.rs` hands on.
-//! 2. `sender/ecn.rs`: does it report marks? Then `sender/reduce.rs` reduces the window.
-//! 3. `Sender::on_ack` (`sender/mod.rs`) enters it into the scoreboard (`sender/scoreboard/`): `AckFacts`, computed once.
-//! 4. `sender/rtt.rs` takes a sample.
-//! 5. `sender/undo.rs`: was the last loss spurious? Then it is undone.
-//! 6. `sender/episode.rs`: does it end recovery, or repair a part?
-//! 7. `sender/detect/`: what does it show to be lost? A `Finding` may begin recovery (`sender/recovery.rs`), for which
-//!    `sender/reduce.rs` asks the verdict and reduces the window, once for a window of data.
-//! 8. `sender/notify.rs`: the controller hears of deliveries and losses; `sender/usage.rs`: may the window grow? If so the
-//!    controller (`cc/`) grows it.
-//! 9. `sender/rtt.rs` restarts the retransmission timer in the table (`timers.rs`).
-//! 10. [`Connection::poll_transmit`] (here) asks `sender/poll.rs` what leaves now, and `wire.rs` makes a segment of it.
+//! How an ACK travels from part to part is in CONTRIBUTING.md.
 
 mod agreed;
 mod context;
