@@ -1,4 +1,4 @@
-//! Results: what is counted, what is kept over time, and what each of it means.
+//! Results: what is counted, and what is kept over time.
 //!
 //! What runs *gives* its records, as rows and values with the types of the [`dictionary`](crate::dictionary); nothing here knows a link, a
 //! flow or a connection.

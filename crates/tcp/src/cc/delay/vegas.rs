@@ -18,7 +18,7 @@
 //! part. Random losses halve it like Reno, and it does not grow beyond what fills the path between them.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::queueing::{Delay, Progress, Rounds};
+use crate::cc::parts::queueing::{Delay, DelayRounds, Progress};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
@@ -62,7 +62,7 @@ const FEW: u64 = 2;
 #[derive(Clone, Debug)]
 pub struct Vegas {
     window: Window,
-    rounds: Rounds,
+    rounds: DelayRounds,
     settings: VegasSettings,
     /// Rounds of this slow start that are over.
     slow_rounds: u64,
@@ -75,7 +75,7 @@ impl Vegas {
     pub fn new(init: Init, settings: VegasSettings) -> Self {
         Self {
             window: Window::new(init),
-            rounds: Rounds::new(settings.base_rtt_window),
+            rounds: DelayRounds::new(settings.base_rtt_window),
             settings,
             slow_rounds: 0,
             steady_rounds: 0,

@@ -17,7 +17,7 @@
 //! `sack` in `leo`, unless `base_rtt_window` lets it forget the shorter path.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::queueing::{Progress, Rounds};
+use crate::cc::parts::queueing::{DelayRounds, Progress};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 use bentpipe_units::Duration;
@@ -79,7 +79,7 @@ const FEW: u64 = 2;
 #[derive(Clone, Debug)]
 pub struct Veno {
     window: Window,
-    rounds: Rounds,
+    rounds: DelayRounds,
     settings: VenoSettings,
     samples: u64,
     /// N, segments; none yet.
@@ -93,7 +93,7 @@ pub struct Veno {
 impl Veno {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init, settings: VenoSettings) -> Self {
-        let (window, rounds) = (Window::new(init), Rounds::new(settings.base_rtt_window));
+        let (window, rounds) = (Window::new(init), DelayRounds::new(settings.base_rtt_window));
         Self { window, rounds, settings, samples: 0, queued: None, has_waited: false, acked: 0 }
     }
 

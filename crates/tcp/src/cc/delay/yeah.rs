@@ -20,7 +20,7 @@
 //! not full, unless `base_rtt_window` lets it forget the shorter path.
 
 use crate::cc::parts::loss_window::window_hooks;
-use crate::cc::parts::queueing::{Delay, Progress, Rounds};
+use crate::cc::parts::queueing::{Delay, DelayRounds, Progress};
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
 use bentpipe_units::Duration;
@@ -59,7 +59,7 @@ const NO_RENO: u64 = 2;
 #[derive(Clone, Debug)]
 pub struct Yeah {
     window: Window,
-    rounds: Rounds,
+    rounds: DelayRounds,
     settings: YeahSettings,
     /// Q of the last round, whole segments.
     queued: u64,
@@ -73,7 +73,7 @@ pub struct Yeah {
 impl Yeah {
     /// A window of `init.cwnd` bytes in slow start.
     pub fn new(init: Init, settings: YeahSettings) -> Self {
-        let (window, rounds) = (Window::new(init), Rounds::new(settings.base_rtt_window));
+        let (window, rounds) = (Window::new(init), DelayRounds::new(settings.base_rtt_window));
         Self { window, rounds, settings, queued: 0, reno_count: NO_RENO, doing_reno: 0, fast_count: 0 }
     }
 

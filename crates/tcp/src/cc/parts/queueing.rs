@@ -8,9 +8,9 @@ use crate::cc::parts::windowed::MinRtt;
 use crate::cc::{AckSample, PathState};
 use bentpipe_units::Duration;
 
-/// The rounds of a connection.
+/// The rounds of a connection, each with its smallest round-trip time.
 #[derive(Clone, Debug)]
-pub(crate) struct Rounds {
+pub(crate) struct DelayRounds {
     base: MinRtt,
     round: Round,
     /// The smallest round-trip time of this round, and from how many.
@@ -55,7 +55,7 @@ impl Delay {
     }
 }
 
-impl Rounds {
+impl DelayRounds {
     /// The first ACK begins the first round. `base_window`: how long the smallest round-trip time is remembered; zero: for
     /// ever.
     pub(crate) fn new(base_window: Duration) -> Self {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_when_what_was_sent_at_its_start_is_passed() {
-        let mut rounds = Rounds::new(Duration::ZERO);
+        let mut rounds = DelayRounds::new(Duration::ZERO);
         assert_eq!(rounds.on_ack(&sample(100), &at(1000, 5000, 0)), Progress::Within);
         assert_eq!(rounds.on_ack(&sample(130), &at(2000, 6000, 1)), Progress::Within);
         assert_eq!(rounds.on_ack(&sample(120), &at(5000, 9000, 2)), Progress::Within);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_smallest_round_trip_time_is_that_of_the_window_and_can_be_forgotten() {
-        let mut rounds = Rounds::new(Duration::from_secs(8));
+        let mut rounds = DelayRounds::new(Duration::from_secs(8));
         let mut base_at = |rtt, ms| {
             rounds.on_ack(&sample(rtt), &at(0, 0, ms));
             rounds.delay(Duration::from_secs(9)).base
