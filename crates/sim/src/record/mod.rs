@@ -1,7 +1,7 @@
 //! Results: what is counted, and what is kept over time.
 //!
-//! What runs *gives* its records, as rows and values with the types of the [`dictionary`](crate::dictionary); nothing here knows a link, a
-//! flow or a connection.
+//! What runs *gives* its records, as rows and values with the types of the [`dictionary`](crate::dictionary); nothing here
+//! knows a link, a flow or a connection.
 
 mod drops;
 mod histogram;

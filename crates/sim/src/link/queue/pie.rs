@@ -45,7 +45,7 @@ impl PieQueue {
     pub(super) fn new(spec: &Spec, draws: Stream) -> Self {
         Self {
             packets: DropTailQueue::new(spec.limit),
-            spec: spec.clone(),
+            spec: *spec,
             probability: 0.0,
             sojourn: Duration::ZERO,
             sojourn_old: Duration::ZERO,

@@ -47,7 +47,7 @@ impl RedQueue {
         let unit = if spec.byte_mode { f64::from(spec.mean_packet) } else { 1.0 };
         Self {
             packets: DropTailQueue::new(spec.limit),
-            spec: spec.clone(),
+            spec: *spec,
             min_th: f64::from(spec.min_th) * unit,
             max_th: f64::from(spec.max_th) * unit,
             max_p: spec.max_p,
