@@ -61,7 +61,10 @@ fn rfc7413_a_request_and_its_reply_take_one_round_trip() {
     let (a, b, at, syn) = call(&config(false), 500, 500, &[], &cache);
     assert_eq!((at, fast_open_of(&syn), syn.len), (Time::ZERO + R, FastOpenOption::Cookie(COOKIE), 500));
     assert_eq!((syn.sequence_len(), syn.data_seq()), (501, Seq::new(1001)));
-    assert_eq!((a.counters().sent_bytes, b.counters().delivered_bytes, a.counters().retransmitted_bytes), (500, 500, 0));
+    assert_eq!(
+        (a.counters().sent_bytes, b.counters().delivered_bytes, a.counters().retransmitted_bytes),
+        (500, 500, 0)
+    );
     // The same for a client that is said to know it.
     assert_eq!(call(&config(true), 500, 500, &[], &none).2, Time::ZERO + R);
 }
