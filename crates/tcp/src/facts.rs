@@ -1,8 +1,7 @@
 //! The facts that a congestion control and a loss policy are given: what an ACK taught, the sender's view of the path, and why
 //! the window is reduced.
 
-use crate::config::Growth;
-use crate::conn::RateSample;
+use crate::keys::Growth;
 use bentpipe_units::{Duration, Rate, Time};
 
 /// What a controller starts from.
@@ -78,6 +77,37 @@ pub struct Delivery {
     /// How long the newest segment took to the receiver by both ends' clocks, whose offset to each other is not known; only with
     /// timestamps (RFC 7323), in their steps of a millisecond.
     pub one_way_delay: Option<Duration>,
+}
+
+/// What one ACK says about the rate of delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of the times that they took to send and to be acknowledged.
+    pub interval: Duration,
+    /// Round-trip time of the transmission; none if it was sent more than once.
+    pub rtt: Option<Duration>,
+    /// The application, not the path, limited what was sent: the rate is a lower bound.
+    pub is_app_limited: bool,
+    /// Bytes in flight when the transmission left, itself included.
+    pub flight_before: u64,
+    /// Bytes declared lost since it left.
+    pub lost: u64,
+    /// Bytes delivered when the transmission left.
+    pub prior_delivered: u64,
+    pub(crate) is_too_short: bool,
+}
+
+impl RateSample {
+    /// The rate of delivery of payload; none if the interval is shorter than any round trip.
+    pub fn rate(&self) -> Option<Rate> {
+        if self.is_too_short || self.interval == Duration::ZERO {
+            return None;
+        }
+        let bits = u128::from(self.delivered) * 8 * u128::from(Duration::from_secs(1).as_ps());
+        Some(Rate::from_bps(u64::try_from(bits / u128::from(self.interval.as_ps())).unwrap_or(u64::MAX)))
+    }
 }
 
 /// A segment that was declared lost, with what was noted when it left; only for controllers that

@@ -18,6 +18,7 @@ pub mod verdict;
 
 pub use cache::PathCache;
 pub use config::*;
-pub use conn::{Connection, Counters, Event, RateSample, Role, SendLimit, State};
+pub use conn::{Connection, Counters, Event, Role, SendLimit, State};
+pub use facts::RateSample;
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{Ecn, FastOpenOption, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

@@ -30,7 +30,7 @@ pub use parts::reallocation::Reallocations;
 pub use probe_segments::ProbeSegments;
 pub use satellite::*;
 
-use crate::config::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
+use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
 use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
 
@@ -314,7 +314,7 @@ macro_rules! registry {
 
         #[cfg(test)]
         mod inherited {
-            $(#[test] #[allow(non_snake_case)] fn $kind() { super::testbench::suite::all(super::CcKind::$kind); })+
+            $(#[test] #[allow(non_snake_case)] fn $kind() { crate::cc::testbench::suite::all(crate::cc::CcKind::$kind); })+
         }
     };
 }

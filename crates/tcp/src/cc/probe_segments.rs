@@ -5,7 +5,7 @@ use crate::cc::PathState;
 use bentpipe_units::Time;
 
 /// A probe segment is a copy of data that was sent, flagged, of the lowest priority. The receiver answers each with a
-/// flagged ACK; neither says anything of the data. See [`dummies`](super::CongestionControl::probe_segments).
+/// flagged ACK; neither says anything of the data. See [`probe_segments`](super::CongestionControl::probe_segments).
 pub trait ProbeSegments {
     /// Whether this end, as a receiver, announces that it knows them. Asked before the first segment.
     fn answers(&self) -> bool;

@@ -16,6 +16,7 @@
 //! How an ACK travels from part to part is in CONTRIBUTING.md.
 
 mod agreed;
+mod clock;
 mod context;
 mod counters;
 mod events;
@@ -29,11 +30,12 @@ mod wire;
 pub use counters::Counters;
 pub use events::Event;
 pub use life::{Role, State};
-pub use sender::{RateSample, SendLimit};
+pub use sender::SendLimit;
 
 use crate::cache::{Ended, Lesson, PathCache};
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::facts::RateSample;
 use crate::segment::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;

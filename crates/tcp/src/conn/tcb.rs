@@ -1,5 +1,6 @@
 //! The transmission control block (RFC 9293 §3.3.1): what an open connection consists of, and what data and ACKs do to it.
 
+use super::clock::since;
 use super::context::Context;
 use super::receiver::{EcnDuty, Receiver};
 use super::sender::Sender;
@@ -82,7 +83,7 @@ impl Tcb {
             receiver.ack_soon();
         }
         let echoed = segment.timestamps.filter(|_| cx.agreed.timestamps);
-        receiver.tune(now, echoed.map(|timestamps| wire::since(now, timestamps.echo)));
+        receiver.tune(now, echoed.map(|timestamps| since(now, timestamps.echo)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Between the fields of a TCP header and the offsets in which the parts reckon: sequence numbers, timestamps, windows.
 
+use super::clock::clock;
 use super::context::Context;
 use super::events::Event;
 use super::receiver::Receiver;
@@ -10,8 +11,6 @@ use bentpipe_units::{Duration, Seq, Time};
 
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 86_400);
-
-const PS_PER_MS: u64 = 1_000_000_000;
 
 /// What the headers of a connection depend on.
 #[derive(Clone, Debug)]
@@ -295,20 +294,4 @@ pub(crate) fn read_ack<'a>(
 /// What a segment says of marks.
 pub(crate) fn read_ecn(segment: &Segment) -> EcnEcho {
     EcnEcho { ace: segment.flags.ace(), ece: segment.flags.has(Flags::ECE), is_pure: segment.is_pure() }
-}
-
-/// The clock of timestamps: milliseconds.
-pub(crate) fn clock(now: Time) -> u32 {
-    (now.as_ps() / PS_PER_MS) as u32
-}
-
-/// How long ago our clock showed `value`.
-pub(crate) fn since(now: Time, value: u32) -> Duration {
-    Duration::from_millis(u64::from(clock(now).wrapping_sub(value)))
-}
-
-/// The instant that the echo of `value` stands for: as long ago as our clock says, at the start of its millisecond.
-pub(crate) fn instant_of(now: Time, value: u32) -> Time {
-    let tick = now.as_ps() / PS_PER_MS * PS_PER_MS;
-    Time::from_ps(tick.saturating_sub(since(now, value).as_ps()))
 }

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use crate::cc::testbench::path;
     use crate::cc::Reno;
-    use crate::config::{ByteCounting, Growth};
+    use crate::keys::{ByteCounting, Growth};
     use bentpipe_units::Duration;
 
     const SMSS: u64 = 1000;

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::cc::testbench::path;
     use crate::cc::Reno;
-    use crate::config::{ByteCounting, Growth, Hoe, SlowStart};
+    use crate::keys::{ByteCounting, Growth, Hoe, SlowStart};
 
     const SMSS: u64 = 1000;
     const RTT0_S: f64 = 0.025;

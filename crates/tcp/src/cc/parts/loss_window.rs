@@ -4,7 +4,7 @@
 
 use crate::cc::parts::slow_start::Algorithm;
 use crate::cc::{AckSample, Init, PathState};
-use crate::config::{ByteCounting, Growth, Increase};
+use crate::keys::{ByteCounting, Growth, Increase};
 use bentpipe_units::Duration;
 
 /// A congestion window in bytes with its slow start threshold.

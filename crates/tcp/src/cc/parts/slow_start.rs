@@ -3,7 +3,7 @@
 //! Signs are looked for in rounds: a round ends when what was sent by its start is acknowledged.
 
 use crate::cc::{AckSample, PathState};
-use crate::config::{Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, SlowStart};
+use crate::keys::{Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, SlowStart};
 use bentpipe_units::{Duration, Time};
 
 /// Slow start as one of the algorithms has it, with what it has seen of the path.

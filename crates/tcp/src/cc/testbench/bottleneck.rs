@@ -3,7 +3,7 @@
 
 use crate::cc::testbench::path;
 use crate::cc::{Congestion, CongestionControl, Delivery, LostSegment, PathState};
-use crate::conn::RateSample;
+use crate::facts::RateSample;
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 

@@ -6,8 +6,8 @@ use crate::cc::{
     AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Delivery, HyblaSettings, Init, LostSegment,
     PathState, ScpsCongestion, ScpsSettings,
 };
-use crate::config::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, WindowSize};
-use crate::conn::RateSample;
+use crate::facts::RateSample;
+use crate::keys::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, WindowSize};
 use bentpipe_units::{Duration, Rate};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};

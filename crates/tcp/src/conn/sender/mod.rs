@@ -36,22 +36,22 @@ pub(crate) use ecn::{EcnEcho, EcnSender};
 pub use limit::SendLimit;
 pub(crate) use pacing::paces_acks;
 pub(crate) use poll::Sending;
-pub(crate) use probe_segments::ProbeSegments;
-pub use rate::RateSample;
 pub(crate) use space::SendSpace;
 
+use super::clock::{instant_of, since};
 use super::context::Context;
 use super::timers::{Timer, Timers};
-use super::wire::{clock, instant_of, since};
 use super::Event;
 use crate::cache::Learnt;
 use crate::cc::{AckSample, Cc, CongestionControl, Init};
 use crate::config::{Config, CwndValidation, InitialSsthresh, Reduction, SpuriousDetection};
+use crate::facts::RateSample;
 use ack::AckFacts;
 use bentpipe_units::{Duration, Rate, Time};
 use detect::{Detector, View};
 use episode::{Advance, Episode, Phase, DUP_THRESH};
 use pacing::{Paced, Pacer};
+use probe_segments::Probes;
 use prr::PrrAck;
 use rate::Rates;
 use reduce::{Cause, ReduceOutcome, Reducer};
@@ -79,7 +79,7 @@ pub(crate) struct Sender {
     /// Agreed on ECN.
     pub(crate) ecn: Option<Box<EcnSender>>,
     /// Agreed on probe segments.
-    pub(crate) probes: Option<Box<ProbeSegments>>,
+    pub(crate) probes: Option<Box<Probes>>,
     /// When the oldest data outstanding were first retransmitted.
     first_retransmit: Time,
 }
@@ -126,7 +126,7 @@ impl Sender {
             self.board.set_detail(in_order_of_time);
         }
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
-        self.probes = agreed.map(|probes| Box::new(ProbeSegments::new(probes.inflates(), probes.repairs())));
+        self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
     }
 
     /// Data transfer begins; `seed` is for what the congestion control chooses at random.

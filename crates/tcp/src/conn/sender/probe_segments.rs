@@ -10,7 +10,7 @@ use super::scoreboard::Scoreboard;
 
 /// What a connection with probe segments remembers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ProbeSegments {
+pub(crate) struct Probes {
     /// Whether duplicate ACKs inflate the window.
     pub(crate) inflates: bool,
     repairs: bool,
@@ -24,7 +24,7 @@ pub(crate) struct ProbeSegments {
     arrived: u64,
 }
 
-impl ProbeSegments {
+impl Probes {
     pub(crate) fn new(inflates: bool, repairs: bool) -> Self {
         Self { inflates, repairs, ..Self::default() }
     }

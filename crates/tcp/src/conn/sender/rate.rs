@@ -4,40 +4,9 @@
 //! delivered since, over the longer of the times that sending and acknowledging took.
 
 use super::scoreboard::Delivered;
-use crate::cc::LostSegment;
-use bentpipe_units::{Duration, Rate, Time};
+use crate::facts::{LostSegment, RateSample};
+use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
-
-/// What one ACK says about the rate of delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateSample {
-    /// Bytes delivered over `interval`.
-    pub delivered: u64,
-    /// The longer of the times that they took to send and to be acknowledged.
-    pub interval: Duration,
-    /// Round-trip time of the transmission; none if it was sent more than once.
-    pub rtt: Option<Duration>,
-    /// The application, not the path, limited what was sent: the rate is a lower bound.
-    pub is_app_limited: bool,
-    /// Bytes in flight when the transmission left, itself included.
-    pub flight_before: u64,
-    /// Bytes declared lost since it left.
-    pub lost: u64,
-    /// Bytes delivered when the transmission left.
-    pub prior_delivered: u64,
-    pub(crate) is_too_short: bool,
-}
-
-impl RateSample {
-    /// The rate of delivery of payload; none if the interval is shorter than any round trip.
-    pub fn rate(&self) -> Option<Rate> {
-        if self.is_too_short || self.interval == Duration::ZERO {
-            return None;
-        }
-        let bits = u128::from(self.delivered) * 8 * u128::from(Duration::from_secs(1).as_ps());
-        Some(Rate::from_bps(u64::try_from(bits / u128::from(self.interval.as_ps())).unwrap_or(u64::MAX)))
-    }
-}
 
 /// What was noted of each transmission, and what was delivered.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cc::testbench;
 use crate::cc::{Init, Window};
-use crate::config::{Growth, WindowSize};
+use crate::keys::{Growth, WindowSize};
 
 const SMSS: u64 = 1000;
 
