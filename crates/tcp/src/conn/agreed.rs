@@ -2,10 +2,12 @@
 
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::scps::ScpsCapabilities;
-use crate::segment::{Flags, Segment, SynOptions};
+use crate::segment::{Ecn, Flags, Segment, SynOptions};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
 pub(crate) const MSS_ASSUMED: u16 = 536;
+/// RFC 9768 §3.2.1: where both ends begin to count CE packets.
+pub(crate) const CEP_START: u8 = 5;
 
 /// What both ends offered.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +99,16 @@ pub(crate) fn agreed_feedback(wanted: EcnFeedback, segment: &Segment) -> EcnFeed
         (_, true, _) if ace & 0b011 == 0b001 => wanted,
         (_, false, _) if ace & 0b011 == 0b011 => wanted,
         _ => EcnFeedback::Off,
+    }
+}
+
+/// RFC 9768 §3.1.2 and §3.2.2.1: how the ECN field of a SYN or SYN-ACK is fed back.
+pub(crate) fn handshake_code(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
     }
 }
 

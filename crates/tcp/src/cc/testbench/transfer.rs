@@ -1,8 +1,8 @@
 //! A transfer between two connections over a bottleneck whose rate, delay and losses are functions of time.
 
 use crate::cc::CcConfig;
+use crate::config::{Config, RtoConfig};
 use crate::conn::{Connection, Role};
-use crate::keys::{Config, RtoConfig};
 use crate::segment::Segment;
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ pub use state::State;
 use super::agreed::{self, Agreed};
 use crate::cache::{Learnt, PathCache};
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
-use crate::conn::receiver::{handshake_code, EcnReceiver};
+use crate::conn::receiver::EcnReceiver;
 use crate::scps::ScpsCapabilities;
 use crate::segment::{FastOpenOption, Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Time};
@@ -119,7 +119,9 @@ fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnReceiver>) -
         _ if !answers => agreed::ecn_request(wanted),
         None => Flags::default(),
         // RFC 9768 §3.1.2, table 2.
-        Some(ecn) if ecn.feedback == EcnFeedback::Accurate => Flags::default().with_ace(handshake_code(ecn.syn)),
+        Some(ecn) if ecn.feedback == EcnFeedback::Accurate => {
+            Flags::default().with_ace(agreed::handshake_code(ecn.syn))
+        }
         Some(_) => Flags::ECE,
     }
 }

@@ -2,10 +2,9 @@
 
 use super::Receiver;
 use crate::config::EcnFeedback;
+use crate::conn::agreed::{handshake_code, CEP_START};
 use crate::segment::{Ecn, Flags, Segment};
 
-/// RFC 9768 §3.2.1: where both ends begin to count.
-pub(crate) const CEP_START: u8 = 5;
 /// RFC 9768 §3.2.2.5.1: acknowledge at every second mark.
 const MARKS_PER_ACK: u32 = 2;
 
@@ -119,15 +118,5 @@ impl Receiver {
         let has_unacknowledged = self.has_unacknowledged();
         let Some(ecn) = &mut self.ecn else { return EcnDuty::Nothing };
         ecn.on_data(segment, is_in_window, has_unacknowledged)
-    }
-}
-
-/// RFC 9768 §3.1.2 and §3.2.2.1: how the ECN field of a SYN or SYN-ACK is fed back.
-pub(crate) fn handshake_code(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b010,
-        Ecn::Ect1 => 0b011,
-        Ecn::Ect0 => 0b100,
-        Ecn::Ce => 0b110,
     }
 }

@@ -7,7 +7,7 @@ mod snack;
 mod tuning;
 mod window;
 
-pub(crate) use ecn::{handshake_code, EcnDuty, EcnReceiver, CEP_START};
+pub(crate) use ecn::{EcnDuty, EcnReceiver};
 pub(crate) use snack::SnackReports;
 
 use crate::config::AckPolicy;

@@ -5,7 +5,7 @@
 //! of SACK blocks. How the window answers to marks stands in `reduce`.
 
 use crate::config::EcnFeedback;
-use crate::conn::receiver::{handshake_code, CEP_START};
+use crate::conn::agreed::{handshake_code, CEP_START};
 use crate::segment::Ecn;
 
 /// The feedback that an ACK carries.

@@ -1,7 +1,7 @@
 //! What keeps a sender from sending more, asked when it has sent all that it may.
 
 use super::episode::Phase;
-use super::Sender;
+use super::state::Sender;
 use crate::conn::context::Context;
 
 /// What a sender waits for (RFC 4898 §4, tcpEStatsPerfSndLim*, with the states of loss recovery kept apart).

@@ -3,14 +3,15 @@
 //!
 //! | part | decides |
 //! |---|---|
-//! | [`SendSpace`] | what may be sent: SND.UNA, SND.NXT, the peer's window, the send buffer |
-//! | [`Scoreboard`] | what is outstanding, SACKed, lost, retransmitted |
+//! | [`Sender`](state) | which of them a connection has |
+//! | [`SendSpace`](space) | what may be sent: SND.UNA, SND.NXT, the peer's window, the send buffer |
+//! | [`Scoreboard`](scoreboard) | what is outstanding, SACKed, lost, retransmitted |
 //! | [`Detector`](detect) | what is lost |
-//! | [`Episode`] | when recovery begins and ends |
-//! | [`Reducer`] | how far the window falls, and whether it does |
-//! | [`Undo`] | what was spurious, and what comes back |
-//! | [`Usage`] | whether the window is used, so that it may grow |
-//! | [`Rtt`], [`Rates`], [`Pacer`] | round-trip times and the retransmission timer, delivery rates, departures |
+//! | [`Episode`](episode) | when recovery begins and ends |
+//! | [`Reducer`](reduce) | how far the window falls, and whether it does |
+//! | [`Undo`](undo) | what was spurious, and what comes back |
+//! | [`Usage`](usage) | whether the window is used, so that it may grow |
+//! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
 
 mod ack;
 mod detect;
@@ -28,6 +29,7 @@ mod reduce;
 mod rtt;
 mod scoreboard;
 mod space;
+mod state;
 mod undo;
 mod usage;
 
@@ -37,154 +39,25 @@ pub use limit::SendLimit;
 pub(crate) use pacing::paces_acks;
 pub(crate) use poll::Sending;
 pub(crate) use space::SendSpace;
+pub(crate) use state::Sender;
 
 use super::clock::{instant_of, since};
 use super::context::Context;
-use super::timers::{Timer, Timers};
+use super::timers::Timer;
 use super::Event;
-use crate::cache::Learnt;
-use crate::cc::{AckSample, Cc, CongestionControl, Init};
-use crate::config::{Config, CwndValidation, InitialSsthresh, Reduction, SpuriousDetection};
+use crate::cc::{AckSample, CongestionControl};
+use crate::config::{Config, CwndValidation};
 use crate::facts::RateSample;
 use ack::AckFacts;
 use bentpipe_units::{Duration, Rate, Time};
-use detect::{Detector, View};
-use episode::{Advance, Episode, Phase, DUP_THRESH};
-use pacing::{Paced, Pacer};
-use probe_segments::Probes;
+use episode::{Advance, Phase, DUP_THRESH};
+use pacing::Paced;
 use prr::PrrAck;
-use rate::Rates;
-use reduce::{Cause, ReduceOutcome, Reducer};
+use reduce::{Cause, ReduceOutcome};
 use rtt::Rtt;
-use scoreboard::{Doubt, Entered, Scoreboard};
-use undo::Undo;
-use usage::{Usage, Used};
-
-/// One end's sending.
-#[derive(Clone, Debug)]
-pub(crate) struct Sender {
-    pub(crate) space: SendSpace,
-    board: Scoreboard,
-    pub(crate) cc: Cc,
-    pub(crate) rtt: Rtt,
-    episode: Episode,
-    usage: Usage,
-    detector: Detector,
-    reducer: Reducer,
-    pub(crate) pacer: Pacer,
-    /// RACK, PRR, undo or rate samples are on.
-    is_detailed: bool,
-    undo: Option<Box<Undo>>,
-    rates: Option<Box<Rates>>,
-    /// Agreed on ECN.
-    pub(crate) ecn: Option<Box<EcnSender>>,
-    /// Agreed on probe segments.
-    pub(crate) probes: Option<Box<Probes>>,
-    /// When the oldest data outstanding were first retransmitted.
-    first_retransmit: Time,
-}
-
-impl Sender {
-    pub(crate) fn new(cx: &Context) -> Self {
-        let config = &*cx.config;
-        let undo = (config.spurious_detection != SpuriousDetection::Off).then(|| Box::new(Undo::new()));
-        let init = Init { smss: u64::from(config.smss), ..Init::default() };
-        let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
-        let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
-        let is_detailed = rates.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
-        let mut board = Scoreboard::default();
-        if is_detailed {
-            board.set_detail(false);
-        }
-        if cc.takes_deliveries() {
-            board.keep_lost();
-        }
-        Self {
-            space: SendSpace::new(config),
-            board,
-            cc,
-            rtt: Rtt::new(config.rto),
-            episode: Episode::default(),
-            usage: Usage::new(config.cwnd_validation),
-            detector: Detector::of(config, &cx.agreed),
-            reducer: Reducer::new(config.verdict.build()),
-            pacer: Pacer::default(),
-            is_detailed,
-            undo,
-            rates,
-            ecn: None,
-            probes: None,
-            first_retransmit: Time::NEVER,
-        }
-    }
-
-    /// What the SYNs settled: which detector can serve, and whether the peer `knows_probes`.
-    pub(crate) fn on_agreed(&mut self, knows_probes: bool, cx: &Context) {
-        self.detector = Detector::of(&cx.config, &cx.agreed);
-        if let Some(in_order_of_time) = self.detector.needs_detail() {
-            self.is_detailed = true;
-            self.board.set_detail(in_order_of_time);
-        }
-        let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
-        self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
-    }
-
-    /// Data transfer begins; `seed` is for what the congestion control chooses at random.
-    pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
-        self.usage.last_sent = now;
-        let init = Init {
-            now,
-            rtt: self.rtt.srtt(),
-            seed,
-            smss: self.space.smss(),
-            has_probe_segments: self.probes.is_some(),
-            ..Init::default()
-        };
-        self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
-    }
-
-    /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
-    /// then, RFC 6298 §5.7 three seconds.
-    pub(crate) fn on_established(&mut self, now: Time, syn_window: u64, syn_was_lost: bool, cx: &mut Context) {
-        self.cc.limit_cwnd(syn_window);
-        self.usage.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
-        if self.board.flight_size() > 0 {
-            // Early data that were sent before.
-            self.rtt.arm(now, &mut cx.timers);
-        }
-        if syn_was_lost {
-            self.cc.limit_cwnd(self.space.smss());
-            self.rtt.after_lost_syn();
-        }
-    }
-
-    /// Use segments of `smss` payload bytes from now on, also for what has to be retransmitted.
-    pub(crate) fn set_smss(&mut self, smss: u32) {
-        self.space.smss = smss.clamp(1, Config::SMSS_MAX);
-        self.board.resegment(self.space.smss);
-        if let (Some(rates), Some(first)) = (&mut self.rates, self.board.first()) {
-            rates.forget(first);
-        }
-        let smss = self.space.smss();
-        if let Some(undo) = &mut self.undo {
-            undo.on_smss(smss);
-        }
-        self.cc.on_smss(smss);
-    }
-
-    pub(crate) fn measure_rates(&mut self) {
-        self.rates.get_or_insert_with(Box::default);
-        self.is_detailed = true;
-        self.board.set_detail(self.detector.needs_detail() == Some(true));
-    }
-
-    /// Nothing more is sent.
-    pub(crate) fn stop(&mut self, timers: &mut Timers) {
-        timers.stop(Timer::Retransmit);
-        timers.stop(Timer::Persist);
-        self.detector.stop(timers);
-    }
-}
+use scoreboard::{Doubt, Entered};
+use state::view;
+use usage::Used;
 
 /// What an ACK leads to, in this order (`specs/README` rule 5): marks, scoreboard, RTT sample, what was spurious, recovery,
 /// congestion control, timers.
@@ -520,38 +393,6 @@ impl Sender {
             flight_size: self.board.flight_size(),
             rtt: self.rtt.expected(),
         }
-    }
-}
-
-/// What a detector sees.
-#[inline]
-fn view<'a>(
-    now: Time,
-    space: &'a SendSpace,
-    episode: &'a Episode,
-    rtt: &'a Rtt,
-    cx: &'a mut Context,
-) -> (View<'a>, &'a mut Timers) {
-    (View { now, space, episode, rtt, config: &cx.config }, &mut cx.timers)
-}
-
-/// The congestion control at the start of data transfer.
-fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
-    let ssthresh = learnt.ssthresh.map_or(config.initial_ssthresh, InitialSsthresh::Bytes);
-    let init = Init {
-        cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(begin.smss as u32)),
-        ssthresh: match ssthresh {
-            InitialSsthresh::Unlimited | InitialSsthresh::Bdp(_) => u64::MAX,
-            InitialSsthresh::Bytes(bytes) => bytes,
-            InitialSsthresh::Segments(n) => n.saturating_mul(begin.smss),
-            InitialSsthresh::PeerWindow => rwnd.max(2 * begin.smss),
-        },
-        growth: config.growth,
-        ..begin
-    };
-    match &config.own_cc {
-        Some(own) => Cc::Custom(own.build(init)),
-        None => config.cc.build(init),
     }
 }
 

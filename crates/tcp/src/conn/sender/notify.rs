@@ -2,7 +2,7 @@
 
 use super::ack::Ack;
 use super::episode::Phase;
-use super::Sender;
+use super::state::Sender;
 use crate::cc::{CongestionControl, Delivery, LostSegment, PathState};
 use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::context::Context;

@@ -3,8 +3,8 @@
 use super::episode::Phase;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
+use super::state::{view, Sender};
 use super::usage::Used;
-use super::{view, Sender};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::conn::clock::clock;

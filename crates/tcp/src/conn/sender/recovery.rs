@@ -6,7 +6,7 @@ use super::episode::{Advance, Phase, Step, DUP_THRESH};
 use super::prr::Prr;
 use super::reduce::{Cause, ReduceOutcome, Touched};
 use super::scoreboard::Evidence;
-use super::{view, Sender};
+use super::state::{view, Sender};
 use crate::cc::CongestionControl;
 use crate::config::{Config, GiveUp, Recovery, Reduction, SackOnRto, SpuriousResponse};
 use crate::conn::context::Context;
