@@ -47,12 +47,13 @@
 
 use crate::cc::model::common::policer::{Policer, Totals};
 use crate::cc::model::common::{
-    grown, model_hooks, product, Aggregation, BbrPace, BbrQuantum, FullPipe, KnownReallocations, Rounds, Sample,
+    grown, model_hooks, product, Aggregation, BbrPace, BbrQuantum, Dice, FullPipe, KnownReallocations, ProbeRtt,
+    Rounds, Sample,
 };
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
 use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, Pace, PathState};
-use bentpipe_units::{Duration, Stream, Time};
+use bentpipe_units::{Duration, Time};
 
 settings! {
     /// Settings of BBR v1.
@@ -94,12 +95,30 @@ enum State {
     ProbeRtt,
 }
 
+/// A phase of ProbeBW's cycle.
+#[derive(Clone, Copy, Debug)]
+struct CyclePhase {
+    began_at: Time,
+    has_loss: bool,
+}
+
+/// Loss recovery, the first round trip of which conserves packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct PacketConservation {
+    is_on: bool,
+    /// The next ACK is its first.
+    begins: bool,
+    /// Its first round trip: as much is sent as is delivered.
+    conserves_packets: bool,
+    /// Bytes lost since the last ACK.
+    newly_lost: u64,
+}
+
 /// BBR v1 on a connection: its model of the path, and the window and the pace that follow.
 #[derive(Clone, Debug)]
 pub struct Bbr1 {
     settings: Bbr1Settings,
-    dice: Stream,
-    draws: u64,
+    dice: Dice,
     smss: u64,
     initial_window: u64,
     cwnd: u64,
@@ -118,16 +137,9 @@ pub struct Bbr1 {
     aggregation: Aggregation,
     policer: Policer,
     reallocations: KnownReallocations,
-    phase_at: Time,
-    has_loss_in_phase: bool,
-    probe_rtt_until: Option<Time>,
-    has_probed_a_round: bool,
-    is_restarting: bool,
-    /// Bytes lost since the last ACK.
-    newly_lost: u64,
-    in_recovery: bool,
-    enters_recovery: bool,
-    conserves_packets: bool,
+    phase: CyclePhase,
+    probe_rtt: ProbeRtt,
+    recovery: PacketConservation,
 }
 
 impl Bbr1 {
@@ -135,8 +147,7 @@ impl Bbr1 {
     pub fn new(init: Init, settings: Bbr1Settings) -> Self {
         Self {
             settings,
-            dice: Stream::new(init.seed, "bbr1", "phase"),
-            draws: 0,
+            dice: Dice::new(init.seed, "bbr1", "phase"),
             smss: init.smss,
             initial_window: init.cwnd,
             cwnd: init.cwnd.max(init.smss),
@@ -154,15 +165,9 @@ impl Bbr1 {
             aggregation: Aggregation::default(),
             policer: Policer::default(),
             reallocations: KnownReallocations::new(settings.leo, settings.period, settings.offset, init.now),
-            phase_at: init.now,
-            has_loss_in_phase: false,
-            probe_rtt_until: None,
-            has_probed_a_round: false,
-            is_restarting: false,
-            newly_lost: 0,
-            in_recovery: false,
-            enters_recovery: false,
-            conserves_packets: false,
+            phase: CyclePhase { began_at: init.now, has_loss: false },
+            probe_rtt: ProbeRtt::default(),
+            recovery: PacketConservation::default(),
         }
     }
 
@@ -205,8 +210,11 @@ impl Bbr1 {
     }
 
     fn save_cwnd(&mut self) {
-        self.prior_cwnd =
-            if self.in_recovery || self.state == State::ProbeRtt { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+        self.prior_cwnd = if self.recovery.is_on || self.state == State::ProbeRtt {
+            self.prior_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
     }
 
     fn restore_cwnd(&mut self) {
@@ -215,21 +223,20 @@ impl Bbr1 {
 
     fn enter_phase(&mut self, phase: usize, now: Time) {
         self.state = State::ProbeBw { phase };
-        self.phase_at = now;
-        self.has_loss_in_phase = false;
+        self.phase.began_at = now;
+        self.phase.has_loss = false;
     }
 
     /// Into the cycle at any phase but that of 0.75.
     fn probe_bw(&mut self, now: Time) {
-        let phase = self.dice.below(self.draws, CYCLE.len() as u64 - 1) as usize;
-        self.draws += 1;
+        let phase = self.dice.below(CYCLE.len() as u64 - 1) as usize;
         self.enter_phase(if phase == 0 { 0 } else { phase + 1 }, now);
     }
 
     fn update_bandwidth(&mut self, delivery: &Delivery, sample: Option<&Sample>, now: Time) {
         self.is_round_start = self.rounds.on_ack(sample, delivery.delivered);
         if self.is_round_start {
-            self.conserves_packets = false;
+            self.recovery.conserves_packets = false;
             if !self.reallocations.holds() {
                 self.bw_clock += 1;
             }
@@ -239,7 +246,7 @@ impl Bbr1 {
                 now,
                 is_round_start: self.is_round_start,
                 is_app_limited: sample.is_app_limited,
-                has_loss: self.newly_lost > 0,
+                has_loss: self.recovery.newly_lost > 0,
                 delivered: delivery.delivered,
                 lost: delivery.lost,
             };
@@ -255,10 +262,10 @@ impl Bbr1 {
 
     fn update_phase(&mut self, in_flight: u64, now: Time) {
         let State::ProbeBw { phase } = self.state else { return };
-        let has_elapsed = self.min_rtt.is_some_and(|min_rtt| now.saturating_since(self.phase_at) > min_rtt);
+        let has_elapsed = self.min_rtt.is_some_and(|min_rtt| now.saturating_since(self.phase.began_at) > min_rtt);
         let in_flight = in_flight as f64;
         let is_over = match phase {
-            0 => has_elapsed && (self.has_loss_in_phase || in_flight >= self.bdp(CYCLE[0])),
+            0 => has_elapsed && (self.phase.has_loss || in_flight >= self.bdp(CYCLE[0])),
             1 => has_elapsed || in_flight <= self.bdp(1.0),
             _ => has_elapsed,
         };
@@ -276,32 +283,32 @@ impl Bbr1 {
                 self.min_rtt_at = now;
             }
         }
-        if has_expired && !self.is_restarting && self.state != State::ProbeRtt {
+        if has_expired && !self.probe_rtt.is_restarting && self.state != State::ProbeRtt {
             self.save_cwnd();
             self.state = State::ProbeRtt;
-            self.probe_rtt_until = None;
+            self.probe_rtt.until = None;
         }
         if self.state == State::ProbeRtt {
-            match self.probe_rtt_until {
+            match self.probe_rtt.until {
                 None if delivery.in_flight <= self.min_pipe() => {
-                    self.probe_rtt_until = Some(now + PROBE_RTT);
-                    self.has_probed_a_round = false;
+                    self.probe_rtt.until = Some(now + PROBE_RTT);
+                    self.probe_rtt.has_lasted_a_round = false;
                     self.rounds.start(delivery.delivered);
                 }
                 None => {}
                 Some(_) => {
-                    self.has_probed_a_round |= self.is_round_start;
-                    if self.has_probed_a_round {
+                    self.probe_rtt.has_lasted_a_round |= self.is_round_start;
+                    if self.probe_rtt.has_lasted_a_round {
                         self.end_probe_rtt(now);
                     }
                 }
             }
         }
-        self.is_restarting = false;
+        self.probe_rtt.is_restarting = false;
     }
 
     fn end_probe_rtt(&mut self, now: Time) {
-        if self.probe_rtt_until.is_some_and(|until| now > until) {
+        if self.probe_rtt.until.is_some_and(|until| now > until) {
             self.min_rtt_at = now;
             self.restore_cwnd();
             if self.pipe.has_been {
@@ -314,14 +321,14 @@ impl Bbr1 {
 
     fn update_cwnd(&mut self, delivery: &Delivery) {
         let newly = delivery.newly_delivered;
-        self.cwnd = self.cwnd.saturating_sub(self.newly_lost).max(self.smss);
-        if self.enters_recovery {
-            self.enters_recovery = false;
-            self.conserves_packets = true;
+        self.cwnd = self.cwnd.saturating_sub(self.recovery.newly_lost).max(self.smss);
+        if self.recovery.begins {
+            self.recovery.begins = false;
+            self.recovery.conserves_packets = true;
             self.rounds.start(delivery.delivered);
             self.cwnd = delivery.in_flight + newly;
         }
-        if self.conserves_packets {
+        if self.recovery.conserves_packets {
             self.cwnd = self.cwnd.max(delivery.in_flight + newly);
         } else {
             let target = self.target(self.gains().1);
@@ -362,14 +369,14 @@ impl CongestionControl for Bbr1 {
         self.pace.learn(path, HIGH_GAIN, self.initial_window);
         self.pace.set(self.gains().0, self.bw(), !self.pipe.has_been);
         self.update_cwnd(delivery);
-        self.newly_lost = 0;
+        self.recovery.newly_lost = 0;
     }
 
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
         self.reallocations.look(path.now, HELD_ROUNDS);
         if !self.reallocations.excuses(path.now) {
-            self.newly_lost += lost.len;
-            self.has_loss_in_phase = true;
+            self.recovery.newly_lost += lost.len;
+            self.phase.has_loss = true;
         }
     }
 
@@ -377,33 +384,33 @@ impl CongestionControl for Bbr1 {
         self.reallocations.look(path.now, HELD_ROUNDS);
         if why == Congestion::FastRetransmit && !self.reallocations.excuses(path.now) {
             self.save_cwnd();
-            self.in_recovery = true;
-            self.enters_recovery = true;
+            self.recovery.is_on = true;
+            self.recovery.begins = true;
         }
     }
 
     fn on_rto(&mut self, _: bool, _: &PathState) {
         self.save_cwnd();
-        self.in_recovery = true;
-        self.enters_recovery = false;
-        self.conserves_packets = false;
+        self.recovery.is_on = true;
+        self.recovery.begins = false;
+        self.recovery.conserves_packets = false;
         self.cwnd = self.smss;
         self.pipe.restart(0.0);
         self.rounds.start(self.delivered);
     }
 
     fn on_recovery_exit(&mut self, _: &PathState) {
-        if self.in_recovery {
+        if self.recovery.is_on {
             self.restore_cwnd();
         }
-        self.in_recovery = false;
-        self.enters_recovery = false;
-        self.conserves_packets = false;
+        self.recovery.is_on = false;
+        self.recovery.begins = false;
+        self.recovery.conserves_packets = false;
     }
 
     fn on_resume(&mut self, path: &PathState) {
         self.pace.learn(path, HIGH_GAIN, self.initial_window);
-        self.is_restarting = true;
+        self.probe_rtt.is_restarting = true;
         self.aggregation.restart(path.now);
         match self.state {
             State::ProbeBw { .. } => self.pace.set(1.0, self.bw(), false),
@@ -417,10 +424,10 @@ impl CongestionControl for Bbr1 {
         self.cwnd = self.cwnd.max(before.cwnd);
         self.prior_cwnd = self.prior_cwnd.max(before.cwnd);
         self.pipe.restart(0.0);
-        self.in_recovery = false;
-        self.enters_recovery = false;
-        self.conserves_packets = false;
-        self.newly_lost = 0;
+        self.recovery.is_on = false;
+        self.recovery.begins = false;
+        self.recovery.conserves_packets = false;
+        self.recovery.newly_lost = 0;
         self.policer = Policer::default();
     }
 

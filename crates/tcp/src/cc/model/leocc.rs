@@ -38,12 +38,12 @@
 //! where nothing changed: over GEO that costs thousands of drops and timeouts, and has no advantage over BBR. Where
 //! the instants are wrong it takes the changes as BBR does, and the pauses as well.
 
-use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum, FullPipe, Rounds, Sample};
+use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum, Dice, FullPipe, Rounds, Sample};
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
 use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
-use bentpipe_units::{Duration, Stream, Time};
+use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
     /// What bandwidth LeoCC begins with after a reconfiguration that no fall of the round-trip time showed.
@@ -138,8 +138,7 @@ struct Probe {
 #[derive(Clone, Debug)]
 pub struct LeoCc {
     settings: LeoCcSettings,
-    dice: Stream,
-    draws: u64,
+    dice: Dice,
     smss: u64,
     initial_window: u64,
     cwnd: u64,
@@ -173,8 +172,7 @@ impl LeoCc {
         let filter = Kalman { q: settings.kalman_q, r: settings.kalman_r, p: settings.kalman_p0, x: None };
         Self {
             settings,
-            dice: Stream::new(init.seed, "leocc", "phase"),
-            draws: 0,
+            dice: Dice::new(init.seed, "leocc", "phase"),
             smss: init.smss,
             initial_window: init.cwnd,
             cwnd: init.cwnd.max(init.smss),
@@ -260,8 +258,7 @@ impl LeoCc {
 
     /// Into the cycle at any phase but the second.
     fn cruise(&mut self, now: Time) {
-        let phase = self.dice.below(self.draws, PHASES as u64 - 1) as usize;
-        self.draws += 1;
+        let phase = self.dice.below(PHASES as u64 - 1) as usize;
         self.enter(State::Cruise { phase: if phase == 0 { 0 } else { phase + 1 } }, now);
     }
 

@@ -63,10 +63,12 @@ mod version;
 
 pub use version::{Bbr2Settings, Bbr3Profile, Bbr3Settings};
 
-use crate::cc::model::common::{model_hooks, Aggregation, BbrPace, FullPipe, KnownReallocations, Rounds, Sample};
+use crate::cc::model::common::{
+    model_hooks, Aggregation, BbrPace, Dice, FullPipe, KnownReallocations, ProbeRtt, Rounds, Sample,
+};
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::{Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
-use bentpipe_units::{Duration, Stream, Time};
+use bentpipe_units::{Duration, Time};
 use version::Version;
 
 const UP_PACING: f64 = 1.25;
@@ -155,18 +157,69 @@ struct LossRound {
     without_sack: bool,
 }
 
+/// When the state began.
+#[derive(Clone, Copy, Debug)]
+struct StateStart {
+    at: Time,
+    /// The round trip in which Drain began.
+    drain_round: u64,
+}
+
+/// The cycle: when the next probe of the bandwidth is due, and what the last one showed.
+#[derive(Clone, Debug)]
+struct Probing {
+    dice: Dice,
+    ack_phase: AckPhase,
+    /// The cycle began then; the next probe is due after `wait`, or enough round trips.
+    began_at: Time,
+    wait: Duration,
+    /// Round trips since the last probe.
+    rounds: u64,
+    /// What is lost now was sent in a probe.
+    is_sample: bool,
+    was_too_high: bool,
+    was_precaution: bool,
+}
+
+/// How fast Up raises the long-term bound.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    /// Round trips in Up.
+    rounds: u32,
+    /// Bytes acknowledged that did not raise the bound yet.
+    acked: u64,
+    /// Bytes to be acknowledged for each segment that it rises.
+    per_segment: u64,
+}
+
+/// The least round-trip time, and the least since ProbeRTT was last due.
+#[derive(Clone, Copy, Debug)]
+struct LeastRtt {
+    min: Option<Duration>,
+    min_at: Time,
+    probe_min: Option<Duration>,
+    probe_min_at: Time,
+}
+
+/// Loss recovery.
+#[derive(Clone, Copy, Debug, Default)]
+struct InRecovery {
+    /// Bytes delivered when it began; none: there is none.
+    from: Option<u64>,
+    /// The state that a loss ended, to return to if the loss was spurious.
+    undo_state: Option<State>,
+}
+
 /// BBR v2 or v3 on a connection: its model of the path, the bounds, and the window and the pace that follow.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     version: Version,
-    dice: Stream,
-    draws: u64,
     smss: u64,
     initial_window: u64,
     cwnd: u64,
     prior_cwnd: u64,
     state: State,
-    ack_phase: AckPhase,
+    entered: StateStart,
     delivered: u64,
     rounds: Rounds,
     max_bw: Windowed<Max, f64, 2>,
@@ -178,30 +231,11 @@ pub struct Bbr3 {
     pace: BbrPace,
     aggregation: Aggregation,
     reallocations: KnownReallocations,
-    drain_round: u64,
-    // The cycle.
-    rounds_since_probe: u64,
-    probe_wait: Duration,
-    state_at: Time,
-    cycle_at: Time,
-    up_rounds: u32,
-    up_acked: u64,
-    up_per_segment: u64,
-    /// What is lost now was sent in a probe.
-    is_probe_sample: bool,
-    was_too_high: bool,
-    was_precaution: bool,
-    // The round-trip time.
-    min_rtt: Option<Duration>,
-    min_rtt_at: Time,
-    probe_min: Option<Duration>,
-    probe_min_at: Time,
-    probe_rtt_until: Option<Time>,
-    has_probed_a_round: bool,
-    is_restarting: bool,
-    // Recovery.
-    recovery_from: Option<u64>,
-    undo_state: Option<State>,
+    probing: Probing,
+    slope: Slope,
+    rtt: LeastRtt,
+    probe_rtt: ProbeRtt,
+    recovery: InRecovery,
 }
 
 impl Bbr3 {
@@ -211,14 +245,12 @@ impl Bbr3 {
         let Bbr3Settings { leo, period, offset, .. } = version.settings;
         Self {
             version,
-            dice: Stream::new(init.seed, "bbr3", "probes"),
-            draws: 0,
             smss: init.smss,
             initial_window: init.cwnd,
             cwnd: init.cwnd.max(init.smss),
             prior_cwnd: 0,
             state: State::Startup,
-            ack_phase: AckPhase::Init,
+            entered: StateStart { at: init.now, drain_round: 0 },
             delivered: 0,
             rounds: Rounds::default(),
             max_bw: Windowed::default(),
@@ -230,26 +262,20 @@ impl Bbr3 {
             pace: BbrPace::new(&init, version.startup_pacing),
             aggregation: Aggregation::default(),
             reallocations: KnownReallocations::new(leo, period, offset, init.now),
-            drain_round: 0,
-            rounds_since_probe: 0,
-            probe_wait: Duration::ZERO,
-            state_at: init.now,
-            cycle_at: init.now,
-            up_rounds: 0,
-            up_acked: 0,
-            up_per_segment: u64::MAX,
-            is_probe_sample: false,
-            was_too_high: false,
-            was_precaution: false,
-            min_rtt: None,
-            min_rtt_at: init.now,
-            probe_min: None,
-            probe_min_at: init.now,
-            probe_rtt_until: None,
-            has_probed_a_round: false,
-            is_restarting: false,
-            recovery_from: None,
-            undo_state: None,
+            probing: Probing {
+                dice: Dice::new(init.seed, "bbr3", "probes"),
+                ack_phase: AckPhase::Init,
+                began_at: init.now,
+                wait: Duration::ZERO,
+                rounds: 0,
+                is_sample: false,
+                was_too_high: false,
+                was_precaution: false,
+            },
+            slope: Slope { rounds: 0, acked: 0, per_segment: u64::MAX },
+            rtt: LeastRtt { min: None, min_at: init.now, probe_min: None, probe_min_at: init.now },
+            probe_rtt: ProbeRtt::default(),
+            recovery: InRecovery::default(),
         }
     }
 }
@@ -285,25 +311,25 @@ impl CongestionControl for Bbr3 {
     fn on_congestion(&mut self, why: Congestion, _: &PathState) {
         if why == Congestion::FastRetransmit {
             self.save_cwnd();
-            self.recovery_from = Some(self.delivered);
+            self.recovery.from = Some(self.delivered);
         }
     }
 
     fn on_rto(&mut self, _: bool, _: &PathState) {
         self.save_cwnd();
-        self.recovery_from = Some(self.delivered);
+        self.recovery.from = Some(self.delivered);
         self.cwnd = self.smss;
     }
 
     fn on_recovery_exit(&mut self, _: &PathState) {
-        if self.recovery_from.take().is_some() {
+        if self.recovery.from.take().is_some() {
             self.restore_cwnd();
         }
     }
 
     fn on_resume(&mut self, path: &PathState) {
         self.pace.learn(path, self.version.startup_pacing, self.initial_window);
-        self.is_restarting = true;
+        self.probe_rtt.is_restarting = true;
         self.aggregation.restart(path.now);
         if self.is_probing_bw() {
             self.pace.set(1.0, self.bw, false);
@@ -315,7 +341,7 @@ impl CongestionControl for Bbr3 {
     fn undo(&mut self, before: Self) {
         self.cwnd = self.cwnd.max(before.cwnd);
         self.prior_cwnd = self.prior_cwnd.max(before.cwnd);
-        self.recovery_from = None;
+        self.recovery.from = None;
         self.loss.has_loss = false;
         self.pipe.restart(0.0);
         self.bounds = Bounds {
@@ -323,7 +349,7 @@ impl CongestionControl for Bbr3 {
             short: self.bounds.short.max(before.bounds.short),
             long: self.bounds.long.max(before.bounds.long),
         };
-        match self.undo_state.take().filter(|_| self.state != State::ProbeRtt) {
+        match self.recovery.undo_state.take().filter(|_| self.state != State::ProbeRtt) {
             Some(State::Startup) => {
                 self.pipe.has_been = false;
                 self.state = State::Startup;

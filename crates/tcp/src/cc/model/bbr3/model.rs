@@ -36,7 +36,7 @@ impl Bbr3 {
 
     fn update_bounds(&mut self, ack: &mut Ack) {
         ack.is_round_start = self.rounds.on_ack(ack.sample.as_ref(), self.delivered);
-        self.rounds_since_probe += u64::from(ack.is_round_start);
+        self.probing.rounds += u64::from(ack.is_round_start);
         if let Some(sample) = ack.sample.filter(|sample| sample.is_fit_for(self.max_bw.get())) {
             self.max_bw.update(self.cycle, sample.rate);
         }
@@ -55,7 +55,7 @@ impl Bbr3 {
 
     pub(super) fn enter(&mut self, state: State, now: Time) {
         self.state = state;
-        self.state_at = now;
+        self.entered.at = now;
     }
 
     pub(super) fn forget_short(&mut self) {
@@ -86,7 +86,7 @@ impl Bbr3 {
     pub(super) fn note_loss(&mut self, lost: &LostSegment, now: Time) {
         if !self.loss.has_loss {
             self.loss.end = lost.delivered;
-            self.undo_state = None;
+            self.recovery.undo_state = None;
         }
         self.loss.has_loss = true;
         self.loss.without_sack |= !lost.has_sack;
@@ -95,18 +95,18 @@ impl Bbr3 {
         self.loss.events += u32::from(is_new);
         (self.loss.last_end, self.loss.last_at) = (lost.start + lost.len, Some(now));
         let is_too_high = !lost.has_sack || self.is_too_high(lost.lost, lost.flight_before);
-        if !self.is_probe_sample || !is_too_high {
+        if !self.probing.is_sample || !is_too_high {
             return;
         }
         // Once for each probe.
-        self.was_too_high = true;
-        self.is_probe_sample = false;
+        self.probing.was_too_high = true;
+        self.probing.is_sample = false;
         if !lost.is_app_limited {
             let target = self.version.settings.beta * self.probe_target() as f64;
             self.bounds.long = self.flight_at_threshold(lost).max(target as u64).min(Cwnd::MAX);
         }
         if self.state == State::Up {
-            self.undo_state = Some(State::Up);
+            self.recovery.undo_state = Some(State::Up);
             self.enter_down(now);
         }
     }
@@ -144,7 +144,7 @@ impl Bbr3 {
     }
 
     pub(super) fn save_cwnd(&mut self) {
-        self.prior_cwnd = if self.recovery_from.is_some() || self.state == State::ProbeRtt {
+        self.prior_cwnd = if self.recovery.from.is_some() || self.state == State::ProbeRtt {
             self.prior_cwnd.max(self.cwnd)
         } else {
             self.cwnd
@@ -166,7 +166,7 @@ impl Bbr3 {
     }
 
     pub(super) fn product_or_initial(&self, bw: f64) -> f64 {
-        self.min_rtt.map_or(self.initial_window as f64, |min_rtt| product(bw, min_rtt))
+        self.rtt.min.map_or(self.initial_window as f64, |min_rtt| product(bw, min_rtt))
     }
 
     /// With room for quanta and, in Up, for two segments more.

@@ -6,18 +6,18 @@ use bentpipe_units::{Duration, Time};
 
 impl Bbr3 {
     pub(super) fn turn_cycle(&mut self, ack: &Ack) {
-        if self.ack_phase == AckPhase::Starting && ack.is_round_start {
-            self.ack_phase = AckPhase::Feedback;
+        if self.probing.ack_phase == AckPhase::Starting && ack.is_round_start {
+            self.probing.ack_phase = AckPhase::Feedback;
         }
-        if self.ack_phase == AckPhase::Stopping && ack.is_round_start {
-            self.is_probe_sample = false;
-            self.ack_phase = AckPhase::Init;
+        if self.probing.ack_phase == AckPhase::Stopping && ack.is_round_start {
+            self.probing.is_sample = false;
+            self.probing.ack_phase = AckPhase::Init;
             if self.is_probing_bw() {
                 if !ack.is_app_limited() && !self.reallocations.holds() {
                     self.cycle += 1;
                     self.max_bw.advance(self.cycle);
                 }
-                if self.was_precaution && !self.was_too_high {
+                if self.probing.was_precaution && !self.probing.was_too_high {
                     return self.enter_refill_at(ack.now);
                 }
             }
@@ -46,13 +46,13 @@ impl Bbr3 {
     }
 
     fn end_up(&mut self, ack: &Ack) {
-        let is_done = if self.was_too_high && ack.in_flight >= self.bounds.long {
+        let is_done = if self.probing.was_too_high && ack.in_flight >= self.bounds.long {
             // The last probe lost too much from here on. (`stopped_risky_probe` in released code, v2 and v3.)
-            self.was_precaution = true;
+            self.probing.was_precaution = true;
             true
         } else if self.version.up_ends_with_queue {
             let target = UP_PACING * self.product_or_initial(self.max_bw.get());
-            let has_lasted = self.min_rtt.is_some_and(|min_rtt| ack.now.saturating_since(self.state_at) > min_rtt);
+            let has_lasted = self.rtt.min.is_some_and(|min_rtt| ack.now.saturating_since(self.entered.at) > min_rtt);
             has_lasted && ack.in_flight > self.quantised(target as u64)
         } else if ack.is_cwnd_limited && self.cwnd >= self.bounds.long {
             self.pipe.restart(ack.rate());
@@ -63,7 +63,7 @@ impl Bbr3 {
         if !is_done {
             return;
         }
-        self.was_too_high = false;
+        self.probing.was_too_high = false;
         self.enter_down(ack.now);
     }
 
@@ -72,9 +72,9 @@ impl Bbr3 {
         if !ack.is_cwnd_limited || self.cwnd < self.bounds.long {
             return;
         }
-        self.up_acked += ack.newly;
-        let segments = self.up_acked / self.up_per_segment;
-        self.up_acked -= segments * self.up_per_segment;
+        self.slope.acked += ack.newly;
+        let segments = self.slope.acked / self.slope.per_segment;
+        self.slope.acked -= segments * self.slope.per_segment;
         self.bounds.long = (self.bounds.long + segments.saturating_mul(self.smss)).min(Cwnd::MAX);
         if ack.is_round_start {
             self.raise_slope();
@@ -82,42 +82,41 @@ impl Bbr3 {
     }
 
     pub(super) fn raise_slope(&mut self) {
-        let growth = 1_u64 << self.up_rounds;
-        self.up_rounds = (self.up_rounds + 1).min(UP_ROUNDS_MAX);
-        self.up_per_segment = (self.cwnd / growth).max(self.smss);
+        let growth = 1_u64 << self.slope.rounds;
+        self.slope.rounds = (self.slope.rounds + 1).min(UP_ROUNDS_MAX);
+        self.slope.per_segment = (self.cwnd / growth).max(self.smss);
     }
 
     pub(super) fn enter_down(&mut self, now: Time) {
         self.enter(State::Down, now);
         self.loss.has_loss = false;
         (self.loss.bw, self.loss.delivered) = (0.0, 0);
-        self.up_per_segment = u64::MAX;
-        self.rounds_since_probe = self.dice.below(self.draws, 2);
-        self.probe_wait = Duration::from_secs_f64(PROBE_WAIT_S + self.dice.uniform(self.draws + 1));
-        self.draws += 2;
-        self.cycle_at = now;
-        self.ack_phase = AckPhase::Stopping;
+        self.slope.per_segment = u64::MAX;
+        self.probing.rounds = self.probing.dice.below(2);
+        self.probing.wait = Duration::from_secs_f64(PROBE_WAIT_S + self.probing.dice.uniform());
+        self.probing.began_at = now;
+        self.probing.ack_phase = AckPhase::Stopping;
         self.rounds.start(self.delivered);
     }
 
     fn enter_refill_at(&mut self, now: Time) {
-        self.state_at = now;
+        self.entered.at = now;
         self.enter_refill();
     }
 
     pub(super) fn enter_refill(&mut self) {
         self.state = State::Refill;
         self.forget_short();
-        (self.up_rounds, self.up_acked) = (0, 0);
-        self.was_precaution = false;
-        self.ack_phase = AckPhase::Refilling;
+        (self.slope.rounds, self.slope.acked) = (0, 0);
+        self.probing.was_precaution = false;
+        self.probing.ack_phase = AckPhase::Refilling;
         self.rounds.start(self.delivered);
     }
 
     fn enter_up(&mut self, ack: &Ack) {
-        self.is_probe_sample = true;
+        self.probing.is_sample = true;
         self.enter(State::Up, ack.now);
-        self.ack_phase = AckPhase::Starting;
+        self.probing.ack_phase = AckPhase::Starting;
         self.rounds.start(self.delivered);
         self.pipe.restart(ack.rate());
         self.raise_slope();
@@ -125,7 +124,7 @@ impl Bbr3 {
 
     pub(super) fn is_time_to_probe(&self, now: Time) -> bool {
         let rounds = (self.probe_target() / self.smss).min(COEXISTENCE_ROUNDS);
-        now > self.cycle_at + self.probe_wait || self.rounds_since_probe >= rounds
+        now > self.probing.began_at + self.probing.wait || self.probing.rounds >= rounds
     }
 
     pub(super) fn is_probing_bw(&self) -> bool {

@@ -21,22 +21,22 @@ impl Bbr3 {
         }
         let is_high = ack.sample.is_some_and(|sample| {
             // Recovery has lasted a round trip.
-            let is_late = self.recovery_from.is_some_and(|from| sample.prior_delivered >= from);
+            let is_late = self.recovery.from.is_some_and(|from| sample.prior_delivered >= from);
             ack.is_loss_round_start && is_late && has_events && self.is_too_high(sample.lost, sample.flight)
         });
-        if is_high || without_sack && self.recovery_from.is_some() {
-            self.undo_state = Some(State::Startup);
+        if is_high || without_sack && self.recovery.from.is_some() {
+            self.recovery.undo_state = Some(State::Startup);
             self.pipe.has_been = true;
             self.bounds.long = self.bdp(1.0).max(self.loss.delivered);
         }
         if self.pipe.has_been {
             self.enter(State::Drain, ack.now);
-            self.drain_round = self.rounds.count;
+            self.entered.drain_round = self.rounds.count;
         }
     }
 
     pub(super) fn end_drain(&mut self, ack: &Ack) {
-        let is_late = self.version.has_drain_limit && self.rounds.count > self.drain_round + DRAIN_ROUNDS;
+        let is_late = self.version.has_drain_limit && self.rounds.count > self.entered.drain_round + DRAIN_ROUNDS;
         if self.state == State::Drain && (is_late || ack.in_flight <= self.quantised(self.bdp(1.0))) {
             self.enter_down(ack.now);
         }

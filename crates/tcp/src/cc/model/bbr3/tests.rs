@@ -17,7 +17,7 @@ fn knowing(bw: f64, rtt_ms: u64, state: State) -> Bbr3 {
     let mut cc = bbr();
     cc.max_bw.update(0, bw);
     cc.bw = bw;
-    cc.min_rtt = Some(Duration::from_millis(rtt_ms));
+    cc.rtt.min = Some(Duration::from_millis(rtt_ms));
     cc.pipe.has_been = true;
     cc.state = state;
     cc
@@ -74,14 +74,14 @@ fn losses_of_a_probe_bound_what_is_in_flight() {
     let probing = |segments: u64| {
         let mut cc = knowing(segments as f64 * 1e4, 100, State::Up);
         cc.cwnd = 200 * SMSS;
-        cc.is_probe_sample = true;
+        cc.probing.is_sample = true;
         cc
     };
     let mut cc = probing(80);
     cc.on_lost(&lost(100, 2), &view);
     assert_eq!((cc.bounds, cc.state), (UNBOUNDED, State::Up), "2 % are allowed");
     cc.on_lost(&lost(100, 3), &view);
-    assert_eq!((cc.bounds.long, cc.state, cc.was_too_high), (98_979, State::Down, true));
+    assert_eq!((cc.bounds.long, cc.state, cc.probing.was_too_high), (98_979, State::Down, true));
     cc.on_lost(&lost(50, 30), &view);
     assert_eq!(cc.bounds.long, 98_979, "once for each probe");
     let mut cc = probing(200);
@@ -107,7 +107,7 @@ fn a_clean_probe_raises_the_bound_ever_faster() {
     cc.cwnd = 64 * SMSS;
     let slopes = [(); 4].map(|()| {
         cc.raise_slope();
-        cc.up_per_segment / SMSS
+        cc.slope.per_segment / SMSS
     });
     assert_eq!(slopes, [64, 32, 16, 8]);
 }
@@ -138,16 +138,16 @@ fn probes_are_as_frequent_as_renos() {
     let mut draws = Vec::new();
     for _ in 0..50 {
         let mut cc = knowing(30_000.0 * 10.0, 100, State::Down);
-        cc.dice = Stream::new(draws.len() as u64, "bbr3", "probes");
+        cc.probing.dice = Dice::new(draws.len() as u64, "bbr3", "probes");
         cc.cwnd = 100 * SMSS;
         cc.enter_down(Time::ZERO);
-        draws.push(cc.rounds_since_probe);
-        cc.rounds_since_probe = 29;
+        draws.push(cc.probing.rounds);
+        cc.probing.rounds = 29;
         assert!(!cc.is_time_to_probe(Time::ZERO + Duration::from_secs(2)));
         assert!(cc.is_time_to_probe(Time::ZERO + Duration::from_millis(3001)));
-        cc.rounds_since_probe = 30;
+        cc.probing.rounds = 30;
         assert!(cc.is_time_to_probe(Time::ZERO));
-        assert!((2.0..3.0).contains(&cc.probe_wait.as_secs_f64()));
+        assert!((2.0..3.0).contains(&cc.probing.wait.as_secs_f64()));
     }
     assert!(draws.contains(&0) && draws.contains(&1) && draws.iter().all(|&draw| draw < 2));
 }
@@ -166,7 +166,7 @@ fn a_constant_path_is_found() {
             link.run(30.0, |_| false);
             near(link.cc.max_bw.get(), link.rate, 0.03);
             let serialisation = SMSS as f64 / link.rate;
-            near(link.cc.min_rtt.unwrap().as_secs_f64(), rtt_ms as f64 / 1000.0 + serialisation, 0.03);
+            near(link.cc.rtt.min.unwrap().as_secs_f64(), rtt_ms as f64 / 1000.0 + serialisation, 0.03);
             let (mut most, mut cruise, mut acks) = (0.0_f64, 0.0, 0.0);
             link.run(20.0, |link| {
                 most = most.max(link.waiting);
@@ -216,8 +216,8 @@ fn probe_rtt_comes_every_five_seconds_and_halves_the_window() {
         if (link.cc.state == State::ProbeRtt) != (state == State::ProbeRtt) {
             stays.push(link.now.as_secs_f64());
             if state == State::ProbeRtt {
-                assert_eq!((link.cc.state, link.cc.cycle_at), (State::Cruise, link.now));
-                waits.push(link.cc.probe_wait);
+                assert_eq!((link.cc.state, link.cc.probing.began_at), (State::Cruise, link.now));
+                waits.push(link.cc.probing.wait);
             }
         }
         if link.cc.state == State::ProbeRtt {
@@ -287,7 +287,7 @@ fn losses_end_startup() {
     let mut link = Bottleneck::new(bbr(), 10.0, 100, 20.0);
     link.run(60.0, |link| link.cc.state != State::Startup);
     let after_losses = link.cc.rounds.count;
-    assert_eq!(link.cc.undo_state, Some(State::Startup));
+    assert_eq!(link.cc.recovery.undo_state, Some(State::Startup));
     assert!(link.cc.bounds.long != u64::MAX && link.cc.bounds.long as f64 >= 0.9 * link.bdp());
     let (mut cc, window) = (link.cc.clone(), link.cc.cwnd());
     cc.undo(Bbr3 { bounds: UNBOUNDED, cwnd: 2 * window, ..link.cc });
@@ -351,7 +351,8 @@ fn a_risky_probe_stops_and_is_repeated() {
     for version in versions {
         // 100 segments of bandwidth times round trip, bounded by 90.
         let up = |was_too_high: bool, in_flight: u64| {
-            let mut cc = Bbr3 { version, was_too_high, cwnd: 200 * SMSS, ..knowing(1e6, 100, State::Up) };
+            let mut cc = Bbr3 { version, cwnd: 200 * SMSS, ..knowing(1e6, 100, State::Up) };
+            cc.probing.was_too_high = was_too_high;
             cc.delivered = 1000 * SMSS;
             cc.bounds.long = 90 * SMSS;
             cc.update_model(&mut Ack { in_flight: in_flight * SMSS, ..ack(0) });
@@ -360,15 +361,15 @@ fn a_risky_probe_stops_and_is_repeated() {
         assert_eq!(up(true, 89).state, State::Up);
         assert_eq!(up(false, 90).state, State::Up, "the last probe lost little");
         let mut cc = up(true, 90);
-        assert_eq!((cc.state, cc.was_precaution, cc.was_too_high), (State::Down, true, false));
+        assert_eq!((cc.state, cc.probing.was_precaution, cc.probing.was_too_high), (State::Down, true, false));
         // A round trip later all of the probe is acknowledged, and no more than 2 % of it were lost.
         let round = |cc: &mut Bbr3| {
             let sample = Sample { prior_delivered: cc.delivered, is_app_limited: true, ..Sample::default() };
             cc.update_model(&mut Ack { sample: Some(sample), in_flight: 1 << 40, ..ack(0) });
-            (cc.state, cc.was_precaution)
+            (cc.state, cc.probing.was_precaution)
         };
         let mut lossy = cc.clone();
-        lossy.was_too_high = true;
+        lossy.probing.was_too_high = true;
         assert_eq!(round(&mut cc), (State::Refill, false));
         assert_eq!(round(&mut lossy), (State::Down, true), "not if this one lost too much as well");
         let mut ended = up(false, 90);

@@ -6,7 +6,7 @@ pub(crate) mod policer;
 
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::{Delivery, Init, Pace, PathState};
-use bentpipe_units::{Duration, Rate, Time};
+use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// What is paced stays that much below the bandwidth, so that a queue drains.
 const MARGIN: f64 = 0.99;
@@ -90,6 +90,42 @@ impl Rounds {
     pub(crate) fn start(&mut self, delivered: u64) {
         self.next_delivered = delivered;
     }
+}
+
+/// What a controller chooses at random, one draw after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice {
+    stream: Stream,
+    draws: u64,
+}
+
+impl Dice {
+    /// `purpose`: what `cc` chooses.
+    pub(crate) fn new(seed: u64, cc: &str, purpose: &str) -> Self {
+        Self { stream: Stream::new(seed, cc, purpose), draws: 0 }
+    }
+
+    /// A whole number uniform in `0..n`.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.draws += 1;
+        self.stream.below(self.draws - 1, n)
+    }
+
+    /// A number uniform in [0, 1).
+    pub(crate) fn uniform(&mut self) -> f64 {
+        self.draws += 1;
+        self.stream.uniform(self.draws - 1)
+    }
+}
+
+/// ProbeRTT: how far it is, and what spares it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ProbeRtt {
+    /// When it may end; none: more is in flight than it allows.
+    pub(crate) until: Option<Time>,
+    pub(crate) has_lasted_a_round: bool,
+    /// Sending goes on after a pause, in which the queue drained: the next ACK does not begin it.
+    pub(crate) is_restarting: bool,
 }
 
 /// Whether the rate of delivery still grows: three rounds with less than a quarter more fill the pipe.
