@@ -297,10 +297,11 @@ impl Connection {
         if std::mem::take(&mut self.tcb.wire.pending.owed) {
             return self.tcb.receiver.ecn.as_mut()?.owed.take();
         }
-        let segment = self.next_control(now)?;
-        let needs_features = !self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH);
-        let early = self.life.fast_open.sent;
-        Some(if needs_features { self.tcb.with_features(now, early, segment) } else { segment })
+        let mut segment = self.next_control(now)?;
+        if !self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
+            self.tcb.add_features(now, self.life.fast_open.sent, &mut segment);
+        }
+        Some(segment)
     }
 
     /// Resets, SYNs, data, probe segments, window probes, ACKs; in this order.
