@@ -297,11 +297,13 @@ impl Connection {
         if std::mem::take(&mut self.tcb.wire.pending.owed) {
             return self.tcb.receiver.ecn.as_mut()?.owed.take();
         }
-        let mut segment = self.next_control(now)?;
-        if !self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
-            self.tcb.add_features(now, self.life.fast_open.sent, &mut segment);
+        let mut next = self.next_control(now);
+        if let (Some(segment), false) = (&mut next, self.tcb.cx.agreed.is_plain) {
+            if !segment.flags.has_any(SLOW_PATH) {
+                self.tcb.add_features(now, self.life.fast_open.sent, segment);
+            }
         }
-        Some(segment)
+        next
     }
 
     /// Resets, SYNs, data, probe segments, window probes, ACKs; in this order.

@@ -104,6 +104,7 @@ impl Tcb {
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
     /// permission to be marked. The first `early` bytes were in the SYN.
+    #[inline(never)]
     pub(crate) fn add_features(&mut self, now: Time, early: u64, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         if let Some(ecn) = &mut receiver.ecn {
