@@ -188,14 +188,16 @@ impl Schedule {
         let tree = self.tree.as_mut_slice();
         let mut node = self.leaves.len() + leaf;
         let mut winner = key;
-        while node > 1 {
+        loop {
             tree[node] = winner;
+            if node <= 1 {
+                return;
+            }
             let lead = tree[node ^ 1] - winner;
             // The lead if it is negative, else zero.
             winner += lead & (lead >> (Key::BITS - 1));
             node /= 2;
         }
-        tree[1] = winner;
     }
 
     #[inline]

@@ -194,7 +194,7 @@ impl Traffic {
     }
 
     /// An end has sent all that it may.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_limit(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
         if let Some(stopwatch) = &mut host.stopwatch {

@@ -285,10 +285,13 @@ impl Connection {
         if std::mem::take(&mut self.tcb.wire.pending.owed) {
             return self.tcb.receiver.ecn.as_mut()?.owed.take();
         }
-        let segment = self.next_control(now)?;
-        let needs_features = !self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH);
-        let early = self.life.fast_open.sent;
-        Some(if needs_features { self.tcb.with_features(now, early, segment) } else { segment })
+        let mut next = self.next_control(now);
+        if let (Some(segment), false) = (&mut next, self.tcb.cx.agreed.is_plain) {
+            if !segment.flags.has_any(SLOW_PATH) {
+                self.tcb.add_features(now, self.life.fast_open.sent, segment);
+            }
+        }
+        next
     }
 
     /// Resets, SYNs, data, probe segments, window probes, ACKs; in this order.

@@ -105,17 +105,18 @@ impl Tcb {
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
     /// permission to be marked. The first `early` bytes were in the SYN.
-    pub(crate) fn with_features(&mut self, now: Time, early: u64, mut segment: Segment) -> Segment {
+    #[inline(never)]
+    pub(crate) fn add_features(&mut self, now: Time, early: u64, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         if let Some(ecn) = &mut receiver.ecn {
-            segment.flags = ecn.stamp(&segment);
+            segment.flags = ecn.stamp(segment);
         }
         let header_len = u64::from(segment.header_len());
         if segment.sequence_len() == 0 {
             if super::sender::paces_acks(&sender.cc) {
                 sender.pace(now, header_len, cx);
             }
-            return segment;
+            return;
         }
         let start = wire.acked_offset(segment.seq, sender.space.una);
         if let Some(probes) = &mut sender.probes {
@@ -136,7 +137,6 @@ impl Tcb {
             segment.flags = segment.flags.with(Flags::SLOW_START);
         }
         sender.pace(now, u64::from(segment.len) + header_len, cx);
-        segment
     }
 
     /// The answer to a probe segment, or else one that is due.

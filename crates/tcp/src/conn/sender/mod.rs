@@ -383,7 +383,7 @@ impl Sender {
     }
 
     pub(crate) fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
-        pacing::rate(cx.config.pacing, &self.cc, self.paced(cx))
+        pacing::rate(cx.config.pacing, self.cc.pacing(), &self.cc, self.paced(cx))
     }
 
     fn paced(&self, cx: &Context) -> Paced {

@@ -4,7 +4,7 @@
 //! instant before which no other leaves; ACKs do not wait and do not count, unless the congestion control has a token
 //! bucket for all. A pause saves up a burst and no more.
 
-use crate::cc::{Cc, CongestionControl};
+use crate::cc::{Cc, CongestionControl, Pace};
 use crate::config::{Pacing, WindowSize};
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Rate, Time};
@@ -50,9 +50,9 @@ impl Pacer {
     /// A packet of `size` bytes leaves that counts.
     #[inline(never)]
     pub(crate) fn on_sent(&mut self, now: Time, size: u64, pacing: Pacing, cc: &Cc, paced: Paced) {
-        let Some(rate) = rate(pacing, cc, paced) else { return };
-        let Paced { smss, packet_len, .. } = paced;
         let own = cc.pacing();
+        let Some(rate) = rate(pacing, own, cc, paced) else { return };
+        let Paced { smss, packet_len, .. } = paced;
         let burst = own.and_then(|pace| pace.bucket).unwrap_or(match pacing {
             Pacing::Window { burst, .. } | Pacing::Rate { burst, .. } => match burst {
                 WindowSize::Segments(n) => u64::from(n) * packet_len,
@@ -72,9 +72,10 @@ pub(crate) fn paces_acks(cc: &Cc) -> bool {
     cc.pacing().is_some_and(|pace| pace.bucket.is_some())
 }
 
-/// The rate at which data leave now, headers included; none: as fast as the windows allow.
-pub(crate) fn rate(pacing: Pacing, cc: &Cc, paced: Paced) -> Option<Rate> {
-    cc.pacing().map(|pace| pace.rate).or_else(|| match pacing {
+/// The rate at which data leave now, headers included; none: as fast as the windows allow. `own`: the pace of `cc`.
+#[inline]
+pub(crate) fn rate(pacing: Pacing, own: Option<Pace>, cc: &Cc, paced: Paced) -> Option<Rate> {
+    own.map(|pace| pace.rate).or_else(|| match pacing {
         Pacing::Off => None,
         Pacing::Rate { rate, .. } => Some(rate),
         Pacing::Window { gain_slow_start, gain, .. } => {

@@ -44,6 +44,14 @@ impl Sender {
     /// The next data to send, if the windows allow.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        let is_usual = self.episode.phase == Phase::Open && !self.episode.retransmits_first && !self.is_detailed;
+        // Unwrapped in both arms: otherwise it would travel through memory.
+        Some(if is_usual { self.next_new(now, Room::AsNeeded, cx)? } else { self.poll_in_recovery(now, cx)? })
+    }
+
+    /// The same in recovery, and where more is known of what was delivered.
+    #[inline(never)]
+    fn poll_in_recovery(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if self.episode.retransmits_first {
             self.episode.retransmits_first = false;
             if let Some(first) = self.detector.first(&mut self.board) {
@@ -189,6 +197,9 @@ impl Sender {
     fn fits_cwnd(&mut self, len: u64, cx: &Context) -> bool {
         let cwnd = self.cc.cwnd();
         let (episode, board) = (&mut self.episode, &self.board);
+        if episode.phase == Phase::Open && episode.dupacks == 0 {
+            return board.pipe() + len <= cwnd;
+        }
         match episode.phase {
             // Compared by the caller.
             Phase::Selective | Phase::Snack => true,
@@ -199,7 +210,6 @@ impl Sender {
                 fits
             }
             Phase::Loss => board.pipe() + len <= self.window_in_loss(&cx.config),
-            Phase::Open if episode.dupacks == 0 => board.pipe() + len <= cwnd,
             Phase::Open => {
                 // RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK what was reported
                 // has left the pipe, which gives the same.

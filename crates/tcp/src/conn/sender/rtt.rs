@@ -205,6 +205,7 @@ impl Rtt {
     }
 
     /// The smoothed round-trip time, or what earlier connections say of it.
+    #[inline]
     pub(crate) fn expected(&self) -> Option<Duration> {
         self.srtt.or(self.primed)
     }

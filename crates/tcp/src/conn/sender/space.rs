@@ -74,7 +74,7 @@ impl SendSpace {
 
     /// How much to send into a window of `usable` bytes, smaller than the segment (RFC 9293 §3.8.6.2.1: avoid silly windows):
     /// at least half the largest window seen, or anything once the persist timer says so.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn squeeze(&mut self, usable: u64, nagle: bool, is_idle: bool) -> Option<u64> {
         // RFC 1122 §4.2.3.4, condition 3; with Nagle's algorithm only if nothing is outstanding.
         let is_allowed = !nagle || is_idle;
