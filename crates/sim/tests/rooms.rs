@@ -163,8 +163,10 @@ fn arrows(folder: &str) -> Arrows {
     arrows
 }
 
-/// The drawings: folder, and for each room in order what it may import.
-fn drawings() -> Vec<(String, Vec<(String, BTreeSet<String>)>)> {
+/// A drawing: the folder, and for each room in order what it imports.
+type Drawing = (String, Vec<(String, BTreeSet<String>)>);
+
+fn drawings() -> Vec<Drawing> {
     let text = read(&root().join("CONTRIBUTING.md"));
     let mut found = Vec::new();
     for block in text.split("```rooms\n").skip(1) {
