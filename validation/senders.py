@@ -206,7 +206,9 @@ def schema(name: str) -> dict[str, Any]:
     for choice in definitions["Cc"]["oneOf"]:
         if choice.get("properties", {}).get("kind", {}).get("const") == name:
             entries = choice["properties"].items()
-            named = {key: definitions[entry["$ref"].split("/")[-1]] | entry for key, entry in entries if "$ref" in entry}
+            named = {
+                key: definitions[entry["$ref"].split("/")[-1]] | entry for key, entry in entries if "$ref" in entry
+            }
             return {**choice, "properties": {**choice["properties"], **named}}
     raise KeyError(name)
 
