@@ -190,6 +190,8 @@ def test_what_a_process_that_died_was_doing_is_done_by_the_other(small, tmp_path
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(small, tmp_path):
     options = grid(4, 50)
     with Watched(tmp_path, small, *options, hold=60) as sweep:
+        # Both workers hold a run, so that two were begun that do not end.
+        sweep.wait_for(62)
         sweep.wait_until(lambda: len(index(sweep.store)[0]) == 60, "60 runs kept")
         sweep.process.send_signal(signal.SIGINT)
         code, output, errors = sweep.end()
@@ -203,6 +205,5 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(small, tmp_p
     assert code == 0
     assert "200 of 200 runs, 60 reused" in errors
     assert "missing" not in output
-    # The two that were held did not end.
     assert Counter(Counter(sweep.begun()).values()) == {1: 198, 2: 2}
     assert files(sweep.store) == undisturbed(small, tmp_path, 4, 50)
