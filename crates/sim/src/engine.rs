@@ -15,7 +15,7 @@
 //! Those of the ends of connections that open during the run are made of the flow's name and the connection's ordinal, not
 //! of the slot that they happen to get.
 
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use bentpipe_units::{Stream, Time};
 
 /// What can act, in order of rank; flows and endpoints share one.
@@ -132,7 +132,7 @@ impl Schedule {
         let old = std::mem::take(&mut self.tree);
         let held = old.len() / 2;
         for leaf in self.leaves.len()..count {
-            self.leaves.push(Leaf::new(Source::Endpoint(EndpointId::from_index(leaf - self.first_endpoint)), leaf, 0));
+            self.leaves.push(Leaf::new(Source::Endpoint(EndpointId::new(leaf - self.first_endpoint)), leaf, 0));
         }
         self.tree = vec![Key::MAX; 2 * count];
         for leaf in 0..count {

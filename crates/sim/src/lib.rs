@@ -7,7 +7,7 @@
 //! | [`spec`] | what a run is made of, as plain values with the keys that they have in a scenario |
 //! | [`scenario`] | the file as written, what it means, all that can be wrong with it |
 //! | [`Network`] | the value that runs: links, nodes, hosts, schedule |
-//! | `endpoint` | the name of one end of a connection |
+//! | [`ids`] | what a network is made of, by index |
 //! | `engine` | the schedule and the order of events |
 //! | `link` | queue, rate, errors, delay |
 //! | [`middlebox`] | functions inside the network |
@@ -17,8 +17,8 @@
 
 pub mod dictionary;
 mod distribution;
-mod endpoint;
 mod engine;
+pub mod ids;
 mod link;
 pub mod middlebox;
 mod network;

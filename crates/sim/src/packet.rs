@@ -1,6 +1,6 @@
 //! A packet on its way: plain data, small, copied from ring to ring.
 
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
@@ -255,7 +255,7 @@ impl Packet {
     /// The endpoint that it travels to.
     #[inline]
     pub(crate) fn endpoint(&self) -> EndpointId {
-        EndpointId::from_index(2 * self.session as usize + usize::from(!self.is_to_sender()))
+        EndpointId::new(2 * self.session as usize + usize::from(!self.is_to_sender()))
     }
 }
 

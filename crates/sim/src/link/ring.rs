@@ -98,7 +98,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::EndpointId;
+    use crate::ids::EndpointId;
     use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::{Flags, Segment};
     use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a sending takes a second.
 
 use super::*;
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::packet::{Origin, NO_BODY};
 use crate::spec::{
     Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,

@@ -116,7 +116,7 @@ impl Middlebox for Impair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::EndpointId;
+    use crate::ids::EndpointId;
     use crate::middlebox::Action;
     use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::Segment;

@@ -2,8 +2,8 @@
 
 use super::{Network, HOST};
 use crate::dictionary::{Cause, EventKind};
-use crate::endpoint::EndpointId;
 use crate::engine::Source;
+use crate::ids::EndpointId;
 use crate::packet::Packet;
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};

@@ -10,7 +10,7 @@ use super::report::{path, Findings, Report};
 use super::route::{base_rtt, Bad, Graph};
 use super::tree::join;
 use super::{cost, offered_load};
-use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
+use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, Timeline, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,6 +88,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name), report)).collect(),
         links: made,
         flows: made_flows,
+        timeline: Timeline::default(),
         record,
     };
     if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario) {

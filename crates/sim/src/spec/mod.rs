@@ -4,10 +4,12 @@
 mod app;
 mod channel;
 mod queue;
+mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
+pub use timeline::{Change, Forwarding, InFlight, Timeline, Waiting};
 
 pub use crate::distribution::{Between, Size, Wait};
 
@@ -35,6 +37,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Sorted by name (natural order: `f2` before `f10`).
     pub flows: Vec<Flow>,
+    /// What changes while it runs.
+    pub timeline: Timeline,
     /// Which time series are kept.
     pub record: Record,
 }

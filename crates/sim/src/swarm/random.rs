@@ -7,7 +7,7 @@ use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     App, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link, Node,
     NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start, Stay,
-    Wait, MILLIONTHS,
+    Timeline, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{Config, SsthreshRounding};
@@ -60,6 +60,7 @@ impl Sketch {
             nodes: (0..nodes).map(|index| self.node(index, &mut dice)).collect(),
             flows,
             links,
+            timeline: Timeline::default(),
             record: Record {
                 series,
                 interval: Duration::from_millis(*dice.pick(&[10, 97, 500])),

@@ -4,7 +4,7 @@
 //! but neither the schedule nor the links.
 
 use crate::dictionary::{Cause, EventKind};
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::network::{assemble, Ledger, RunEnd};
@@ -111,7 +111,7 @@ impl<'a> Reference<'a> {
             Kind::End => match index.checked_sub(self.scenario.flows.len()) {
                 None => (&self.scenario.flows[index].name, "flow"),
                 Some(end) => {
-                    let end = EndpointId::from_index(end);
+                    let end = EndpointId::new(end);
                     let session = self.traffic.session(end.slot());
                     ordinal = session.ordinal;
                     (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
@@ -154,7 +154,7 @@ impl<'a> Reference<'a> {
                 }
                 None => {}
                 Some(end) => {
-                    let end = EndpointId::from_index(end);
+                    let end = EndpointId::new(end);
                     if self.traffic.hosts[end].next_wakeup() <= self.now {
                         self.traffic.wake_endpoint(self.now, end);
                         self.drive(end);

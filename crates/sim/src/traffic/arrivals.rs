@@ -2,7 +2,7 @@
 
 use super::flow::AppState;
 use super::{AppWait, Session, Traffic};
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::record::{Completions, Recorder};
 use crate::spec::Arrivals;
 use crate::spec::Wait;

@@ -2,7 +2,7 @@
 
 use super::flow::AppState;
 use super::{AppWait, Traffic};
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::Bulk;
 use bentpipe_units::{Duration, Stream, Time};

@@ -1,7 +1,7 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
 use super::send_times::Stopwatch;
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::packet::{Bodies, Origin, Packet};
 use crate::spec::Reader;
 use bentpipe_tcp::{Connection, Segment, State};

@@ -23,7 +23,7 @@ pub(crate) use observe::{event_kind, event_of_segment};
 pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{EventKind, SenderSeries};
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::link::Downtime;
 use crate::packet::{Origin, Packet};
 use crate::record::{Recorder, Transfer};

@@ -5,7 +5,7 @@
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
 use crate::distribution::{pareto, Size};
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::Page;
 use bentpipe_units::{Duration, Stream, Time};

@@ -3,7 +3,7 @@
 
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::RequestResponse;
 use bentpipe_units::{Duration, Stream, Time};

@@ -7,7 +7,7 @@
 
 use super::{AnyQueue, Discipline, Limit};
 use crate::dictionary::Cause;
-use crate::endpoint::EndpointId;
+use crate::ids::EndpointId;
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
 use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
@@ -98,7 +98,7 @@ pub(super) fn capable(packet: Packet) -> Packet {
 
 fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
     let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
-    Packet::new(&segment, &Origin::of(EndpointId::from_index(end as usize), end / 2), &mut Bodies::default())
+    Packet::new(&segment, &Origin::of(EndpointId::new(end as usize), end / 2), &mut Bodies::default())
 }
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.

@@ -1,0 +1,78 @@
+//! What changes in the network during a run: one list, in order of time, known before the run begins.
+
+use crate::ids::{LinkId, PathId};
+use bentpipe_units::{words, Time};
+
+/// Changes of links and routes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// How packets that are on their way find theirs after a change.
+    pub forwarding: Forwarding,
+    /// In order of time; at one instant in the order of [`Change`]'s variants, so that what a link leaves behind finds the new
+    /// routes.
+    pub changes: Vec<(Time, Change)>,
+}
+
+/// What changes at an instant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A link comes back.
+    Up(LinkId),
+    /// The nodes forget the way of these packets.
+    Withdraw(PathId),
+    /// The nodes on this way learn it. It leads to the end of the path, from its beginning or from any other node; nodes that
+    /// are not on it keep what they know.
+    Install {
+        /// Whose packets follow it.
+        path: PathId,
+        /// Its links, in order.
+        route: Vec<LinkId>,
+    },
+    /// A link is taken away.
+    Down {
+        /// Which one.
+        link: LinkId,
+        /// What becomes of packets that wait for it, or come while it is away.
+        waiting: Waiting,
+        /// What becomes of packets that it has sent and that have not arrived.
+        in_flight: InFlight,
+    },
+}
+
+words! {
+    /// Which route a packet takes where routes change while it is on its way.
+    pub enum Forwarding {
+        /// At each node the one that the node knows at that instant.
+        "hop-by-hop" => HopByHop,
+        /// The one that its sender knew when it left.
+        "source-route" => SourceRoute,
+    }
+}
+
+impl Default for Forwarding {
+    fn default() -> Self {
+        Self::HopByHop
+    }
+}
+
+words! {
+    /// What becomes of packets that wait for a link when it is taken away.
+    pub enum Waiting {
+        /// They are lost, as are those that come while it is away.
+        "lost" => Lost,
+        /// Their node sends them on, by the route that it knows then; those that come while it is away are lost.
+        "rerouted" => Rerouted,
+        /// They wait until it is back, and so do those that come while it is away.
+        "kept" => Kept,
+    }
+}
+
+words! {
+    /// What becomes of packets that a link has sent when it is taken away, and that have not arrived.
+    pub enum InFlight {
+        /// Nobody listens to the link any more: they are lost.
+        "lost" => Lost,
+        /// They arrive.
+        "delivered" => Delivered,
+    }
+}
