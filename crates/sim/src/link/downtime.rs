@@ -1,6 +1,6 @@
 //! How long a path has been down: any of its links there and back.
 
-use super::profile::Outages;
+use super::outages::Outages;
 use crate::spec::Link;
 use bentpipe_units::{Duration, Time};
 
@@ -17,7 +17,7 @@ pub(crate) struct Downtime {
 impl Downtime {
     /// That of a path over `links`; nothing is computed after `end`.
     pub(crate) fn of<'a>(links: impl Iterator<Item = &'a Link>, seed: u64, end: Time) -> Self {
-        let start: Vec<_> = links.filter_map(|link| Outages::of(link, seed, end)).collect();
+        let start: Vec<_> = links.filter_map(|link| Outages::of(link, &[], seed, end)).collect();
         Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }
     }
 

@@ -15,6 +15,7 @@ mod interleave;
 #[cfg(test)]
 pub(crate) mod naive;
 mod observe;
+mod outages;
 mod processing;
 mod profile;
 mod queue;
@@ -24,12 +25,13 @@ mod states;
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Effect, Link as Spec};
+use crate::spec::{Absence, Effect, Link as Spec, Waiting};
 use bentpipe_units::{Duration, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
+use outages::Outages;
 pub(crate) use processing::{processing, Processing};
-use profile::{DelayCursor, Outages, RateCursor};
+use profile::{DelayCursor, RateCursor};
 use queue::{AnyQueue, Discipline};
 use ring::Ring;
 
@@ -82,6 +84,17 @@ pub(crate) struct LinkCounters {
     pub(crate) backlog_bytes_max: u64,
 }
 
+/// What a function of a node sees of the queue that it feeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueView {
+    /// Packets that wait, the one being sent not included.
+    pub packets: usize,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+    /// Whether the link is sending.
+    pub is_sending: bool,
+}
+
 /// Packets that a link lost, with the cause.
 pub(crate) type Losses = Vec<(Packet, Cause)>;
 
@@ -98,11 +111,16 @@ impl LazyLink {
             delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
-            outages: Outages::of(spec, seed, end).map(Box::new),
+            outages: Outages::of(spec, &[], seed, end).map(Box::new),
             processing: None,
             counters: LinkCounters::default(),
             waits: Histogram::default(),
         }
+    }
+
+    /// The same link, taken away for these times.
+    pub(crate) fn with_absences(self, spec: &Spec, absences: &[Absence], seed: u64, end: Time) -> Self {
+        Self { outages: Outages::of(spec, absences, seed, end).map(Box::new), ..self }
     }
 
     /// The same link to a host that takes time.
@@ -116,9 +134,11 @@ impl LazyLink {
         self.advance(now, losses);
         self.counters.offered += 1;
         let was_empty = self.ring.len() == 0;
-        if self.outages.is_some() && self.is_closed(now) {
-            self.lose(*packet, Cause::Outage, losses);
-            return None;
+        if self.outages.is_some() {
+            if let Some(cause) = self.closed(now) {
+                self.lose(*packet, cause, losses);
+                return None;
+            }
         }
         let AnyQueue::DropTail(queue) = &mut self.queue else { return self.offer(now, packet, losses) };
         if self.free_at <= now {
@@ -192,8 +212,13 @@ impl LazyLink {
     #[inline(never)]
     fn ask(&mut self, losses: &mut Losses) -> Option<Packet> {
         let before = losses.len();
-        if self.outages.is_some() && self.queue.len() > 0 {
-            self.flush(losses);
+        if let Some(outages) = &mut self.outages {
+            if outages.rests(self.free_at) {
+                return None;
+            }
+            if self.queue.len() > 0 && outages.flushes(self.free_at) {
+                self.queue.flush(losses);
+            }
         }
         let packet = self.queue.dequeue(self.free_at, losses);
         self.counters.dropped += (losses.len() - before) as u64;
@@ -258,6 +283,11 @@ impl LazyLink {
         if full > down_at {
             slot.truncate();
         }
+        if let Some(outages) = &self.outages {
+            if (full > down_at && outages.is_away(finish)) || outages.cuts(finish, slot.at) {
+                slot.cut_off();
+            }
+        }
         match (has_error, self.errors_erase) {
             (true, false) => slot.corrupt(),
             (true, true) => slot.erase(),
@@ -287,17 +317,39 @@ impl LazyLink {
         losses.push((packet, cause));
     }
 
-    /// Whether packets that arrive now are dropped: the link is down and does not keep its queue.
-    fn is_closed(&mut self, now: Time) -> bool {
-        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.is_down(now))
+    /// Why packets that come now are lost, if they are: the link is down and does not keep its queue.
+    fn closed(&mut self, now: Time) -> Option<Cause> {
+        self.outages.as_mut()?.closed(now)
     }
 
-    /// If the link is down when it becomes free, what waits is lost (where the scenario says so).
-    fn flush(&mut self, losses: &mut Losses) {
-        let Some(outages) = &mut self.outages else { return };
-        if outages.flush && outages.is_down(self.free_at) {
-            self.queue.flush(losses);
+    /// The link is taken away. What waits is lost, is in `left` afterwards, or stays; what is on the link was told when it was
+    /// sent.
+    pub(crate) fn take_away(&mut self, now: Time, waiting: Waiting, losses: &mut Losses, left: &mut Vec<Packet>) {
+        self.advance(now, losses);
+        match waiting {
+            Waiting::Kept => {}
+            Waiting::Rerouted => self.queue.extract(&mut |_| true, left),
+            Waiting::Lost => {
+                let mut lost = Vec::new();
+                self.queue.extract(&mut |_| true, &mut lost);
+                lost.into_iter().for_each(|packet| self.lose(packet, Cause::Handover, losses));
+            }
         }
+    }
+
+    /// What waits, for a function of the node. The link has been advanced.
+    pub(crate) fn queue_view(&self, now: Time) -> QueueView {
+        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending: self.free_at > now }
+    }
+
+    /// A function of the node takes packets that wait out of the queue. The link has been advanced.
+    pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+        self.queue.extract(is_meant, left);
+    }
+
+    /// When the link has sent what it is sending.
+    pub(crate) fn free_at(&self) -> Time {
+        self.free_at
     }
 
     /// A packet that was truncated or erased is lost on this link.

@@ -3,13 +3,14 @@
 //! is what it checks.
 
 use super::error::ErrorProcess;
-use super::profile::{DelayCursor, Outages, RateCursor};
+use super::outages::Outages;
+use super::profile::{DelayCursor, RateCursor};
 use super::queue::{AnyQueue, Discipline};
-use super::{LazyLink, LinkCounters, Losses, Processing};
+use super::{LazyLink, LinkCounters, Losses, Processing, QueueView};
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Effect, Link as Spec};
+use crate::spec::{Absence, Effect, InFlight, Link as Spec, Waiting};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -46,7 +47,7 @@ impl NaiveLink {
             delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
             error: ErrorProcess::new(spec, seed, end),
             effect: spec.effect,
-            outages: Outages::of(spec, seed, end),
+            outages: Outages::of(spec, &[], seed, end),
             queue: AnyQueue::new(spec, seed),
             in_service: None,
             on_the_way: VecDeque::new(),
@@ -58,6 +59,10 @@ impl NaiveLink {
         }
     }
 
+    pub(crate) fn with_absences(self, spec: &Spec, absences: &[Absence], seed: u64, end: Time) -> Self {
+        Self { outages: Outages::of(spec, absences, seed, end), ..self }
+    }
+
     pub(crate) fn toward_host(self, processing: Option<Box<Processing>>) -> Self {
         Self { processing, ..self }
     }
@@ -66,8 +71,8 @@ impl NaiveLink {
     pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;
         let is_free = self.in_service.is_none();
-        if self.is_closed(now) {
-            self.lose(packet, Cause::Outage, losses);
+        if let Some(cause) = self.outages.as_mut().and_then(|outages| outages.closed(now)) {
+            self.lose(packet, cause, losses);
         } else if is_free && matches!(self.queue, AnyQueue::DropTail(_)) {
             packet.at = now;
             return Some(self.serve(now, packet));
@@ -91,10 +96,15 @@ impl NaiveLink {
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
         self.last_arrival = self.last_arrival.max(now + self.delay.at(now) + processing);
         self.on_the_way.push_back(packet);
-        if self.is_closed(now) {
-            let before = losses.len();
-            self.queue.flush(losses);
-            self.counters.dropped += (losses.len() - before) as u64;
+        if let Some(outages) = &mut self.outages {
+            if outages.rests(now) {
+                return (self.last_arrival, None);
+            }
+            if outages.flushes(now) {
+                let before = losses.len();
+                self.queue.flush(losses);
+                self.counters.dropped += (losses.len() - before) as u64;
+            }
         }
         (self.last_arrival, self.next(now, losses))
     }
@@ -111,6 +121,35 @@ impl NaiveLink {
         let packet = self.on_the_way.pop_front().expect("something is on its way");
         self.counters.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
+    }
+
+    /// The link is taken away.
+    pub(crate) fn take_away(
+        &mut self,
+        (waiting, in_flight): (Waiting, InFlight),
+        losses: &mut Losses,
+        left: &mut Vec<Packet>,
+    ) {
+        if in_flight == InFlight::Lost {
+            self.on_the_way.iter_mut().for_each(Packet::cut_off);
+        }
+        if waiting == Waiting::Kept {
+            return;
+        }
+        let before = left.len();
+        self.queue.extract(&mut |_| true, left);
+        if waiting == Waiting::Lost {
+            left.drain(before..).for_each(|packet| self.lose(packet, Cause::Handover, losses));
+        }
+    }
+
+    pub(crate) fn queue_view(&self) -> QueueView {
+        let is_sending = self.in_service.is_some();
+        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
+    }
+
+    pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+        self.queue.extract(is_meant, left);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -138,6 +177,9 @@ impl NaiveLink {
         let end = full.min(down_at);
         if end < full {
             packet.truncate();
+            if self.outages.as_ref().is_some_and(|outages| outages.is_away(end)) {
+                packet.cut_off();
+            }
         }
         if self.error.has_error(end, self.counters.carried, packet.size()) {
             match self.effect {
@@ -156,10 +198,6 @@ impl NaiveLink {
     fn next_uptime(&mut self, now: Time) -> (Time, Time) {
         let Some(outages) = &mut self.outages else { return (now, Time::NEVER) };
         outages.uptime(now)
-    }
-
-    fn is_closed(&mut self, now: Time) -> bool {
-        self.outages.as_mut().is_some_and(|outages| outages.flush && outages.is_down(now))
     }
 
     fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {

@@ -1,8 +1,7 @@
-//! Rate, delay and outages over time, looked up with a cursor: links ask in order of time.
+//! Rate and delay over time, looked up with a cursor: links ask in order of time.
 
-use super::states::TimedStates;
-use crate::spec::{Downtimes, Interleave, Link, Profile};
-use bentpipe_units::{Duration, Rate, Stream, Time};
+use crate::spec::{Interleave, Profile};
+use bentpipe_units::{Duration, Rate, Time};
 
 /// A piecewise profile, repeated with its period.
 #[derive(Clone, Debug)]
@@ -53,7 +52,7 @@ impl<T: Copy> Pieces<T> {
     }
 
     /// Whether the current piece is the last of its repetition.
-    fn is_last(&self) -> bool {
+    pub(super) fn is_last(&self) -> bool {
         self.piece + 1 == self.points.len()
     }
 
@@ -226,77 +225,6 @@ impl Points {
     }
 }
 
-/// When a link is down. Looked up in order of time.
-#[derive(Clone, Debug)]
-pub(super) struct Outages {
-    times: DownAt,
-    pub(super) flush: bool,
-}
-
-#[derive(Clone, Debug)]
-enum DownAt {
-    /// true: down from here on; and how long the link is up at the start of each repetition.
-    Listed(Pieces<bool>, Duration),
-    Random(TimedStates),
-}
-
-impl Outages {
-    /// Those of a link, if it has any. What happens after `end` is not computed.
-    pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
-        let outage = link.outage.as_ref()?;
-        let times = match &outage.when {
-            Downtimes::Spans { spans, period } => listed(spans, *period),
-            Downtimes::Random { mean_up, mean_down } => {
-                let draws = Stream::new(seed, &format!("link/{}", link.name), "outage");
-                DownAt::Random(TimedStates::new(*mean_up, *mean_down, draws, end))
-            }
-        };
-        Some(Self { times, flush: outage.flush })
-    }
-
-    pub(super) fn is_down(&mut self, at: Time) -> bool {
-        match &mut self.times {
-            DownAt::Listed(pieces, _) => {
-                pieces.seek(at);
-                pieces.value()
-            }
-            DownAt::Random(states) => states.is_bad_at(at),
-        }
-    }
-
-    /// The next instant from `at` on at which the link is up, and when it goes down after that.
-    pub(super) fn uptime(&mut self, at: Time) -> (Time, Time) {
-        let is_down = self.is_down(at);
-        match &mut self.times {
-            DownAt::Listed(pieces, up_at_start) => {
-                let begin = if is_down { pieces.end() } else { at };
-                pieces.seek(begin);
-                // A repetition does not end the time up that goes on into the next.
-                let more = if pieces.is_last() { *up_at_start } else { Duration::ZERO };
-                (begin, pieces.end() + more)
-            }
-            DownAt::Random(states) => match (is_down, states.ends_from(at)) {
-                (false, (end, _)) => (at, end),
-                (true, ends) => ends,
-            },
-        }
-    }
-}
-
-fn listed(spans: &[(Time, Time)], period: Option<Duration>) -> DownAt {
-    let mut points = vec![(Time::ZERO, false)];
-    for &(start, end) in spans {
-        points.push((start, true));
-        points.push((end, false));
-    }
-    // A span that starts at zero replaces the first point.
-    if points.get(1).is_some_and(|second| second.0 == Time::ZERO) {
-        points.remove(0);
-    }
-    let up_at_start = if points[0].1 { Duration::ZERO } else { points[1].0 - Time::ZERO };
-    DownAt::Listed(Pieces::new(&points, period), up_at_start)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,40 +274,5 @@ mod tests {
             assert_eq!(delay.at(s(35)), delay.at(s(65)));
             assert_eq!(delay.at(s(5)).as_ps() / 1_000_000_000, expected[1], "going back works");
         }
-    }
-
-    #[test]
-    fn outages_repeat() {
-        let times = listed(&[(s(2), s(3))], Some(Duration::from_secs(15)));
-        let mut outages = Outages { times, flush: false };
-        assert_eq!([0, 2, 3, 17, 18].map(|at| outages.is_down(s(at))), [false, true, false, true, false]);
-        assert_eq!(outages.uptime(s(17)), (s(18), s(32)));
-        assert_eq!(outages.uptime(s(18)), (s(18), s(32)));
-        assert_eq!(outages.uptime(s(31)), (s(31), s(32)));
-    }
-
-    /// Every repetition cut off the packet that was being sent when it began.
-    #[test]
-    fn the_start_of_a_repetition_is_no_outage() {
-        for (spans, up_until) in [([(s(2), s(3))], s(17)), ([(s(14), s(15))], s(14)), ([(s(0), s(3))], s(15))] {
-            let mut outages = Outages { times: listed(&spans, Some(Duration::from_secs(15))), flush: false };
-            assert_eq!(outages.uptime(s(5)), (s(5), up_until));
-        }
-    }
-
-    /// Down for 0.5 s in 10 s; a mean of n exponential times varies by 1/n of its square.
-    #[test]
-    fn random_outages_are_as_frequent_and_as_long_as_asked_for() {
-        let ms = Duration::from_millis;
-        let states = TimedStates::new(ms(9500), ms(500), Stream::new(1, "link/l.forward", "outage"), Time::NEVER);
-        let mut outages = Outages { times: DownAt::Random(states), flush: false };
-        let (mut at, mut up, mut count) = (Time::ZERO, 0.0, 0.0);
-        while count < 100_000.0 {
-            let (begin, end) = outages.uptime(at);
-            assert!(!outages.is_down(begin) && outages.is_down(end) && begin < end);
-            (at, up, count) = (end, up + (end - begin).as_secs_f64(), count + 1.0);
-        }
-        let down = at.as_secs_f64() - up;
-        assert!((up / count / 9.5 - 1.0).abs() < 0.013 && (down / count / 0.5 - 1.0).abs() < 0.013, "{up} {down}");
     }
 }

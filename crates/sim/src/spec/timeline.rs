@@ -2,6 +2,7 @@
 
 use crate::ids::{LinkId, PathId};
 use bentpipe_units::{words, Time};
+use std::collections::BTreeMap;
 
 /// Changes of links and routes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +47,38 @@ words! {
         "hop-by-hop" => HopByHop,
         /// The one that its sender knew when it left.
         "source-route" => SourceRoute,
+    }
+}
+
+/// A time for which a link is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Absence {
+    /// From this instant.
+    pub from: Time,
+    /// Up to this instant; [`Time::NEVER`]: for good.
+    pub to: Time,
+    /// What becomes of packets that wait for it.
+    pub waiting: Waiting,
+    /// What becomes of packets that are on it when it goes.
+    pub in_flight: InFlight,
+}
+
+impl Timeline {
+    /// When each link is away that ever is, in order of time.
+    pub fn absences(&self) -> BTreeMap<LinkId, Vec<Absence>> {
+        let mut absences: BTreeMap<LinkId, Vec<Absence>> = BTreeMap::new();
+        for (at, change) in &self.changes {
+            match *change {
+                Change::Down { link, waiting, in_flight } => {
+                    absences.entry(link).or_default().push(Absence { from: *at, to: Time::NEVER, waiting, in_flight });
+                }
+                Change::Up(link) => absences.entry(link).or_default().iter_mut().for_each(|absence| {
+                    absence.to = absence.to.min(*at);
+                }),
+                Change::Withdraw(_) | Change::Install { .. } => {}
+            }
+        }
+        absences
     }
 }
 

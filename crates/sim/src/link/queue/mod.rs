@@ -37,6 +37,9 @@ pub(super) trait Discipline {
     /// All that waits is lost: the link is down.
     fn flush(&mut self, losses: &mut Losses);
 
+    /// Those that `is_meant` says leave the queue, without having been sent: a function of the node takes them.
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>);
+
     /// Packets that wait.
     fn len(&self) -> usize;
 
@@ -54,6 +57,10 @@ macro_rules! kept_in {
     ($packets:ident) => {
         fn flush(&mut self, losses: &mut Losses) {
             self.$packets.flush(losses);
+        }
+
+        fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+            self.$packets.extract(is_meant, left);
         }
 
         fn len(&self) -> usize {
@@ -109,6 +116,13 @@ macro_rules! registry {
                 match self {
                     Self::DropTail(queue) => queue.flush(losses),
                     $(Self::$variant(queue) => queue.flush(losses),)+
+                }
+            }
+
+            fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+                match self {
+                    Self::DropTail(queue) => queue.extract(is_meant, left),
+                    $(Self::$variant(queue) => queue.extract(is_meant, left),)+
                 }
             }
 

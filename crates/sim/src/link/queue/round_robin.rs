@@ -102,6 +102,20 @@ impl Discipline for RoundRobinQueue {
         (self.packets, self.bytes) = (0, 0);
     }
 
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+        let first = self.active.front().copied();
+        for class in &mut self.classes {
+            class.packets.extract(is_meant, left);
+            if class.packets.len() == 0 {
+                class.deficit = 0;
+            }
+        }
+        self.active.retain(|&class| self.classes[class].packets.len() > 0);
+        self.has_begun &= self.active.front().copied() == first;
+        self.packets = self.classes.iter().map(|class| class.packets.len()).sum();
+        self.bytes = self.classes.iter().map(|class| class.packets.bytes()).sum();
+    }
+
     fn len(&self) -> usize {
         self.packets
     }

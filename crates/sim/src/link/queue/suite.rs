@@ -205,6 +205,7 @@ impl Trial {
                 0 => self.rest(MS, 300),
                 1 if self.below(20) == 0 => self.rest(MS * 1000, 200),
                 2 if self.below(20) == 0 => self.flush(),
+                3 if self.below(8) == 0 => self.extract(),
                 n if n % 4 < load && busy > 0 => self.enqueue(),
                 _ => self.dequeue(),
             }
@@ -270,6 +271,20 @@ impl Trial {
         assert!(losses.iter().all(|(_, cause)| *cause == Cause::Outage));
         self.settle(losses);
         assert_eq!((self.queue.len(), self.queue.bytes()), (0, 0));
+    }
+
+    /// A function of the node takes what waits of one flow.
+    fn extract(&mut self) {
+        let (flow, mut left) = (self.below(FLOWS / 2) as u32, Vec::new());
+        self.queue.extract(&mut |packet| packet.flow() == flow, &mut left);
+        for packet in left {
+            assert_eq!(packet.flow(), flow);
+            let class = self.class_of(&packet);
+            self.waiting[class].0.take(&packet);
+        }
+        self.check();
+        self.queue.extract(&mut |packet| packet.flow() == flow, &mut Vec::new());
+        self.check();
     }
 
     fn drain(&mut self) {

@@ -1,4 +1,8 @@
-//! A packet on its way: plain data, small, copied from ring to ring.
+//! A packet on its way: plain data, small, copied from ring to ring; its rarer parts are in a [`body`].
+
+mod body;
+
+pub(crate) use body::{Bodies, Carried, Message, Parts};
 
 use crate::ids::EndpointId;
 use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
@@ -40,8 +44,17 @@ pub(crate) const NO_BODY: u32 = u32::MAX;
 /// [`Packet::session`] of a datagram.
 pub(crate) const NO_SESSION: u32 = u32::MAX;
 
+/// [`Packet::session`] of a message: the smallest that is no slot of a connection.
+const MESSAGE: u32 = u32::MAX - 1;
+
+/// [`Packet::next`] of a packet that its node has not sent on yet.
+pub(crate) const UNROUTED: u32 = 0;
+
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
+
+/// Payload bytes of a message.
+const MESSAGE_LEN: u16 = 12;
 
 /// Flows that a packet can distinguish; a scenario has at most 100,000.
 const FLOWS_MAX: u32 = 1 << 17;
@@ -54,6 +67,10 @@ const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const TRUNCATED: u8 = 8;
 const ERASED: u8 = 64;
+/// Neither of the two is set with the other but by a link that is taken away while the packet is on it.
+const CUT_OFF: u8 = CORRUPTED | ERASED;
+/// What happens to packets on links.
+const DAMAGE: u8 = CORRUPTED | TRUNCATED | ERASED;
 /// Where the flag of dummy segments is, for which [`pack`] has no place.
 const DUMMY: u8 = 128;
 
@@ -91,7 +108,7 @@ impl Packet {
         let body = if is_plain {
             NO_BODY
         } else {
-            bodies.insert(Body { timestamps: segment.timestamps, options: segment.options })
+            bodies.parts.insert(Parts { timestamps: segment.timestamps, options: segment.options })
         };
         let retransmission = if segment.is_retransmission { RETRANSMISSION } else { 0 };
         let dummy = if segment.flags.has(Flags::DUMMY) { DUMMY } else { 0 };
@@ -134,6 +151,50 @@ impl Packet {
         }
     }
 
+    /// A message on the way of `packet`, or on the way back; its size is that of a datagram with 12 bytes.
+    pub(crate) fn message(packet: &Self, message: Message, is_back: bool, bodies: &mut Bodies) -> Self {
+        let direction = if packet.is_to_sender() == is_back { 0 } else { TO_SENDER };
+        Self {
+            at: Time::ZERO,
+            next: UNROUTED,
+            session: MESSAGE,
+            seq: Seq::new(0),
+            body: bodies.carried.insert(Carried::Message(message)),
+            ack: Seq::new(0),
+            len: MESSAGE_LEN,
+            window: 0,
+            tcp_flags: 0,
+            header_len: DATAGRAM_HEADERS,
+            flags: direction,
+            ..*packet
+        }
+    }
+
+    /// A packet with another segment, of the same connection and in the same direction.
+    pub(crate) fn with_segment(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
+        let origin =
+            Origin { endpoint: self.endpoint().peer(), owner: self.owner, first_hop: self.next, class: self.class };
+        let made = Self::new(segment, &origin, bodies);
+        Self { at: self.at, flags: made.flags | self.flags & DAMAGE, ..made }
+    }
+
+    /// A packet with a segment of the other end of the connection: it travels the other way.
+    pub(crate) fn answer(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
+        let origin = Origin { endpoint: self.endpoint(), owner: self.owner, first_hop: UNROUTED, class: self.class };
+        Self::new(segment, &origin, bodies)
+    }
+
+    /// The same packet on its way back, undamaged.
+    pub(crate) fn turned(&self) -> Self {
+        Self { next: UNROUTED, flags: (self.flags ^ TO_SENDER) & !DAMAGE, ..*self }
+    }
+
+    /// A packet with bytes of a stranger that enters at one end of a flow; its header is `header_len` of them.
+    pub(crate) fn foreign(flow: u32, is_to_sender: bool, len: u16, header_len: u8, body: u32) -> Self {
+        let datagram = Self::datagram(Time::ZERO, flow, len, UNROUTED);
+        Self { body, header_len, flags: if is_to_sender { TO_SENDER } else { 0 }, ..datagram }
+    }
+
     /// Index of its flow.
     #[inline]
     pub fn flow(&self) -> u32 {
@@ -156,10 +217,16 @@ impl Packet {
         Self { class, ..self }
     }
 
-    /// Whether it belongs to no connection.
+    /// Whether it belongs to no connection: it is a datagram or a message.
     #[inline]
-    pub(crate) fn is_datagram(&self) -> bool {
-        self.session == NO_SESSION
+    pub fn is_datagram(&self) -> bool {
+        self.session >= MESSAGE
+    }
+
+    /// Whether a function of the network made it, for another or for the end of a connection.
+    #[inline]
+    pub(crate) fn is_message(&self) -> bool {
+        self.session == MESSAGE
     }
 
     /// When this datagram was sent.
@@ -171,7 +238,7 @@ impl Packet {
     pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
         let (timestamps, options) = match self.body {
             NO_BODY => (None, Options::None),
-            body => (bodies.slots[body as usize].timestamps, bodies.slots[body as usize].options),
+            body => (bodies.parts[body].timestamps, bodies.parts[body].options),
         };
         Segment {
             seq: self.seq,
@@ -192,10 +259,10 @@ impl Packet {
         u64::from(self.len) + u64::from(self.header_len)
     }
 
-    /// Whether a link corrupted, truncated or erased it.
+    /// Whether a link corrupted, truncated or erased it, or was taken away.
     #[inline]
     pub(crate) fn is_damaged(&self) -> bool {
-        self.flags & (CORRUPTED | TRUNCATED | ERASED) != 0
+        self.flags & DAMAGE != 0
     }
 
     /// Whether a link corrupted it.
@@ -218,6 +285,17 @@ impl Packet {
     /// An error of a link erases it.
     pub fn erase(&mut self) {
         self.flags |= ERASED;
+    }
+
+    /// Whether its link was taken away before it arrived.
+    #[inline]
+    pub fn is_cut_off(&self) -> bool {
+        self.flags & CUT_OFF == CUT_OFF
+    }
+
+    /// Its link is taken away before it arrives.
+    pub fn cut_off(&mut self) {
+        self.flags |= CUT_OFF;
     }
 
     /// Its ECN field.
@@ -279,53 +357,6 @@ fn unpack(packed: u8, packet_flags: u8) -> Flags {
     let low = packed & !PLACES.iter().fold(0, |all, (_, place)| all | place);
     let high = PLACES.iter().filter(|(_, place)| packed & place != 0);
     high.fold(Flags::from_bits(low.into()).with(dummy), |flags, (flag, _)| flags.with(*flag))
-}
-
-/// What only some packets carry.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Body {
-    timestamps: Option<Timestamps>,
-    options: Options,
-}
-
-/// A slab of bodies. Whoever ends a packet's way returns its slot.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Bodies {
-    slots: Vec<Body>,
-    free: Vec<u32>,
-}
-
-impl Bodies {
-    fn insert(&mut self, body: Body) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = body;
-            return slot;
-        }
-        self.slots.push(body);
-        self.slots.len() as u32 - 1
-    }
-
-    /// A packet that is sent twice needs its parts twice.
-    pub(crate) fn copy_of(&mut self, packet: &Packet) -> Packet {
-        let body = match packet.body {
-            NO_BODY => NO_BODY,
-            body => self.insert(self.slots[body as usize]),
-        };
-        Packet { body, ..*packet }
-    }
-
-    /// The packet's way has ended.
-    #[inline]
-    pub(crate) fn release(&mut self, packet: &Packet) {
-        if packet.body != NO_BODY {
-            self.free.push(packet.body);
-        }
-    }
-
-    /// Slots in use, for the conservation check.
-    pub(crate) fn in_use(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,204 @@
+//! When a link is down: its outages, and the times for which the timeline takes it away. Looked up in order of time.
+
+use super::profile::Pieces;
+use super::states::TimedStates;
+use crate::dictionary::Cause;
+use crate::spec::{Absence, Downtimes, InFlight, Link, Waiting};
+use bentpipe_units::{Duration, Stream, Time};
+
+/// When a link is down.
+#[derive(Clone, Debug)]
+pub(super) struct Outages {
+    /// Its own outages, and whether it loses what waits then.
+    own: Option<(DownAt, bool)>,
+    /// In order of time.
+    absences: Vec<Absence>,
+}
+
+#[derive(Clone, Debug)]
+enum DownAt {
+    /// true: down from here on; and how long the link is up at the start of each repetition.
+    Listed(Pieces<bool>, Duration),
+    Random(TimedStates),
+}
+
+impl Outages {
+    /// Those of a link, if it has any. What happens after `end` is not computed.
+    pub(super) fn of(link: &Link, absences: &[Absence], seed: u64, end: Time) -> Option<Self> {
+        let own = link.outage.as_ref().map(|outage| {
+            let times = match &outage.when {
+                Downtimes::Spans { spans, period } => listed(spans, *period),
+                Downtimes::Random { mean_up, mean_down } => {
+                    let draws = Stream::new(seed, &format!("link/{}", link.name), "outage");
+                    DownAt::Random(TimedStates::new(*mean_up, *mean_down, draws, end))
+                }
+            };
+            (times, outage.flush)
+        });
+        (own.is_some() || !absences.is_empty()).then(|| Self { own, absences: absences.to_vec() })
+    }
+
+    /// Why packets that come at `at` are lost, if they are.
+    pub(super) fn closed(&mut self, at: Time) -> Option<Cause> {
+        if self.absence(at).is_some_and(|absence| absence.waiting != Waiting::Kept) {
+            return Some(Cause::Handover);
+        }
+        self.flushes(at).then_some(Cause::Outage)
+    }
+
+    /// Whether what waits at `at` is lost in an outage.
+    pub(super) fn flushes(&mut self, at: Time) -> bool {
+        self.own.as_mut().is_some_and(|(times, loses)| *loses && times.is_down(at))
+    }
+
+    /// Whether the link takes no packet out of its queue at `at`, because what waits there is going to be lost or sent on.
+    pub(super) fn rests(&self, at: Time) -> bool {
+        self.absence(at).is_some_and(|absence| absence.waiting != Waiting::Kept)
+    }
+
+    /// Whether the link is away at `at`.
+    pub(super) fn is_away(&self, at: Time) -> bool {
+        self.absence(at).is_some()
+    }
+
+    /// Whether the link is taken away while a packet is on it that was sent at `sent` and arrives at `arrival`.
+    pub(super) fn cuts(&self, sent: Time, arrival: Time) -> bool {
+        let first = self.absences.partition_point(|absence| absence.from < sent);
+        let begun = self.absences[first..].iter().take_while(|absence| absence.from <= arrival);
+        begun.into_iter().any(|absence| absence.in_flight == InFlight::Lost)
+    }
+
+    /// The next instant from `at` on at which the link is up, and when it goes down after that.
+    pub(super) fn uptime(&mut self, at: Time) -> (Time, Time) {
+        let (mut up, mut down) = self.own_uptime(at);
+        // Own outages and absences may follow on one another.
+        while let Some(absence) = self.absence(up) {
+            (up, down) = self.own_uptime(absence.to);
+        }
+        let next = self.absences.partition_point(|absence| absence.from <= up);
+        (up, self.absences.get(next).map_or(down, |absence| down.min(absence.from)))
+    }
+
+    fn own_uptime(&mut self, at: Time) -> (Time, Time) {
+        match &mut self.own {
+            Some((times, _)) if self.absences.is_empty() => times.uptime(at),
+            // What is looked up ahead is going to be asked for again.
+            Some((times, _)) => times.clone().uptime(at),
+            None => (at, Time::NEVER),
+        }
+    }
+
+    fn absence(&self, at: Time) -> Option<&Absence> {
+        let place = self.absences.partition_point(|absence| absence.to <= at);
+        self.absences.get(place).filter(|absence| absence.from <= at)
+    }
+}
+
+impl DownAt {
+    fn is_down(&mut self, at: Time) -> bool {
+        match self {
+            Self::Listed(pieces, _) => {
+                pieces.seek(at);
+                pieces.value()
+            }
+            Self::Random(states) => states.is_bad_at(at),
+        }
+    }
+
+    /// The next instant from `at` on at which it is up, and when it goes down after that.
+    fn uptime(&mut self, at: Time) -> (Time, Time) {
+        let is_down = self.is_down(at);
+        match self {
+            Self::Listed(pieces, up_at_start) => {
+                let begin = if is_down { pieces.end() } else { at };
+                pieces.seek(begin);
+                // A repetition does not end the time up that goes on into the next.
+                let more = if pieces.is_last() { *up_at_start } else { Duration::ZERO };
+                (begin, pieces.end() + more)
+            }
+            Self::Random(states) => match (is_down, states.ends_from(at)) {
+                (false, (end, _)) => (at, end),
+                (true, ends) => ends,
+            },
+        }
+    }
+}
+
+fn listed(spans: &[(Time, Time)], period: Option<Duration>) -> DownAt {
+    let mut points = vec![(Time::ZERO, false)];
+    for &(start, end) in spans {
+        points.push((start, true));
+        points.push((end, false));
+    }
+    // A span that starts at zero replaces the first point.
+    if points.get(1).is_some_and(|second| second.0 == Time::ZERO) {
+        points.remove(0);
+    }
+    let up_at_start = if points[0].1 { Duration::ZERO } else { points[1].0 - Time::ZERO };
+    DownAt::Listed(Pieces::new(&points, period), up_at_start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn outages_repeat() {
+        let times = listed(&[(s(2), s(3))], Some(Duration::from_secs(15)));
+        let mut outages = times;
+        assert_eq!([0, 2, 3, 17, 18].map(|at| outages.is_down(s(at))), [false, true, false, true, false]);
+        assert_eq!(outages.uptime(s(17)), (s(18), s(32)));
+        assert_eq!(outages.uptime(s(18)), (s(18), s(32)));
+        assert_eq!(outages.uptime(s(31)), (s(31), s(32)));
+    }
+
+    /// Every repetition cut off the packet that was being sent when it began.
+    #[test]
+    fn the_start_of_a_repetition_is_no_outage() {
+        for (spans, up_until) in [([(s(2), s(3))], s(17)), ([(s(14), s(15))], s(14)), ([(s(0), s(3))], s(15))] {
+            let mut outages = listed(&spans, Some(Duration::from_secs(15)));
+            assert_eq!(outages.uptime(s(5)), (s(5), up_until));
+        }
+    }
+
+    /// Down for 0.5 s in 10 s; a mean of n exponential times varies by 1/n of its square.
+    #[test]
+    fn random_outages_are_as_frequent_and_as_long_as_asked_for() {
+        let ms = Duration::from_millis;
+        let states = TimedStates::new(ms(9500), ms(500), Stream::new(1, "link/l.forward", "outage"), Time::NEVER);
+        let mut outages = DownAt::Random(states);
+        let (mut at, mut up, mut count) = (Time::ZERO, 0.0, 0.0);
+        while count < 100_000.0 {
+            let (begin, end) = outages.uptime(at);
+            assert!(!outages.is_down(begin) && outages.is_down(end) && begin < end);
+            (at, up, count) = (end, up + (end - begin).as_secs_f64(), count + 1.0);
+        }
+        let down = at.as_secs_f64() - up;
+        assert!((up / count / 9.5 - 1.0).abs() < 0.013 && (down / count / 0.5 - 1.0).abs() < 0.013, "{up} {down}");
+    }
+
+    #[test]
+    fn a_link_is_up_when_it_is_there_and_has_no_outage() {
+        let absence = |from, to, waiting, in_flight| Absence { from: s(from), to: s(to), waiting, in_flight };
+        let absences =
+            vec![absence(10, 20, Waiting::Lost, InFlight::Lost), absence(30, 40, Waiting::Kept, InFlight::Delivered)];
+        let own = Some((listed(&[(s(18), s(22)), (s(25), s(26))], None), true));
+        let mut outages = Outages { own, absences };
+        assert_eq!(outages.uptime(s(0)), (s(0), s(10)));
+        assert_eq!(outages.uptime(s(12)), (s(22), s(25)));
+        assert_eq!(outages.uptime(s(26)), (s(26), s(30)));
+        assert_eq!(outages.uptime(s(35)), (s(40), Time::NEVER));
+        let closed = [9, 10, 19, 21, 25, 35].map(|at| outages.closed(s(at)));
+        assert_eq!(
+            closed,
+            [None, Some(Cause::Handover), Some(Cause::Handover), Some(Cause::Outage), Some(Cause::Outage), None]
+        );
+        assert!(outages.rests(s(10)) && !outages.rests(s(20)) && !outages.rests(s(35)) && outages.is_away(s(35)));
+        assert!(outages.cuts(s(9), s(10)) && outages.cuts(s(10), s(11)) && !outages.cuts(s(8), s(9)));
+        assert!(!outages.cuts(s(29), s(41)), "what is in flight then is delivered");
+    }
+}
