@@ -15,18 +15,18 @@
 //! Those of the ends of connections that open during the run are made of the flow's name and the connection's ordinal, not
 //! of the slot that they happen to get.
 
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use bentpipe_units::{Stream, Time};
 
 /// What can act, in order of rank; flows and endpoints share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The head of a link's ring reaches the far end.
-    Link(usize),
+    Link(LinkId),
     /// A node's middleboxes wake up.
-    Node(usize),
+    Node(NodeId),
     /// A flow's application wakes up.
-    Flow(usize),
+    Flow(FlowId),
     /// An end of a connection wakes up.
     Endpoint(EndpointId),
     /// The recorder takes its samples, after everything else at that instant.
@@ -98,15 +98,15 @@ impl Schedule {
             leaves.len() - 1
         };
         for (i, name) in links.enumerate() {
-            add(Source::Link(i), name, "link");
+            add(Source::Link(LinkId::new(i)), name, "link");
         }
         let nodes = nodes.enumerate();
         let nodes =
-            nodes.map(|(i, (name, wakes))| if wakes { add(Source::Node(i), name, "node") as u32 } else { NONE });
+            nodes.map(|(i, (name, wakes))| if wakes { add(Source::Node(NodeId::new(i)), name, "node") as u32 } else { NONE });
         let nodes = nodes.collect();
         let flows = flows.enumerate();
         let flows =
-            flows.map(|(i, (name, wakes))| if wakes { add(Source::Flow(i), name, "flow") as u32 } else { NONE });
+            flows.map(|(i, (name, wakes))| if wakes { add(Source::Flow(FlowId::new(i)), name, "flow") as u32 } else { NONE });
         let flows = flows.collect();
         let sampler = add(Source::Sampler, "", "sampler");
         let mut schedule = Self { tree: Vec::new(), first_endpoint: leaves.len(), leaves, nodes, flows, sampler };
@@ -203,9 +203,9 @@ impl Schedule {
     #[inline]
     fn leaf(&self, source: Source) -> usize {
         match source {
-            Source::Link(index) => index,
-            Source::Node(index) => self.nodes[index] as usize,
-            Source::Flow(index) => self.flows[index] as usize,
+            Source::Link(link) => link.index(),
+            Source::Node(node) => self.nodes[node] as usize,
+            Source::Flow(flow) => self.flows[flow] as usize,
             Source::Endpoint(end) => self.first_endpoint + end.index(),
             Source::Sampler => self.sampler,
         }
@@ -230,6 +230,10 @@ fn leaf_of(key: Key) -> usize {
 mod tests {
     use super::*;
 
+    fn link(index: usize) -> Source {
+        Source::Link(LinkId::new(index))
+    }
+
     fn order(names: &[&'static str], entries: &[(u64, Source)]) -> Vec<Source> {
         let mut schedule = Schedule::new(names.iter().copied(), [("n", true)].into_iter(), std::iter::empty(), 1);
         schedule.begin(0, [1, 2]);
@@ -244,24 +248,25 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_then_rank() {
-        use Source::{Link, Node, Sampler};
+        use Source::Sampler;
+        let node = Source::Node(NodeId::new(0));
         let [opener, listener] = EndpointId::both(0).map(Source::Endpoint);
-        let entries = [(5, Sampler), (5, listener), (4, opener), (5, Link(0)), (5, Node(0)), (6, Link(1))];
-        let expected = [opener, Link(0), Node(0), listener, Sampler, Link(1)];
+        let entries = [(5, Sampler), (5, listener), (4, opener), (5, link(0)), (5, node), (6, link(1))];
+        let expected = [opener, link(0), node, listener, Sampler, link(1)];
         assert_eq!(order(&["a", "b"], &entries), expected);
     }
 
     #[test]
     fn setting_again_replaces() {
-        let entries = [(5, Source::Link(0)), (3, Source::Link(1)), (9, Source::Link(1)), (2, Source::Link(0))];
-        assert_eq!(order(&["a", "b"], &entries), [Source::Link(0), Source::Link(1)]);
+        let entries = [(5, link(0)), (3, link(1)), (9, link(1)), (2, link(0))];
+        assert_eq!(order(&["a", "b"], &entries), [link(0), link(1)]);
     }
 
     /// Nothing that was planned is lost, and what comes later finds its place.
     #[test]
     fn the_schedule_grows_while_it_runs() {
         let mut schedule = Schedule::new(["a"].into_iter(), [("n", false)].into_iter(), [("f", true)].into_iter(), 1);
-        schedule.set(Source::Link(0), Time::from_ps(50));
+        schedule.set(link(0), Time::from_ps(50));
         for slot in 0..40 {
             schedule.begin(slot, [1, 2]);
             schedule.set(Source::Endpoint(EndpointId::opener(slot)), Time::from_ps(100 - slot as u64));
@@ -273,7 +278,7 @@ mod tests {
         }
         assert_eq!(order.len(), 41);
         assert!(
-            order[0] == (Time::from_ps(50), Source::Link(0)) && order[1].1 == Source::Endpoint(EndpointId::opener(39))
+            order[0] == (Time::from_ps(50), link(0)) && order[1].1 == Source::Endpoint(EndpointId::opener(39))
         );
         assert!(order.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
@@ -284,10 +289,10 @@ mod tests {
         let n = 10_000;
         let mut first = 0;
         for ps in 0..n {
-            let two = order(&["a", "b"], &[(ps, Source::Link(0)), (ps, Source::Link(1))]);
-            let three = order(&["a", "aa", "b"], &[(ps, Source::Link(0)), (ps, Source::Link(2))]);
-            assert_eq!(two[0] == Source::Link(0), three[0] == Source::Link(0));
-            first += u64::from(two[0] == Source::Link(0));
+            let two = order(&["a", "b"], &[(ps, link(0)), (ps, link(1))]);
+            let three = order(&["a", "aa", "b"], &[(ps, link(0)), (ps, link(2))]);
+            assert_eq!(two[0] == link(0), three[0] == link(0));
+            first += u64::from(two[0] == link(0));
         }
         assert!((4500..5500).contains(&first), "{first}");
     }

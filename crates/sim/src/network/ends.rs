@@ -3,7 +3,7 @@
 use super::{Network, HOST};
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::packet::Packet;
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
@@ -13,7 +13,7 @@ use bentpipe_units::{Seq, Time};
 impl Network {
     /// A packet has reached its host.
     #[inline]
-    pub(super) fn arrive(&mut self, node: usize, packet: &Packet) {
+    pub(super) fn arrive(&mut self, node: NodeId, packet: &Packet) {
         if packet.is_datagram() {
             return self.receive_datagram(packet);
         }
@@ -28,10 +28,10 @@ impl Network {
         host.on_arrival(self.now, &segment);
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
-                self.traffic.flows[packet.flow() as usize].rtts.record_span(rtt);
+                self.traffic.flows[packet.flow()].rtts.record_span(rtt);
             }
             if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
-                self.recorder.on_event(self.now, packet.flow() as usize, EventKind::Acked, host.conn.acked_bytes());
+                self.recorder.on_event(self.now, packet.flow(), EventKind::Acked, host.conn.acked_bytes());
             }
         }
         self.drive(endpoint);
@@ -51,13 +51,13 @@ impl Network {
     }
 
     /// An application acts.
-    pub(super) fn wake_flow(&mut self, flow: usize) {
+    pub(super) fn wake_flow(&mut self, flow: FlowId) {
         self.traffic.wake_flow(self.now, flow);
         self.rearm_flow(flow);
         self.carry_out_tasks();
     }
 
-    pub(super) fn rearm_flow(&mut self, flow: usize) {
+    pub(super) fn rearm_flow(&mut self, flow: FlowId) {
         let state = &self.traffic.flows[flow];
         if state.can_wake() {
             self.schedule.set(Source::Flow(flow), state.timer);
@@ -77,7 +77,7 @@ impl Network {
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(flow, size) => {
-                    let packet = Packet::datagram(self.now, flow as u32, size, self.traffic.first_hop(flow))
+                    let packet = Packet::datagram(self.now, flow, size, self.traffic.first_hop(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
                     self.launch(packet);
@@ -123,7 +123,7 @@ impl Network {
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow as usize, |series| host.value_of(series));
+            self.recorder.on_sender(self.now, host.flow, |series| host.value_of(series));
         }
         self.carry_out_tasks();
     }
@@ -145,7 +145,7 @@ impl Network {
         self.ledger.sent += 1;
         if self.recorder.wants_events && segment.len > 0 && host.sends_data {
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, packet.flow() as usize, event_of_segment(segment), offset);
+            self.recorder.on_event(self.now, packet.flow(), event_of_segment(segment), offset);
         }
         self.launch(packet);
     }
@@ -157,7 +157,7 @@ impl Network {
         if hop == HOST {
             return self.loop_back(packet);
         }
-        self.accept(self.now, hop as usize, &packet);
+        self.accept(self.now, LinkId::new(hop as usize), &packet);
     }
 
     /// A datagram has reached its host, which always listens.
@@ -170,7 +170,7 @@ impl Network {
     /// A packet of a flow whose ends are on the same node.
     #[cold]
     fn loop_back(&mut self, packet: Packet) {
-        let ends = &self.scenario.flows[packet.flow() as usize];
+        let ends = &self.scenario.flows[packet.flow()];
         self.arrive(ends.to, &packet);
     }
 
@@ -184,7 +184,7 @@ impl Network {
             return;
         }
         if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {
-            self.recorder.on_event(self.now, host.flow as usize, kind, value);
+            self.recorder.on_event(self.now, host.flow, kind, value);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Network, HOST};
 use crate::dictionary::Cause;
 use crate::engine::Source;
+use crate::ids::{LinkId, NodeId};
 use crate::packet::Packet;
 use crate::record::LossPlace;
 use crate::spec::{NodeKind, Scenario};
@@ -11,7 +12,7 @@ use bentpipe_units::Time;
 /// What a link needs to know of the node that it leads to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FarEnd {
-    node: u32,
+    node: NodeId,
     drops_corrupted: bool,
     has_middleboxes: bool,
     /// Every packet goes on to a link that only this one feeds.
@@ -21,7 +22,7 @@ pub(super) struct FarEnd {
 impl Network {
     /// The head of a link's ring reaches the next node.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, index: usize) {
+    pub(super) fn deliver(&mut self, index: LinkId) {
         let far_end = self.far_ends[index];
         let link = &mut self.links[index];
         link.advance(self.now, &mut self.losses);
@@ -42,15 +43,15 @@ impl Network {
             return;
         }
         if far_end.has_middleboxes {
-            return self.enter_node(far_end.node as usize, packet);
+            return self.enter_node(far_end.node, packet);
         }
-        self.forward(far_end.node as usize, &packet);
+        self.forward(far_end.node, &packet);
     }
 
     /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
     /// at its own instant, and there is one event for all packets that are on the link instead of one for each.
     /// Such a link is given the same packets at the same instants, and nothing else reads it before the horizon.
-    fn relay(&mut self, index: usize, far_end: FarEnd) {
+    fn relay(&mut self, index: LinkId, far_end: FarEnd) {
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
@@ -61,7 +62,7 @@ impl Network {
             if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
                 continue;
             }
-            let next = self.hops[packet.next as usize] as usize;
+            let next = LinkId::new(self.hops[packet.next as usize] as usize);
             self.accept(packet.at, next, &packet);
         }
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
@@ -69,7 +70,7 @@ impl Network {
 
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
-    fn ends_at(&mut self, index: usize, far_end: FarEnd, packet: &Packet) -> bool {
+    fn ends_at(&mut self, index: LinkId, far_end: FarEnd, packet: &Packet) -> bool {
         if packet.is_truncated() || packet.is_erased() {
             self.links[index].count_lost();
             let cause = if packet.is_truncated() { Cause::Outage } else { Cause::LinkLoss };
@@ -82,23 +83,23 @@ impl Network {
         }
         let is_dropped = far_end.drops_corrupted || is_at_host;
         if is_dropped {
-            self.lose(LossPlace::Node(far_end.node as usize), *packet, Cause::BitError);
+            self.lose(LossPlace::Node(far_end.node), *packet, Cause::BitError);
         }
         is_dropped
     }
 
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
-    pub(super) fn forward(&mut self, node: usize, packet: &Packet) {
+    pub(super) fn forward(&mut self, node: NodeId, packet: &Packet) {
         let hop = self.hops[packet.next as usize];
         if hop == HOST {
             return self.arrive(node, packet);
         }
-        self.accept(self.now, hop as usize, packet);
+        self.accept(self.now, LinkId::new(hop as usize), packet);
     }
 
     #[inline(always)]
-    pub(super) fn accept(&mut self, at: Time, link: usize, packet: &Packet) {
+    pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet) {
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }
@@ -117,7 +118,7 @@ pub(super) fn far_ends(scenario: &Scenario) -> Vec<FarEnd> {
         .map(|link| {
             let node = &scenario.nodes[link.to];
             FarEnd {
-                node: link.to as u32,
+                node: link.to,
                 drops_corrupted: node.kind == NodeKind::Router,
                 has_middleboxes: !node.middleboxes.is_empty(),
                 relays: node.middleboxes.is_empty(),
@@ -139,7 +140,7 @@ struct Feeders(Vec<Feeder>);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
     None,
-    Link(usize),
+    Link(LinkId),
     /// A host, or several links.
     Many,
 }
@@ -158,7 +159,7 @@ impl Feeders {
     }
 }
 
-fn routes(scenario: &Scenario) -> impl Iterator<Item = &Vec<usize>> {
+fn routes(scenario: &Scenario) -> impl Iterator<Item = &Vec<LinkId>> {
     scenario.flows.iter().flat_map(|flow| [&flow.route, &flow.reverse_route])
 }
 

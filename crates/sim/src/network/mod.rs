@@ -8,6 +8,7 @@ mod results;
 
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
+use crate::ids::{FlowId, LinkId};
 use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
@@ -59,11 +60,11 @@ impl Network {
         for flow in &scenario.flows {
             for route in [&flow.route, &flow.reverse_route] {
                 routes.push(hops.len() as u32);
-                hops.extend(route.iter().map(|&link| link as u32));
+                hops.extend(route.iter().map(|link| link.index() as u32));
                 hops.push(HOST);
             }
         }
-        let traffic = Traffic::new(scenario, seed, |route| routes[route], true);
+        let traffic = Traffic::new(scenario, seed, |path| routes[path], true);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(
@@ -99,7 +100,7 @@ impl Network {
             scenario: scenario.clone(),
         };
         network.carry_out_tasks();
-        for flow in 0..network.traffic.flows.len() {
+        for flow in FlowId::all(network.traffic.flows.len()) {
             network.rearm_flow(flow);
         }
         network.update_horizon();
@@ -151,7 +152,7 @@ impl Network {
     /// If packets were not conserved, which is a defect of the engine.
     pub fn finish(mut self) -> RunResult {
         let now = self.now;
-        for link in 0..self.links.len() {
+        for link in LinkId::all(self.links.len()) {
             self.links[link].advance(now, &mut self.losses);
             self.count_losses(link);
         }
@@ -185,7 +186,7 @@ impl Network {
     // Apart from the loop over events, which it would cost registers.
     #[inline(never)]
     fn sample(&mut self) {
-        for link in 0..self.links.len() {
+        for link in LinkId::all(self.links.len()) {
             self.links[link].advance(self.now, &mut self.losses);
             self.count_losses(link);
         }
@@ -195,7 +196,7 @@ impl Network {
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 
-    fn count_losses(&mut self, link: usize) {
+    fn count_losses(&mut self, link: LinkId) {
         while let Some((packet, cause)) = self.losses.pop() {
             self.lose(LossPlace::Link(link), packet, cause);
         }

@@ -2,6 +2,7 @@
 
 use super::Network;
 use crate::engine::Source;
+use crate::ids::NodeId;
 use crate::middlebox::{Action, Middlebox, Side};
 use crate::packet::Packet;
 use crate::record::LossPlace;
@@ -9,7 +10,7 @@ use bentpipe_units::Time;
 
 impl Network {
     /// A packet meets its node's middleboxes, in order along its flow.
-    pub(super) fn enter_node(&mut self, node: usize, packet: Packet) {
+    pub(super) fn enter_node(&mut self, node: NodeId, packet: Packet) {
         let boxes = self.nodes[node].len();
         let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
         self.pass(node, first, packet);
@@ -17,7 +18,7 @@ impl Network {
     }
 
     /// A packet reaches position `position` of a node's middleboxes; past the last one it leaves the node.
-    fn pass(&mut self, node: usize, position: usize, packet: Packet) {
+    fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
         let Some(middlebox) = self.nodes[node].get_mut(position) else {
             return self.forward(node, &packet);
         };
@@ -25,7 +26,7 @@ impl Network {
         self.carry_out(node, position);
     }
 
-    fn carry_out(&mut self, node: usize, position: usize) {
+    fn carry_out(&mut self, node: NodeId, position: usize) {
         let mut actions = self.outbox.take();
         for action in actions.drain(..) {
             match action {
@@ -42,7 +43,7 @@ impl Network {
         self.outbox.give_back(actions);
     }
 
-    pub(super) fn wake_node(&mut self, node: usize) {
+    pub(super) fn wake_node(&mut self, node: NodeId) {
         for position in 0..self.nodes[node].len() {
             let middlebox = &mut self.nodes[node][position];
             if middlebox.next_wakeup() <= self.now {
@@ -53,7 +54,7 @@ impl Network {
         self.rearm_node(node);
     }
 
-    fn rearm_node(&mut self, node: usize) {
+    fn rearm_node(&mut self, node: NodeId) {
         let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
         self.schedule.set(Source::Node(node), due);
     }

@@ -4,7 +4,7 @@ mod body;
 
 pub(crate) use body::{Bodies, Carried, Message, Parts};
 
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId, PathId};
 use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
@@ -133,11 +133,11 @@ impl Packet {
     }
 
     /// A datagram of `flow`. It remembers when it was sent, where segments have their sequence numbers.
-    pub(crate) fn datagram(now: Time, flow: u32, len: u16, first_hop: u32) -> Self {
+    pub(crate) fn datagram(now: Time, flow: FlowId, len: u16, first_hop: u32) -> Self {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            owner: flow,
+            owner: Self::owner(flow, 0),
             session: NO_SESSION,
             seq: Seq::new((now.as_ps() >> 32) as u32),
             ack: Seq::new(now.as_ps() as u32),
@@ -190,20 +190,30 @@ impl Packet {
     }
 
     /// A packet with bytes of a stranger that enters at one end of a flow; its header is `header_len` of them.
-    pub(crate) fn foreign(flow: u32, is_to_sender: bool, len: u16, header_len: u8, body: u32) -> Self {
+    pub(crate) fn foreign(flow: FlowId, is_to_sender: bool, len: u16, header_len: u8, body: u32) -> Self {
         let datagram = Self::datagram(Time::ZERO, flow, len, UNROUTED);
         Self { body, header_len, flags: if is_to_sender { TO_SENDER } else { 0 }, ..datagram }
     }
 
-    /// Index of its flow.
+    /// Its flow.
     #[inline]
-    pub fn flow(&self) -> u32 {
-        self.owner & (FLOWS_MAX - 1)
+    pub fn flow(&self) -> FlowId {
+        FlowId::new((self.owner & (FLOWS_MAX - 1)) as usize)
+    }
+
+    /// Its flow and its direction.
+    #[inline]
+    pub fn path(&self) -> PathId {
+        if self.is_to_sender() {
+            PathId::back(self.flow())
+        } else {
+            PathId::there(self.flow())
+        }
     }
 
     /// The owner of packets of connection `number` of `flow`. Numbers wrap around.
-    pub(crate) fn owner(flow: u32, number: u64) -> u32 {
-        flow | ((number % CONNECTIONS_MAX) as u32) << FLOWS_MAX.ilog2()
+    pub(crate) fn owner(flow: FlowId, number: u64) -> u32 {
+        flow.index() as u32 | ((number % CONNECTIONS_MAX) as u32) << FLOWS_MAX.ilog2()
     }
 
     /// Identifies its connection, or the datagrams of its flow, among those on the same link, in one direction.
@@ -333,7 +343,12 @@ impl Packet {
     /// The endpoint that it travels to.
     #[inline]
     pub(crate) fn endpoint(&self) -> EndpointId {
-        EndpointId::new(2 * self.session as usize + usize::from(!self.is_to_sender()))
+        let slot = self.session as usize;
+        if self.is_to_sender() {
+            EndpointId::opener(slot)
+        } else {
+            EndpointId::listener(slot)
+        }
     }
 }
 
@@ -408,7 +423,7 @@ mod tests {
     #[test]
     fn datagrams_remember_when_they_were_sent() {
         let now = Time::from_ps(0x1234_5678_9abc_def0);
-        let packet = Packet::datagram(now, 3, 1200, 0);
+        let packet = Packet::datagram(now, FlowId::new(3), 1200, 0);
         assert_eq!((packet.sent_at(), packet.size(), packet.is_datagram()), (now, 1228, true));
     }
 }

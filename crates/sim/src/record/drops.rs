@@ -2,22 +2,23 @@
 
 use super::Names;
 use crate::dictionary::{Cause, DropRow, Table};
+use crate::ids::{FlowId, LinkId, NodeId};
 use std::collections::BTreeMap;
 
 /// Where packets were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LossPlace {
-    Link(usize),
-    Node(usize),
+    Link(LinkId),
+    Node(NodeId),
 }
 
 /// Packets and bytes lost, by place, flow and cause.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Drops(BTreeMap<(LossPlace, u32, Cause), (u64, u64)>);
+pub(crate) struct Drops(BTreeMap<(LossPlace, FlowId, Cause), (u64, u64)>);
 
 impl Drops {
     /// A packet of `flow`, of `size` bytes, was lost.
-    pub(crate) fn add(&mut self, place: LossPlace, flow: u32, cause: Cause, size: u64) {
+    pub(crate) fn add(&mut self, place: LossPlace, flow: FlowId, cause: Cause, size: u64) {
         let (packets, bytes) = self.0.entry((place, flow, cause)).or_default();
         *packets += 1;
         *bytes += size;
@@ -29,7 +30,7 @@ impl Drops {
                 LossPlace::Link(link) => names.links[link],
                 LossPlace::Node(node) => names.nodes[node],
             },
-            flow: names.flows[flow as usize],
+            flow: names.flows[flow],
             cause: cause.name(),
             packets,
             bytes,

@@ -3,6 +3,7 @@
 use super::transfers::{Transfer, TransferRows};
 use super::Names;
 use crate::dictionary::{EventKind, FlowSeries, LinkSeries, SenderSeries, Table, Values};
+use crate::ids::FlowId;
 use crate::spec::Record;
 use bentpipe_units::{Duration, Time};
 
@@ -70,7 +71,7 @@ struct Room {
 #[derive(Clone, Debug, Default)]
 struct Events {
     time: Vec<Time>,
-    flow: Vec<u32>,
+    flow: Vec<FlowId>,
     event: Vec<EventKind>,
     value: Vec<u64>,
 }
@@ -105,26 +106,26 @@ impl Recorder {
     }
 
     /// A sender has acted: write what has changed. `value` gives that of a series at the sender; none: there is none yet.
-    pub(crate) fn on_sender(&mut self, now: Time, flow: usize, value: impl Fn(SenderSeries) -> Option<f64>) {
+    pub(crate) fn on_sender(&mut self, now: Time, flow: FlowId, value: impl Fn(SenderSeries) -> Option<f64>) {
         for track in &mut self.senders {
             if let Some(value) = value(track.series).filter(|&value| value != track.last[flow]) {
                 track.last[flow] = value;
-                track.rows.write(&mut self.room, now, flow, value);
+                track.rows.write(&mut self.room, now, flow.index(), value);
             }
         }
     }
 
-    pub(crate) fn on_event(&mut self, now: Time, flow: usize, event: EventKind, value: u64) {
+    pub(crate) fn on_event(&mut self, now: Time, flow: FlowId, event: EventKind, value: u64) {
         if self.room.take() {
             self.events.time.push(now);
-            self.events.flow.push(flow as u32);
+            self.events.flow.push(flow);
             self.events.event.push(event);
             self.events.value.push(value);
         }
     }
 
     /// A transfer is complete.
-    pub(crate) fn on_transfer(&mut self, now: Time, flow: usize, transfer: &Transfer) {
+    pub(crate) fn on_transfer(&mut self, now: Time, flow: FlowId, transfer: &Transfer) {
         self.transfers.add(flow, transfer);
         if self.wants_events {
             self.on_event(now, flow, EventKind::Transfer, transfer.size);
@@ -160,7 +161,7 @@ impl Recorder {
         let events = Table {
             columns: vec![
                 ("time_s", Values::Real(seconds(&time))),
-                ("flow", Values::Text(flow.iter().map(|&flow| names.flows[flow as usize].to_owned()).collect())),
+                ("flow", Values::Text(flow.iter().map(|&flow| names.flows[flow].to_owned()).collect())),
                 ("event", Values::Text(event.iter().map(|&event| event.name().to_owned()).collect())),
                 ("value", Values::Whole(value.iter().map(|&value| value as i64).collect())),
             ],
@@ -256,7 +257,7 @@ mod tests {
         let record = Record { series: all.clone(), interval: Duration::from_secs(1), rows_max: 1000, transfers_max: 0 };
         let mut recorder = Recorder::new(&record, 1, 2);
         // The value of a series is its place in its enum; of link 1 it is 100 more.
-        recorder.on_sender(Time::ZERO, 0, |series| Some(series as u8 as f64));
+        recorder.on_sender(Time::ZERO, FlowId::new(0), |series| Some(series as u8 as f64));
         let value = |value: u8, link: u64| Sample::Value((u64::from(value) + 100 * link) as f64);
         recorder.on_sample(Time::ZERO, |flow| [value(flow as u8, 0)], |link| [0, 1].map(|n| value(link as u8, n)));
         let names_of = Names { flows: vec!["f"], links: vec!["l", "m"], nodes: vec![] };
@@ -282,7 +283,7 @@ mod tests {
             let none = |_: FlowSeries| std::iter::empty();
             recorder.on_sample(recorder.next_wakeup(), none, |_| [Sample::Bytes(bytes)]);
         }
-        (0..2).for_each(|_| recorder.on_event(Time::ZERO, 0, EventKind::Timeout, 7));
+        (0..2).for_each(|_| recorder.on_event(Time::ZERO, FlowId::new(0), EventKind::Timeout, 7));
         let recorded = recorder.finish(&Names { flows: vec!["f"], links: vec!["l"], nodes: vec![] });
         assert_eq!(recorded.series[0].1.real("carried_bps"), [16_000.0, 32_000.0]);
         assert_eq!(

@@ -2,6 +2,7 @@
 
 use super::Histogram;
 use crate::dictionary::{Table, TransferRow};
+use crate::ids::FlowId;
 use bentpipe_units::{Duration, Time};
 
 /// A transfer that is complete.
@@ -101,7 +102,7 @@ impl Transfer {
 /// Transfers one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransferRows {
-    rows: Vec<(u32, Transfer)>,
+    rows: Vec<(FlowId, Transfer)>,
     pub(super) max: u64,
     pub(super) lost: u64,
 }
@@ -111,9 +112,9 @@ impl TransferRows {
         Self { rows: Vec::new(), max, lost: 0 }
     }
 
-    pub(crate) fn add(&mut self, flow: usize, transfer: &Transfer) {
+    pub(crate) fn add(&mut self, flow: FlowId, transfer: &Transfer) {
         if (self.rows.len() as u64) < self.max {
-            self.rows.push((flow as u32, *transfer));
+            self.rows.push((flow, *transfer));
         } else {
             self.lost += 1;
         }
@@ -122,7 +123,7 @@ impl TransferRows {
     /// The table; `flows` are their names.
     pub(super) fn table(&self, flows: &[&str]) -> Table {
         TransferRow::table(self.rows.iter().map(|(flow, transfer)| TransferRow {
-            flow: flows[*flow as usize],
+            flow: flows[*flow],
             transfer: transfer.index,
             start_s: transfer.start.as_secs_f64(),
             size_bytes: transfer.size,

@@ -1,6 +1,7 @@
 //! How much work a run is: what would take days is refused before it starts.
 
 use crate::dictionary;
+use crate::ids::LinkId;
 use crate::spec::{
     ratio, App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Page, Profile, QueueLimit, Scenario, Stay,
 };
@@ -102,7 +103,7 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<TooMuch> {
 /// acknowledgements cross.
 fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
     let seconds = scenario.duration.as_secs_f64();
-    let share = |&link: &usize| scenario.links[link].rate.largest().as_bps() as f64 / users[link].max(1.0);
+    let share = |&link: &LinkId| scenario.links[link].rate.largest().as_bps() as f64 / users[link].max(1.0);
     let path = flow.route.iter().map(share).fold(f64::INFINITY, f64::min);
     let rtt: Duration = flow
         .route
@@ -162,7 +163,7 @@ fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
 /// than it carries: bounded by the limits of its queue.
 fn waiting(scenario: &Scenario) -> Vec<f64> {
     let seconds = scenario.duration.as_secs_f64();
-    let carried = |link: usize| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
+    let carried = |link: LinkId| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
     // Bytes per second, and packets of them, that come to each link.
     let mut offered = vec![(0.0, 0.0); scenario.links.len()];
     for flow in &scenario.flows {
@@ -174,7 +175,7 @@ fn waiting(scenario: &Scenario) -> Vec<f64> {
             bytes = bytes.min(carried(link));
         }
     }
-    let waiting = |(link, (bytes, packets)): (usize, (f64, f64))| {
+    let waiting = |(link, (bytes, packets)): (LinkId, (f64, f64))| {
         let size = bytes / f64::max(packets, f64::MIN_POSITIVE);
         let limit = |limit: &mut QueueLimit| match *limit {
             QueueLimit::Packets(most) => most as f64,
@@ -188,7 +189,7 @@ fn waiting(scenario: &Scenario) -> Vec<f64> {
             0.0
         }
     };
-    offered.into_iter().enumerate().map(waiting).collect()
+    LinkId::all(offered.len()).zip(offered).map(waiting).collect()
 }
 
 /// How often each key of a link makes it change.

@@ -4,6 +4,7 @@ use super::cost;
 use super::instances::{expand, Instance};
 use super::keys::{self, File};
 use super::report::{path, Report};
+use crate::ids::LinkId;
 use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
@@ -24,7 +25,7 @@ pub(super) fn settle(
         let (Some(load), Some(link)) = (written.load, &written.link) else { continue };
         let App::Arrivals(arrivals) = flow.app else { continue };
         let name = expand(link, instance.n);
-        let is_meant = |&&link: &&usize| {
+        let is_meant = |&&link: &&LinkId| {
             let full = links[link].name.as_str();
             full == name || full.rsplit_once('.').is_some_and(|(base, _)| base == name)
         };
@@ -83,7 +84,7 @@ pub(super) fn refuse_overload(instances: &[Instance<'_>], flows: &[Flow], links:
     }
     for (instance, flow) in instances.iter().zip(flows) {
         let App::Arrivals(Arrivals { overload: false, .. }) = flow.app else { continue };
-        let share = |&link: &usize| offered[link] / links[link].rate.largest().as_bps() as f64;
+        let share = |&link: &LinkId| offered[link] / links[link].rate.largest().as_bps() as f64;
         let fullest = flow.route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {
             let message = format!(

@@ -10,6 +10,7 @@ use super::report::{path, Findings, Report};
 use super::route::{base_rtt, Bad, Graph};
 use super::tree::join;
 use super::{cost, offered_load};
+use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, Timeline, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
@@ -65,7 +66,8 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         return None;
     }
 
-    let nodes: BTreeMap<&str, usize> = names.into_iter().zip(0..).collect();
+    let ids = NodeId::all(names.len());
+    let nodes: BTreeMap<&str, NodeId> = names.into_iter().zip(ids).collect();
     let mut made = make_links(&links, &directions, &nodes);
     check_parallel(&made, &nodes, report);
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
@@ -210,7 +212,7 @@ fn make_node(name: &str, node: Option<&keys::Node>, report: &mut Report<'_>) -> 
 fn make_links(
     links: &[Instance<'_>],
     directions: &BTreeMap<&str, [Direction; 2]>,
-    nodes: &BTreeMap<&str, usize>,
+    nodes: &BTreeMap<&str, NodeId>,
 ) -> Vec<Link> {
     let mut made = Vec::with_capacity(2 * links.len());
     for link in links {
@@ -241,9 +243,9 @@ fn find_routes(
     file: &File,
     flows: &[Instance<'_>],
     links: &[Link],
-    nodes: &BTreeMap<&str, usize>,
+    nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
-) -> Option<Vec<[Vec<usize>; 2]>> {
+) -> Option<Vec<[Vec<LinkId>; 2]>> {
     let graph = Graph::new(nodes.len(), links);
     let names: Vec<&str> = nodes.keys().copied().collect();
     let mut routes = vec![[Vec::new(), Vec::new()]; flows.len()];
@@ -301,11 +303,11 @@ fn find_routes(
 }
 
 /// Links that a route must name, because others join the same nodes, are not named like nodes.
-fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, usize>, report: &mut Report<'_>) {
+fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut Report<'_>) {
     let graph = Graph::new(nodes.len(), links);
-    for (index, link) in links.iter().enumerate() {
+    for (id, link) in LinkId::all(links.len()).zip(links) {
         let name = link.name.strip_suffix(".forward").filter(|name| nodes.contains_key(name));
-        if let (Some(name), true) = (name, graph.is_parallel(index)) {
+        if let (Some(name), true) = (name, graph.is_parallel(id)) {
             let message = format!("link \"{name}\" is named like a node, and another link joins the same nodes");
             let place = report.tree.at(["link", name]).key.clone();
             let expected = "expected a name by which routes can tell it from the node".into();
@@ -338,15 +340,15 @@ fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings) -> (String
 fn make_flows(
     file: &File,
     flows: &[Instance<'_>],
-    routes: &[[Vec<usize>; 2]],
+    routes: &[[Vec<LinkId>; 2]],
     transports: &BTreeMap<&str, Transport>,
     links: &[Link],
-    nodes: &BTreeMap<&str, usize>,
+    nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) -> Vec<Flow> {
     let settled: BTreeMap<&str, _> =
         file.flow.iter().map(|(name, flow)| (name.as_str(), settle_flow(name, flow, report))).collect();
-    let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<usize>; 2])| {
+    let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<LinkId>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
         let (app, reader, start) = settled[flow.entry];

@@ -6,6 +6,7 @@ use super::schema::to_json;
 use super::sweep::Sweep;
 use super::tree::{Place, Tree, Value};
 use super::{keys, like};
+use crate::ids::{LinkId, NodeId};
 use crate::spec::{Flow, Link, NodeKind, Scenario};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
@@ -229,9 +230,9 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         Some((name.to_owned(), Json::Object(table)))
     });
     let flows = scenario.flows.iter().map(|flow| {
-        let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
-        let way = |from: usize, links: &[usize]| -> Json {
-            let step = |&link: &usize| {
+        let node = |node: NodeId| Json::from(scenario.nodes[node].name.as_str());
+        let way = |from: NodeId, links: &[LinkId]| -> Json {
+            let step = |&link: &LinkId| {
                 let target = &scenario.links[link];
                 let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
                 if graph.is_parallel(link) {

@@ -1,5 +1,6 @@
 //! Ways through the network: as written, or of shortest delay.
 
+use crate::ids::{LinkId, NodeId};
 use crate::spec::Link;
 use bentpipe_units::Duration;
 use std::cmp::Reverse;
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub(super) struct Graph<'a> {
     links: &'a [Link],
     /// Links out of each node, in the order of the nodes that they lead to.
-    out: Vec<Vec<usize>>,
+    out: Vec<Vec<LinkId>>,
 }
 
 /// Why a route as written is none.
@@ -17,32 +18,32 @@ pub(super) enum Bad {
     /// No link or node of this name.
     Unknown(String),
     /// There is no link from the first to the second.
-    Apart(usize, String),
+    Apart(NodeId, String),
     /// Several links join the two: which one must be said.
-    Several(usize, usize),
+    Several(NodeId, NodeId),
     /// A node comes twice.
-    Loop(usize),
+    Loop(NodeId),
     /// It ends here.
-    Ends(usize),
+    Ends(NodeId),
 }
 
 impl<'a> Graph<'a> {
     pub(super) fn new(nodes: usize, links: &'a [Link]) -> Self {
         let mut out = vec![Vec::new(); nodes];
-        for (index, link) in links.iter().enumerate() {
-            out[link.from].push(index);
+        for (id, link) in LinkId::all(links.len()).zip(links) {
+            out[link.from].push(id);
         }
-        out.iter_mut().for_each(|out| out.sort_by_key(|&index| (links[index].to, index)));
+        out.iter_mut().for_each(|out| out.sort_by_key(|&link| (links[link].to, link)));
         Self { links, out }
     }
 
     /// The links along a route that is written as nodes, with names of links where two join the same nodes.
     pub(super) fn follow(
         &self,
-        (from, to): (usize, usize),
+        (from, to): (NodeId, NodeId),
         names: &[String],
-        nodes: &BTreeMap<&str, usize>,
-    ) -> Result<Vec<usize>, Bad> {
+        nodes: &BTreeMap<&str, NodeId>,
+    ) -> Result<Vec<LinkId>, Bad> {
         let mut here = from;
         let mut seen = std::collections::BTreeSet::from([from]);
         let mut route = Vec::new();
@@ -54,8 +55,8 @@ impl<'a> Graph<'a> {
                 continue;
             }
             let joining = node.map_or((None, None), |node| {
-                let first = self.out[here].partition_point(|&index| self.links[index].to < node);
-                let mut fitting = self.out[here][first..].iter().take_while(|&&index| self.links[index].to == node);
+                let first = self.out[here].partition_point(|&link| self.links[link].to < node);
+                let mut fitting = self.out[here][first..].iter().take_while(|&&link| self.links[link].to == node);
                 (fitting.next().copied(), fitting.next())
             });
             let directions = || [self.named(name, "forward"), self.named(name, "reverse")];
@@ -86,9 +87,9 @@ impl<'a> Graph<'a> {
     }
 
     /// Whether another link leads the same way, so that a route must name this one.
-    pub(super) fn is_parallel(&self, link: usize) -> bool {
+    pub(super) fn is_parallel(&self, link: LinkId) -> bool {
         let Link { from, to, .. } = self.links[link];
-        let first = self.out[from].partition_point(|&index| self.links[index].to < to);
+        let first = self.out[from].partition_point(|&link| self.links[link].to < to);
         self.out[from].get(first + 1).is_some_and(|&next| self.links[next].to == to)
     }
 
@@ -100,23 +101,23 @@ impl<'a> Graph<'a> {
     ///
     /// # Errors
     /// The steps that it would take, if that is more than [`STEPS_MAX`].
-    pub(super) fn shortest(&self, pairs: &[(usize, usize)]) -> Result<Vec<Option<Vec<usize>>>, u64> {
-        let leaf = |node: usize| self.out[node].len() == 1;
-        let core: Vec<Vec<usize>> = self
+    pub(super) fn shortest(&self, pairs: &[(NodeId, NodeId)]) -> Result<Vec<Option<Vec<LinkId>>>, u64> {
+        let leaf = |node: NodeId| self.out[node].len() == 1;
+        let core: Vec<Vec<LinkId>> = self
             .out
             .iter()
             .map(|out| out.iter().copied().filter(|&link| !leaf(self.links[link].to)).collect())
             .collect();
-        let mut by_start: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut by_start: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
         let mut found = vec![None; pairs.len()];
-        let hub = |node: usize| if leaf(node) { self.links[self.out[node][0]].to } else { node };
+        let hub = |node: NodeId| if leaf(node) { self.links[self.out[node][0]].to } else { node };
         for (index, &(from, to)) in pairs.iter().enumerate() {
             match self.out[from].iter().find(|&&link| leaf(from) && self.links[link].to == to) {
                 Some(&link) => found[index] = Some(vec![link]),
                 None => by_start.entry(hub(from)).or_default().push(index),
             }
         }
-        let size = core.iter().enumerate().filter(|(node, _)| !leaf(*node)).map(|(_, out)| 1 + out.len() as u64);
+        let size = NodeId::all(core.len()).zip(&core).filter(|(node, _)| !leaf(*node)).map(|(_, out)| 1 + out.len() as u64);
         let steps = size.sum::<u64>() * by_start.len() as u64;
         if steps > STEPS_MAX {
             return Err(steps);
@@ -139,39 +140,39 @@ impl<'a> Graph<'a> {
     }
 
     /// The only link into a node with a single link: the other direction of the one that leads out.
-    fn link_to_leaf(&self, node: usize) -> usize {
+    fn link_to_leaf(&self, node: NodeId) -> LinkId {
         let out = &self.links[self.out[node][0]].name;
         let (base, direction) = out.rsplit_once('.').unwrap_or((out, ""));
-        self.named(base, if direction == "forward" { "reverse" } else { "forward" }).unwrap_or(0)
+        self.named(base, if direction == "forward" { "reverse" } else { "forward" }).unwrap_or(LinkId::new(0))
     }
 
-    fn named(&self, base: &str, direction: &str) -> Option<usize> {
+    fn named(&self, base: &str, direction: &str) -> Option<LinkId> {
         let name = format!("{base}.{direction}");
-        self.links.binary_search_by(|link| link.name.cmp(&name)).ok()
+        self.links.binary_search_by(|link| link.name.cmp(&name)).ok().map(LinkId::new)
     }
 
     /// Dijkstra: the last link of the best way to each node.
-    fn search(&self, start: usize, core: &[Vec<usize>]) -> BTreeMap<usize, usize> {
-        let mut came: BTreeMap<usize, usize> = BTreeMap::new();
+    fn search(&self, start: NodeId, core: &[Vec<LinkId>]) -> BTreeMap<NodeId, LinkId> {
+        let mut came: BTreeMap<NodeId, LinkId> = BTreeMap::new();
         let mut done = std::collections::BTreeSet::new();
-        let mut heap = BinaryHeap::from([Reverse((Duration::ZERO, 0u32, usize::MAX, start))]);
+        let mut heap = BinaryHeap::from([Reverse((Duration::ZERO, 0u32, None, start))]);
         while let Some(Reverse((delay, hops, by, node))) = heap.pop() {
             if !done.insert(node) {
                 continue;
             }
-            came.insert(node, by);
+            came.extend(by.map(|link| (node, link)));
             for &link in &core[node] {
                 let to = self.links[link].to;
                 if !done.contains(&to) {
                     let first = self.links[link].delay_at_start();
-                    heap.push(Reverse((delay + first, hops + 1, link, to)));
+                    heap.push(Reverse((delay + first, hops + 1, Some(link), to)));
                 }
             }
         }
         came
     }
 
-    fn trace(&self, start: usize, end: usize, came: &BTreeMap<usize, usize>) -> Option<Vec<usize>> {
+    fn trace(&self, start: NodeId, end: NodeId, came: &BTreeMap<NodeId, LinkId>) -> Option<Vec<LinkId>> {
         let mut route = Vec::new();
         let mut node = end;
         while node != start {
@@ -188,6 +189,6 @@ impl<'a> Graph<'a> {
 const STEPS_MAX: u64 = 10_000_000;
 
 /// Propagation there and back, at its largest.
-pub(super) fn base_rtt(route: &[usize], back: &[usize], links: &[Link]) -> Duration {
+pub(super) fn base_rtt(route: &[LinkId], back: &[LinkId], links: &[Link]) -> Duration {
     route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay_max())
 }

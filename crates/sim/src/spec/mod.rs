@@ -14,6 +14,7 @@ pub use timeline::{Absence, Change, Forwarding, InFlight, Timeline, Waiting};
 pub use crate::distribution::{Between, Size, Wait};
 
 use crate::dictionary;
+use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
@@ -69,10 +70,10 @@ words! {
 pub struct Link {
     /// `NAME.forward` or `NAME.reverse`.
     pub name: String,
-    /// Index of the sending node.
-    pub from: usize,
-    /// Index of the receiving node.
-    pub to: usize,
+    /// The sending node.
+    pub from: NodeId,
+    /// The receiving node.
+    pub to: NodeId,
     /// Bit rate over time.
     pub rate: Profile<Rate>,
     /// Propagation delay over time.
@@ -94,10 +95,10 @@ pub struct Link {
 pub struct Flow {
     /// As in the file; instances of an entry with `count` are numbered.
     pub name: String,
-    /// Index of the sending node.
-    pub from: usize,
-    /// Index of the receiving node.
-    pub to: usize,
+    /// The sending node.
+    pub from: NodeId,
+    /// The receiving node.
+    pub to: NodeId,
     /// What it sends.
     pub app: App,
     /// How the application at the receiving end reads; none: at once.
@@ -106,10 +107,10 @@ pub struct Flow {
     pub start: Start,
     /// Its class in queues that tell classes apart.
     pub class: u8,
-    /// Indices of the links from `from` to `to`.
-    pub route: Vec<usize>,
-    /// Indices of the links back.
-    pub reverse_route: Vec<usize>,
+    /// The links from `from` to `to`.
+    pub route: Vec<LinkId>,
+    /// The links back.
+    pub reverse_route: Vec<LinkId>,
     /// The transport at both ends; datagrams do not use it.
     pub tcp: Config,
     /// Which host's settings filled what the file left open; they are all in `tcp`.

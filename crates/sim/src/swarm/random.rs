@@ -3,6 +3,7 @@
 
 use super::draw::Dice;
 use crate::dictionary::SERIES;
+use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     App, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link, Node,
@@ -44,6 +45,7 @@ impl Sketch {
         let base = Base { rate: *dice.pick(&RATES), delay: *dice.pick(&DELAYS_MS), queue: dice.queue() };
         let mut links = Vec::new();
         for (index, &(from, to)) in edges.iter().enumerate() {
+            let [from, to] = [from, to].map(NodeId::new);
             links.push(self.link(format!("l{index}.forward"), from, to, &base, &mut dice));
             links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
         }
@@ -84,7 +86,7 @@ impl Sketch {
         Node { name: format!("n{index}"), kind, middleboxes }
     }
 
-    fn link(&self, name: String, from: usize, to: usize, base: &Base, dice: &mut Dice) -> Link {
+    fn link(&self, name: String, from: NodeId, to: NodeId, base: &Base, dice: &mut Dice) -> Link {
         let differs = self.has(UNEQUAL, dice);
         let rate = Rate::from_bps(if differs { *dice.pick(&RATES) } else { base.rate });
         let delay = Duration::from_millis(if differs { *dice.pick(&DELAYS_MS) } else { base.delay });
@@ -174,16 +176,22 @@ struct Base {
 
 /// A flow's links: those there, those back.
 struct Path {
-    out: Vec<usize>,
-    back: Vec<usize>,
+    out: Vec<LinkId>,
+    back: Vec<LinkId>,
 }
 
 impl Path {
     /// Along these edges, each from its first end to its second or the other way; the same way back.
     fn along(edges: &[(usize, bool)]) -> Self {
-        let link = |&(edge, is_forward): &(usize, bool)| 2 * edge + usize::from(!is_forward);
-        Self { out: edges.iter().map(link).collect(), back: edges.iter().rev().map(|edge| link(edge) ^ 1).collect() }
+        let out = edges.iter().map(|&(edge, is_forward)| link_along(edge, is_forward));
+        let back = edges.iter().rev().map(|&(edge, is_forward)| link_along(edge, !is_forward));
+        Self { out: out.collect(), back: back.collect() }
     }
+}
+
+/// The link along an edge: from its first end to its second, or the other way.
+fn link_along(edge: usize, is_forward: bool) -> LinkId {
+    LinkId::new(2 * edge + usize::from(!is_forward))
 }
 
 /// Number of nodes, the edges between them, the path of each flow.
@@ -216,7 +224,7 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
         }
         // Three links side by side; there by one, back by any.
         _ => {
-            let path = |i: usize| Path { out: vec![2 * (i % 3)], back: vec![2 * dice.below(3) as usize + 1] };
+            let path = |i: usize| Path { out: vec![link_along(i % 3, true)], back: vec![link_along(dice.below(3) as usize, false)] };
             (2, vec![(0, 1); 3], (0..flows).map(path).collect())
         }
     }

@@ -4,7 +4,7 @@
 //! but neither the schedule nor the links.
 
 use crate::dictionary::{Cause, EventKind};
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
 use crate::network::{assemble, Ledger, RunEnd};
@@ -16,19 +16,33 @@ use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Declared in order of rank. The first has none: a sending that starts precedes all that happens at the same instant.
+/// What happens, in order of rank. Between equal tie-breakers flows come before ends of connections, and what has the
+/// smaller index first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Sent,
-    Arrival,
-    Node,
-    /// A flow, or an end of a connection; those come after the flows.
-    End,
+enum Happening {
+    Sent(LinkId),
+    Arrival(LinkId),
+    Node(NodeId),
+    Flow(FlowId),
+    End(EndpointId),
     Sample,
 }
 
-/// (instant, rank, tie-breaker, index, order in which it was entered).
-type Entry = Reverse<(Time, Kind, u64, usize, u64)>;
+impl Happening {
+    /// The first has none: a sending that starts precedes all that happens at the same instant.
+    fn rank(self) -> u32 {
+        match self {
+            Self::Sent(_) => 0,
+            Self::Arrival(_) => 1,
+            Self::Node(_) => 2,
+            Self::Flow(_) | Self::End(_) => 3,
+            Self::Sample => 4,
+        }
+    }
+}
+
+/// (instant, rank, tie-breaker, what happens, order in which it was entered).
+type Entry = Reverse<(Time, u32, u64, Happening, u64)>;
 
 /// Runs `scenario` to its end.
 pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunResult {
@@ -36,11 +50,10 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunResult {
     let end = Time::ZERO + scenario.duration;
     let stop = loop {
         match reference.heap.peek() {
-            Some(Reverse((at, kind, _, index, _))) if *at <= end => {
-                let (kind, index) = (*kind, *index);
-                reference.now = *at;
+            Some(&Reverse((at, _, _, happening, _))) if at <= end => {
+                reference.now = at;
                 reference.heap.pop();
-                reference.step(kind, index);
+                reference.step(happening);
             }
             _ => {
                 reference.now = end;
@@ -95,82 +108,73 @@ impl<'a> Reference<'a> {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
-        for flow in 0..scenario.flows.len() {
-            reference.enter(reference.traffic.flows[flow].timer, Kind::End, flow);
-        }
+        FlowId::all(scenario.flows.len()).for_each(|flow| reference.enter_flow(flow));
         reference.carry_out_tasks();
-        reference.enter(reference.recorder.next_wakeup(), Kind::Sample, 0);
+        reference.enter(reference.recorder.next_wakeup(), Happening::Sample);
         reference
     }
 
-    fn enter(&mut self, at: Time, kind: Kind, index: usize) {
+    fn enter(&mut self, at: Time, happening: Happening) {
         let mut ordinal = 0;
-        let (name, purpose) = match kind {
-            Kind::Sent | Kind::Arrival => (&self.scenario.links[index].name, "link"),
-            Kind::Node => (&self.scenario.nodes[index].name, "node"),
-            Kind::End => match index.checked_sub(self.scenario.flows.len()) {
-                None => (&self.scenario.flows[index].name, "flow"),
-                Some(end) => {
-                    let end = EndpointId::new(end);
-                    let session = self.traffic.session(end.slot());
-                    ordinal = session.ordinal;
-                    (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
-                }
-            },
-            Kind::Sample => (&self.scenario.title, "sampler"),
+        let (name, purpose) = match happening {
+            Happening::Sent(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
+            Happening::Node(node) => (&self.scenario.nodes[node].name, "node"),
+            Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
+            Happening::End(end) => {
+                let session = self.traffic.session(end.slot());
+                ordinal = session.ordinal;
+                (&self.scenario.flows[session.flow].name, ["sender", "receiver"][end.side()])
+            }
+            Happening::Sample => (&self.scenario.title, "sampler"),
         };
         if at != Time::NEVER {
-            self.heap.push(Reverse((at, kind, tie_breaker(name, purpose, ordinal, at), index, self.entered)));
+            let tie = tie_breaker(name, purpose, ordinal, at);
+            self.heap.push(Reverse((at, happening.rank(), tie, happening, self.entered)));
             self.entered += 1;
         }
     }
 
-    fn step(&mut self, kind: Kind, index: usize) {
-        match kind {
-            Kind::Sent => {
+    fn step(&mut self, happening: Happening) {
+        match happening {
+            Happening::Sent(link) => {
                 let mut losses = Losses::new();
-                let (arrival, next) = self.links[index].finish_sending(self.now, &mut losses);
-                self.enter(arrival, Kind::Arrival, index);
-                self.enter(next.unwrap_or(Time::NEVER), Kind::Sent, index);
-                self.lose_all(index, losses);
+                let (arrival, next) = self.links[link].finish_sending(self.now, &mut losses);
+                self.enter(arrival, Happening::Arrival(link));
+                self.enter(next.unwrap_or(Time::NEVER), Happening::Sent(link));
+                self.lose_all(link, losses);
             }
-            Kind::Arrival => self.leave_link(index),
-            Kind::Node => {
-                for position in 0..self.nodes[index].len() {
-                    if self.nodes[index][position].next_wakeup() <= self.now {
+            Happening::Arrival(link) => self.leave_link(link),
+            Happening::Node(node) => {
+                for position in 0..self.nodes[node].len() {
+                    if self.nodes[node][position].next_wakeup() <= self.now {
                         let mut out = Outbox::default();
-                        self.nodes[index][position].on_wakeup(self.now, &mut out);
-                        self.carry_out(index, position, out);
+                        self.nodes[node][position].on_wakeup(self.now, &mut out);
+                        self.carry_out(node, position, out);
                     }
                 }
-                self.rearm_node(index);
+                self.rearm_node(node);
             }
-            Kind::End => match index.checked_sub(self.scenario.flows.len()) {
-                // Otherwise the deadline moved later, or was met.
-                None if self.traffic.flows[index].timer <= self.now => {
-                    self.traffic.wake_flow(self.now, index);
-                    self.enter(self.traffic.flows[index].timer, Kind::End, index);
-                    self.carry_out_tasks();
-                }
-                None => {}
-                Some(end) => {
-                    let end = EndpointId::new(end);
-                    if self.traffic.hosts[end].next_wakeup() <= self.now {
-                        self.traffic.wake_endpoint(self.now, end);
-                        self.drive(end);
-                    }
-                }
-            },
-            Kind::Sample => {
+            // Otherwise the deadline moved later, or was met.
+            Happening::Flow(flow) if self.traffic.flows[flow].timer <= self.now => {
+                self.traffic.wake_flow(self.now, flow);
+                self.enter_flow(flow);
+                self.carry_out_tasks();
+            }
+            Happening::End(end) if self.traffic.hosts[end].next_wakeup() <= self.now => {
+                self.traffic.wake_endpoint(self.now, end);
+                self.drive(end);
+            }
+            Happening::Flow(_) | Happening::End(_) => {}
+            Happening::Sample => {
                 let links = faces(&self.links, self.now);
                 let links = |series| links.iter().map(move |link| link.sample(series));
                 self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
-                self.enter(self.recorder.next_wakeup(), Kind::Sample, 0);
+                self.enter(self.recorder.next_wakeup(), Happening::Sample);
             }
         }
     }
 
-    fn leave_link(&mut self, link: usize) {
+    fn leave_link(&mut self, link: LinkId) {
         let packet = self.links[link].deliver();
         let node = self.scenario.links[link].to;
         let must_be_whole = self.scenario.nodes[node].kind == NodeKind::Router || self.hop(&packet).is_none();
@@ -191,22 +195,22 @@ impl<'a> Reference<'a> {
     }
 
     /// The packet's next link; none: it is at its host's node.
-    fn hop(&self, packet: &Packet) -> Option<usize> {
-        let flow = &self.scenario.flows[packet.flow() as usize];
+    fn hop(&self, packet: &Packet) -> Option<LinkId> {
+        let flow = &self.scenario.flows[packet.flow()];
         let route = if packet.is_to_sender() { &flow.reverse_route } else { &flow.route };
         route.get(packet.next as usize).copied()
     }
 
-    fn forward(&mut self, node: usize, mut packet: Packet) {
+    fn forward(&mut self, node: NodeId, mut packet: Packet) {
         let Some(link) = self.hop(&packet) else { return self.reach_host(node, packet) };
         packet.next += 1;
         let mut losses = Losses::new();
         let sent = self.links[link].offer(self.now, packet, &mut losses);
-        self.enter(sent.unwrap_or(Time::NEVER), Kind::Sent, link);
+        self.enter(sent.unwrap_or(Time::NEVER), Happening::Sent(link));
         self.lose_all(link, losses);
     }
 
-    fn reach_host(&mut self, node: usize, packet: Packet) {
+    fn reach_host(&mut self, node: NodeId, packet: Packet) {
         if packet.is_datagram() {
             self.ledger.delivered += 1;
             return self.traffic.on_datagram(self.now, &packet);
@@ -221,11 +225,11 @@ impl<'a> Reference<'a> {
         self.bodies.release(&packet);
         host.on_arrival(self.now, &segment);
         if host.sends_data {
-            let flow = &mut self.traffic.flows[packet.flow() as usize];
+            let flow = &mut self.traffic.flows[packet.flow()];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
             let acked = host.conn.acked_bytes();
             if acked > 0 {
-                self.note(packet.flow() as usize, EventKind::Acked, acked);
+                self.note(packet.flow(), EventKind::Acked, acked);
             }
         }
         self.drive(endpoint);
@@ -234,7 +238,7 @@ impl<'a> Reference<'a> {
     fn transmit(&mut self, endpoint: EndpointId) {
         while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
             let host = &mut self.traffic.hosts[endpoint];
-            let (flow, is_receiver) = (host.flow as usize, !endpoint.is_opener());
+            let (flow, is_receiver) = (host.flow, !endpoint.is_opener());
             let packet = host.send(self.now, &segment, &mut self.bodies);
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
@@ -255,11 +259,11 @@ impl<'a> Reference<'a> {
                     }
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
-                Task::Rearm(flow) => self.enter(self.traffic.flows[flow].timer, Kind::End, flow),
+                Task::Rearm(flow) => self.enter_flow(flow),
                 Task::Send(flow, size) => {
                     self.ledger.sent += 1;
                     let ends = &self.scenario.flows[flow];
-                    let packet = Packet::datagram(self.now, flow as u32, size, 0).in_class(ends.class);
+                    let packet = Packet::datagram(self.now, flow, size, 0).in_class(ends.class);
                     self.forward(ends.from, packet);
                 }
             }
@@ -268,7 +272,11 @@ impl<'a> Reference<'a> {
 
     fn enter_end(&mut self, endpoint: EndpointId) {
         let due = self.traffic.hosts[endpoint].next_wakeup();
-        self.enter(due, Kind::End, self.scenario.flows.len() + endpoint.index());
+        self.enter(due, Happening::End(endpoint));
+    }
+
+    fn enter_flow(&mut self, flow: FlowId) {
+        self.enter(self.traffic.flows[flow].timer, Happening::Flow(flow));
     }
 
     fn drive(&mut self, endpoint: EndpointId) {
@@ -277,7 +285,7 @@ impl<'a> Reference<'a> {
             self.traffic.on_event(self.now, endpoint, event);
             let host = &self.traffic.hosts[endpoint];
             if host.sends_data {
-                let flow = host.flow as usize;
+                let flow = host.flow;
                 event_kind(event, endpoint.is_opener())
                     .into_iter()
                     .for_each(|(kind, value)| self.note(flow, kind, value));
@@ -291,27 +299,27 @@ impl<'a> Reference<'a> {
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow as usize, |series| host.value_of(series));
+            self.recorder.on_sender(self.now, host.flow, |series| host.value_of(series));
         }
         self.carry_out_tasks();
         self.traffic.note_limit(self.now, endpoint);
         self.enter_end(endpoint);
     }
 
-    fn note(&mut self, flow: usize, event: EventKind, value: u64) {
+    fn note(&mut self, flow: FlowId, event: EventKind, value: u64) {
         if self.recorder.wants_events {
             self.recorder.on_event(self.now, flow, event, value);
         }
     }
 
-    fn pass(&mut self, node: usize, position: usize, packet: Packet) {
+    fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
         let Some(middlebox) = self.nodes[node].get_mut(position) else { return self.forward(node, packet) };
         let mut out = Outbox::default();
         middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut out);
         self.carry_out(node, position, out);
     }
 
-    fn carry_out(&mut self, node: usize, position: usize, mut out: Outbox) {
+    fn carry_out(&mut self, node: NodeId, position: usize, mut out: Outbox) {
         for action in out.take() {
             let packet = match action {
                 Action::Forward(packet) => packet,
@@ -330,12 +338,12 @@ impl<'a> Reference<'a> {
         }
     }
 
-    fn rearm_node(&mut self, node: usize) {
+    fn rearm_node(&mut self, node: NodeId) {
         let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
-        self.enter(due, Kind::Node, node);
+        self.enter(due, Happening::Node(node));
     }
 
-    fn lose_all(&mut self, link: usize, losses: Losses) {
+    fn lose_all(&mut self, link: LinkId, losses: Losses) {
         losses.iter().for_each(|(packet, cause)| self.lose(LossPlace::Link(link), packet, *cause));
     }
 

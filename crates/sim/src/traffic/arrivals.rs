@@ -2,7 +2,7 @@
 
 use super::flow::AppState;
 use super::{AppWait, Session, Traffic};
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId};
 use crate::record::{Completions, Recorder};
 use crate::spec::Arrivals;
 use crate::spec::Wait;
@@ -34,7 +34,7 @@ impl ArrivalsState {
 }
 
 impl Traffic {
-    pub(super) fn begin_arrival(&mut self, now: Time, flow: usize) {
+    pub(super) fn begin_arrival(&mut self, now: Time, flow: FlowId) {
         let AppState::Arrivals(arrivals) = &mut self.flows[flow].app_state else { return };
         let index = arrivals.index;
         arrivals.index += 1;
@@ -64,7 +64,7 @@ impl Traffic {
         self.finish_arrivals(now, flow);
     }
 
-    fn finish_arrivals(&mut self, now: Time, flow: usize) {
+    fn finish_arrivals(&mut self, now: Time, flow: FlowId) {
         let state = &self.flows[flow];
         let is_over = |all: &Completions| state.app.count() == Some(all.begun) && all.unfinished() == 0;
         if state.completions().is_some_and(is_over) {

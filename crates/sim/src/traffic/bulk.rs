@@ -2,7 +2,7 @@
 
 use super::flow::AppState;
 use super::{AppWait, Traffic};
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId};
 use crate::record::Recorder;
 use crate::spec::Bulk;
 use bentpipe_units::{Duration, Stream, Time};
@@ -32,7 +32,7 @@ impl BulkState {
 }
 
 impl Traffic {
-    pub(super) fn begin_bulk(&mut self, now: Time, flow: usize) {
+    pub(super) fn begin_bulk(&mut self, now: Time, flow: FlowId) {
         let AppState::Bulk(bulk) = &mut self.flows[flow].app_state else { return };
         let (app, index) = (bulk.spec, bulk.index);
         let size = app.size.draw(&mut bulk.sizes, index);

@@ -2,6 +2,7 @@
 
 use super::flow::AppState;
 use super::{Task, Traffic};
+use crate::ids::{FlowId, PathId};
 use crate::packet::Packet;
 use crate::record::Arrived;
 use crate::spec::Wait;
@@ -87,7 +88,7 @@ impl DatagramsState {
 }
 
 impl Traffic {
-    pub(super) fn send_datagram(&mut self, now: Time, flow: usize) {
+    pub(super) fn send_datagram(&mut self, now: Time, flow: FlowId) {
         let state = &mut self.flows[flow];
         let AppState::Datagrams(source) = &mut state.app_state else { return };
         state.timer = source.next(now);
@@ -102,7 +103,7 @@ impl Traffic {
 
     /// A datagram has arrived.
     pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet) {
-        let state = &mut self.flows[packet.flow() as usize];
+        let state = &mut self.flows[packet.flow()];
         if let AppState::Datagrams(source) = &mut state.app_state {
             source.arrived.add(now - packet.sent_at());
         }
@@ -114,14 +115,14 @@ impl Traffic {
 
     /// A datagram was lost.
     pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
-        if let AppState::Datagrams(source) = &mut self.flows[packet.flow() as usize].app_state {
+        if let AppState::Datagrams(source) = &mut self.flows[packet.flow()].app_state {
             source.arrived.lost += 1;
         }
     }
 
-    /// Where the packets of `flow` enter the network.
-    pub(crate) fn first_hop(&self, flow: usize) -> u32 {
-        self.flows[flow].first_hops[0]
+    /// Where packets on `path` enter the network.
+    pub(crate) fn first_hop(&self, path: PathId) -> u32 {
+        self.flows[path.flow()].first_hops[usize::from(path.is_back())]
     }
 }
 

@@ -6,6 +6,7 @@ use super::datagrams::DatagramsState;
 use super::page::PageState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
+use crate::ids::{LinkId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Link, Reader, Start};
@@ -29,7 +30,7 @@ pub(crate) struct FlowState {
     pub(super) first_hops: [u32; 2],
     pub(super) class: u8,
     /// The nodes of the end that opens and of the other.
-    pub(super) ends: [usize; 2],
+    pub(super) ends: [NodeId; 2],
     /// Sessions so far.
     pub(super) opened: u64,
     /// The slot of the latest session; none if another session has it by now.
@@ -169,7 +170,7 @@ pub(super) struct IdealPath {
 impl IdealPath {
     pub(super) fn of(flow: &Flow, links: &[Link]) -> Self {
         let both = flow.route.iter().chain(&flow.reverse_route);
-        let slowest = |route: &[usize]| route.iter().map(|&link| links[link].rate.largest()).min();
+        let slowest = |route: &[LinkId]| route.iter().map(|&link| links[link].rate.largest()).min();
         Self {
             rtt: both.fold(Duration::ZERO, |sum, &link| sum + links[link].delay.least()),
             rates: [&flow.route, &flow.reverse_route].map(|route| slowest(route).unwrap_or(Rate::from_bps(u64::MAX))),

@@ -1,7 +1,7 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
 use super::send_times::Stopwatch;
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId};
 use crate::packet::{Bodies, Origin, Packet};
 use crate::spec::Reader;
 use bentpipe_tcp::{Connection, Segment, State};
@@ -17,7 +17,7 @@ pub(crate) struct Host {
     /// When its application acts at this end: opens, answers, reads.
     pub(super) timer: Time,
     pub(super) awaits: AppWait,
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     /// Of its packets.
     origin: Origin,
     /// Whether it has data to send, so that its round trips and windows are the flow's.
@@ -109,7 +109,7 @@ impl IndexMut<EndpointId> for Hosts {
 impl Host {
     pub(super) fn new(
         mut conn: Connection,
-        flow: u32,
+        flow: FlowId,
         origin: Origin,
         sends_data: bool,
         reader: Option<Reader>,

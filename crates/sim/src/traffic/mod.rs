@@ -23,7 +23,7 @@ pub(crate) use observe::{event_kind, event_of_segment};
 pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{EventKind, SenderSeries};
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId, NodeId, PathId};
 use crate::link::Downtime;
 use crate::packet::{Origin, Packet};
 use crate::record::{Recorder, Transfer};
@@ -59,7 +59,7 @@ pub(crate) struct Traffic {
     /// Rates of delivery are recorded.
     measures_rates: bool,
     /// What a node's connections know of the path to another node, for the next ones (RFC 9040, RFC 7413).
-    caches: BTreeMap<[usize; 2], PathCache>,
+    caches: BTreeMap<[NodeId; 2], PathCache>,
 }
 
 /// What the network has to do for the applications.
@@ -70,15 +70,15 @@ pub(crate) enum Task {
     /// This end may have something to send.
     Drive(EndpointId),
     /// The timer of this flow has been set.
-    Rearm(usize),
+    Rearm(FlowId),
     /// This flow sends a datagram with this many payload bytes.
-    Send(usize, u16),
+    Send(FlowId, u16),
 }
 
 /// The use of a slot by one connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Session {
-    pub(crate) flow: usize,
+    pub(crate) flow: FlowId,
     /// How many sessions its flow had opened before.
     pub(crate) ordinal: u64,
     /// Its application has no more use for it.
@@ -100,13 +100,27 @@ struct TransferUnderWay {
     received: Option<Time>,
 }
 
+impl Session {
+    fn new(flow: FlowId, ordinal: u64) -> Self {
+        Self {
+            flow,
+            ordinal,
+            is_released: false,
+            transfer: TransferUnderWay::default(),
+            asked: 0,
+            answered: 0,
+            page: page::PageConnection::default(),
+        }
+    }
+}
+
 impl Traffic {
-    /// The flows of `scenario` at the start of time. `first_hop` says where routes begin: number 2 i is that of flow i
-    /// there, 2 i + 1 the one back. `reuses_slots`: false to give each session a slot of its own.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, first_hop: impl Fn(usize) -> u32, reuses_slots: bool) -> Self {
-        let flows = scenario.flows.iter().enumerate();
-        let flows = flows.map(|(index, flow)| {
-            let first_hops = [2 * index, 2 * index + 1].map(&first_hop);
+    /// The flows of `scenario` at the start of time. `first_hop` says where the route of each path begins.
+    /// `reuses_slots`: false to give each session a slot of its own.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, first_hop: impl Fn(PathId) -> u32, reuses_slots: bool) -> Self {
+        let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
+        let flows = flows.map(|(id, flow)| {
+            let first_hops = PathId::both(id).map(&first_hop);
             FlowState::new(
                 flow,
                 seed,
@@ -128,14 +142,14 @@ impl Traffic {
             caches: BTreeMap::new(),
             flows,
         };
-        for flow in 0..traffic.flows.len() {
+        for flow in FlowId::all(traffic.flows.len()) {
             traffic.set_up(flow);
         }
         traffic
     }
 
     /// What must be there before the run begins.
-    fn set_up(&mut self, flow: usize) {
+    fn set_up(&mut self, flow: FlowId) {
         let state = &mut self.flows[flow];
         if !state.app.is_single() {
             self.is_endless |= state.app.count().is_none();
@@ -164,7 +178,7 @@ impl Traffic {
     }
 
     /// A flow wakes up.
-    pub(crate) fn wake_flow(&mut self, now: Time, flow: usize) {
+    pub(crate) fn wake_flow(&mut self, now: Time, flow: FlowId) {
         let state = &mut self.flows[flow];
         state.timer = Time::NEVER;
         state.has_begun = true;
@@ -199,7 +213,7 @@ impl Traffic {
         let host = &mut self.hosts[endpoint];
         if let Some(stopwatch) = &mut host.stopwatch {
             if stopwatch.limit != host.conn.send_limit() {
-                stopwatch.turn(now, &host.conn, &mut self.flows[host.flow as usize].downtime);
+                stopwatch.turn(now, &host.conn, &mut self.flows[host.flow].downtime);
             }
         }
     }
@@ -211,7 +225,7 @@ impl Traffic {
             // An end that has received all closes too.
             Event::PeerFinished => self.hosts[endpoint].conn.close(),
             Event::Established if is_opener => {
-                let state = &self.flows[self.hosts[endpoint].flow as usize];
+                let state = &self.flows[self.hosts[endpoint].flow];
                 self.is_endless |= state.app == App::Greedy && state.configs[0].give_up == GiveUp::Never;
             }
             Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint.slot()),
@@ -222,7 +236,7 @@ impl Traffic {
     /// What an application waited for at this end has happened.
     pub(crate) fn on_wait_over(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) {
         let host = &mut self.hosts[endpoint];
-        let (flow, slot) = (host.flow as usize, endpoint.slot());
+        let (flow, slot) = (host.flow, endpoint.slot());
         let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
         let state = &mut self.flows[flow];
         match (&state.app_state, goal, endpoint.is_opener()) {
@@ -254,7 +268,7 @@ impl Traffic {
         if host.reads_at(now) {
             return;
         }
-        let state = &mut self.flows[host.flow as usize];
+        let state = &mut self.flows[host.flow];
         match state.app {
             App::Greedy | App::File { .. } => {
                 state.has_begun = true;
@@ -325,7 +339,7 @@ impl Traffic {
     }
 
     /// All transfers of a flow are over.
-    fn finish(&mut self, now: Time, flow: usize) {
+    fn finish(&mut self, now: Time, flow: FlowId) {
         let state = &mut self.flows[flow];
         if state.completions_mut().failed == 0 {
             state.completed = Some(now);
@@ -337,20 +351,20 @@ impl Traffic {
     }
 
     /// The application of a flow acts after `pause`.
-    fn pause(&mut self, now: Time, flow: usize, pause: Duration) {
+    fn pause(&mut self, now: Time, flow: FlowId, pause: Duration) {
         self.flows[flow].timer = now + pause;
         self.tasks.push_back(Task::Rearm(flow));
     }
 
     /// A new connection of `flow`, whose far end listens. The only place that creates connections.
-    fn open(&mut self, now: Time, flow: usize) -> usize {
+    fn open(&mut self, now: Time, flow: FlowId) -> usize {
         let slot = self.free_slot();
         let state = &mut self.flows[flow];
-        let session = Session { flow, ordinal: state.opened, ..Session::default() };
+        let session = Session::new(flow, state.opened);
         let is_two_way = state.app.is_two_way();
         let seeds = [0, 1].map(|side| state.seeds.at(2 * state.opened + side));
         let ends = state.ends;
-        let owner = Packet::owner(flow as u32, session.ordinal);
+        let owner = Packet::owner(flow, session.ordinal);
         let end = |endpoint: EndpointId, role| {
             let side = endpoint.side();
             let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
@@ -363,7 +377,7 @@ impl Traffic {
             }
             let reader = state.reader.filter(|_| is_two_way == (side == 0));
             let origin = Origin { endpoint, owner, first_hop: state.first_hops[side], class: state.class };
-            let mut host = Host::new(conn, flow as u32, origin, endpoint.is_opener() || is_two_way, reader);
+            let mut host = Host::new(conn, flow, origin, endpoint.is_opener() || is_two_way, reader);
             // At the end that answers, where both send.
             host.stopwatch = (is_two_way == (side == 1)).then(Stopwatch::default);
             host
@@ -463,7 +477,7 @@ impl Traffic {
 
     /// Whether the time series of its flow are about this end.
     pub(crate) fn is_recorded(&self, endpoint: EndpointId) -> bool {
-        let state = &self.flows[self.hosts[endpoint].flow as usize];
+        let state = &self.flows[self.hosts[endpoint].flow];
         let side = usize::from(state.app.is_two_way());
         endpoint.side() == side && state.newest == Some(endpoint.slot())
     }
@@ -486,7 +500,7 @@ impl Traffic {
     fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals.delivered_bytes()).collect();
         for host in self.hosts.iter() {
-            bytes[host.flow as usize] += host.conn.counters().delivered_bytes;
+            bytes[host.flow] += host.conn.counters().delivered_bytes;
         }
         bytes
     }

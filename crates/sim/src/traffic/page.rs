@@ -5,7 +5,7 @@
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
 use crate::distribution::{pareto, Size};
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId};
 use crate::record::Recorder;
 use crate::spec::Page;
 use bentpipe_units::{Duration, Stream, Time};
@@ -107,7 +107,7 @@ fn scaled(bytes: u64, scale: f64) -> u64 {
 
 impl Traffic {
     /// The next page begins, or the embedded objects of this one are asked for.
-    pub(super) fn next_page(&mut self, now: Time, flow: usize) {
+    pub(super) fn next_page(&mut self, now: Time, flow: FlowId) {
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         if pages.phase == Phase::Parsing {
             return self.ask_for_embedded(now, flow);
@@ -119,7 +119,7 @@ impl Traffic {
         self.open_for_page(now, flow, [0, 0]);
     }
 
-    fn ask_for_embedded(&mut self, now: Time, flow: usize) {
+    fn ask_for_embedded(&mut self, now: Time, flow: FlowId) {
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         pages.phase = Phase::Reading;
         let (objects, first) = (pages.objects, pages.slots[0]);
@@ -133,7 +133,7 @@ impl Traffic {
     }
 
     /// A new connection that asks for these objects as soon as it can.
-    fn open_for_page(&mut self, now: Time, flow: usize, [first, last]: [u64; 2]) {
+    fn open_for_page(&mut self, now: Time, flow: FlowId, [first, last]: [u64; 2]) {
         let slot = self.open(now, flow);
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         pages.slots.push(slot);
@@ -226,7 +226,7 @@ impl Traffic {
         }
     }
 
-    fn end_page(&mut self, now: Time, flow: usize, recorder: &mut Recorder) {
+    fn end_page(&mut self, now: Time, flow: FlowId, recorder: &mut Recorder) {
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         let (index, start, size) = (pages.index, pages.start, pages.bytes);
         let slot = pages.slots[0];
@@ -242,7 +242,7 @@ impl Traffic {
     }
 
     /// The page is over, complete or not: its connections are closed, and the reader reads.
-    fn close_page(&mut self, now: Time, flow: usize) {
+    fn close_page(&mut self, now: Time, flow: FlowId) {
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         let mut slots = std::mem::take(&mut pages.slots);
         pages.phase = Phase::Reading;

@@ -3,7 +3,7 @@
 
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, FlowId};
 use crate::record::Recorder;
 use crate::spec::RequestResponse;
 use bentpipe_units::{Duration, Stream, Time};
@@ -51,7 +51,7 @@ impl RequestResponseState {
 }
 
 impl Traffic {
-    pub(super) fn begin_exchange(&mut self, now: Time, flow: usize) {
+    pub(super) fn begin_exchange(&mut self, now: Time, flow: FlowId) {
         let AppState::RequestResponse(exchange) = &mut self.flows[flow].app_state else { return };
         let index = exchange.index;
         let request = exchange.spec.request.draw(&mut exchange.requests, index);
