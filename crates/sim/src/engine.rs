@@ -101,12 +101,14 @@ impl Schedule {
             add(Source::Link(LinkId::new(i)), name, "link");
         }
         let nodes = nodes.enumerate();
-        let nodes =
-            nodes.map(|(i, (name, wakes))| if wakes { add(Source::Node(NodeId::new(i)), name, "node") as u32 } else { NONE });
+        let nodes = nodes.map(
+            |(i, (name, wakes))| if wakes { add(Source::Node(NodeId::new(i)), name, "node") as u32 } else { NONE },
+        );
         let nodes = nodes.collect();
         let flows = flows.enumerate();
-        let flows =
-            flows.map(|(i, (name, wakes))| if wakes { add(Source::Flow(FlowId::new(i)), name, "flow") as u32 } else { NONE });
+        let flows = flows.map(
+            |(i, (name, wakes))| if wakes { add(Source::Flow(FlowId::new(i)), name, "flow") as u32 } else { NONE },
+        );
         let flows = flows.collect();
         let sampler = add(Source::Sampler, "", "sampler");
         let mut schedule = Self { tree: Vec::new(), first_endpoint: leaves.len(), leaves, nodes, flows, sampler };
@@ -277,9 +279,7 @@ mod tests {
             schedule.set(order[order.len() - 1].1, Time::NEVER);
         }
         assert_eq!(order.len(), 41);
-        assert!(
-            order[0] == (Time::from_ps(50), link(0)) && order[1].1 == Source::Endpoint(EndpointId::opener(39))
-        );
+        assert!(order[0] == (Time::from_ps(50), link(0)) && order[1].1 == Source::Endpoint(EndpointId::opener(39)));
         assert!(order.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 

@@ -219,6 +219,7 @@ impl ListedErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::NodeId;
     use crate::spec::{Effect, Interleave, Profile, Queue, QueueLimit, MILLIONTHS};
     use bentpipe_units::{Duration, Rate};
 
@@ -226,8 +227,8 @@ mod tests {
     fn link(error: Spec) -> Link {
         Link {
             name: "l.forward".to_owned(),
-            from: 0,
-            to: 1,
+            from: NodeId::new(0),
+            to: NodeId::new(1),
             rate: Profile::Constant(Rate::from_bps(1)),
             delay: Profile::Constant(Duration::ZERO),
             outage: None,

@@ -1,7 +1,7 @@
 //! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a sending takes a second.
 
 use super::*;
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, NodeId};
 use crate::packet::{Origin, NO_BODY};
 use crate::spec::{
     Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
@@ -17,8 +17,8 @@ fn s(seconds: f64) -> Time {
 fn spec(limit: QueueLimit) -> Spec {
     Spec {
         name: "l.forward".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         rate: Profile::Constant(Rate::from_bps(8000)),
         delay: Profile::Constant(Duration::from_secs(10)),
         outage: None,
@@ -71,7 +71,7 @@ fn run(link: &mut LazyLink, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, C
             let at = link.next_arrival();
             let (packet, next) = deliver(link, at, losses);
             assert_eq!(next, link.next_arrival());
-            arrivals.extend(packet.map(|packet| (packet.flow(), at.as_secs_f64())));
+            arrivals.extend(packet.map(|packet| (packet.seq.value(), at.as_secs_f64())));
         }
     };
     for (id, &at) in (0..).zip(offers) {
@@ -79,7 +79,7 @@ fn run(link: &mut LazyLink, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, C
         link.accept(s(at), &packet(id, size), &mut losses);
     }
     deliver_until(link, Time::NEVER, &mut losses);
-    (arrivals, losses.iter().map(|(packet, cause)| (packet.flow(), *cause)).collect())
+    (arrivals, losses.iter().map(|(packet, cause)| (packet.seq.value(), *cause)).collect())
 }
 
 #[test]
@@ -159,7 +159,9 @@ fn an_outage_cuts_and_keeps() {
     }
     let arrivals: Vec<_> = std::iter::from_fn(|| {
         let at = Some(link.next_arrival()).filter(|&at| at != Time::NEVER)?;
-        deliver(&mut link, at, &mut losses).0.map(|packet| (packet.flow(), at.as_secs_f64(), packet.is_truncated()))
+        deliver(&mut link, at, &mut losses)
+            .0
+            .map(|packet| (packet.seq.value(), at.as_secs_f64(), packet.is_truncated()))
     })
     .collect();
     assert_eq!(arrivals, [(0, 11.0, false), (1, 11.5, true), (2, 15.0, false)]);

@@ -138,7 +138,7 @@ mod tests {
         impair.on_wakeup(Time::NEVER, &mut out);
         assert_eq!(impair.held(), 0);
         let packet = |action: &Action| match action {
-            Action::Forward(packet) | Action::Duplicate(packet) => (packet.flow(), packet.is_to_sender()),
+            Action::Forward(packet) | Action::Duplicate(packet) => (packet.session, packet.is_to_sender()),
             Action::Drop(..) => unreachable!("nothing is dropped"),
         };
         out.take().iter().map(packet).collect()

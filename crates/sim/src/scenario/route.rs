@@ -117,7 +117,8 @@ impl<'a> Graph<'a> {
                 None => by_start.entry(hub(from)).or_default().push(index),
             }
         }
-        let size = NodeId::all(core.len()).zip(&core).filter(|(node, _)| !leaf(*node)).map(|(_, out)| 1 + out.len() as u64);
+        let size =
+            NodeId::all(core.len()).zip(&core).filter(|(node, _)| !leaf(*node)).map(|(_, out)| 1 + out.len() as u64);
         let steps = size.sum::<u64>() * by_start.len() as u64;
         if steps > STEPS_MAX {
             return Err(steps);

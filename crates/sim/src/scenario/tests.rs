@@ -1,6 +1,7 @@
 //! From text to scenario and back; every kind of mistake.
 
 use super::*;
+use crate::ids::LinkId;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{ClockPhase, Config, InitialSsthresh, Recovery};
 use bentpipe_units::{Duration, Time};
@@ -125,7 +126,8 @@ fn a_minimal_scenario_has_the_defaults_of_the_standards() {
     assert_eq!((scenario.seed, scenario.title.as_str()), (1, ""));
     assert_eq!(scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["up.forward", "up.reverse"]);
-    assert_eq!((scenario.flows[0].route.as_slice(), scenario.flows[0].reverse_route.as_slice()), (&[0][..], &[1][..]));
+    let [there, back] = [0, 1].map(LinkId::new);
+    assert_eq!([&scenario.flows[0].route, &scenario.flows[0].reverse_route], [&[there], &[back]]);
     // 10 Mbit/s x 500 ms.
     assert_eq!(scenario.links[1].queue, Queue::DropTail { limit: QueueLimit::Bytes(625_000) });
     assert_eq!(scenario.record.interval, Duration::from_millis(100));

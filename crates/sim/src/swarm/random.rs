@@ -224,7 +224,10 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
         }
         // Three links side by side; there by one, back by any.
         _ => {
-            let path = |i: usize| Path { out: vec![link_along(i % 3, true)], back: vec![link_along(dice.below(3) as usize, false)] };
+            let path = |i: usize| Path {
+                out: vec![link_along(i % 3, true)],
+                back: vec![link_along(dice.below(3) as usize, false)],
+            };
             (2, vec![(0, 1); 3], (0..flows).map(path).collect())
         }
     }

@@ -84,19 +84,19 @@ mod tests {
         let (mut queue, mut losses) =
             (PriorityQueue::new(&[QueueLimit::Packets(2), QueueLimit::Bytes(2000)], false), Losses::new());
         for (n, class) in [1, 0, 1, 0, 0, 1].into_iter().enumerate() {
-            queue.enqueue(s(0.0), &packet(n as u32, 0, 1000).in_class(class), &mut losses);
+            queue.enqueue(s(0.0), &packet(n, 0, 1000).in_class(class), &mut losses);
         }
-        let lost: Vec<_> = losses.drain(..).map(|(packet, cause)| (packet.flow(), cause)).collect();
+        let lost: Vec<_> = losses.drain(..).map(|(packet, cause)| (packet.flow().index(), cause)).collect();
         assert_eq!(lost, [(4, Cause::QueueOverflow), (5, Cause::QueueOverflow)]);
         assert_eq!((queue.len(), queue.bytes()), (4, 4000));
-        let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.flow());
+        let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.flow().index());
         assert_eq!(order.collect::<Vec<_>>(), [1, 3, 0, 2]);
     }
 
     /// `specs/tcp-peach.md`, test 4: a limit of 10.
     #[test]
     fn a_full_queue_pushes_out_the_last_of_the_lowest_class() {
-        let fate = |low: u32, class: u8| {
+        let fate = |low: usize, class: u8| {
             let (mut queue, mut losses) = (PriorityQueue::new(&[QueueLimit::Packets(10); 3], true), Losses::new());
             for n in 0..10 {
                 let is_low = n % 2 == 0 && n / 2 < low;
@@ -106,7 +106,7 @@ mod tests {
             assert!(losses.is_empty());
             queue.enqueue(s(0.0), &packet(10, 0, 1000).in_class(class), &mut losses);
             assert_eq!((queue.len(), queue.bytes(), losses.len()), (10, 10_000, 1));
-            (losses[0].0.flow(), losses[0].1)
+            (losses[0].0.flow().index(), losses[0].1)
         };
         assert_eq!(fate(2, 1), (2, Cause::PushOut));
         assert_eq!(fate(0, 1), (10, Cause::QueueOverflow));
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!((queue.len(), losses.pop().unwrap().1), (2, Cause::QueueOverflow));
         // A large one takes the place of both.
         queue.enqueue(s(0.0), &packet(3, 0, 9000), &mut losses);
-        let lost: Vec<_> = losses.iter().map(|(packet, _)| packet.flow()).collect();
+        let lost: Vec<_> = losses.iter().map(|(packet, _)| packet.flow().index()).collect();
         assert_eq!((queue.len(), lost), (1, vec![1, 0]));
     }
 }

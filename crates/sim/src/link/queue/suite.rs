@@ -7,7 +7,7 @@
 
 use super::{AnyQueue, Discipline, Limit};
 use crate::dictionary::Cause;
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, NodeId};
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
 use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
@@ -87,26 +87,26 @@ pub(super) fn s(seconds: f64) -> Time {
 }
 
 /// A packet of `size` bytes with its headers.
-pub(super) fn packet(flow: u32, number: u32, size: u16) -> Packet {
-    made(2 * flow, number, size, Ecn::NotEct)
+pub(super) fn packet(flow: usize, number: u32, size: u16) -> Packet {
+    made(EndpointId::opener(flow), number, size, Ecn::NotEct)
 }
 
 /// The same from a sender that understands marks.
 pub(super) fn capable(packet: Packet) -> Packet {
-    made(2 * packet.flow(), packet.seq.value(), packet.size() as u16, Ecn::Ect0)
+    made(packet.endpoint().peer(), packet.seq.value(), packet.size() as u16, Ecn::Ect0)
 }
 
-fn made(end: u32, number: u32, size: u16, ecn: Ecn) -> Packet {
+fn made(end: EndpointId, number: u32, size: u16, ecn: Ecn) -> Packet {
     let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
-    Packet::new(&segment, &Origin::of(EndpointId::new(end as usize), end / 2), &mut Bodies::default())
+    Packet::new(&segment, &Origin::of(end, end.slot() as u32), &mut Bodies::default())
 }
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.
 fn link(queue: Kind) -> Link {
     Link {
         name: "l.forward".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         rate: Profile::Constant(Rate::from_bps(8_000_000)),
         delay: Profile::Constant(Duration::ZERO),
         outage: None,
@@ -221,10 +221,10 @@ impl Trial {
     /// Packet `number`, always the same.
     fn packet(number: u32) -> Packet {
         let mut draws = Stream::new(u64::from(number), "packet", "suite");
-        let flow = draws.below(0, FLOWS) as u32;
+        let end = EndpointId::new(draws.below(0, FLOWS) as usize);
         let size = if number % 3 == 0 { 1500 } else { 40 + draws.below(1, 1461) as u16 };
-        let (class, ecn) = (flow / 2 % 4, draws.below(2, 4));
-        made(flow, number, size, Ecn::from_bits(ecn as u8)).in_class(class as u8)
+        let (class, ecn) = (end.slot() % 4, draws.below(2, 4));
+        made(end, number, size, Ecn::from_bits(ecn as u8)).in_class(class as u8)
     }
 
     fn class_of(&self, packet: &Packet) -> usize {
