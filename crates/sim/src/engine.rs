@@ -95,22 +95,18 @@ impl Schedule {
         let mut leaves = Vec::new();
         let mut add = |source, name: &str, purpose: &str| {
             leaves.push(Leaf::new(source, leaves.len(), salt_of(name, purpose)));
-            leaves.len() - 1
+            leaves.len() as u32 - 1
         };
-        for (i, name) in links.enumerate() {
-            add(Source::Link(LinkId::new(i)), name, "link");
+        for (link, name) in (0..).map(LinkId::new).zip(links) {
+            add(Source::Link(link), name, "link");
         }
-        let nodes = nodes.enumerate();
-        let nodes = nodes.map(
-            |(i, (name, wakes))| if wakes { add(Source::Node(NodeId::new(i)), name, "node") as u32 } else { NONE },
-        );
+        let nodes = (0..).map(NodeId::new).zip(nodes);
+        let nodes = nodes.map(|(node, (name, wakes))| if wakes { add(Source::Node(node), name, "node") } else { NONE });
         let nodes = nodes.collect();
-        let flows = flows.enumerate();
-        let flows = flows.map(
-            |(i, (name, wakes))| if wakes { add(Source::Flow(FlowId::new(i)), name, "flow") as u32 } else { NONE },
-        );
+        let flows = (0..).map(FlowId::new).zip(flows);
+        let flows = flows.map(|(flow, (name, wakes))| if wakes { add(Source::Flow(flow), name, "flow") } else { NONE });
         let flows = flows.collect();
-        let sampler = add(Source::Sampler, "", "sampler");
+        let sampler = add(Source::Sampler, "", "sampler") as usize;
         let mut schedule = Self { tree: Vec::new(), first_endpoint: leaves.len(), leaves, nodes, flows, sampler };
         schedule.grow(schedule.leaves.len() + 2 * sessions);
         schedule
