@@ -7,7 +7,7 @@
 
 use super::{AnyQueue, Discipline, Limit};
 use crate::dictionary::Cause;
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{EndpointId, FlowId, NodeId};
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
 use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
@@ -275,7 +275,7 @@ impl Trial {
 
     /// A function of the node takes what waits of one flow.
     fn extract(&mut self) {
-        let (flow, mut left) = (self.below(FLOWS / 2) as u32, Vec::new());
+        let (flow, mut left) = (FlowId::new(self.below(FLOWS / 2) as usize), Vec::new());
         self.queue.extract(&mut |packet| packet.flow() == flow, &mut left);
         for packet in left {
             assert_eq!(packet.flow(), flow);
