@@ -2097,6 +2097,27 @@ class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
     hold: Union[str, TcpProcessingTable]
     direction: Literal["both", "to-receiver", "to-sender"]
 
+_MiddleboxAckFilterRequired = TypedDict(
+    "_MiddleboxAckFilterRequired",
+    {
+        "kind": Literal["ack-filter"],
+    },
+)
+
+
+class MiddleboxAckFilter(_MiddleboxAckFilterRequired, total=False):
+    """Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
+
+    direction :
+        Which packets are looked at. Default: "to-sender".
+
+    place :
+        Where an acknowledgement waits that has replaced earlier ones. RFC 3449 leaves it open. Default: "first".
+    """
+
+    direction: Literal["both", "to-receiver", "to-sender"]
+    place: Literal["first", "last"]
+
 
 class Node(TypedDict, total=False):
     """A place where links meet.
@@ -2108,8 +2129,8 @@ class Node(TypedDict, total=False):
         Functions that see each packet passing through, in order. Default: [].
     """
 
-    kind: Literal["router", "bent-pipe"]
-    middlebox: List[Union[MiddleboxImpair, Literal["impair"]]]
+    kind: Literal["router", "bent-pipe", "processing"]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, Literal["impair", "ack-filter"]]]
 
 _LinkRatePointsRequired = TypedDict(
     "_LinkRatePointsRequired",
@@ -3270,7 +3291,7 @@ class AppOnOff(_AppOnOffRequired, total=False):
 class AppKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["greedy"]
+    kind: Literal["greedy", "port"]
 
 _ReaderRequired = TypedDict(
     "_ReaderRequired",
@@ -3354,7 +3375,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     """
 
     count: int
-    app: Union[AppFile, AppBulk, AppArrivals, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page", "port"]]
     reader: Reader
     start: Union[str, FlowStartTable]
     route: List[str]

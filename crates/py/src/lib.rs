@@ -250,6 +250,7 @@ impl Run {
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let network = self.network.take().ok_or_else(over)?;
         let result = guarded(py, &self.replay, move || network.finish())?;
+        let result = result.map_err(|failure| RunError::new_err(format!("{failure}\n  {}", self.replay)))?;
         tables::result(py, &result)
     }
 

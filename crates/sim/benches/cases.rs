@@ -117,7 +117,7 @@ fn measure(case: &Case) -> Value {
         let before = cpu_s();
         let mut network = Network::build(&resolved.scenario, 1);
         network.run(u64::MAX);
-        let result = network.finish();
+        let result = network.finish().unwrap();
         best = best.min(cpu_s() - before);
         hops = result.summary.whole("packet_hops")[0];
     }

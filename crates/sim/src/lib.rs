@@ -30,8 +30,8 @@ pub mod spec;
 mod swarm;
 mod traffic;
 
-pub use network::Network;
-pub use packet::Packet;
+pub use network::{Delivered, Failure, Lost, Network, PortId, Refused, Trouble};
+pub use packet::{Bodies, Packet};
 
 /// Which results this simulator gives. Equal numbers, scenarios and seeds: equal results.
 ///

@@ -10,7 +10,7 @@ fn run(text: &str, seed: u64) -> RunResult {
     let scenario = from_toml(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems:?}")).scenario;
     let mut network = Network::build(&scenario, seed);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap()
 }
 
 /// Flows over one link; `link` holds lines of its section, `forward` of that of the way there.

@@ -88,7 +88,7 @@ fn network(parts: &[usize]) -> Network {
 fn run(scenario: &Scenario) -> RunResult {
     let mut network = Network::build(scenario, 7);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap()
 }
 
 /// The rows of a table as text, each real number by its bits.
@@ -115,7 +115,7 @@ fn another_seed_is_another_run() {
     let scenario = scenario(&[0, 1, 2, 3], "");
     let mut other = Network::build(&scenario, 8);
     assert!(other.run(u64::MAX));
-    assert!(run(&scenario) != other.finish());
+    assert!(run(&scenario) != other.finish().unwrap());
 }
 
 #[test]
@@ -178,6 +178,6 @@ fn in_whatever_steps_and_beside_whatever_other_network() {
             break;
         }
     }
-    assert!(whole == one.finish());
-    assert!(run(&scenario(&[0, 1, 2, 3, 4, 5], "")) == other.finish());
+    assert!(whole == one.finish().unwrap());
+    assert!(run(&scenario(&[0, 1, 2, 3, 4, 5], "")) == other.finish().unwrap());
 }

@@ -12,7 +12,7 @@ fn run(tcp: &str, app: &str) -> RunResult {
     let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, 1);
     while !network.run(10_000) {}
-    network.finish()
+    network.finish().unwrap()
 }
 
 const SMALL: &str = r#"{ kind = "file", size = "1 kB" }"#;
@@ -84,7 +84,7 @@ fn corrupting(tcp: &str) -> RunResult {
     let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, 1);
     while !network.run(10_000) {}
-    network.finish()
+    network.finish().unwrap()
 }
 
 fn goodput_bps(tcp: &str) -> f64 {

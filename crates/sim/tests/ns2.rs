@@ -17,7 +17,7 @@ fn ours(seed: u64, waits: bool) -> Measures {
     let scenario = from_toml(text, "red.toml", &wait).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, seed);
     assert!(network.run(u64::MAX));
-    let links = network.finish().links;
+    let links = network.finish().unwrap().links;
     assert_eq!(links.text("link")[0], "l.forward");
     let whole = |column: &str| links.whole(column)[0] as f64;
     // Little's law.

@@ -17,7 +17,7 @@ fn run(sets: &[(&str, &str)]) -> RunResult {
     let scenario = from_toml(&text, "peach", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, scenario.seed);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap()
 }
 
 /// Mbit/s of all flows.

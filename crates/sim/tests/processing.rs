@@ -13,7 +13,7 @@ fn run(processing: &str, tcp: &str, flows: &str, seed: u64) -> RunResult {
     let scenario = from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, seed);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap()
 }
 
 const EXCHANGES: &str = "[flow.f]\nfrom = \"a\"\nto = \"b\"\n\

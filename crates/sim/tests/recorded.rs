@@ -116,7 +116,7 @@ fn try_run(name: &str, text: &str, sets: &[(&str, &str)]) -> Result<RunResult, P
     let read = from_toml(text, name, &sets)?;
     let mut network = Network::build(&read.scenario, read.scenario.seed);
     assert!(network.run(u64::MAX));
-    Ok(network.finish())
+    Ok(network.finish().unwrap())
 }
 
 /// Name and text of each scenario that comes with bentpipe.
@@ -240,7 +240,7 @@ fn a_column_is_a_part_of_the_hash() {
     let result = || {
         let mut network = Network::build(&read.scenario, 1);
         assert!(network.run(u64::MAX));
-        network.finish()
+        network.finish().unwrap()
     };
     let (one, mut other) = (result(), result());
     assert_eq!(hash(&one), hash(&other));

@@ -25,7 +25,7 @@ fn run(name: &str, sets: &[(&str, &str)]) -> RunResult {
     let scenario = load(name, &text, sets).scenario;
     let mut network = Network::build(&scenario, scenario.seed);
     while !network.run(1 << 16) {}
-    network.finish()
+    network.finish().unwrap()
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn examples_in_documents_run() {
             let scenario = load(page, example, &[]).scenario;
             let mut network = Network::build(&scenario, scenario.seed);
             while !network.run(1 << 16) {}
-            let result = network.finish();
+            let result = network.finish().unwrap();
             assert!(result.flows.whole("delivered_bytes").iter().all(|&bytes| bytes > 0), "{page}: {example}");
             examples += 1;
         }

@@ -54,7 +54,7 @@ impl Drop for Beside {
 fn run(resolved: &Resolved) -> RunResult {
     let mut network = Network::build(&resolved.scenario, 1);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap()
 }
 
 fn forward(result: &RunResult, column: &str) -> f64 {

@@ -9,7 +9,7 @@ fn run_with(text: &str, seed: u64) -> RunResult {
     let scenario = from_toml(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, seed);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap()
 }
 
 /// One flow from `a` to `b` over one link; `link` and `flow` are lines of their sections.

@@ -1,30 +1,45 @@
 //! How long a path has been down: any of its links there and back.
 
 use super::outages::Outages;
-use crate::spec::Link;
+use crate::spec::{Absence, Link};
 use bentpipe_units::{Duration, Time};
 
 /// Asked in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Downtime {
-    /// As at the start of time, to look back.
-    start: Vec<Outages>,
-    links: Vec<Outages>,
+    /// What the path is from when on, as at the start of time; the first from the start.
+    stages: Vec<(Time, Stage)>,
+    stage: usize,
+    links: Stage,
     at: Time,
     total: Duration,
 }
 
+/// The links of a path that are ever down; none: there is no path.
+type Stage = Option<Vec<Outages>>;
+
 impl Downtime {
-    /// That of a path over `links`; nothing is computed after `end`.
-    pub(crate) fn of<'a>(links: impl Iterator<Item = &'a Link>, seed: u64, end: Time) -> Self {
-        let start: Vec<_> = links.filter_map(|link| Outages::of(link, &[], seed, end)).collect();
-        Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }
+    /// That of a path over the links of each stage, with the times for which they are away; no links: there is no path. Nothing
+    /// is computed after `end`.
+    pub(crate) fn of<'a>(
+        stages: impl IntoIterator<Item = (Time, Option<Vec<(&'a Link, &'a [Absence])>>)>,
+        seed: u64,
+        end: Time,
+    ) -> Self {
+        let outages = |(link, absences): (&Link, &[Absence])| Outages::of(link, absences, seed, end);
+        let stage = |links: Vec<_>| links.into_iter().filter_map(outages).collect();
+        Self::begin(stages.into_iter().map(|(from, links)| (from, links.map(stage))).collect())
+    }
+
+    fn begin(stages: Vec<(Time, Stage)>) -> Self {
+        let links = stages.first().map_or(Some(Vec::new()), |first| first.1.clone());
+        Self { links, stages, stage: 0, at: Time::ZERO, total: Duration::ZERO }
     }
 
     /// The time down from the start of time to `now`.
     #[inline]
     pub(crate) fn until(&mut self, now: Time) -> Duration {
-        if !self.links.is_empty() {
+        if self.stages.len() > 1 || self.links.as_ref().is_none_or(|links| !links.is_empty()) {
             self.advance(now);
         }
         self.total
@@ -32,23 +47,31 @@ impl Downtime {
 
     /// The same for any instant: slow.
     pub(crate) fn look_back(&self, at: Time) -> Duration {
-        let start = self.start.clone();
-        Self { links: start.clone(), start, at: Time::ZERO, total: Duration::ZERO }.until(at)
+        Self::begin(self.stages.clone()).until(at)
     }
 
     fn advance(&mut self, now: Time) {
         while self.at < now {
-            let (mut up, mut down) = (self.at, Time::NEVER);
-            for link in &mut self.links {
-                let (link_up, link_down) = link.uptime(self.at);
-                (up, down) = (up.max(link_up), down.min(link_down));
+            let next_stage = self.stages.get(self.stage + 1);
+            if let Some((_, links)) = next_stage.filter(|next| next.0 <= self.at) {
+                self.links = links.clone();
+                self.stage += 1;
+                continue;
             }
-            let next = if up > self.at { up } else { down }.min(now);
+            let until = next_stage.map_or(now, |next| next.0.min(now));
+            let (up, down) = match &mut self.links {
+                None => (until, Time::NEVER),
+                Some(links) => links.iter_mut().fold((self.at, Time::NEVER), |(up, down), link| {
+                    let (link_up, link_down) = link.uptime(self.at);
+                    (up.max(link_up), down.min(link_down))
+                }),
+            };
+            let next = if up > self.at { up } else { down }.min(until);
             if up > self.at {
                 self.total += next - self.at;
             }
             // A link without further changes stays as it is.
-            self.at = if next > self.at { next } else { now };
+            self.at = if next > self.at { next } else { until };
         }
     }
 }
@@ -82,7 +105,8 @@ mod tests {
         );
         let scenario = from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
         let forward = scenario.links.iter().filter(|link| link.name.ends_with("forward"));
-        Downtime::of(forward, 1, Time::ZERO + Duration::from_secs(100))
+        let links = forward.map(|link| (link, &[][..])).collect();
+        Downtime::of([(Time::ZERO, Some(links))], 1, Time::ZERO + Duration::from_secs(100))
     }
 
     fn s(tenths: u64) -> Time {

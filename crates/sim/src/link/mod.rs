@@ -23,6 +23,7 @@ mod ring;
 mod states;
 
 use crate::dictionary::Cause;
+use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
 use crate::spec::{Absence, Effect, Link as Spec, Waiting};
@@ -82,17 +83,6 @@ pub(crate) struct LinkCounters {
     pub(crate) dropped: u64,
     pub(crate) busy_ps: u64,
     pub(crate) backlog_bytes_max: u64,
-}
-
-/// What a function of a node sees of the queue that it feeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueView {
-    /// Packets that wait, the one being sent not included.
-    pub packets: usize,
-    /// Their bytes, headers included.
-    pub bytes: u64,
-    /// Whether the link is sending.
-    pub is_sending: bool,
 }
 
 /// Packets that a link lost, with the cause.
@@ -343,7 +333,7 @@ impl LazyLink {
     }
 
     /// A function of the node takes packets that wait out of the queue. The link has been advanced.
-    pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+    pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         self.queue.extract(is_meant, left);
     }
 

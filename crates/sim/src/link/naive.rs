@@ -6,8 +6,9 @@ use super::error::ErrorProcess;
 use super::outages::Outages;
 use super::profile::{DelayCursor, RateCursor};
 use super::queue::{AnyQueue, Discipline};
-use super::{LazyLink, LinkCounters, Losses, Processing, QueueView};
+use super::{LazyLink, LinkCounters, Losses, Processing};
 use crate::dictionary::Cause;
+use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
 use crate::spec::{Absence, Effect, InFlight, Link as Spec, Waiting};
@@ -148,7 +149,7 @@ impl NaiveLink {
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 
-    pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+    pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         self.queue.extract(is_meant, left);
     }
 

@@ -1,7 +1,7 @@
 //! Duplication and reordering at a node, as `netem` does it: a packet is sent twice, or held for a while, at random and
 //! independently of all others. With both probabilities zero it is transparent.
 
-use super::{Middlebox, Outbox, Side};
+use super::{Context, Middlebox, Side, Way};
 use crate::distribution::Between;
 use crate::packet::Packet;
 use bentpipe_units::settings::Chance;
@@ -19,29 +19,6 @@ settings! {
         hold: (Duration, Duration) as Between = (Duration::ZERO, Duration::ZERO);
         /// Which packets are touched.
         direction: Way = Way::Both;
-    }
-}
-
-bentpipe_units::words! {
-    /// Which packets of a flow a middlebox touches.
-    pub enum Way {
-        /// All of them.
-        "both" => Both,
-        /// Those from the flow's sender to its receiver.
-        "to-receiver" => ToReceiver,
-        /// Those on the way back: acknowledgements.
-        "to-sender" => ToSender,
-    }
-}
-
-impl Way {
-    /// Whether it is that of packets that come from this side.
-    fn is_from(self, side: Side) -> bool {
-        match self {
-            Self::Both => true,
-            Self::ToReceiver => side == Side::Sender,
-            Self::ToSender => side == Side::Receiver,
-        }
     }
 }
 
@@ -78,28 +55,29 @@ impl Impair {
 }
 
 impl Middlebox for Impair {
-    fn on_packet(&mut self, now: Time, from: Side, packet: Packet, out: &mut Outbox) {
-        if !self.config.direction.is_from(from) {
-            return out.forward(packet);
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        if !self.config.direction.is_from(Side::origin_of(&packet)) {
+            return cx.forward(packet);
         }
         let index = self.seen;
         self.seen += 1;
         if self.dice.uniform(2 * index) < self.config.duplicate {
-            out.duplicate(&packet);
+            let copy = cx.copy_of(&packet);
+            cx.emit(copy);
         }
         if self.dice.uniform(2 * index + 1) < self.config.reorder {
-            let due = now + self.hold(index);
+            let due = cx.now + self.hold(index);
             let place = self.held.partition_point(|held| held.0 <= due);
             self.held.insert(place, (due, packet));
         } else {
-            out.forward(packet);
+            cx.forward(packet);
         }
     }
 
-    fn on_wakeup(&mut self, now: Time, out: &mut Outbox) {
-        while self.held.front().is_some_and(|held| held.0 <= now) {
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while self.held.front().is_some_and(|held| held.0 <= cx.now) {
             if let Some((_, packet)) = self.held.pop_front() {
-                out.forward(packet);
+                cx.forward(packet);
             }
         }
     }
@@ -117,7 +95,7 @@ impl Middlebox for Impair {
 mod tests {
     use super::*;
     use crate::ids::EndpointId;
-    use crate::middlebox::Action;
+    use crate::middlebox::{Action, Bench};
     use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::Segment;
 
@@ -128,20 +106,20 @@ mod tests {
 
     /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.
     fn run(config: &ImpairConfig, packets: u32) -> Vec<(u32, bool)> {
-        let (mut impair, mut out) = (Impair::new(config, 1, "node/n/0"), Outbox::default());
+        let (mut impair, mut bench) = (Impair::new(config, 1, "node/n/0"), Bench::default());
         for flow in 0..packets {
             let now = Time::ZERO + Duration::from_micros(u64::from(flow));
-            impair.on_wakeup(now, &mut out);
+            bench.at(now, |cx| impair.on_wakeup(cx));
             let packet = packet(flow, flow % 2 == 1);
-            impair.on_packet(now, Side::origin_of(&packet), packet, &mut out);
+            bench.at(now, |cx| impair.on_packet(packet, cx));
         }
-        impair.on_wakeup(Time::NEVER, &mut out);
+        bench.at(Time::NEVER, |cx| impair.on_wakeup(cx));
         assert_eq!(impair.held(), 0);
-        let packet = |action: &Action| match action {
-            Action::Forward(packet) | Action::Duplicate(packet) => (packet.session, packet.is_to_sender()),
-            Action::Drop(..) => unreachable!("nothing is dropped"),
+        let packet = |action: Action| match action {
+            Action::Forward(packet) | Action::Emit(packet) => (packet.session, packet.is_to_sender()),
+            other => unreachable!("{other:?}"),
         };
-        out.take().iter().map(packet).collect()
+        bench.out.take().into_iter().map(packet).collect()
     }
 
     #[test]

@@ -1,111 +1,97 @@
 //! Functions inside the network, on board or at a gateway; *where* one runs is a property of its node.
 //!
-//! A middlebox is given each packet that passes its node, in both directions, and answers through an [`Outbox`]. It
-//! may forward packets, duplicate them, hold them back, drop them, and wake itself up; it does not read them, and makes
-//! none of its own. Nodes run their middleboxes in order: packets of a flow's direction meet them first to last, those of
-//! the other direction last to first.
+//! A middlebox is given each packet that passes its node, in both directions, those of the node's own hosts included, and acts
+//! through a [`Context`]: it may read and rewrite headers, forward, hold back, drop, consume or send back what it was given,
+//! make packets of its own, look into the queue that it feeds, and wake itself up. Nodes run their middleboxes in order: packets
+//! of a flow's direction meet them first to last, those of the other direction last to first.
 //!
-//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared with the scenario.
+//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared in its file.
 
+mod ack_filter;
+mod context;
 mod impair;
 
-pub use impair::{Impair, ImpairConfig, Way};
+pub use ack_filter::{AckFilter, AckFilterConfig, Place};
+#[cfg(test)]
+pub(crate) use context::Bench;
+pub(crate) use context::{Action, Outbox, Outlook};
+pub use context::{Context, QueueView, Side};
+pub use impair::{Impair, ImpairConfig};
 
-use crate::dictionary::Cause;
+use crate::ids::LinkId;
 use crate::packet::Packet;
 use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
 use bentpipe_units::Time;
+use std::fmt::Debug;
 
-/// From which side of the middlebox a packet comes, or to which it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Where the flow's sender is.
-    Sender,
-    /// Where the flow's receiver is.
-    Receiver,
+bentpipe_units::words! {
+    /// Which packets of a flow a middlebox touches.
+    pub enum Way {
+        /// All of them.
+        "both" => Both,
+        /// Those from the flow's sender to its receiver.
+        "to-receiver" => ToReceiver,
+        /// Those on the way back: acknowledgements.
+        "to-sender" => ToSender,
+    }
 }
 
-impl Side {
-    /// The other side.
-    #[must_use]
-    pub const fn across(self) -> Self {
+impl Way {
+    /// Whether it is that of packets that come from this side.
+    fn is_from(self, side: Side) -> bool {
         match self {
-            Self::Sender => Self::Receiver,
-            Self::Receiver => Self::Sender,
-        }
-    }
-
-    /// From where `packet` comes.
-    pub fn origin_of(packet: &Packet) -> Self {
-        if packet.is_to_sender() {
-            Self::Receiver
-        } else {
-            Self::Sender
+            Self::Both => true,
+            Self::ToReceiver => side == Side::Sender,
+            Self::ToSender => side == Side::Receiver,
         }
     }
 }
 
-/// What a middlebox wants done.
-#[derive(Clone, Copy, Debug)]
-pub enum Action {
-    /// The packet goes on in its direction.
-    Forward(Packet),
-    /// A second copy of the packet goes on in its direction.
-    Duplicate(Packet),
-    /// The packet is lost, for this reason.
-    Drop(Packet, Cause),
-}
-
-/// Collects what a middlebox wants done; owned and emptied by the network.
-#[derive(Debug, Default)]
-pub struct Outbox {
-    actions: Vec<Action>,
-}
-
-impl Outbox {
-    /// The packet goes on.
-    pub fn forward(&mut self, packet: Packet) {
-        self.actions.push(Action::Forward(packet));
-    }
-
-    /// A copy of the packet goes on.
-    pub fn duplicate(&mut self, packet: &Packet) {
-        self.actions.push(Action::Duplicate(*packet));
-    }
-
-    /// The packet is lost.
-    pub fn drop(&mut self, packet: Packet, cause: Cause) {
-        self.actions.push(Action::Drop(packet, cause));
-    }
-
-    pub(crate) fn take(&mut self) -> Vec<Action> {
-        std::mem::take(&mut self.actions)
-    }
-
-    pub(crate) fn give_back(&mut self, mut spent: Vec<Action>) {
-        if self.actions.is_empty() {
-            spent.clear();
-            self.actions = spent;
-        }
-    }
-}
-
-/// The contract of a middlebox. Every packet that it is given must leave through the outbox, now or at a later
-/// wake-up, or be counted in [`held`](Self::held).
-pub trait Middlebox {
+/// The contract of a middlebox. Every packet that it is given leaves through the context, now or later, or is counted in
+/// [`held`](Self::held); a run in which one does not ends with an error that names the middlebox.
+pub trait Middlebox: Debug {
     /// A packet passes.
-    fn on_packet(&mut self, now: Time, from: Side, packet: Packet, out: &mut Outbox);
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>);
+
+    /// A corrupted packet has reached a node of kind `processing`, which drops it afterwards. Its header can be trusted.
+    fn on_corrupted(&mut self, _packet: &Packet, _cx: &mut Context<'_>) {}
+
+    /// A message to this node ([`Context::tell_node`]); returns whether it was for this middlebox. `packet` brought it and has
+    /// reached its end.
+    fn on_message(&mut self, _words: [u64; 2], _packet: &Packet, _cx: &mut Context<'_>) -> bool {
+        false
+    }
+
+    /// A link out of the node has sent a packet, and has begun to send the next one if any waited: `queue` is what waits now.
+    /// Called where [`watches_queues`](Self::watches_queues) says so.
+    fn on_departure(&mut self, _link: LinkId, _queue: QueueView, _cx: &mut Context<'_>) {}
+
+    /// Whether it is to be notified of departures.
+    fn watches_queues(&self) -> bool {
+        false
+    }
+
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
-    fn on_wakeup(&mut self, _now: Time, _out: &mut Outbox) {}
+    fn on_wakeup(&mut self, _cx: &mut Context<'_>) {}
+
     /// When it wants to be woken; [`Time::NEVER`] while idle.
     fn next_wakeup(&self) -> Time {
         Time::NEVER
     }
-    /// Packets that it holds.
+
+    /// Packets that it holds; at most [`HELD_MAX`].
     fn held(&self) -> usize {
         0
     }
+
+    /// Bytes of memory that a device would need for what it holds and remembers.
+    fn memory(&self) -> u64 {
+        0
+    }
 }
+
+/// Packets that a middlebox may hold: more is taken for a defect, and ends the run.
+pub const HELD_MAX: usize = 1_000_000;
 
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident);)+) => {
@@ -151,22 +137,75 @@ macro_rules! registry {
             }
         }
 
-        /// A middlebox of any kind, dispatched without a vtable.
-        #[derive(Clone, Debug)]
-        pub(crate) enum AnyMiddlebox { $($kind($type),)+ }
+        /// A middlebox of any kind, dispatched without a vtable where it is of the registry.
+        #[derive(Debug)]
+        pub(crate) enum AnyMiddlebox {
+            $($kind($type),)+
+            /// Of whoever builds the network.
+            Own(Box<dyn Middlebox + Send + Sync>),
+        }
+
+        impl AnyMiddlebox {
+            /// The name in scenario files.
+            pub(crate) const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)+
+                    Self::Own(_) => "own",
+                }
+            }
+        }
 
         impl Middlebox for AnyMiddlebox {
-            fn on_packet(&mut self, now: Time, from: Side, packet: Packet, out: &mut Outbox) {
-                match self { $(Self::$kind(m) => m.on_packet(now, from, packet, out),)+ }
+            fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+                match self {
+                    $(Self::$kind(m) => m.on_packet(packet, cx),)+
+                    Self::Own(m) => m.on_packet(packet, cx),
+                }
             }
-            fn on_wakeup(&mut self, now: Time, out: &mut Outbox) {
-                match self { $(Self::$kind(m) => m.on_wakeup(now, out),)+ }
+            fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+                self.inner_mut().on_corrupted(packet, cx);
+            }
+            fn on_message(&mut self, words: [u64; 2], packet: &Packet, cx: &mut Context<'_>) -> bool {
+                self.inner_mut().on_message(words, packet, cx)
+            }
+            fn on_departure(&mut self, link: LinkId, queue: QueueView, cx: &mut Context<'_>) {
+                self.inner_mut().on_departure(link, queue, cx);
+            }
+            fn watches_queues(&self) -> bool {
+                self.inner().watches_queues()
+            }
+            fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+                self.inner_mut().on_wakeup(cx);
             }
             fn next_wakeup(&self) -> Time {
-                match self { $(Self::$kind(m) => m.next_wakeup(),)+ }
+                match self {
+                    $(Self::$kind(m) => m.next_wakeup(),)+
+                    Self::Own(m) => m.next_wakeup(),
+                }
             }
             fn held(&self) -> usize {
-                match self { $(Self::$kind(m) => m.held(),)+ }
+                match self {
+                    $(Self::$kind(m) => m.held(),)+
+                    Self::Own(m) => m.held(),
+                }
+            }
+            fn memory(&self) -> u64 {
+                self.inner().memory()
+            }
+        }
+
+        impl AnyMiddlebox {
+            fn inner(&self) -> &dyn Middlebox {
+                match self {
+                    $(Self::$kind(m) => m,)+
+                    Self::Own(m) => m.as_ref(),
+                }
+            }
+            fn inner_mut(&mut self) -> &mut dyn Middlebox {
+                match self {
+                    $(Self::$kind(m) => m,)+
+                    Self::Own(m) => m.as_mut(),
+                }
             }
         }
     };
@@ -175,4 +214,6 @@ macro_rules! registry {
 registry! {
     /// Duplicates packets and holds some back at random, so that others overtake them.
     "impair" => Impair(Impair, ImpairConfig);
+    /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
+    "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
 }

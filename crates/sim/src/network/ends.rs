@@ -1,10 +1,11 @@
 //! What happens at the ends of routes: packets arrive, connections and applications act.
 
-use super::{Network, HOST};
+use super::routes::AT_NODE;
+use super::Network;
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
-use crate::packet::Packet;
+use crate::packet::{Message, Packet};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
 use bentpipe_tcp::{Event, Segment};
@@ -15,7 +16,7 @@ impl Network {
     #[inline]
     pub(super) fn arrive(&mut self, node: NodeId, packet: &Packet) {
         if packet.is_datagram() {
-            return self.receive_datagram(packet);
+            return self.receive_datagram(node, packet);
         }
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
@@ -77,11 +78,12 @@ impl Network {
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(flow, size) => {
-                    let packet = Packet::datagram(self.now, flow, size, self.traffic.first_hop(PathId::there(flow)))
+                    let packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
                     self.launch(packet);
                 }
+                Task::Enter(flow) => self.enter_from_port(flow),
             }
         }
         if self.traffic.unfinished == 0 {
@@ -152,26 +154,48 @@ impl Network {
 
     /// A packet leaves its host.
     #[inline(always)]
-    fn launch(&mut self, packet: Packet) {
-        let hop = self.hops[packet.next as usize];
-        if hop == HOST {
-            return self.loop_back(packet);
+    pub(super) fn launch(&mut self, packet: Packet) {
+        let hop = self.routes.hops[packet.next as usize];
+        if hop >= AT_NODE {
+            return self.launch_at_node(packet);
         }
         self.accept(self.now, LinkId::new(hop as usize), &packet);
     }
 
-    /// A datagram has reached its host, which always listens.
-    #[cold]
-    fn receive_datagram(&mut self, packet: &Packet) {
-        self.ledger.delivered += 1;
-        self.traffic.on_datagram(self.now, packet);
+    /// A packet leaves its host at a node that has middleboxes, or that knows the way; or at that where its route ends.
+    #[inline(never)]
+    fn launch_at_node(&mut self, packet: Packet) {
+        let flow = &self.scenario.flows[packet.flow()];
+        let node = if packet.is_to_sender() { flow.to } else { flow.from };
+        self.enter_node(node, packet);
     }
 
-    /// A packet of a flow whose ends are on the same node.
+    /// A datagram or a message has reached its host.
     #[cold]
-    fn loop_back(&mut self, packet: Packet) {
-        let ends = &self.scenario.flows[packet.flow()];
-        self.arrive(ends.to, &packet);
+    fn receive_datagram(&mut self, node: NodeId, packet: &Packet) {
+        if packet.is_message() {
+            return self.receive_message(node, packet);
+        }
+        self.ledger.delivered += 1;
+        self.traffic.on_datagram(self.now, packet, self.bodies.sent_at(packet));
+        if self.traffic.flows[packet.flow()].is_port() {
+            self.deliver_to_port(packet);
+        }
+        self.bodies.release(packet);
+    }
+
+    /// A message to an end of a connection, if that is still there.
+    fn receive_message(&mut self, node: NodeId, packet: &Packet) {
+        let Some(Message::SegmentSize(recipient, bytes)) = self.bodies.message(packet) else {
+            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+        };
+        let host = &mut self.traffic.hosts[recipient.endpoint];
+        if !host.is(recipient) || !host.is_listening() {
+            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+        }
+        host.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX)));
+        self.consume(packet);
+        self.drive(recipient.endpoint);
     }
 
     fn on_event(&mut self, endpoint: EndpointId, event: Event) {
@@ -224,6 +248,6 @@ mod tests {
         let completions = network.traffic.flows[0].completions().unwrap();
         assert!(completions.completed() > 9000 && completions.failed == 0);
         assert!(slots < 400, "{slots}");
-        network.finish();
+        network.finish().unwrap();
     }
 }

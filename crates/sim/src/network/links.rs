@@ -1,22 +1,26 @@
 //! From link to link.
 
-use super::{Network, HOST};
+use super::routes::{Routes, AT_NODE, HOST};
+use super::Network;
 use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, PathId};
 use crate::packet::Packet;
 use crate::record::LossPlace;
-use crate::spec::{NodeKind, Scenario};
+use crate::spec::{Link, NodeKind, Scenario};
 use bentpipe_units::Time;
 
 /// What a link needs to know of the node that it leads to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FarEnd {
-    node: NodeId,
+    pub(super) node: NodeId,
     drops_corrupted: bool,
-    has_middleboxes: bool,
+    /// Whether the node has functions that see what is corrupted before it is dropped.
+    shows_corrupted: bool,
+    /// Whether the node does anything but send packets on by the route that they carry.
+    is_asked: bool,
     /// Every packet goes on to a link that only this one feeds.
-    relays: bool,
+    pub(super) relays: bool,
 }
 
 impl Network {
@@ -42,7 +46,7 @@ impl Network {
         if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
             return;
         }
-        if far_end.has_middleboxes {
+        if far_end.is_asked {
             return self.enter_node(far_end.node, packet);
         }
         self.forward(far_end.node, &packet);
@@ -57,12 +61,15 @@ impl Network {
         }
         let until = self.horizon.max(self.now);
         while let Some(front) = self.links[index].front_ahead(self.now, until) {
-            let packet = *front;
+            let mut packet = *front;
             self.links[index].drop_front();
             if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
                 continue;
             }
-            let next = LinkId::new(self.hops[packet.next as usize] as usize);
+            if far_end.is_asked && !self.find_way(far_end.node, &mut packet) {
+                continue;
+            }
+            let next = LinkId::new(self.routes.hops[packet.next as usize] as usize);
             self.accept(packet.at, next, &packet);
         }
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
@@ -71,15 +78,27 @@ impl Network {
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
     fn ends_at(&mut self, index: LinkId, far_end: FarEnd, packet: &Packet) -> bool {
-        if packet.is_truncated() || packet.is_erased() {
-            self.links[index].count_lost();
-            let cause = if packet.is_truncated() { Cause::Outage } else { Cause::LinkLoss };
-            self.lose(LossPlace::Link(index), *packet, cause);
-            return true;
-        }
-        let is_at_host = self.hops[packet.next as usize] == HOST;
+        let cause = if packet.is_cut_off() {
+            Cause::Handover
+        } else if packet.is_truncated() {
+            Cause::Outage
+        } else if packet.is_erased() {
+            Cause::LinkLoss
+        } else {
+            return self.ends_corrupted(far_end, packet);
+        };
+        self.links[index].count_lost();
+        self.lose(LossPlace::Link(index), *packet, cause);
+        true
+    }
+
+    /// Whether a corrupted packet is lost where it arrives.
+    fn ends_corrupted(&mut self, far_end: FarEnd, packet: &Packet) -> bool {
+        let is_at_host = self.routes.hops[packet.next as usize] == HOST;
         if is_at_host {
             self.traffic.on_corrupted(packet);
+        } else if far_end.shows_corrupted {
+            self.show_corrupted(far_end.node, packet);
         }
         let is_dropped = far_end.drops_corrupted || is_at_host;
         if is_dropped {
@@ -91,8 +110,8 @@ impl Network {
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
     pub(super) fn forward(&mut self, node: NodeId, packet: &Packet) {
-        let hop = self.hops[packet.next as usize];
-        if hop == HOST {
+        let hop = self.routes.hops[packet.next as usize];
+        if hop >= AT_NODE {
             return self.arrive(node, packet);
         }
         self.accept(self.now, LinkId::new(hop as usize), packet);
@@ -109,34 +128,26 @@ impl Network {
     }
 }
 
-/// What each link leads to.
-pub(super) fn far_ends(scenario: &Scenario) -> Vec<FarEnd> {
-    let feeders = Feeders::of(scenario);
-    let mut far_ends: Vec<FarEnd> = scenario
-        .links
-        .iter()
-        .map(|link| {
-            let node = &scenario.nodes[link.to];
-            FarEnd {
-                node: link.to,
-                drops_corrupted: node.kind == NodeKind::Router,
-                has_middleboxes: !node.middleboxes.is_empty(),
-                relays: node.middleboxes.is_empty(),
-            }
-        })
-        .collect();
-    for route in routes(scenario) {
-        for (at, &link) in route.iter().enumerate() {
-            let is_followed_by_own = route.get(at + 1).is_some_and(|&next| feeders.0[next] == Feeder::Link(link));
-            far_ends[link].relays &= is_followed_by_own;
+/// What each link leads to. `acts` says which nodes have functions.
+pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeId) -> bool) -> Vec<FarEnd> {
+    let far_end = |link: &Link| FarEnd {
+        node: link.to,
+        drops_corrupted: scenario.nodes[link.to].kind != NodeKind::BentPipe,
+        shows_corrupted: scenario.nodes[link.to].kind == NodeKind::Processing && acts(link.to),
+        is_asked: acts(link.to) || routes.is_by_node(),
+        relays: !acts(link.to),
+    };
+    let mut far_ends: Vec<FarEnd> = scenario.links.iter().map(far_end).collect();
+    let feeders = feeders(scenario);
+    each_hop(scenario, |from, to| {
+        if let Some(from) = from {
+            far_ends[from].relays &= to.is_some_and(|to| feeders[to] == Feeder::Link(from));
         }
-    }
+    });
     far_ends
 }
 
-/// Where each link's packets come from.
-struct Feeders(Vec<Feeder>);
-
+/// Where a link's packets come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
     None,
@@ -145,22 +156,40 @@ enum Feeder {
     Many,
 }
 
-impl Feeders {
-    fn of(scenario: &Scenario) -> Self {
-        let mut feeders = vec![Feeder::None; scenario.links.len()];
-        for route in routes(scenario) {
-            for (at, &link) in route.iter().enumerate() {
-                let feeder = if at == 0 { Feeder::Many } else { Feeder::Link(route[at - 1]) };
-                let known = &mut feeders[link];
-                *known = if *known == Feeder::None || *known == feeder { feeder } else { Feeder::Many };
-            }
+fn feeders(scenario: &Scenario) -> Vec<Feeder> {
+    let mut feeders = vec![Feeder::None; scenario.links.len()];
+    each_hop(scenario, |from, to| {
+        if let Some(to) = to {
+            let (known, feeder) = (&mut feeders[to], from.map_or(Feeder::Many, Feeder::Link));
+            *known = if *known == Feeder::None || *known == feeder { feeder } else { Feeder::Many };
         }
-        Self(feeders)
-    }
+    });
+    feeders
 }
 
-fn routes(scenario: &Scenario) -> impl Iterator<Item = &Vec<LinkId>> {
-    scenario.flows.iter().flat_map(|flow| [&flow.route, &flow.reverse_route])
+/// Notes each link by which packets can come to a node, with each by which they can leave it; none stands for a host.
+fn each_hop(scenario: &Scenario, mut note: impl FnMut(Option<LinkId>, Option<LinkId>)) {
+    let changing = scenario.timeline.routes();
+    for path in PathId::all(2 * scenario.flows.len()).filter(|path| !changing.contains_key(path)) {
+        let mut from = None;
+        for &link in scenario.first_route(path) {
+            note(from, Some(link));
+            from = Some(link);
+        }
+        note(from, None);
+    }
+    // Where routes change, a packet may come to a node by one route and leave it by any other.
+    for (path, later) in changing {
+        let later = later.into_iter().filter_map(|(_, route)| route);
+        let routes: Vec<&[LinkId]> = [scenario.first_route(path)].into_iter().chain(later).collect();
+        let links = || routes.iter().copied().flatten().copied();
+        routes.iter().for_each(|route| note(None, route.first().copied()));
+        for from in links() {
+            let node = scenario.links[from].to;
+            links().filter(|&to| scenario.links[to].from == node).for_each(|to| note(Some(from), Some(to)));
+        }
+        routes.iter().for_each(|route| note(route.last().copied(), None));
+    }
 }
 
 #[cfg(test)]
@@ -217,7 +246,7 @@ count = 2
                 assert!(network.far_ends.iter().any(|far_end| far_end.relays));
                 network.far_ends.iter_mut().for_each(|far_end| far_end.relays &= relays);
                 while !network.run(1000) {}
-                network.finish()
+                network.finish().unwrap()
             };
             let (with, without) = (run(true), run(false));
             assert_eq!(with, without);

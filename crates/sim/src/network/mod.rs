@@ -1,23 +1,31 @@
 //! A network in motion: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: two of them in one
 //! thread are independent.
 
+mod changes;
 mod ends;
 mod links;
 mod nodes;
+mod ports;
 mod results;
+mod routes;
+mod trouble;
 
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
-use crate::ids::{FlowId, LinkId};
+use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
-use crate::spec::Scenario;
+use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use links::{far_ends, FarEnd};
+use nodes::NodeState;
+pub use ports::{Delivered, Lost, PortId, Refused};
 pub(crate) use results::{assemble, Ledger, RunEnd};
+use routes::Routes;
+pub use trouble::{Failure, Trouble};
 
 /// A network of a scenario at an instant of its run.
 #[derive(Debug)]
@@ -25,80 +33,83 @@ pub struct Network {
     schedule: Schedule,
     now: Time,
     end: Time,
+    /// Events after this instant wait until something else was looked at: a change, or whether the run is over.
+    gate: Time,
     stop: Option<StopReason>,
+    trouble: Option<Failure>,
     /// See [`Network::update_horizon`].
     horizon: Time,
 
     links: Vec<LazyLink>,
     /// What each link leads to.
     far_ends: Vec<FarEnd>,
-    /// Each node's middleboxes, in order.
-    nodes: Vec<Vec<AnyMiddlebox>>,
+    nodes: Vec<NodeState>,
+    routes: Routes,
+    /// What is still to change.
+    changes: std::vec::IntoIter<(Time, Change)>,
     traffic: Traffic,
-
-    /// The routes of all flows one after the other, as links, each with [`HOST`] at its end; packets carry an
-    /// index into this.
-    hops: Vec<u32>,
 
     bodies: Bodies,
     losses: Losses,
     outbox: Outbox,
+    /// Middleboxes that are acting, one inside the other.
+    nested: u32,
+    ports: ports::Ports,
     drops: Drops,
     ledger: Ledger,
     recorder: Recorder,
     scenario: Scenario,
 }
 
-/// The hop after the last link.
-const HOST: u32 = u32::MAX;
-
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
     pub fn build(scenario: &Scenario, seed: u64) -> Self {
-        let mut hops = Vec::new();
-        let mut routes = Vec::new();
-        for flow in &scenario.flows {
-            for route in [&flow.route, &flow.reverse_route] {
-                routes.push(hops.len() as u32);
-                hops.extend(route.iter().map(|link| link.index() as u32));
-                hops.push(HOST);
-            }
-        }
-        let traffic = Traffic::new(scenario, seed, |path| routes[path], true);
+        Self::build_with(scenario, seed, Vec::new())
+    }
+
+    /// The same with middleboxes of one's own at nodes, behind those that the scenario has there.
+    pub fn build_with(scenario: &Scenario, seed: u64, own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>) -> Self {
+        let mut boxes: Vec<Vec<AnyMiddlebox>> = scenario
+            .nodes
+            .iter()
+            .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
+            .collect();
+        own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(middlebox)));
+        let acts = |node: NodeId| !boxes[node].is_empty();
+        let routes = Routes::new(scenario, acts);
+        let far_ends = far_ends(scenario, &routes, acts);
+        let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(
                 scenario.links.iter().map(|link| link.name.as_str()),
-                scenario.nodes.iter().map(|node| (node.name.as_str(), !node.middleboxes.is_empty())),
+                scenario.nodes.iter().zip(&boxes).map(|(node, boxes)| (node.name.as_str(), !boxes.is_empty())),
                 scenario.flows.iter().zip(&traffic.flows).map(|(flow, state)| (flow.name.as_str(), state.can_wake())),
                 traffic.hosts.slots(),
             ),
             now: Time::ZERO,
             end,
+            gate: end,
             stop: None,
+            trouble: None,
             horizon: Time::ZERO,
-            links: scenario
-                .links
-                .iter()
-                .zip(processing(scenario))
-                .map(|(link, time)| LazyLink::new(link, seed, end).toward_host(Processing::new(time, seed, &link.name)))
-                .collect(),
-            far_ends: far_ends(scenario),
-            nodes: scenario
-                .nodes
-                .iter()
-                .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
-                .collect(),
+            links: links(scenario, seed),
+            far_ends,
+            nodes: node_states(scenario, boxes),
+            routes,
+            changes: scenario.timeline.changes.clone().into_iter(),
             traffic,
-            hops,
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
+            nested: 0,
+            ports: ports::Ports::of(scenario),
             drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
             scenario: scenario.clone(),
         };
+        network.change();
         network.carry_out_tasks();
         for flow in FlowId::all(network.traffic.flows.len()) {
             network.rearm_flow(flow);
@@ -115,16 +126,31 @@ impl Network {
                 break;
             }
             let (at, source) = self.schedule.next();
-            if at > self.end {
-                self.now = self.end;
-                self.stop = Some(StopReason::TimeLimit);
-                break;
+            if at > self.gate {
+                self.pass_gate(self.end);
+                continue;
             }
             debug_assert!(at >= self.now, "time ran backwards");
             self.now = at;
             self.step(source);
         }
         self.stop.is_some()
+    }
+
+    /// Nothing more happens before the next change, or up to `until`: carries out that change, or goes to `until`, and ends the
+    /// run if that is where it ends.
+    #[cold]
+    fn pass_gate(&mut self, until: Time) {
+        let change = self.next_change();
+        if change <= until {
+            self.now = change;
+            self.change();
+        } else {
+            self.now = until;
+            if until == self.end {
+                self.stop.get_or_insert(StopReason::TimeLimit);
+            }
+        }
     }
 
     /// Stop here: [`finish`](Self::finish) gives what there is so far.
@@ -147,23 +173,29 @@ impl Network {
 
     /// The results.
     ///
+    /// # Errors
+    /// What a middlebox did that cannot be: the run ended there.
+    ///
     /// # Panics
     ///
     /// If packets were not conserved, which is a defect of the engine.
-    pub fn finish(mut self) -> RunResult {
-        let now = self.now;
-        for link in LinkId::all(self.links.len()) {
-            self.links[link].advance(now, &mut self.losses);
-            self.count_losses(link);
+    pub fn finish(mut self) -> Result<RunResult, Failure> {
+        if let Some(failure) = self.trouble {
+            return Err(failure);
         }
+        let now = self.now;
+        self.advance_links();
         let on_links: usize = self.links.iter().map(LazyLink::len).sum();
-        let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
+        let held: usize = self.nodes.iter().map(NodeState::held).sum();
         self.ledger.in_flight = (on_links + held) as u64;
         let Ledger { sent, delivered, lost, in_flight } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);
-        assert!(self.bodies.in_use() <= on_links + held, "every ended packet returns its body");
+        assert!(
+            self.bodies.in_use() <= on_links + held + self.traffic.entering(),
+            "every ended packet returns its body"
+        );
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
-        assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder)
+        Ok(assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder))
     }
 
     #[inline(always)]
@@ -177,23 +209,30 @@ impl Network {
         }
     }
 
-    /// How far links may be ahead of time: up to the next sample, and up to the end of the run where that is known, that
-    /// is once a flow is established that neither completes nor gives up.
+    /// How far links may be ahead of time: up to the next sample or change, and up to the end of the run where that is known,
+    /// that is once a flow is established that neither completes nor gives up. Where packets may come from outside at any time:
+    /// not at all.
     fn update_horizon(&mut self) {
-        self.horizon = if self.traffic.is_endless { self.end.min(self.recorder.next_wakeup()) } else { Time::ZERO };
+        self.gate = self.end.min(self.before_next_change());
+        let is_known = self.traffic.is_endless && self.ports.is_empty();
+        self.horizon = if is_known { self.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
     // Apart from the loop over events, which it would cost registers.
     #[inline(never)]
     fn sample(&mut self) {
-        for link in LinkId::all(self.links.len()) {
-            self.links[link].advance(self.now, &mut self.losses);
-            self.count_losses(link);
-        }
+        self.advance_links();
         let links = |series| self.links.iter().map(move |link| link.sample(series));
         self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
         self.update_horizon();
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
+    }
+
+    fn advance_links(&mut self) {
+        for link in LinkId::all(self.links.len()) {
+            self.links[link].advance(self.now, &mut self.losses);
+            self.count_losses(link);
+        }
     }
 
     fn count_losses(&mut self, link: LinkId) {
@@ -206,7 +245,31 @@ impl Network {
     fn lose(&mut self, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
+        self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
         self.traffic.on_loss(&packet);
     }
+}
+
+fn links(scenario: &Scenario, seed: u64) -> Vec<LazyLink> {
+    let (end, mut absences) = (Time::ZERO + scenario.duration, scenario.timeline.absences());
+    let links = LinkId::all(scenario.links.len()).zip(&scenario.links).zip(processing(scenario));
+    let link = |((id, spec), time): ((LinkId, &crate::spec::Link), _)| {
+        let link = LazyLink::new(spec, seed, end).toward_host(Processing::new(time, seed, &spec.name));
+        match absences.remove(&id) {
+            Some(absences) => link.with_absences(spec, &absences, seed, end),
+            None => link,
+        }
+    };
+    links.map(link).collect()
+}
+
+fn node_states(scenario: &Scenario, boxes: Vec<Vec<AnyMiddlebox>>) -> Vec<NodeState> {
+    let mut out = vec![Vec::new(); scenario.nodes.len()];
+    for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
+        if boxes[link.from].iter().any(Middlebox::watches_queues) {
+            out[link.from].push(id);
+        }
+    }
+    boxes.into_iter().zip(out).map(|(boxes, out)| NodeState::new(boxes, out)).collect()
 }

@@ -1,17 +1,99 @@
-//! Through the middleboxes of a node.
+//! Through the middleboxes of a node, and on by what the node knows.
 
-use super::Network;
+use super::{Network, Trouble};
+use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::NodeId;
-use crate::middlebox::{Action, Middlebox, Side};
-use crate::packet::Packet;
+use crate::ids::{LinkId, NodeId};
+use crate::link::{LazyLink, Losses};
+use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outlook, QueueView, HELD_MAX};
+use crate::packet::{Message, Packet, UNROUTED};
 use crate::record::LossPlace;
 use bentpipe_units::Time;
 
+use super::routes::Routes;
+
+/// Middleboxes of a node that may call one another at one instant, one inside the other.
+const NESTED_MAX: u32 = 100;
+
+/// Times that the middleboxes of a node may wake up at one instant.
+const WAKEUPS_MAX: u32 = 100_000;
+
+/// A node in motion.
+#[derive(Debug, Default)]
+pub(super) struct NodeState {
+    /// In order along a flow.
+    pub(super) boxes: Vec<AnyMiddlebox>,
+    /// Links whose queues they watch.
+    pub(super) watches: Vec<Watch>,
+    /// The instant at which they woke up last, and how often so far.
+    woken: (Time, u32),
+}
+
+/// A link whose departures middleboxes want to know of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch {
+    pub(super) link: LinkId,
+    /// When what is being sent will have been; [`Time::NEVER`]: nothing is.
+    due: Time,
+}
+
+impl NodeState {
+    /// A node with these middleboxes, which watch the queues of the links `out` of it.
+    pub(super) fn new(boxes: Vec<AnyMiddlebox>, out: Vec<LinkId>) -> Self {
+        let watches = out.into_iter().map(|link| Watch { link, due: Time::NEVER }).collect();
+        Self { boxes, watches, woken: (Time::ZERO, 0) }
+    }
+
+    /// Packets that its middleboxes hold.
+    pub(super) fn held(&self) -> usize {
+        self.boxes.iter().map(Middlebox::held).sum()
+    }
+}
+
+/// The links out of a node, as its middleboxes see them.
+struct NodeOutlook<'a> {
+    now: Time,
+    node: NodeId,
+    links: &'a mut [LazyLink],
+    routes: &'a Routes,
+    /// What the links lost while they were looked at.
+    lost: Vec<(LinkId, Losses)>,
+}
+
+impl NodeOutlook<'_> {
+    fn link(&mut self, packet: &Packet) -> Option<&mut LazyLink> {
+        let id = self.routes.link(packet.path(), self.node, packet.next)?;
+        let link = &mut self.links[id];
+        let mut losses = Losses::new();
+        link.advance(self.now, &mut losses);
+        if !losses.is_empty() {
+            self.lost.push((id, losses));
+        }
+        Some(link)
+    }
+}
+
+impl Outlook for NodeOutlook<'_> {
+    fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
+        let now = self.now;
+        Some(self.link(packet)?.queue_view(now))
+    }
+
+    fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
+        if let Some(link) = self.link(packet) {
+            link.extract(is_meant, left);
+        }
+    }
+}
+
 impl Network {
     /// A packet meets its node's middleboxes, in order along its flow.
+    #[inline(never)]
     pub(super) fn enter_node(&mut self, node: NodeId, packet: Packet) {
-        let boxes = self.nodes[node].len();
+        if packet.is_message() && self.read_message(node, &packet) {
+            return self.rearm_node(node);
+        }
+        let boxes = self.nodes[node].boxes.len();
         let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
         self.pass(node, first, packet);
         self.rearm_node(node);
@@ -19,11 +101,67 @@ impl Network {
 
     /// A packet reaches position `position` of a node's middleboxes; past the last one it leaves the node.
     fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
-        let Some(middlebox) = self.nodes[node].get_mut(position) else {
-            return self.forward(node, &packet);
-        };
-        middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut self.outbox);
+        if position < self.nodes[node].boxes.len() {
+            self.call(node, position, 1, |middlebox, cx| middlebox.on_packet(packet, cx));
+        } else {
+            self.leave_node(node, packet);
+        }
+    }
+
+    /// A packet goes on from its node, or is lost if that knows no way.
+    pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
+        if self.find_way(node, &mut packet) {
+            self.forward(node, &packet);
+        }
+    }
+
+    /// Where the node decides: points the packet to its next hop, or loses it and returns false.
+    pub(super) fn find_way(&mut self, node: NodeId, packet: &mut Packet) -> bool {
+        if packet.next != UNROUTED && !self.routes.is_by_node() {
+            return true;
+        }
+        match self.routes.at(packet.path(), node) {
+            Some(next) => packet.next = next,
+            None => self.lose(LossPlace::Node(node), *packet, Cause::RouteMissing),
+        }
+        packet.next != UNROUTED
+    }
+
+    /// Lets a middlebox act, which was given `given` packets, and carries out what it wants.
+    fn call<T>(
+        &mut self,
+        node: NodeId,
+        position: usize,
+        given: usize,
+        act: impl FnOnce(&mut AnyMiddlebox, &mut Context<'_>) -> T,
+    ) -> Option<T> {
+        if self.nested >= NESTED_MAX {
+            self.fail(node, position, Trouble::Endless);
+        }
+        if self.trouble.is_some() {
+            return None;
+        }
+        let Self { now, nodes, links, routes, bodies, outbox, .. } = self;
+        let middlebox = &mut nodes[node].boxes[position];
+        let mut outlook = NodeOutlook { now: *now, node, links, routes, lost: Vec::new() };
+        let owed = (given + middlebox.held()) as i64;
+        outbox.returned = 0;
+        let answer = act(middlebox, &mut Context { now: *now, bodies, outlook: &mut outlook, out: outbox });
+        let (held, lost) = (middlebox.held(), outlook.lost);
+        let accounted = held as i64 + self.outbox.returned;
+        for (link, mut losses) in lost {
+            self.losses.append(&mut losses);
+            self.count_losses(link);
+        }
+        if accounted != owed {
+            self.fail(node, position, Trouble::Forgot { owed, accounted });
+        } else if held > HELD_MAX {
+            self.fail(node, position, Trouble::Hoards);
+        }
+        self.nested += 1;
         self.carry_out(node, position);
+        self.nested -= 1;
+        Some(answer)
     }
 
     fn carry_out(&mut self, node: NodeId, position: usize) {
@@ -31,32 +169,107 @@ impl Network {
         for action in actions.drain(..) {
             match action {
                 Action::Forward(packet) => self.pass(node, beyond(position, &packet), packet),
-                Action::Duplicate(packet) => {
-                    let copy = self.bodies.copy_of(&packet);
+                Action::Emit(packet) => {
                     self.ledger.sent += 1;
-                    self.traffic.on_copy(&packet);
-                    self.pass(node, beyond(position, &copy), copy);
+                    self.traffic.on_made(&packet);
+                    self.pass(node, beyond(position, &packet), packet);
                 }
+                Action::SendBack(packet) => {
+                    self.traffic.on_end(&packet);
+                    let packet = packet.turned();
+                    self.traffic.on_made(&packet);
+                    self.pass(node, beyond(position, &packet), packet);
+                }
+                Action::Consume(packet) => self.consume(&packet),
                 Action::Drop(packet, cause) => self.lose(LossPlace::Node(node), packet, cause),
             }
         }
         self.outbox.give_back(actions);
     }
 
+    /// A packet has reached its end in the network.
+    pub(super) fn consume(&mut self, packet: &Packet) {
+        self.ledger.delivered += 1;
+        self.bodies.release(packet);
+        self.traffic.on_end(packet);
+    }
+
+    /// A corrupted packet is shown to a node's middleboxes.
+    pub(super) fn show_corrupted(&mut self, node: NodeId, packet: &Packet) {
+        for position in 0..self.nodes[node].boxes.len() {
+            self.call(node, position, 0, |middlebox, cx| middlebox.on_corrupted(packet, cx));
+        }
+        self.rearm_node(node);
+    }
+
+    /// Gives a message to the middleboxes of the node that it is for; returns whether it is for this one.
+    fn read_message(&mut self, node: NodeId, packet: &Packet) -> bool {
+        let Some(Message::ToNode(recipient, words)) = self.bodies.message(packet) else { return false };
+        if recipient != node {
+            return false;
+        }
+        let boxes = self.nodes[node].boxes.len();
+        let read = |network: &mut Self, position| {
+            network.call(node, position, 0, |middlebox, cx| middlebox.on_message(words, packet, cx)) == Some(true)
+        };
+        if (0..boxes).any(|position| read(self, position)) {
+            self.consume(packet);
+        } else {
+            self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+        }
+        true
+    }
+
     pub(super) fn wake_node(&mut self, node: NodeId) {
-        for position in 0..self.nodes[node].len() {
-            let middlebox = &mut self.nodes[node][position];
-            if middlebox.next_wakeup() <= self.now {
-                middlebox.on_wakeup(self.now, &mut self.outbox);
-                self.carry_out(node, position);
+        let woken = &mut self.nodes[node].woken;
+        *woken = (self.now, if woken.0 == self.now { woken.1 + 1 } else { 0 });
+        let is_endless = woken.1 > WAKEUPS_MAX;
+        for watch in 0..self.nodes[node].watches.len() {
+            self.notify_departure(node, watch);
+        }
+        for position in 0..self.nodes[node].boxes.len() {
+            if self.nodes[node].boxes[position].next_wakeup() <= self.now {
+                if is_endless {
+                    self.fail(node, position, Trouble::Endless);
+                }
+                self.call(node, position, 0, |middlebox, cx| middlebox.on_wakeup(cx));
             }
         }
         self.rearm_node(node);
     }
 
-    fn rearm_node(&mut self, node: NodeId) {
-        let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
-        self.schedule.set(Source::Node(node), due);
+    /// A watched link has sent a packet, if that is due.
+    fn notify_departure(&mut self, node: NodeId, watch: usize) {
+        let Watch { link, due } = self.nodes[node].watches[watch];
+        if due > self.now {
+            return;
+        }
+        self.links[link].advance(self.now, &mut self.losses);
+        self.count_losses(link);
+        let free_at = self.links[link].free_at();
+        self.nodes[node].watches[watch].due = if free_at > self.now { free_at } else { Time::NEVER };
+        for position in 0..self.nodes[node].boxes.len() {
+            if self.nodes[node].boxes[position].watches_queues() {
+                let queue = self.links[link].queue_view(self.now);
+                self.call(node, position, 0, |middlebox, cx| middlebox.on_departure(link, queue, cx));
+            }
+        }
+    }
+
+    pub(super) fn rearm_node(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node];
+        for watch in &mut state.watches {
+            let free_at = self.links[watch.link].free_at();
+            if watch.due == Time::NEVER && free_at > self.now {
+                watch.due = free_at;
+            }
+        }
+        if state.boxes.is_empty() {
+            return;
+        }
+        let departure = state.watches.iter().map(|watch| watch.due).min().unwrap_or(Time::NEVER);
+        let due = state.boxes.iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
+        self.schedule.set(Source::Node(node), due.min(departure).max(self.now));
     }
 }
 

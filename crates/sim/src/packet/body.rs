@@ -24,7 +24,7 @@ pub(crate) enum Carried {
 
 /// What functions of the network tell each other and the ends of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(crate) enum Message {
     /// To the functions of a node on the way: whatever they have agreed on.
     ToNode(NodeId, [u64; 2]),
     /// To an end of a connection: send segments with this many payload bytes from now on.
@@ -33,14 +33,14 @@ pub enum Message {
 
 /// An end of a connection, as long as that is there: its slot may be used again while a message is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recipient {
+pub(crate) struct Recipient {
     pub(crate) endpoint: EndpointId,
     pub(crate) owner: u32,
 }
 
-/// Bodies of packets. Whoever ends a packet's way returns its slot.
+/// The rarer parts of packets, in slots that are used again. Whoever ends a packet's way returns its slot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bodies {
+pub struct Bodies {
     /// Of segments.
     pub(crate) parts: Slab<Parts>,
     /// Of datagrams and messages.
@@ -72,6 +72,14 @@ impl Bodies {
         (packet.is_datagram() && packet.body != NO_BODY).then(|| &self.carried[packet.body])
     }
 
+    /// When a datagram was sent.
+    pub(crate) fn sent_at(&self, packet: &Packet) -> Time {
+        match self.carried(packet) {
+            Some(Carried::Bytes { entered, .. }) => *entered,
+            Some(Carried::Message(_)) | None => packet.sent_at(),
+        }
+    }
+
     /// The message that a packet is, if it is one.
     pub(crate) fn message(&self, packet: &Packet) -> Option<Message> {
         match self.carried(packet)? {
@@ -80,13 +88,13 @@ impl Bodies {
         }
     }
 
-    /// The bytes that a packet was given to its port with, and when, if it was; its way has ended.
+    /// When a packet was given to its port, if it was, and the bytes that it came with, which are taken out.
     pub(crate) fn take_bytes(&mut self, packet: &Packet) -> Option<(Time, Box<[u8]>)> {
-        let Some(Carried::Bytes { entered, .. }) = self.carried(packet) else { return None };
-        let entered = *entered;
-        self.carried.free.push(packet.body);
+        if !packet.is_datagram() || packet.body == NO_BODY {
+            return None;
+        }
         match &mut self.carried.slots[packet.body as usize] {
-            Carried::Bytes { bytes, .. } => Some((entered, std::mem::take(bytes))),
+            Carried::Bytes { entered, bytes } => Some((*entered, std::mem::take(bytes))),
             Carried::Message(_) => None,
         }
     }

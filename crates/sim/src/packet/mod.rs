@@ -2,10 +2,11 @@
 
 mod body;
 
-pub(crate) use body::{Bodies, Carried, Message, Parts};
+pub use body::Bodies;
+pub(crate) use body::{Carried, Message, Parts, Recipient};
 
 use crate::ids::{EndpointId, FlowId, PathId};
-use bentpipe_tcp::{Ecn, Flags, Options, Segment, Timestamps};
+use bentpipe_tcp::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Seq, Time};
 
 /// A packet: a segment or a datagram, and where it is. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
@@ -189,10 +190,10 @@ impl Packet {
         Self { next: UNROUTED, flags: (self.flags ^ TO_SENDER) & !DAMAGE, ..*self }
     }
 
-    /// A packet with bytes of a stranger that enters at one end of a flow; its header is `header_len` of them.
-    pub(crate) fn foreign(flow: FlowId, is_to_sender: bool, len: u16, header_len: u8, body: u32) -> Self {
-        let datagram = Self::datagram(Time::ZERO, flow, len, UNROUTED);
-        Self { body, header_len, flags: if is_to_sender { TO_SENDER } else { 0 }, ..datagram }
+    /// A packet of a stranger on this path, of which `header_len` bytes are its header.
+    pub(crate) fn foreign(path: PathId, len: u16, header_len: u8, body: u32) -> Self {
+        let datagram = Self::datagram(Time::ZERO, path.flow(), len, UNROUTED);
+        Self { body, header_len, flags: if path.is_back() { TO_SENDER } else { 0 }, ..datagram }
     }
 
     /// Its flow.
@@ -261,6 +262,41 @@ impl Packet {
             timestamps,
             options,
         }
+    }
+
+    /// Whether it has TCP options beside timestamps.
+    pub fn has_options(&self, bodies: &Bodies) -> bool {
+        self.body != NO_BODY && !self.is_datagram() && !matches!(bodies.parts[self.body].options, Options::None)
+    }
+
+    /// The flags of its TCP header.
+    pub fn header_flags(&self) -> Flags {
+        unpack(self.tcp_flags, self.flags)
+    }
+
+    /// Its acknowledgement number.
+    pub fn ack_no(&self) -> Seq {
+        self.ack
+    }
+
+    /// Whether it acknowledges and does nothing else: no payload, no SYN, FIN or RST, and no dummy.
+    pub fn is_bare_ack(&self) -> bool {
+        let flags = self.header_flags();
+        let others = Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::DUMMY);
+        self.len == 0 && flags.has(Flags::ACK) && !flags.has_any(others)
+    }
+
+    /// The end of a connection that sent it.
+    pub(crate) fn sender(&self) -> Recipient {
+        Recipient { endpoint: self.endpoint().peer(), owner: self.owner }
+    }
+
+    /// The two change places: this one waits in a queue, the other has come at `now`. They are of the same size.
+    pub fn trade_places(&mut self, other: &mut Self, now: Time) {
+        std::mem::swap(self, other);
+        self.at = now;
+        std::mem::swap(&mut self.next, &mut other.next);
+        std::mem::swap(&mut self.class, &mut other.class);
     }
 
     /// Bytes on the wire, headers included.
@@ -377,6 +413,7 @@ fn unpack(packed: u8, packet_flags: u8) -> Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_tcp::Timestamps;
 
     #[test]
     fn packets_stay_small() {

@@ -125,6 +125,8 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
     let sending_s = |bytes: f64| 8.0 * bytes / path;
     let packets = match &flow.app {
         App::Greedy => packets,
+        // Nobody knows how many.
+        App::Port => 0.0,
         App::File { size } => packets.min(2.0 * *size as f64 / f64::from(smss)),
         App::Bulk(bulk) => {
             let each_s = bulk.pause.mean().as_secs_f64() + sending_s(bulk.size.mean());

@@ -360,19 +360,19 @@ fn make_flows(
             reader,
             start,
             class: file.flow[flow.entry].class,
-            // Datagrams do not use it, and nobody may think so.
-            tcp: if app.is_datagrams() {
+            // Who has no connections does not use it, and nobody may think so.
+            tcp: if app.has_transport() {
+                transport.on_path(slowest, base_rtt(route, back, links))
+            } else {
                 Config {
                     rto: RtoConfig { phase: ClockPhase::At(Duration::ZERO), ..RtoConfig::default() },
                     ..Config::default()
                 }
-            } else {
-                transport.on_path(slowest, base_rtt(route, back, links))
             },
             route: route.clone(),
             reverse_route: back.clone(),
             like: transport.like,
-            processing: if app.is_datagrams() { (Duration::ZERO, Duration::ZERO) } else { transport.processing },
+            processing: if app.has_transport() { transport.processing } else { (Duration::ZERO, Duration::ZERO) },
         }
     };
     flows.iter().zip(routes).map(make).collect()
@@ -386,8 +386,13 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
         keys::check_reader(reader, report, &key("reader"));
     }
     for (is_there, of) in [(written.tcp.is_some(), "tcp"), (written.reader.is_some(), "reader")] {
-        if is_there && app.is_datagrams() {
-            report.key(&key(of), "is of no use: datagrams have no transport", "expected an application that uses TCP");
+        if is_there && !app.has_transport() {
+            let what = if app == App::Port {
+                "packets from outside have no transport here"
+            } else {
+                "datagrams have no transport"
+            };
+            report.key(&key(of), &format!("is of no use: {what}"), "expected an application that uses TCP");
         }
     }
     keys::check_start(written.start, report, &key("start"));

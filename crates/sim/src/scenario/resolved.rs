@@ -201,7 +201,7 @@ fn quoted(text: &str) -> String {
 
 /// The flow whose transport the document gives as that of all.
 fn shared(scenario: &Scenario) -> Option<&Flow> {
-    scenario.flows.iter().find(|flow| !flow.app.is_datagrams()).or(scenario.flows.first())
+    scenario.flows.iter().find(|flow| flow.app.has_transport()).or(scenario.flows.first())
 }
 
 fn document(scenario: &Scenario) -> Map<String, Json> {
@@ -253,7 +253,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         table.insert("route".into(), way(flow.from, &flow.route));
         table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
         let same = first.is_some_and(|first| transport(flow) == transport(first));
-        if !same && !flow.app.is_datagrams() {
+        if !same && flow.app.has_transport() {
             table.insert("tcp".into(), difference(&transport(flow), &common));
         }
         (flow.name.clone(), Json::Object(table))

@@ -24,6 +24,8 @@ pub enum App {
     Page(Page),
     /// Datagrams, sent whatever becomes of them.
     Datagrams(Datagrams),
+    /// Nothing of its own: packets are given to its two ends from outside, and taken out there (`Network`).
+    Port,
 }
 
 settings! {
@@ -152,15 +154,15 @@ impl App {
         matches!(self, Self::RequestResponse(_) | Self::Page(_))
     }
 
-    /// Whether it is without a transport.
-    pub(crate) fn is_datagrams(&self) -> bool {
-        matches!(self, Self::Datagrams(_))
+    /// Whether it sends by connections.
+    pub(crate) fn has_transport(&self) -> bool {
+        !matches!(self, Self::Datagrams(_) | Self::Port)
     }
 
     /// Whether it stops by itself, however long the run is.
     pub(crate) fn has_end(&self) -> bool {
         match self {
-            Self::Greedy | Self::Datagrams(_) => false,
+            Self::Greedy | Self::Datagrams(_) | Self::Port => false,
             Self::File { .. } => true,
             Self::Bulk(bulk) => bulk.count.is_some(),
             Self::Arrivals(arrivals) => arrivals.count.is_some(),
@@ -177,7 +179,7 @@ impl App {
     /// How many transfers it makes, if that is known and they are more than the one of a file.
     pub(crate) fn count(&self) -> Option<u64> {
         match *self {
-            Self::Greedy | Self::File { .. } | Self::Datagrams(_) => None,
+            Self::Greedy | Self::File { .. } | Self::Datagrams(_) | Self::Port => None,
             Self::Bulk(Bulk { count, .. })
             | Self::Arrivals(Arrivals { count, .. })
             | Self::RequestResponse(RequestResponse { count, .. })

@@ -14,7 +14,7 @@ pub use timeline::{Absence, Change, Forwarding, InFlight, Timeline, Waiting};
 pub use crate::distribution::{Between, Size, Wait};
 
 use crate::dictionary;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
@@ -44,6 +44,18 @@ pub struct Scenario {
     pub record: Record,
 }
 
+impl Scenario {
+    /// The route of a path at the start of the run.
+    pub fn first_route(&self, path: PathId) -> &[LinkId] {
+        let flow = &self.flows[path.flow()];
+        if path.is_back() {
+            &flow.reverse_route
+        } else {
+            &flow.route
+        }
+    }
+}
+
 /// A place where links meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -62,6 +74,8 @@ words! {
         "router" => Router,
         /// A repeater: passes corrupted packets on, corrupted.
         "bent-pipe" => BentPipe,
+        /// Looks at the header of a corrupted packet, which is protected separately, shows it to its functions, and drops it.
+        "processing" => Processing,
     }
 }
 

@@ -223,6 +223,20 @@ impl Queue {
         }
     }
 
+    /// The largest packet of a class that can ever pass, bytes.
+    pub(crate) fn largest_packet(&self, class: u8) -> u64 {
+        // With drop-tail, a packet that finds the link free needs no room.
+        if matches!(self, Self::DropTail { .. }) {
+            return u64::MAX;
+        }
+        let mut queue = self.clone();
+        let limits = queue.limits_mut();
+        match limits.get(usize::from(class).min(limits.len() - 1)) {
+            Some(QueueLimit::Bytes(most)) => *most,
+            _ => u64::MAX,
+        }
+    }
+
     /// Points, or what takes as much memory, that a link has because of its queue.
     pub(crate) fn entries(&self) -> usize {
         match self {

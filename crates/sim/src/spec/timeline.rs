@@ -1,5 +1,6 @@
 //! What changes in the network during a run: one list, in order of time, known before the run begins.
 
+use super::Scenario;
 use crate::ids::{LinkId, PathId};
 use bentpipe_units::{words, Time};
 use std::collections::BTreeMap;
@@ -12,6 +13,30 @@ pub struct Timeline {
     /// In order of time; at one instant in the order of [`Change`]'s variants, so that what a link leaves behind finds the new
     /// routes.
     pub changes: Vec<(Time, Change)>,
+}
+
+impl Timeline {
+    /// Whether nothing ever changes.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The routes that nodes learn, in order of time.
+    pub fn installs(&self) -> impl Iterator<Item = (Time, PathId, &[LinkId])> {
+        self.changes.iter().filter_map(|(at, change)| match change {
+            Change::Install { path, route } => Some((*at, *path, route.as_slice())),
+            _ => None,
+        })
+    }
+}
+
+impl Scenario {
+    /// The routes of a path: that from the start of the run, then those that are installed, which may begin at a node on the
+    /// way. It goes through the whole timeline.
+    pub fn routes(&self, path: PathId) -> impl Iterator<Item = &[LinkId]> {
+        let installed = self.timeline.installs().filter(move |(_, of, _)| *of == path);
+        [self.first_route(path)].into_iter().chain(installed.map(|(_, _, route)| route))
+    }
 }
 
 /// What changes at an instant.
@@ -64,6 +89,19 @@ pub struct Absence {
 }
 
 impl Timeline {
+    /// The routes that each path has beside its first, and since when; none: its nodes forget their way.
+    pub fn routes(&self) -> BTreeMap<PathId, Vec<(Time, Option<&[LinkId]>)>> {
+        let mut routes: BTreeMap<PathId, Vec<_>> = BTreeMap::new();
+        for (at, change) in &self.changes {
+            match change {
+                Change::Install { path, route } => routes.entry(*path).or_default().push((*at, Some(route.as_slice()))),
+                Change::Withdraw(path) => routes.entry(*path).or_default().push((*at, None)),
+                Change::Up(_) | Change::Down { .. } => {}
+            }
+        }
+        routes
+    }
+
     /// When each link is away that ever is, in order of time.
     pub fn absences(&self) -> BTreeMap<LinkId, Vec<Absence>> {
         let mut absences: BTreeMap<LinkId, Vec<Absence>> = BTreeMap::new();

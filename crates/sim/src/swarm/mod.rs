@@ -37,7 +37,7 @@ fn sketch() -> impl Strategy<Value = Sketch> {
 fn run(scenario: &Scenario) -> RunResult {
     let mut network = Network::build(scenario, scenario.seed);
     assert!(network.run(u64::MAX));
-    network.finish()
+    network.finish().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// (application, outcome, delivered bytes, acknowledged bytes).
@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn the_engine_agrees_with_its_specification(sketch in sketch()) {
         let scenario = sketch.scenario();
-        let (result, expected) = (run(&scenario), reference::run(&scenario, sketch.seed));
+        let (result, expected) = (run(&scenario), reference::run(&scenario, sketch.seed, Vec::new(), &[]).0);
         prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
         prop_assert_eq!(&result.summary, &expected.summary);
@@ -95,9 +95,9 @@ proptest! {
         for (app, outcome, delivered, acked) in outcomes(&scenario, &result) {
             prop_assert!(acked <= delivered, "{} of {} acknowledged", acked, delivered);
             match (app, outcome) {
-                (App::Datagrams(_), "running" | "waiting") => {}
+                (App::Datagrams(_) | App::Port, "running" | "waiting") => {}
                 (app, "completed") if app.count().is_some() => {}
-                (app, "running" | "aborted" | "waiting") if !app.is_single() && !app.is_datagrams() => {}
+                (app, "running" | "aborted" | "waiting") if !app.is_single() && app.has_transport() => {}
                 (App::File { size }, "completed") => prop_assert_eq!((delivered, acked), (size, size)),
                 (App::File { size }, "running" | "aborted" | "waiting") => prop_assert!(delivered <= size),
                 (App::Greedy, "running" | "aborted" | "waiting") => {}

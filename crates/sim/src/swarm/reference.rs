@@ -4,23 +4,25 @@
 //! but neither the schedule nor the links.
 
 use crate::dictionary::{Cause, EventKind};
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
-use crate::middlebox::{Action, AnyMiddlebox, Middlebox, Outbox, Side};
+use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Outlook, QueueView};
 use crate::network::{assemble, Ledger, RunEnd};
-use crate::packet::{Bodies, Packet};
+use crate::packet::{Bodies, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
-use crate::spec::{NodeKind, Scenario};
+use crate::spec::{Change, Forwarding, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// What happens, in order of rank. Between equal tie-breakers flows come before ends of connections, and what has the
 /// smaller index first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Sent(LinkId),
+    /// The timeline changes something: index.
+    Change(usize),
     Arrival(LinkId),
     Node(NodeId),
     Flow(FlowId),
@@ -33,10 +35,11 @@ impl Happening {
     fn rank(self) -> u32 {
         match self {
             Self::Sent(_) => 0,
-            Self::Arrival(_) => 1,
-            Self::Node(_) => 2,
-            Self::Flow(_) | Self::End(_) => 3,
-            Self::Sample => 4,
+            Self::Change(_) => 1,
+            Self::Arrival(_) => 2,
+            Self::Node(_) => 3,
+            Self::Flow(_) | Self::End(_) => 4,
+            Self::Sample => 5,
         }
     }
 }
@@ -44,9 +47,22 @@ impl Happening {
 /// (instant, rank, tie-breaker, what happens, order in which it was entered).
 type Entry = Reverse<(Time, u32, u64, Happening, u64)>;
 
-/// Runs `scenario` to its end.
-pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunResult {
+/// A packet that leaves by a port: when, whose, bytes on the wire.
+pub(crate) type Left = (Time, PathId, u64);
+
+/// Runs `scenario` to its end, with middleboxes of one's own and packets that enter by ports.
+pub(crate) fn run(
+    scenario: &Scenario,
+    seed: u64,
+    own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
+    entering: &[(Time, Packet)],
+) -> (RunResult, Vec<Left>) {
     let mut reference = Reference::new(scenario, seed);
+    own.into_iter().for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(middlebox)));
+    for &(at, packet) in entering {
+        reference.traffic.enter_later(at, packet.flow(), packet);
+        reference.enter(at, Happening::Flow(packet.flow()));
+    }
     let end = Time::ZERO + scenario.duration;
     let stop = loop {
         match reference.heap.peek() {
@@ -74,6 +90,12 @@ struct Reference<'a> {
     now: Time,
     links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
+    /// Links that have sent a packet of which the middleboxes that watch are still to be notified.
+    departed: BTreeSet<LinkId>,
+    /// Routes, old and new, and the place in one of them that each node knows for a path.
+    ways: Vec<Vec<LinkId>>,
+    tables: BTreeMap<(PathId, NodeId), (usize, usize)>,
+    left: Vec<Left>,
     traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
@@ -86,6 +108,7 @@ impl<'a> Reference<'a> {
         let build_node = |node: &crate::spec::Node| {
             (0..).zip(&node.middleboxes).map(|(i, config)| config.build(seed, &node.name, i)).collect()
         };
+        let absences = scenario.timeline.absences();
         let mut reference = Self {
             scenario,
             heap: BinaryHeap::new(),
@@ -95,12 +118,18 @@ impl<'a> Reference<'a> {
                 .links
                 .iter()
                 .zip(processing(scenario))
-                .map(|(link, time)| {
-                    let processing = Processing::new(time, seed, &link.name);
-                    NaiveLink::new(link, seed, Time::ZERO + scenario.duration).toward_host(processing)
+                .zip(LinkId::all(scenario.links.len()))
+                .map(|((link, time), id)| {
+                    let (processing, end) = (Processing::new(time, seed, &link.name), Time::ZERO + scenario.duration);
+                    let absences = absences.get(&id).map_or(&[][..], Vec::as_slice);
+                    NaiveLink::new(link, seed, end).with_absences(link, absences, seed, end).toward_host(processing)
                 })
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
+            departed: BTreeSet::new(),
+            ways: Vec::new(),
+            tables: BTreeMap::new(),
+            left: Vec::new(),
             // A slot for each session: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
@@ -108,6 +137,12 @@ impl<'a> Reference<'a> {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
+        for path in PathId::all(2 * scenario.flows.len()) {
+            reference.install(path, scenario.first_route(path));
+        }
+        for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
+            reference.enter(*at, Happening::Change(index));
+        }
         FlowId::all(scenario.flows.len()).for_each(|flow| reference.enter_flow(flow));
         reference.carry_out_tasks();
         reference.enter(reference.recorder.next_wakeup(), Happening::Sample);
@@ -118,6 +153,8 @@ impl<'a> Reference<'a> {
         let mut ordinal = 0;
         let (name, purpose) = match happening {
             Happening::Sent(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
+            // In order, before all else.
+            Happening::Change(_) => (&self.scenario.title, "change"),
             Happening::Node(node) => (&self.scenario.nodes[node].name, "node"),
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
@@ -128,7 +165,8 @@ impl<'a> Reference<'a> {
             Happening::Sample => (&self.scenario.title, "sampler"),
         };
         if at != Time::NEVER {
-            let tie = tie_breaker(name, purpose, ordinal, at);
+            let is_change = matches!(happening, Happening::Change(_));
+            let tie = if is_change { 0 } else { tie_breaker(name, purpose, ordinal, at) };
             self.heap.push(Reverse((at, happening.rank(), tie, happening, self.entered)));
             self.entered += 1;
         }
@@ -142,14 +180,28 @@ impl<'a> Reference<'a> {
                 self.enter(arrival, Happening::Arrival(link));
                 self.enter(next.unwrap_or(Time::NEVER), Happening::Sent(link));
                 self.lose_all(link, losses);
+                let node = self.scenario.links[link].from;
+                if self.nodes[node].iter().any(Middlebox::watches_queues) {
+                    self.departed.insert(link);
+                    self.enter(self.now, Happening::Node(node));
+                }
             }
+            Happening::Change(index) => self.change(index),
             Happening::Arrival(link) => self.leave_link(link),
             Happening::Node(node) => {
+                let departed: Vec<LinkId> = self.departed.iter().copied().collect();
+                for link in departed.into_iter().filter(|&link| self.scenario.links[link].from == node) {
+                    self.departed.remove(&link);
+                    for position in 0..self.nodes[node].len() {
+                        if self.nodes[node][position].watches_queues() {
+                            let queue = self.links[link].queue_view();
+                            self.call(node, position, |middlebox, cx| middlebox.on_departure(link, queue, cx));
+                        }
+                    }
+                }
                 for position in 0..self.nodes[node].len() {
                     if self.nodes[node][position].next_wakeup() <= self.now {
-                        let mut out = Outbox::default();
-                        self.nodes[node][position].on_wakeup(self.now, &mut out);
-                        self.carry_out(node, position, out);
+                        self.call(node, position, |middlebox, cx| middlebox.on_wakeup(cx));
                     }
                 }
                 self.rearm_node(node);
@@ -174,36 +226,126 @@ impl<'a> Reference<'a> {
         }
     }
 
-    fn leave_link(&mut self, link: LinkId) {
-        let packet = self.links[link].deliver();
-        let node = self.scenario.links[link].to;
-        let must_be_whole = self.scenario.nodes[node].kind == NodeKind::Router || self.hop(&packet).is_none();
-        if packet.is_truncated() {
-            self.lose(LossPlace::Link(link), &packet, Cause::Outage);
-        } else if packet.is_erased() {
-            self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
-        } else if packet.is_corrupted() && must_be_whole {
-            if self.hop(&packet).is_none() {
-                self.traffic.on_corrupted(&packet);
+    fn change(&mut self, index: usize) {
+        let scenario = self.scenario;
+        match &scenario.timeline.changes[index].1 {
+            Change::Up(_) => {}
+            Change::Withdraw(path) => {
+                let end = self.end_of(*path);
+                self.tables.retain(|(of, node), _| of != path || *node == end);
             }
-            self.lose(LossPlace::Node(node), &packet, Cause::BitError);
-        } else {
-            let last = self.nodes[node].len().wrapping_sub(1);
-            self.pass(node, if packet.is_to_sender() { last } else { 0 }, packet);
-            self.rearm_node(node);
+            Change::Install { path, route } => self.install(*path, route),
+            &Change::Down { link, waiting, in_flight } => self.take_away(link, waiting, in_flight),
         }
     }
 
-    /// The packet's next link; none: it is at its host's node.
-    fn hop(&self, packet: &Packet) -> Option<LinkId> {
-        let flow = &self.scenario.flows[packet.flow()];
-        let route = if packet.is_to_sender() { &flow.reverse_route } else { &flow.route };
-        route.get(packet.next as usize).copied()
+    fn install(&mut self, path: PathId, route: &[LinkId]) {
+        for (place, &link) in route.iter().enumerate() {
+            self.tables.insert((path, self.scenario.links[link].from), (self.ways.len(), place));
+        }
+        self.tables.insert((path, self.end_of(path)), (self.ways.len(), route.len()));
+        self.ways.push(route.to_vec());
+    }
+
+    fn take_away(&mut self, link: LinkId, waiting: Waiting, in_flight: InFlight) {
+        let (mut losses, mut left) = (Losses::new(), Vec::new());
+        self.links[link].take_away((waiting, in_flight), &mut losses, &mut left);
+        self.lose_all(link, losses);
+        let node = self.scenario.links[link].from;
+        for mut packet in left {
+            packet.next = UNROUTED;
+            self.forward(node, packet);
+        }
+        self.rearm_node(node);
+    }
+
+    /// The node at which a path ends.
+    fn end_of(&self, path: PathId) -> NodeId {
+        let flow = &self.scenario.flows[path.flow()];
+        if path.is_back() {
+            flow.from
+        } else {
+            flow.to
+        }
+    }
+
+    fn leave_link(&mut self, link: LinkId) {
+        let packet = self.links[link].deliver();
+        let node = self.scenario.links[link].to;
+        let kind = self.scenario.nodes[node].kind;
+        let is_at_host = node == self.end_of(packet.path());
+        if packet.is_cut_off() {
+            self.lose(LossPlace::Link(link), &packet, Cause::Handover);
+        } else if packet.is_truncated() {
+            self.lose(LossPlace::Link(link), &packet, Cause::Outage);
+        } else if packet.is_erased() {
+            self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
+        } else if packet.is_corrupted() && (kind != NodeKind::BentPipe || is_at_host) {
+            if is_at_host {
+                self.traffic.on_corrupted(&packet);
+            } else if kind == NodeKind::Processing {
+                for position in 0..self.nodes[node].len() {
+                    self.call(node, position, |middlebox, cx| middlebox.on_corrupted(&packet, cx));
+                }
+                self.rearm_node(node);
+            }
+            self.lose(LossPlace::Node(node), &packet, Cause::BitError);
+        } else {
+            self.enter_node(node, packet);
+        }
+    }
+
+    /// A packet comes to a node, by a link or from a host.
+    fn enter_node(&mut self, node: NodeId, packet: Packet) {
+        match self.bodies.message(&packet) {
+            Some(Message::ToNode(recipient, words)) if recipient == node => {
+                let mut is_read = false;
+                for position in 0..self.nodes[node].len() {
+                    is_read =
+                        is_read || self.call(node, position, |middlebox, cx| middlebox.on_message(words, &packet, cx));
+                }
+                if is_read {
+                    self.consume(&packet);
+                } else {
+                    self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
+                }
+            }
+            _ => {
+                let last = self.nodes[node].len().wrapping_sub(1);
+                self.pass(node, if packet.is_to_sender() { last } else { 0 }, packet);
+            }
+        }
+        self.rearm_node(node);
+    }
+
+    fn consume(&mut self, packet: &Packet) {
+        self.ledger.delivered += 1;
+        self.bodies.release(packet);
+        self.traffic.on_end(packet);
+    }
+
+    /// The route of a packet that leaves a node, and its place there: what it carries, or what the node knows.
+    fn place(&self, node: NodeId, packet: &Packet) -> Option<(usize, usize)> {
+        let is_by_node = self.scenario.timeline.forwarding == Forwarding::HopByHop;
+        if packet.next == UNROUTED || is_by_node {
+            return self.tables.get(&(packet.path(), node)).copied();
+        }
+        let place = packet.next as usize - 1;
+        Some((place / PLACES, place % PLACES))
+    }
+
+    /// The link by which a packet leaves a node.
+    fn hop(&self, node: NodeId, packet: &Packet) -> Option<LinkId> {
+        let (way, place) = self.place(node, packet)?;
+        self.ways[way].get(place).copied()
     }
 
     fn forward(&mut self, node: NodeId, mut packet: Packet) {
-        let Some(link) = self.hop(&packet) else { return self.reach_host(node, packet) };
-        packet.next += 1;
+        let Some((way, place)) = self.place(node, &packet) else {
+            return self.lose(LossPlace::Node(node), &packet, Cause::RouteMissing);
+        };
+        let Some(&link) = self.ways[way].get(place) else { return self.reach_host(node, packet) };
+        packet.next = (way * PLACES + place + 2) as u32;
         let mut losses = Losses::new();
         let sent = self.links[link].offer(self.now, packet, &mut losses);
         self.enter(sent.unwrap_or(Time::NEVER), Happening::Sent(link));
@@ -211,9 +353,16 @@ impl<'a> Reference<'a> {
     }
 
     fn reach_host(&mut self, node: NodeId, packet: Packet) {
+        if packet.is_message() {
+            return self.receive_message(node, &packet);
+        }
         if packet.is_datagram() {
             self.ledger.delivered += 1;
-            return self.traffic.on_datagram(self.now, &packet);
+            self.traffic.on_datagram(self.now, &packet, self.bodies.sent_at(&packet));
+            if self.traffic.flows[packet.flow()].is_port() {
+                self.left.push((self.now, packet.path(), packet.size()));
+            }
+            return self.bodies.release(&packet);
         }
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
@@ -246,7 +395,27 @@ impl<'a> Reference<'a> {
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];
-            self.forward(if is_receiver { ends.to } else { ends.from }, packet);
+            self.launch(if is_receiver { ends.to } else { ends.from }, packet);
+        }
+    }
+
+    /// A packet leaves its host at this node.
+    fn launch(&mut self, node: NodeId, mut packet: Packet) {
+        packet.next = UNROUTED;
+        self.enter_node(node, packet);
+    }
+
+    fn receive_message(&mut self, node: NodeId, packet: &Packet) {
+        match self.bodies.message(packet) {
+            Some(Message::SegmentSize(recipient, bytes))
+                if self.traffic.hosts[recipient.endpoint].is(recipient)
+                    && self.traffic.hosts[recipient.endpoint].is_listening() =>
+            {
+                self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u16::MAX.into()));
+                self.consume(packet);
+                self.drive(recipient.endpoint);
+            }
+            _ => self.lose(LossPlace::Node(node), packet, Cause::NoListener),
         }
     }
 
@@ -264,7 +433,15 @@ impl<'a> Reference<'a> {
                     self.ledger.sent += 1;
                     let ends = &self.scenario.flows[flow];
                     let packet = Packet::datagram(self.now, flow, size, 0).in_class(ends.class);
-                    self.forward(ends.from, packet);
+                    self.launch(ends.from, packet);
+                }
+                Task::Enter(flow) => {
+                    if let Some(packet) = self.traffic.take_entering(self.now, flow) {
+                        self.ledger.sent += 1;
+                        let ends = &self.scenario.flows[flow];
+                        self.launch(if packet.is_to_sender() { ends.to } else { ends.from }, packet);
+                    }
+                    self.enter_flow(flow);
                 }
             }
         }
@@ -313,20 +490,50 @@ impl<'a> Reference<'a> {
     }
 
     fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
-        let Some(middlebox) = self.nodes[node].get_mut(position) else { return self.forward(node, packet) };
+        if position < self.nodes[node].len() {
+            self.call(node, position, |middlebox, cx| middlebox.on_packet(packet, cx));
+        } else {
+            self.forward(node, packet);
+        }
+    }
+
+    fn call<T>(
+        &mut self,
+        node: NodeId,
+        position: usize,
+        act: impl FnOnce(&mut AnyMiddlebox, &mut Context<'_>) -> T,
+    ) -> T {
         let mut out = Outbox::default();
-        middlebox.on_packet(self.now, Side::origin_of(&packet), packet, &mut out);
+        // Taken out while it acts, since it may look at everything else.
+        let mut middlebox = std::mem::replace(&mut self.nodes[node][position], AnyMiddlebox::Own(Box::new(Away)));
+        let mut bodies = std::mem::take(&mut self.bodies);
+        let now = self.now;
+        let mut outlook = NaiveOutlook { node, reference: self };
+        let answer =
+            act(&mut middlebox, &mut Context { now, bodies: &mut bodies, outlook: &mut outlook, out: &mut out });
+        self.bodies = bodies;
+        self.nodes[node][position] = middlebox;
         self.carry_out(node, position, out);
+        answer
     }
 
     fn carry_out(&mut self, node: NodeId, position: usize, mut out: Outbox) {
         for action in out.take() {
             let packet = match action {
                 Action::Forward(packet) => packet,
-                Action::Duplicate(packet) => {
+                Action::Emit(packet) => {
                     self.ledger.sent += 1;
-                    self.traffic.on_copy(&packet);
-                    self.bodies.copy_of(&packet)
+                    self.traffic.on_made(&packet);
+                    packet
+                }
+                Action::SendBack(packet) => {
+                    self.traffic.on_end(&packet);
+                    self.traffic.on_made(&packet.turned());
+                    packet.turned()
+                }
+                Action::Consume(packet) => {
+                    self.consume(&packet);
+                    continue;
                 }
                 Action::Drop(packet, cause) => {
                     self.lose(LossPlace::Node(node), &packet, cause);
@@ -354,11 +561,42 @@ impl<'a> Reference<'a> {
         self.traffic.on_loss(packet);
     }
 
-    fn finish(mut self, stop: StopReason) -> RunResult {
+    fn finish(mut self, stop: StopReason) -> (RunResult, Vec<Left>) {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
-        assemble(self.scenario, end, &self.traffic, &faces(&self.links, self.now), &self.drops, self.recorder)
+        let links = faces(&self.links, self.now);
+        (assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder), self.left)
+    }
+}
+
+/// Places on a route that a packet can point to.
+const PLACES: usize = 64;
+
+/// What stands for a middlebox that is acting.
+#[derive(Debug)]
+struct Away;
+
+impl Middlebox for Away {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        cx.forward(packet);
+    }
+}
+
+struct NaiveOutlook<'a, 'b> {
+    node: NodeId,
+    reference: &'a mut Reference<'b>,
+}
+
+impl Outlook for NaiveOutlook<'_, '_> {
+    fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
+        Some(self.reference.links[self.reference.hop(self.node, packet)?].queue_view())
+    }
+
+    fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
+        if let Some(link) = self.reference.hop(self.node, packet) {
+            self.reference.links[link].extract(is_meant, left);
+        }
     }
 }
 

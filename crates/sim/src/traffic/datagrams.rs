@@ -2,8 +2,8 @@
 
 use super::flow::AppState;
 use super::{Task, Traffic};
-use crate::ids::{FlowId, PathId};
-use crate::packet::Packet;
+use crate::ids::FlowId;
+use crate::packet::{Packet, DATAGRAM_HEADERS};
 use crate::record::Arrived;
 use crate::spec::Wait;
 use crate::spec::{Datagrams, Gaps};
@@ -93,19 +93,15 @@ impl Traffic {
         let AppState::Datagrams(source) = &mut state.app_state else { return };
         state.timer = source.next(now);
         let size = source.spec.size;
-        let totals = &mut state.totals;
-        totals.first_sent.get_or_insert(now);
-        totals.sent.sent_segments += 1;
-        totals.sent.sent_bytes += u64::from(size);
-        totals.sent_wire_bytes += u64::from(size) + u64::from(crate::packet::DATAGRAM_HEADERS);
+        state.totals.on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
         self.tasks.push_back(Task::Send(flow, size));
     }
 
-    /// A datagram has arrived.
-    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet) {
+    /// A datagram has arrived that was sent at `sent_at`.
+    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
         let state = &mut self.flows[packet.flow()];
-        if let AppState::Datagrams(source) = &mut state.app_state {
-            source.arrived.add(now - packet.sent_at());
+        if let Some(arrived) = state.arrived_mut() {
+            arrived.add(now - sent_at);
         }
         let received = &mut state.totals.received;
         received.arrived_segments += 1;
@@ -115,14 +111,9 @@ impl Traffic {
 
     /// A datagram was lost.
     pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
-        if let AppState::Datagrams(source) = &mut self.flows[packet.flow()].app_state {
-            source.arrived.lost += 1;
+        if let Some(arrived) = self.flows[packet.flow()].arrived_mut() {
+            arrived.lost += 1;
         }
-    }
-
-    /// Where packets on `path` enter the network.
-    pub(crate) fn first_hop(&self, path: PathId) -> u32 {
-        self.flows[path.flow()].first_hops[usize::from(path.is_back())]
     }
 }
 

@@ -4,6 +4,7 @@ use super::arrivals::ArrivalsState;
 use super::bulk::BulkState;
 use super::datagrams::DatagramsState;
 use super::page::PageState;
+use super::port::PortState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
 use crate::ids::{LinkId, NodeId};
@@ -62,6 +63,8 @@ pub(super) enum AppState {
     RequestResponse(Box<RequestResponseState>),
     Page(Box<PageState>),
     Datagrams(Box<DatagramsState>),
+    /// It does nothing by itself.
+    Port(Box<PortState>),
 }
 
 impl FlowState {
@@ -86,6 +89,7 @@ impl FlowState {
                 }
                 App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component))),
                 App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
+                App::Port => AppState::Port(Box::default()),
             },
             reader: flow.reader,
             path,
@@ -104,7 +108,7 @@ impl FlowState {
             has_begun: false,
             has_failed: false,
             rtts: Histogram::default(),
-            completions: (!flow.app.is_single() && !flow.app.is_datagrams()).then(Box::default),
+            completions: (!flow.app.is_single() && flow.app.has_transport()).then(Box::default),
             seeds: Stream::new(seed, &component, "cc"),
             ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
         }
@@ -129,10 +133,24 @@ impl FlowState {
         self.completions.get_or_insert_with(Box::default)
     }
 
+    /// Whether its packets come from outside.
+    pub(crate) fn is_port(&self) -> bool {
+        matches!(self.app_state, AppState::Port(_))
+    }
+
     /// What is kept of its datagrams, if it sends any.
     pub(crate) fn arrived(&self) -> Option<&Arrived> {
         match &self.app_state {
             AppState::Datagrams(source) => Some(&source.arrived),
+            AppState::Port(port) => Some(&port.arrived),
+            _ => None,
+        }
+    }
+
+    pub(super) fn arrived_mut(&mut self) -> Option<&mut Arrived> {
+        match &mut self.app_state {
+            AppState::Datagrams(source) => Some(&mut source.arrived),
+            AppState::Port(port) => Some(&mut port.arrived),
             _ => None,
         }
     }
@@ -142,6 +160,7 @@ impl FlowState {
         match &mut self.app_state {
             AppState::Arrivals(arrivals) => self.start + arrivals.first_gap(),
             AppState::Datagrams(source) => source.first_wakeup(self.start),
+            AppState::Port(_) => Time::NEVER,
             _ => self.start,
         }
     }
@@ -168,12 +187,15 @@ pub(super) struct IdealPath {
 }
 
 impl IdealPath {
-    pub(super) fn of(flow: &Flow, links: &[Link]) -> Self {
-        let both = flow.route.iter().chain(&flow.reverse_route);
+    /// The best that the routes of a flow ever allow: those there, those back.
+    pub(super) fn of(flow: &Flow, [there, back]: &[Vec<&[LinkId]>; 2], links: &[Link]) -> Self {
+        let delay = |route: &[LinkId]| route.iter().fold(Duration::ZERO, |sum, &link| sum + links[link].delay.least());
+        let least = |routes: &[&[LinkId]]| routes.iter().map(|route| delay(route)).min().unwrap_or(Duration::ZERO);
         let slowest = |route: &[LinkId]| route.iter().map(|&link| links[link].rate.largest()).min();
+        let fastest = |routes: &[&[LinkId]]| routes.iter().filter_map(|route| slowest(route)).max();
         Self {
-            rtt: both.fold(Duration::ZERO, |sum, &link| sum + links[link].delay.least()),
-            rates: [&flow.route, &flow.reverse_route].map(|route| slowest(route).unwrap_or(Rate::from_bps(u64::MAX))),
+            rtt: least(there) + least(back),
+            rates: [there, back].map(|routes| fastest(routes).unwrap_or(Rate::from_bps(u64::MAX))),
             smss: u64::from(flow.tcp.smss),
             headers: 40 + if flow.tcp.timestamps { 12 } else { 0 },
             handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none(),
@@ -241,6 +263,14 @@ impl Totals {
         }
         let earlier = |a: Time, b: Option<Time>| b.map_or(a, |b| a.min(b));
         self.first_sent = opener.first_sent.map(|at| earlier(at, self.first_sent)).or(self.first_sent);
+    }
+
+    /// A datagram is sent, of this size without and with its headers.
+    pub(super) fn on_datagram_sent(&mut self, now: Time, payload: u64, size: u64) {
+        self.first_sent.get_or_insert(now);
+        self.sent.sent_segments += 1;
+        self.sent.sent_bytes += payload;
+        self.sent_wire_bytes += size;
     }
 
     pub(super) fn delivered_bytes(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::send_times::Stopwatch;
 use crate::ids::{EndpointId, FlowId};
-use crate::packet::{Bodies, Origin, Packet};
+use crate::packet::{Bodies, Origin, Packet, Recipient};
 use crate::spec::Reader;
 use bentpipe_tcp::{Connection, Segment, State};
 use bentpipe_units::Time;
@@ -198,6 +198,11 @@ impl Host {
             }
         };
         bytes >= awaited && (awaited > 0 || self.conn.has_been_established())
+    }
+
+    /// Whether it is the end that a message is for, and not of a later connection in the same slot.
+    pub(crate) fn is(&self, recipient: Recipient) -> bool {
+        self.origin.owner == recipient.owner
     }
 
     /// Whether it accepts segments: its connection is open or listens.

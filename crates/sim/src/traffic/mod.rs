@@ -14,8 +14,10 @@ mod flow;
 mod host;
 mod observe;
 mod page;
+mod port;
 mod request_response;
 mod send_times;
+mod ways;
 
 pub(crate) use flow::{FlowState, Totals};
 pub(crate) use host::{Host, Hosts};
@@ -24,16 +26,16 @@ pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::link::Downtime;
 use crate::packet::{Origin, Packet};
 use crate::record::{Recorder, Transfer};
-use crate::spec::{App, Flow, Scenario};
+use crate::spec::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
-use flow::AppState;
+use flow::{AppState, IdealPath};
 use host::AppWait;
 use send_times::Stopwatch;
 use std::collections::{BTreeMap, VecDeque};
+use ways::Ways;
 
 /// More than any run can send.
 const ENDLESS: u64 = u64::MAX >> 8;
@@ -73,6 +75,8 @@ pub(crate) enum Task {
     Rearm(FlowId),
     /// This flow sends a datagram with this many payload bytes.
     Send(FlowId, u16),
+    /// A packet that was given to this flow's port enters.
+    Enter(FlowId),
 }
 
 /// The use of a slot by one connection.
@@ -118,6 +122,7 @@ impl Traffic {
     /// The flows of `scenario` at the start of time. `first_hop` says where the route of each path begins.
     /// `reuses_slots`: false to give each session a slot of its own.
     pub(crate) fn new(scenario: &Scenario, seed: u64, first_hop: impl Fn(PathId) -> u32, reuses_slots: bool) -> Self {
+        let ways = Ways::of(scenario);
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
         let flows = flows.map(|(id, flow)| {
             let first_hops = PathId::both(id).map(&first_hop);
@@ -125,8 +130,8 @@ impl Traffic {
                 flow,
                 seed,
                 first_hops,
-                flow::IdealPath::of(flow, &scenario.links),
-                downtime_of(scenario, flow, seed),
+                IdealPath::of(flow, &ways.routes(id), &scenario.links),
+                ways.downtime(id, seed),
             )
         });
         let flows: Vec<FlowState> = flows.collect();
@@ -189,6 +194,7 @@ impl Traffic {
             AppState::RequestResponse(_) => self.begin_exchange(now, flow),
             AppState::Page(_) => self.next_page(now, flow),
             AppState::Datagrams(_) => self.send_datagram(now, flow),
+            AppState::Port(_) => self.tasks.push_back(Task::Enter(flow)),
         }
     }
 
@@ -240,7 +246,7 @@ impl Traffic {
         let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
         let state = &mut self.flows[flow];
         match (&state.app_state, goal, endpoint.is_opener()) {
-            (_, AppWait::Nothing, _) | (AppState::Datagrams(_), ..) => {}
+            (_, AppWait::Nothing, _) | (AppState::Datagrams(_) | AppState::Port(_), ..) => {}
             (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => state.received = Some(now),
             (AppState::Single, AppWait::Acked(bytes), _) => {
                 if recorder.wants_events {
@@ -282,7 +288,7 @@ impl Traffic {
                 host.conn.open(now);
             }
             App::RequestResponse(_) => self.respond(endpoint.slot()),
-            App::Bulk(_) | App::Arrivals(_) | App::Page(_) | App::Datagrams(_) => {}
+            App::Bulk(_) | App::Arrivals(_) | App::Page(_) | App::Datagrams(_) | App::Port => {}
         }
     }
 
@@ -301,7 +307,7 @@ impl Traffic {
             AppState::Arrivals(_) => self.fail_arrival(now, slot),
             AppState::RequestResponse(_) => self.fail_exchange(now, slot),
             AppState::Page(_) => self.fail_page(now, slot),
-            AppState::Datagrams(_) => {}
+            AppState::Datagrams(_) | AppState::Port(_) => {}
         }
     }
 
@@ -454,9 +460,16 @@ impl Traffic {
 
     /// A packet was lost.
     pub(crate) fn on_loss(&mut self, packet: &Packet) {
-        if packet.is_datagram() {
+        if !packet.is_datagram() {
+            self.on_end(packet);
+        } else if !packet.is_message() {
             self.on_datagram_loss(packet);
-        } else {
+        }
+    }
+
+    /// A packet will reach no host any more.
+    pub(crate) fn on_end(&mut self, packet: &Packet) {
+        if !packet.is_datagram() {
             self.hosts[packet.endpoint()].ended_packets += 1;
         }
     }
@@ -468,8 +481,8 @@ impl Traffic {
         }
     }
 
-    /// A packet was copied on its way.
-    pub(crate) fn on_copy(&mut self, packet: &Packet) {
+    /// A function of the network has made a packet: for a connection it is as if the end had sent it.
+    pub(crate) fn on_made(&mut self, packet: &Packet) {
         if !packet.is_datagram() {
             self.hosts[packet.endpoint().peer()].sent_packets += 1;
         }
@@ -504,10 +517,4 @@ impl Traffic {
         }
         bytes
     }
-}
-
-/// How long the path of a flow is down.
-fn downtime_of(scenario: &Scenario, flow: &Flow, seed: u64) -> Downtime {
-    let links = flow.route.iter().chain(&flow.reverse_route).map(|&link| &scenario.links[link]);
-    Downtime::of(links, seed, Time::ZERO + scenario.duration)
 }

@@ -92,14 +92,14 @@ fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: T
     };
     let active_s = since_start(Some(state.completed.unwrap_or(at)));
     let delivered_bits = received.delivered_bytes as f64 * 8.0;
-    let time_s = |of: fn(&SendTimes) -> Duration| match flow.app.is_datagrams() {
-        true => f64::NAN,
-        false => of(&totals.times).as_secs_f64(),
+    let time_s = |of: fn(&SendTimes) -> Duration| match flow.app.has_transport() {
+        false => f64::NAN,
+        true => of(&totals.times).as_secs_f64(),
     };
     FlowRow {
         flow: &flow.name,
         cc: match &flow.tcp.own_cc {
-            _ if flow.app.is_datagrams() => "none",
+            _ if !flow.app.has_transport() => "none",
             Some(custom) => custom.name(),
             None => flow.tcp.cc.kind().name(),
         },

@@ -72,7 +72,7 @@ impl Discipline for DropTailQueue {
         losses.extend(std::iter::from_fn(|| self.pop()).map(|packet| (packet, Cause::Outage)));
     }
 
-    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         let before = left.len();
         self.packets.extract(is_meant, left);
         self.bytes -= left[before..].iter().map(Packet::size).sum::<u64>();

@@ -133,7 +133,7 @@ impl Discipline for FqCodelQueue {
         (self.packets, self.bytes) = (0, 0);
     }
 
-    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         let before = left.len();
         self.flows.iter_mut().for_each(|flow| flow.packets.extract(is_meant, left));
         self.packets -= left.len() - before;

@@ -37,8 +37,9 @@ pub(super) trait Discipline {
     /// All that waits is lost: the link is down.
     fn flush(&mut self, losses: &mut Losses);
 
-    /// Those that `is_meant` says leave the queue, without having been sent: a function of the node takes them.
-    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>);
+    /// Those that `is_meant` says leave the queue, without having been sent: a function of the node takes them. It may change
+    /// others, but for their size.
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
 
     /// Packets that wait.
     fn len(&self) -> usize;
@@ -59,7 +60,7 @@ macro_rules! kept_in {
             self.$packets.flush(losses);
         }
 
-        fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+        fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
             self.$packets.extract(is_meant, left);
         }
 
@@ -119,7 +120,7 @@ macro_rules! registry {
                 }
             }
 
-            fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+            fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
                 match self {
                     Self::DropTail(queue) => queue.extract(is_meant, left),
                     $(Self::$variant(queue) => queue.extract(is_meant, left),)+

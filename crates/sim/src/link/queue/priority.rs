@@ -60,7 +60,7 @@ impl Discipline for PriorityQueue {
         self.classes.iter_mut().for_each(|class| class.flush(losses));
     }
 
-    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         self.classes.iter_mut().for_each(|class| class.extract(is_meant, left));
     }
 

@@ -102,7 +102,7 @@ impl Discipline for RoundRobinQueue {
         (self.packets, self.bytes) = (0, 0);
     }
 
-    fn extract(&mut self, is_meant: &mut dyn FnMut(&Packet) -> bool, left: &mut Vec<Packet>) {
+    fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         let first = self.active.front().copied();
         for class in &mut self.classes {
             class.packets.extract(is_meant, left);

@@ -51,6 +51,8 @@ kinds! {
             /// Payload bytes of each datagram, 1 B to 65507 B.
             size: u16 as Bytes = 1200;
         };
+        /// Nothing of its own: packets are given to its two ends from outside, and taken out there (`Network`).
+        "port" => Port;
     }
 }
 
@@ -84,6 +86,7 @@ impl App {
         let key = |key| below(path, key);
         match *self {
             Self::Greedy => Spec::Greedy,
+            Self::Port => Spec::Port,
             Self::File { size } => {
                 some(size, report, &key("size"));
                 Spec::File { size }
@@ -146,6 +149,7 @@ impl App {
     pub(crate) fn written(app: &Spec) -> Value {
         let (app, unwritten) = match *app {
             Spec::Greedy => (Self::Greedy, None),
+            Spec::Port => (Self::Port, None),
             Spec::File { size } => (Self::File { size }, None),
             Spec::Bulk(bulk) => (Self::Bulk(bulk), None),
             Spec::Arrivals(Arrivals { size, interval, count, overload }) => {

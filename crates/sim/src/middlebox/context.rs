@@ -1,0 +1,222 @@
+//! What a middlebox is given beside a packet, and what it does with both.
+
+use crate::dictionary::Cause;
+use crate::ids::NodeId;
+use crate::packet::{Bodies, Message, Packet};
+use bentpipe_tcp::Segment;
+use bentpipe_units::Time;
+
+/// From which side of the middlebox a packet comes, or to which it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Where the flow's sender is.
+    Sender,
+    /// Where the flow's receiver is.
+    Receiver,
+}
+
+impl Side {
+    /// The other side.
+    #[must_use]
+    pub const fn across(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+
+    /// From where `packet` comes.
+    pub fn origin_of(packet: &Packet) -> Self {
+        if packet.is_to_sender() {
+            Self::Receiver
+        } else {
+            Self::Sender
+        }
+    }
+}
+
+/// What a middlebox sees of a queue that it feeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueView {
+    /// Packets that wait, the one being sent not included.
+    pub packets: usize,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+    /// Whether the link is sending.
+    pub is_sending: bool,
+}
+
+/// What a middlebox wants done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// The packet goes on in its direction.
+    Forward(Packet),
+    /// A packet that the middlebox has made sets out in its direction.
+    Emit(Packet),
+    /// The packet turns round.
+    SendBack(Packet),
+    /// The packet has reached its end here.
+    Consume(Packet),
+    /// The packet is lost, for this reason.
+    Drop(Packet, Cause),
+}
+
+/// Collects what a middlebox wants done; owned and emptied by the network.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    actions: Vec<Action>,
+    /// Packets that the middlebox gave back, in whatever way, less those that it took, since this was set to zero.
+    pub(crate) returned: i64,
+}
+
+impl Outbox {
+    pub(crate) fn take(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+
+    pub(crate) fn give_back(&mut self, mut spent: Vec<Action>) {
+        if self.actions.is_empty() {
+            spent.clear();
+            self.actions = spent;
+        }
+    }
+}
+
+/// The links out of a node, as its middleboxes may see and touch them.
+pub(crate) trait Outlook {
+    /// What waits in front of the link that `packet` would leave by; none if it would not leave by one.
+    fn queue(&mut self, packet: &Packet) -> Option<QueueView>;
+
+    /// Takes those that `is_meant` says out of that queue.
+    fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
+}
+
+/// The instant, the node's queues, and the ways that a packet can take from here.
+pub struct Context<'a> {
+    /// The time.
+    pub now: Time,
+    pub(crate) bodies: &'a mut Bodies,
+    pub(crate) outlook: &'a mut dyn Outlook,
+    pub(crate) out: &'a mut Outbox,
+}
+
+impl Context<'_> {
+    /// The packet goes on in its direction.
+    pub fn forward(&mut self, packet: Packet) {
+        self.give(Action::Forward(packet));
+    }
+
+    /// The packet turns round and goes back to where it came from.
+    pub fn send_back(&mut self, packet: Packet) {
+        self.give(Action::SendBack(packet));
+    }
+
+    /// The packet has reached its end here: it was for this middlebox. It counts as delivered.
+    pub fn consume(&mut self, packet: Packet) {
+        self.give(Action::Consume(packet));
+    }
+
+    /// The packet is lost.
+    pub fn drop(&mut self, packet: Packet, cause: Cause) {
+        self.give(Action::Drop(packet, cause));
+    }
+
+    fn give(&mut self, action: Action) {
+        self.out.returned += 1;
+        self.out.actions.push(action);
+    }
+
+    /// A packet that the middlebox has made sets out.
+    pub fn emit(&mut self, packet: Packet) {
+        self.out.actions.push(Action::Emit(packet));
+    }
+
+    /// A copy of a packet, with its options or bytes.
+    #[must_use]
+    pub fn copy_of(&mut self, packet: &Packet) -> Packet {
+        self.bodies.copy_of(packet)
+    }
+
+    /// The segment that a packet of a connection carries.
+    pub fn segment(&self, packet: &Packet) -> Segment {
+        packet.segment(self.bodies)
+    }
+
+    /// Whether a packet of a connection has options beside timestamps.
+    pub fn has_options(&self, packet: &Packet) -> bool {
+        packet.has_options(self.bodies)
+    }
+
+    /// The packet with another segment in place of its own.
+    #[must_use]
+    pub fn rewrite(&mut self, packet: Packet, segment: &Segment) -> Packet {
+        self.bodies.release(&packet);
+        packet.with_segment(segment, self.bodies)
+    }
+
+    /// A packet of the middlebox's own with this segment, as if it came from the sender of `like`.
+    #[must_use]
+    pub fn make(&mut self, like: &Packet, segment: &Segment) -> Packet {
+        like.with_segment(segment, self.bodies)
+    }
+
+    /// A packet of the middlebox's own with this segment, as if it came from the end that `packet` travels to.
+    #[must_use]
+    pub fn answer(&mut self, packet: &Packet, segment: &Segment) -> Packet {
+        packet.answer(segment, self.bodies)
+    }
+
+    /// Sends a message to the middleboxes of a node on the way of `packet`, or on the way back (`is_back`). What the words mean
+    /// is theirs to know.
+    pub fn tell_node(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool) {
+        let message = Packet::message(packet, Message::ToNode(node, words), is_back, self.bodies);
+        self.emit(message);
+    }
+
+    /// Tells the end that sent `packet`, which is of a connection, to send segments with `bytes` of payload from now on.
+    pub fn set_segment_size(&mut self, packet: &Packet, bytes: u32) {
+        let message = Message::SegmentSize(packet.sender(), bytes);
+        let message = Packet::message(packet, message, true, self.bodies);
+        self.emit(message);
+    }
+
+    /// What waits in front of the link by which `packet` would leave the node now; none if it is for a host here.
+    pub fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
+        self.outlook.queue(packet)
+    }
+
+    /// Takes those that `is_meant` says out of the queue that `packet` would go to; it may change the others, but for their
+    /// size. What is in `left` afterwards is the middlebox's, as if it had been given them.
+    pub fn extract(
+        &mut self,
+        packet: &Packet,
+        is_meant: &mut dyn FnMut(&mut Packet, &Bodies) -> bool,
+        left: &mut Vec<Packet>,
+    ) {
+        let (before, bodies) = (left.len(), &*self.bodies);
+        self.outlook.extract(packet, &mut |waiting| is_meant(waiting, bodies), left);
+        self.out.returned -= (left.len() - before) as i64;
+    }
+}
+
+/// A context for tests of one middlebox, at a node without links.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct Bench {
+    pub(crate) bodies: Bodies,
+    pub(crate) out: Outbox,
+}
+
+#[cfg(test)]
+impl Bench {
+    pub(crate) fn at<T>(&mut self, now: Time, act: impl FnOnce(&mut Context<'_>) -> T) -> T {
+        struct Nothing;
+        impl Outlook for Nothing {
+            fn queue(&mut self, _: &Packet) -> Option<QueueView> {
+                None
+            }
+            fn extract(&mut self, _: &Packet, _: &mut dyn FnMut(&mut Packet) -> bool, _: &mut Vec<Packet>) {}
+        }
+        act(&mut Context { now, bodies: &mut self.bodies, outlook: &mut Nothing, out: &mut self.out })
+    }
+}

@@ -1,0 +1,116 @@
+//! The routes of all paths: as packets carry them, and as nodes know them.
+
+use crate::ids::{LinkId, NodeId, PathId};
+use crate::packet::UNROUTED;
+use crate::spec::{Forwarding, Scenario};
+
+/// The hop after the last link.
+pub(super) const HOST: u32 = u32::MAX;
+
+/// The hop of a packet that its node has not sent on yet: the first of all hops.
+pub(super) const AT_NODE: u32 = u32::MAX - 1;
+
+/// Routes, old and new, and who knows them.
+#[derive(Debug)]
+pub(super) struct Routes {
+    /// Routes one after the other, as links, each with [`HOST`] at its end; packets carry an index into this.
+    pub(super) hops: Vec<u32>,
+    /// Where packets of each path begin: at the first link, or at their node if that decides.
+    first: Vec<u32>,
+    /// Of each path, what the nodes on its routes know: where in the hops to go on. In order of the nodes; empty where no node
+    /// is ever asked.
+    tables: Vec<Vec<(NodeId, u32)>>,
+    /// Whether packets on their way go by what each node knows.
+    by_node: bool,
+    ends: Vec<LinkEnds>,
+}
+
+/// The nodes that a link joins.
+#[derive(Clone, Copy, Debug)]
+struct LinkEnds {
+    from: NodeId,
+    to: NodeId,
+}
+
+impl Routes {
+    /// The routes at the start of a run. `acts` says which nodes have functions.
+    pub(super) fn new(scenario: &Scenario, acts: impl Fn(NodeId) -> bool) -> Self {
+        let changing = scenario.timeline.routes();
+        let is_asked = !changing.is_empty() || NodeId::all(scenario.nodes.len()).any(&acts);
+        let mut routes = Self {
+            hops: vec![AT_NODE],
+            first: Vec::with_capacity(2 * scenario.flows.len()),
+            tables: vec![Vec::new(); 2 * scenario.flows.len()],
+            by_node: !changing.is_empty() && scenario.timeline.forwarding == Forwarding::HopByHop,
+            ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
+        };
+        for path in PathId::all(2 * scenario.flows.len()) {
+            let flow = &scenario.flows[path.flow()];
+            let (route, source) = (scenario.first_route(path), if path.is_back() { flow.to } else { flow.from });
+            let begin = routes.append(route);
+            let asks = acts(source) || changing.contains_key(&path);
+            routes.first.push(if asks { UNROUTED } else { begin });
+            if is_asked {
+                routes.learn(path, route, begin);
+            }
+        }
+        routes
+    }
+
+    /// Where the packets of a path begin.
+    pub(super) fn first(&self, path: PathId) -> u32 {
+        self.first[path]
+    }
+
+    /// Whether what nodes know decides where a packet goes that is on its way.
+    #[inline]
+    pub(super) fn is_by_node(&self) -> bool {
+        self.by_node
+    }
+
+    /// Where in the hops a packet of `path` goes on from `node`; none: the node knows no way.
+    pub(super) fn at(&self, path: PathId, node: NodeId) -> Option<u32> {
+        let table = &self.tables[path];
+        let place = table.binary_search_by_key(&node, |entry| entry.0).ok()?;
+        Some(table[place].1)
+    }
+
+    /// The link by which a packet of `path` that goes on at `next` leaves `node`; none: it stays there, or has no way.
+    pub(super) fn link(&self, path: PathId, node: NodeId, next: u32) -> Option<LinkId> {
+        let next = if next == UNROUTED || self.by_node { self.at(path, node)? } else { next };
+        let hop = self.hops[next as usize];
+        (hop < AT_NODE).then(|| LinkId::new(hop as usize))
+    }
+
+    /// The nodes on a way learn it.
+    pub(super) fn install(&mut self, path: PathId, route: &[LinkId]) {
+        let begin = self.append(route);
+        self.learn(path, route, begin);
+    }
+
+    /// All nodes forget the way of a path, but for the one at its end.
+    pub(super) fn withdraw(&mut self, path: PathId) {
+        let hops = &self.hops;
+        self.tables[path].retain(|&(_, next)| hops[next as usize] == HOST);
+    }
+
+    fn append(&mut self, route: &[LinkId]) -> u32 {
+        let begin = self.hops.len() as u32;
+        self.hops.extend(route.iter().map(|link| link.index() as u32));
+        self.hops.push(HOST);
+        begin
+    }
+
+    fn learn(&mut self, path: PathId, route: &[LinkId], begin: u32) {
+        let last = route.last().map(|&link| self.ends[link].to);
+        let nodes = route.iter().map(|&link| self.ends[link].from).chain(last);
+        let entries: Vec<_> = nodes.zip(begin..).collect();
+        let table = &mut self.tables[path];
+        for (node, next) in entries {
+            match table.binary_search_by_key(&node, |entry| entry.0) {
+                Ok(place) => table[place].1 = next,
+                Err(place) => table.insert(place, (node, next)),
+            }
+        }
+    }
+}
