@@ -1,5 +1,6 @@
 //! How much work a run is: what would take days is refused before it starts.
 
+use super::routes_over_time::Routes;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{
@@ -35,21 +36,25 @@ impl TooMuch {
 }
 
 /// Whether a scenario is too much work: the arithmetic, and what to change.
-pub(super) fn refuse(scenario: &Scenario) -> Option<TooMuch> {
-    let mut users = vec![0.0f64; scenario.links.len()];
-    for link in scenario.flows.iter().flat_map(|flow| &flow.route) {
-        users[*link] += 1.0;
+pub(super) fn refuse(scenario: &Scenario, routes: &Routes) -> Option<TooMuch> {
+    let users = routes.peaks(&scenario.flows, scenario.links.len(), |_| |_| [1.0]);
+    let mut hops = vec![(0.0, 0); scenario.flows.len()];
+    for (flow, ways) in routes.each(&scenario.flows) {
+        let most = packet_hops(scenario, &scenario.flows[flow], ways, &users);
+        if most >= hops[flow].0 {
+            hops[flow] = (most, ways[0].len());
+        }
     }
-    let hops = scenario.flows.iter().map(|flow| packet_hops(scenario, flow, &users));
-    let total: f64 = hops.clone().sum();
+    let hops = hops.into_iter();
+    let total: f64 = hops.clone().map(|(hops, _)| hops).sum();
     if total > HOPS_MAX {
-        let most = hops.zip(&scenario.flows).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let most = hops.zip(&scenario.flows).max_by(|a, b| a.0 .0.total_cmp(&b.0 .0))?;
         let message = format!(
             "makes the run take about {total:.1e} packet-hops, {:.1e} of them for flow \"{}\" ({} over {} links and back)",
-            most.0,
+            most.0 .0,
             most.1.name,
             scenario.duration,
-            most.1.route.len(),
+            most.0 .1,
         );
         let expected = format!("expected at most {HOPS_MAX:.0e}; lower the rate or the duration");
         return TooMuch::new(["duration"], message, expected);
@@ -76,7 +81,7 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<TooMuch> {
         );
         return TooMuch::new(["link", link, key], message, expected);
     }
-    let waiting = scenario.links.iter().zip(waiting(scenario));
+    let waiting = scenario.links.iter().zip(waiting(scenario, routes));
     if let Some((link, count)) = waiting.filter(|(_, count)| *count > WAITING_MAX).max_by(|a, b| a.1.total_cmp(&b.1)) {
         let message = format!("lets about {count:.1e} packets wait in {}", scenario.duration);
         let expected = format!("expected at most {WAITING_MAX:.0e}; limit the queue, or lower what is sent");
@@ -101,16 +106,12 @@ pub(super) fn refuse(scenario: &Scenario) -> Option<TooMuch> {
 
 /// Packets that the flow can send if the flows on a link share it alike, times the links that they and their
 /// acknowledgements cross.
-fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
+fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[usize]; 2], users: &[[f64; 1]]) -> f64 {
     let seconds = scenario.duration.as_secs_f64();
-    let share = |&link: &LinkId| scenario.links[link].rate.largest().as_bps() as f64 / users[link].max(1.0);
-    let path = flow.route.iter().map(share).fold(f64::INFINITY, f64::min);
-    let rtt: Duration = flow
-        .route
-        .iter()
-        .chain(&flow.reverse_route)
-        .map(|&link| scenario.links[link].delay.least())
-        .fold(Duration::ZERO, |sum, d| sum + d);
+    let share = |&link: &usize| scenario.links[link].rate.largest().as_bps() as f64 / users[link][0].max(1.0);
+    let path = route.iter().map(share).fold(f64::INFINITY, f64::min);
+    let rtt: Duration =
+        route.iter().chain(back).map(|&link| scenario.links[link].delay.least()).fold(Duration::ZERO, |sum, d| sum + d);
     // The window bounds the rate, if the round trip is longer than nothing.
     let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
     let bits = path.min(window) * seconds;
@@ -152,7 +153,7 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, users: &[f64]) -> f64 {
             (datagrams.bytes_per_second() * seconds / f64::from(datagrams.size)).max(bursts)
         }
     };
-    packets * (flow.route.len() + flow.reverse_route.len()) as f64
+    packets * (route.len() + back.len()) as f64
 }
 
 /// Transfers that arrive in a run.
@@ -163,21 +164,22 @@ fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
 
 /// Packets that wait in front of each link at the end, because flows of datagrams, which nothing slows down, send more
 /// than it carries: bounded by the limits of its queue.
-fn waiting(scenario: &Scenario) -> Vec<f64> {
+fn waiting(scenario: &Scenario, routes: &Routes) -> Vec<f64> {
     let seconds = scenario.duration.as_secs_f64();
     let carried = |link: LinkId| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
     // Bytes per second, and packets of them, that come to each link.
-    let mut offered = vec![(0.0, 0.0); scenario.links.len()];
-    for flow in &scenario.flows {
-        let App::Datagrams(datagrams) = &flow.app else { continue };
-        let mut bytes = datagrams.bytes_per_second();
-        for &link in &flow.route {
-            offered[link].0 += bytes;
-            offered[link].1 += bytes / f64::from(datagrams.size);
+    let offered = routes.peaks(&scenario.flows, scenario.links.len(), |flow| {
+        let (mut bytes, size) = match &scenario.flows[flow].app {
+            App::Datagrams(datagrams) => (datagrams.bytes_per_second(), f64::from(datagrams.size)),
+            _ => (0.0, 1.0),
+        };
+        move |link| {
+            let comes = bytes;
             bytes = bytes.min(carried(link));
+            [comes, comes / size]
         }
-    }
-    let waiting = |(link, (bytes, packets)): (LinkId, (f64, f64))| {
+    });
+    let waiting = |(link, [bytes, packets]): (usize, [f64; 2])| {
         let size = bytes / f64::max(packets, f64::MIN_POSITIVE);
         let limit = |limit: &mut QueueLimit| match *limit {
             QueueLimit::Packets(most) => most as f64,

@@ -1,8 +1,11 @@
 //! Entries with `count`, written out.
 
 use super::check::{bad_name, NAME};
-use super::report::{path, Report};
+use super::report::{below, path, Report};
 use std::collections::BTreeMap;
+
+/// Points, spans, indices, changes and steps of routes, over all instances: a few hundred megabytes.
+pub(super) const ENTRIES_MAX: u64 = 20_000_000;
 
 /// One instance of an entry with `count`.
 pub(super) struct Instance<'a> {
@@ -69,6 +72,25 @@ pub(super) fn instances<'a>(
         }
     }
     Some(all)
+}
+
+/// Refuses names in a route that cannot be those of anything; whether there are none.
+pub(super) fn check_names<'a>(
+    names: impl IntoIterator<Item = &'a String>,
+    key: &[String],
+    has_count: bool,
+    report: &mut Report<'_>,
+) -> bool {
+    let before = report.findings.found.len();
+    for (index, name) in names.into_iter().enumerate() {
+        let key = below(key, &index.to_string());
+        if let Some(why) = bad_name(name) {
+            report.value(&key, why, NAME);
+        } else if !has_count && name.contains("{n}") {
+            report.value(&key, "contains {n}, but there is no count", "expected count, like 10, beside it");
+        }
+    }
+    report.findings.found.len() == before
 }
 
 pub(super) fn expand(template: &str, n: Option<u32>) -> String {

@@ -26,10 +26,12 @@ mod report;
 mod resolve;
 mod resolved;
 mod route;
+mod routes_over_time;
 mod schema;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod trace;
 mod tree;
 mod words;

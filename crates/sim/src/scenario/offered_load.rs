@@ -5,6 +5,7 @@ use super::instances::{expand, Instance};
 use super::keys::{self, File};
 use super::report::{path, Report};
 use crate::ids::LinkId;
+use super::routes_over_time::Routes;
 use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
@@ -77,15 +78,21 @@ fn offered_bps(flow: &Flow) -> f64 {
 
 /// Refuses arrivals at a link that is offered as much as it carries, or more: there is no steady state, and each number
 /// depends on when the run ends.
-pub(super) fn refuse_overload(instances: &[Instance<'_>], flows: &[Flow], links: &[Link], report: &mut Report<'_>) {
-    let mut offered = vec![0.0; links.len()];
-    for flow in flows {
-        flow.route.iter().for_each(|&link| offered[link] += offered_bps(flow));
-    }
-    for (instance, flow) in instances.iter().zip(flows) {
-        let App::Arrivals(Arrivals { overload: false, .. }) = flow.app else { continue };
-        let share = |&link: &LinkId| offered[link] / links[link].rate.largest().as_bps() as f64;
-        let fullest = flow.route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+pub(super) fn refuse_overload(
+    instances: &[Instance<'_>],
+    flows: &[Flow],
+    routes: &Routes,
+    links: &[Link],
+    report: &mut Report<'_>,
+) {
+    let offered = routes.peaks(flows, links.len(), |flow| {
+        let bps = offered_bps(&flows[flow]);
+        move |_| [bps]
+    });
+    for (flow, [route, _]) in routes.each(flows) {
+        let App::Arrivals(Arrivals { overload: false, .. }) = flows[flow].app else { continue };
+        let share = |&link: &usize| offered[link][0] / links[link].rate.largest().as_bps() as f64;
+        let fullest = route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {
             let message = format!(
                 "and what else is offered to {} make {:.4} % of what it carries: transfers would pile up as long as the run lasts",
@@ -93,7 +100,7 @@ pub(super) fn refuse_overload(instances: &[Instance<'_>], flows: &[Flow], links:
                 100.0 * share(&link)
             );
             let expected = "expected less than 100 %, or overload = true";
-            report.key(&path(["flow", instance.entry, "app"]), &message, expected);
+            report.key(&path(["flow", instances[flow].entry, "app"]), &message, expected);
             return;
         }
     }

@@ -3,6 +3,7 @@
 use super::instances::Instance;
 use super::report::{path, Report};
 use super::route::base_rtt;
+use super::routes_over_time::Routes;
 use super::{keys, offered_load};
 use crate::spec::{Flow, Link, Queue, QueueLimit};
 use bentpipe_units::Duration;
@@ -11,13 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a queue of a link that no flow crosses is made for: an Ethernet packet.
 const PACKET: u64 = 1500;
 
-/// The longest propagation round trip and the largest packet of the flows that cross each link; zeros if there are none.
-fn crossings(links: &[Link], flows: &[Flow]) -> Vec<(Duration, u64)> {
+/// The longest propagation round trip and the largest packet of the flows that cross each link; zeros if there are none. Each
+/// route counts that a flow ever has, with that of the other direction at the same time.
+fn crossings(links: &[Link], flows: &[Flow], routes: &Routes) -> Vec<(Duration, u64)> {
     let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
-    for flow in flows {
-        let rtt = base_rtt(&flow.route, &flow.reverse_route, links);
-        let packet = offered_load::largest_packet(flow);
-        for &link in flow.route.iter().chain(&flow.reverse_route) {
+    for (flow, [route, back]) in routes.each(flows) {
+        let rtt = base_rtt(route, back, links);
+        let packet = offered_load::largest_packet(&flows[flow]);
+        for &link in route.iter().chain(back) {
             let (longest, largest) = crossing[link];
             crossing[link] = (longest.max(rtt), largest.max(packet));
         }
@@ -27,8 +29,8 @@ fn crossings(links: &[Link], flows: &[Flow]) -> Vec<(Duration, u64)> {
 
 /// Makes bytes of the limits that are written in bdp: largest rate of the link times largest propagation round trip of
 /// the flows that cross it, in either direction; twice the link's own delay where there are none.
-pub(super) fn set_queues(links: &mut [Link], flows: &[Flow]) {
-    let crossings = crossings(links, flows);
+pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &Routes) {
+    let crossings = crossings(links, flows, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
         let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
         let rate = link.rate.largest();
@@ -44,15 +46,17 @@ pub(super) fn set_queues(links: &mut [Link], flows: &[Flow]) {
 pub(super) fn check_queues(
     links: &[Link],
     flows: &[Flow],
+    routes: &Routes,
     link_entries: &[Instance<'_>],
     flow_entries: &[Instance<'_>],
     report: &mut Report<'_>,
 ) {
     let mut said = BTreeSet::new();
-    for (flow, instance) in flows.iter().zip(flow_entries) {
-        for &link in flow.route.iter().chain(&flow.reverse_route) {
+    for (flow, [route, back]) in routes.each(flows) {
+        let (class, instance) = (flows[flow].class, &flow_entries[flow]);
+        for &link in route.iter().chain(back) {
             let classes = links[link].queue.classes().unwrap_or(usize::MAX);
-            if usize::from(flow.class) >= classes && said.insert(instance.entry) {
+            if usize::from(class) >= classes && said.insert(instance.entry) {
                 let message = format!("is not a class of the queue of \"{}\", on its way", links[link].name);
                 let expected = format!("expected at most {}, or more classes there", classes - 1);
                 report.value(&path(["flow", instance.entry, "class"]), &message, &expected);
@@ -60,7 +64,7 @@ pub(super) fn check_queues(
         }
     }
     let entries: BTreeMap<&str, &str> = link_entries.iter().map(|link| (link.name.as_str(), link.entry)).collect();
-    for (link, (_, packet)) in links.iter().zip(crossings(links, flows)) {
+    for (link, (_, packet)) in links.iter().zip(crossings(links, flows, routes)) {
         let is_short = |limit: QueueLimit| matches!(limit, QueueLimit::Bytes(n) if n < packet);
         // With drop-tail, a packet that finds the link free needs no room.
         let mut queue = link.queue.clone();

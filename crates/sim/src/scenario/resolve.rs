@@ -1,31 +1,30 @@
 //! From the file as written to what it means: expands `{n}`, joins names, fills routes and queues, and checks
 //! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
 
-use super::check::{bad_name, NAME};
 use super::direction::Direction;
-use super::instances::{expand, instances, Instance};
+use super::instances::{check_names, expand, instances, Instance, ENTRIES_MAX};
 use super::keys::{self, File, Transport};
 use super::queue_limits::{check_queues, set_queues};
-use super::report::{path, Findings, Report};
-use super::route::{base_rtt, Bad, Graph};
+use super::report::{path, Report};
+use super::route::{base_rtt, explain, Graph};
 use super::tree::join;
-use super::{cost, offered_load};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, Timeline, DURATION_MAX};
+use super::{cost, offered_load, timeline};
+use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
 const FLOWS_MAX: u64 = 100_000;
-const LINKS_MAX: u64 = 200_000;
-/// Points, spans, indices and steps of routes, over all instances: a few hundred megabytes.
-const ENTRIES_MAX: u64 = 20_000_000;
+const LINKS_MAX: u64 = 1_000_000;
 
 /// A scenario, and which entry of the file each link and flow is from.
 pub(super) struct Meaning {
     pub(super) scenario: Scenario,
     pub(super) links: BTreeMap<String, String>,
     pub(super) flows: BTreeMap<String, String>,
+    /// The table that each change of the timeline is from.
+    pub(super) changes: Vec<usize>,
 }
 
 /// What the file means; `None` if problems were found.
@@ -55,7 +54,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let links = instances("link", LINKS_MAX, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
     let ends = |flow: &keys::Flow| (flow.count, flow.from.clone(), flow.to.clone());
     let flows = instances("flow", FLOWS_MAX, file.flow.iter().map(|(name, flow)| (name.as_str(), ends(flow))), report);
-    let (links, flows) = (links?, flows?);
+    let (links, flows) = (links?, in_order(flows?));
     check_routes(file, report);
     check_sizes(file, &links, &directions, report);
 
@@ -73,12 +72,12 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
     let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
     offered_load::settle(file, &flows, &mut made_flows, &made, report);
-    offered_load::refuse_overload(&flows, &made_flows, &made, report);
-    set_queues(&mut made, &made_flows);
-    check_queues(&made, &made_flows, &links, &flows, report);
-    let mut order: Vec<usize> = (0..made_flows.len()).collect();
-    order.sort_by_cached_key(|&flow| natural(&made_flows[flow].name));
-    let made_flows = order.into_iter().map(|flow| made_flows[flow].clone()).collect();
+    let graph = Graph::new(nodes.len(), &made);
+    let timeline::Meaning { timeline, origins, routes } =
+        timeline::compile(file, &timeline::Names::new(&made, &made_flows, &nodes, &graph, &flows), report);
+    offered_load::refuse_overload(&flows, &made_flows, &routes, &made, report);
+    set_queues(&mut made, &made_flows, &routes);
+    check_queues(&made, &made_flows, &routes, &links, &flows, report);
 
     let mut record = file.record.clone();
     record.series.sort_unstable();
@@ -90,10 +89,10 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name), report)).collect(),
         links: made,
         flows: made_flows,
-        timeline: Timeline::default(),
+        timeline,
         record,
     };
-    if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario) {
+    if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario, &routes) {
         // As written: the entry that the link is from, and the direction.
         if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {
             let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
@@ -105,6 +104,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         scenario,
         links: links.iter().map(|link| (link.name.clone(), link.entry.to_owned())).collect(),
         flows: flows.iter().map(|flow| (flow.name.clone(), flow.entry.to_owned())).collect(),
+        changes: origins,
     })
 }
 
@@ -112,18 +112,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
 fn check_routes(file: &File, report: &mut Report<'_>) {
     for (flow, entry) in &file.flow {
         for (key, route) in [("route", &entry.route), ("reverse_route", &entry.reverse_route)] {
-            for (index, name) in route.iter().flatten().enumerate() {
-                if let Some(why) = bad_name(name) {
-                    report.value(&path(["flow", flow, key, &index.to_string()]), why, NAME);
-                } else if entry.count.is_none() && name.contains("{n}") {
-                    let message = "contains {n}, but there is no count";
-                    report.value(
-                        &path(["flow", flow, key, &index.to_string()]),
-                        message,
-                        "expected count, like 10, beside it",
-                    );
-                }
-            }
+            check_names(route.iter().flatten(), &path(["flow", flow, key]), entry.count.is_some(), report);
         }
     }
 }
@@ -316,27 +305,6 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut R
     }
 }
 
-fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings) -> (String, String) {
-    let message = match bad {
-        Bad::Unknown(name) => {
-            return (
-                format!("names \"{name}\", which is no node and no link"),
-                findings.guess(name, names.iter().copied()),
-            )
-        }
-        Bad::Apart(from, name) => format!("does not join up: no link leads from \"{}\" to \"{name}\"", names[*from]),
-        Bad::Several(from, to) => {
-            return (
-                format!("is ambiguous: several links lead from \"{}\" to \"{}\"", names[*from], names[*to]),
-                "name the link instead of the node".into(),
-            )
-        }
-        Bad::Loop(node) => format!("comes through \"{}\" twice", names[*node]),
-        Bad::Ends(node) => format!("ends at \"{}\", not at \"{end}\"", names[*node]),
-    };
-    (message, String::new())
-}
-
 fn make_flows(
     file: &File,
     flows: &[Instance<'_>],
@@ -397,6 +365,14 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
     }
     keys::check_start(written.start, report, &key("start"));
     (app, written.reader, written.start)
+}
+
+/// The flows in natural order of their names.
+fn in_order(flows: Vec<Instance<'_>>) -> Vec<Instance<'_>> {
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_cached_key(|&flow| natural(&flows[flow].name));
+    let mut flows: Vec<Option<Instance<'_>>> = flows.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|flow| flows[flow].take()).collect()
 }
 
 /// A key that orders `f2` before `f10`: numbers by their length, then their digits.

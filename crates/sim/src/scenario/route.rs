@@ -1,6 +1,7 @@
 //! Ways through the network: as written, or of shortest delay.
 
 use crate::ids::{LinkId, NodeId};
+use super::report::Findings;
 use crate::spec::Link;
 use bentpipe_units::Duration;
 use std::cmp::Reverse;
@@ -54,11 +55,7 @@ impl<'a> Graph<'a> {
             if node == Some(here) && std::mem::replace(&mut by_name, false) {
                 continue;
             }
-            let joining = node.map_or((None, None), |node| {
-                let first = self.out[here].partition_point(|&link| self.links[link].to < node);
-                let mut fitting = self.out[here][first..].iter().take_while(|&&link| self.links[link].to == node);
-                (fitting.next().copied(), fitting.next())
-            });
+            let joining = node.map_or((None, None), |node| self.joining(here, node));
             let directions = || [self.named(name, "forward"), self.named(name, "reverse")];
             let named = || directions().into_iter().flatten().find(|&link| self.links[link].from == here);
             let link = match (joining, node) {
@@ -84,6 +81,18 @@ impl<'a> Graph<'a> {
         } else {
             Err(Bad::Ends(here))
         }
+    }
+
+    /// The links out of a node.
+    pub(super) fn out(&self, node: usize) -> &[usize] {
+        &self.out[node]
+    }
+
+    /// The first link from a node to another, and the second if there are several.
+    pub(super) fn joining(&self, from: usize, to: usize) -> (Option<usize>, Option<usize>) {
+        let first = self.out[from].partition_point(|&index| self.links[index].to < to);
+        let mut fitting = self.out[from][first..].iter().take_while(|&&index| self.links[index].to == to);
+        (fitting.next().copied(), fitting.next().copied())
     }
 
     /// Whether another link leads the same way, so that a route must name this one.
@@ -184,6 +193,28 @@ impl<'a> Graph<'a> {
         route.reverse();
         Some(route)
     }
+}
+
+/// What is wrong with a route that should end at `end`, and what was probably meant.
+pub(super) fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings) -> (String, String) {
+    let message = match bad {
+        Bad::Unknown(name) => {
+            return (
+                format!("names \"{name}\", which is no node and no link"),
+                findings.guess(name, names.iter().copied()),
+            )
+        }
+        Bad::Apart(from, name) => format!("does not join up: no link leads from \"{}\" to \"{name}\"", names[*from]),
+        Bad::Several(from, to) => {
+            return (
+                format!("is ambiguous: several links lead from \"{}\" to \"{}\"", names[*from], names[*to]),
+                "name the link instead of the node".into(),
+            )
+        }
+        Bad::Loop(node) => format!("comes through \"{}\" twice", names[*node]),
+        Bad::Ends(node) => format!("ends at \"{}\", not at \"{end}\"", names[*node]),
+    };
+    (message, String::new())
 }
 
 /// Steps of route search at most: about a second.

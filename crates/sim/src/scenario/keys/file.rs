@@ -1,9 +1,9 @@
 //! The tables of a scenario file that name things: links, nodes, flows, cases, grids.
 
 use super::sweep::{Case, Sweep};
-use super::{App, DelayProfile, Errors, OutageKeys, RateProfile, Tcp};
+use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Tcp};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start};
+use crate::spec::{Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start};
 use bentpipe_units::settings::Maybe;
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
@@ -26,6 +26,10 @@ settings! {
         link: BTreeMap<String, Link>;
         /// The connections, by name.
         flow: BTreeMap<String, Flow>;
+        /// Which route a packet takes where routes change while it is on its way.
+        forwarding: Forwarding = Forwarding::HopByHop;
+        /// What changes during the run.
+        at: Vec<At> = Vec::new();
         /// Which time series are kept.
         record: Record = Record::default();
         /// Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.

@@ -3,6 +3,7 @@
 //! `Config`.
 
 mod app;
+mod at;
 mod error;
 mod file;
 mod growth;
@@ -12,6 +13,7 @@ mod sweep;
 mod tcp;
 
 pub(super) use app::{check_reader, App};
+pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};

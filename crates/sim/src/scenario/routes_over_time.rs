@@ -1,0 +1,61 @@
+//! The routes that flows have in the course of a run.
+
+use crate::ids::FlowId;
+use crate::spec::Flow;
+use bentpipe_units::Time;
+use std::collections::BTreeMap;
+
+/// The routes that flows have after those of the start.
+#[derive(Default)]
+pub(super) struct Routes {
+    /// In order of time.
+    pub(super) later: Vec<Rerouted>,
+}
+
+/// The routes that a flow has from an instant on; one that leads nowhere is empty.
+pub(super) struct Rerouted {
+    pub(super) at: Time,
+    pub(super) flow: FlowId,
+    /// There and back.
+    pub(super) ways: [Vec<usize>; 2],
+}
+
+impl Routes {
+    /// The ways there and back that each flow ever has at the same time.
+    pub(super) fn each<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (FlowId, [&'a [usize]; 2])> {
+        let first = FlowId::all(flows.len()).zip(flows);
+        let first = first.map(|(id, flow)| (id, [flow.route.as_slice(), flow.reverse_route.as_slice()]));
+        first.chain(self.later.iter().map(|later| (later.flow, later.ways.each_ref().map(Vec::as_slice))))
+    }
+
+    /// The greatest sum at each link, at any time, of what each flow brings to the links of its way there, asked in
+    /// their order.
+    pub(super) fn peaks<const N: usize, F: FnMut(usize) -> [f64; N]>(
+        &self,
+        flows: &[Flow],
+        links: usize,
+        brings: impl Fn(FlowId) -> F,
+    ) -> Vec<[f64; N]> {
+        let mut now = vec![[0.0; N]; links];
+        let add = |now: &mut Vec<[f64; N]>, sign: f64, flow: FlowId, way: &[usize]| {
+            let mut brings = brings(flow);
+            for &link in way {
+                now[link].iter_mut().zip(brings(link)).for_each(|(sum, amount)| *sum += sign * amount);
+            }
+        };
+        FlowId::all(flows.len()).for_each(|flow| add(&mut now, 1.0, flow, &flows[flow].route));
+        let mut peaks = now.clone();
+        let mut current: BTreeMap<FlowId, &[usize]> = BTreeMap::new();
+        for changed in self.later.chunk_by(|a, b| a.at == b.at) {
+            for Rerouted { flow, ways: [way, _], .. } in changed {
+                let before = current.insert(*flow, way).unwrap_or(&flows[*flow].route);
+                add(&mut now, -1.0, *flow, before);
+            }
+            changed.iter().for_each(|later| add(&mut now, 1.0, later.flow, &later.ways[0]));
+            for &link in changed.iter().flat_map(|later| &later.ways[0]) {
+                peaks[link].iter_mut().zip(now[link]).for_each(|(peak, sum)| *peak = peak.max(sum));
+            }
+        }
+        peaks
+    }
+}

@@ -1,0 +1,132 @@
+//! What the names in `[[at]]` mean.
+
+use super::Origin;
+use crate::ids::{FlowId, LinkId, PathId};
+use crate::scenario::instances::{check_names, expand, Instance};
+use crate::scenario::report::Report;
+use crate::scenario::route::{explain, Graph};
+use crate::spec::{Flow, Link};
+use std::collections::BTreeMap;
+
+/// Everything that has a name.
+pub(in crate::scenario) struct Names<'a> {
+    pub(super) links: &'a [Link],
+    pub(super) flows: &'a [Flow],
+    pub(super) nodes: &'a BTreeMap<&'a str, usize>,
+    pub(super) graph: &'a Graph<'a>,
+    /// In the order of the flows.
+    instances: &'a [Instance<'a>],
+    by_name: BTreeMap<&'a str, FlowId>,
+    by_entry: BTreeMap<&'a str, Vec<FlowId>>,
+}
+
+/// The two directions of links and of flows.
+const SIDES: [&str; 2] = ["forward", "reverse"];
+
+impl<'a> Names<'a> {
+    pub(in crate::scenario) fn new(
+        links: &'a [Link],
+        flows: &'a [Flow],
+        nodes: &'a BTreeMap<&'a str, usize>,
+        graph: &'a Graph<'a>,
+        instances: &'a [Instance<'a>],
+    ) -> Self {
+        let mut by_entry: BTreeMap<&str, Vec<FlowId>> = BTreeMap::new();
+        for (flow, instance) in FlowId::all(flows.len()).zip(instances) {
+            by_entry.entry(instance.entry).or_default().push(flow);
+        }
+        let by_name = flows.iter().map(|flow| flow.name.as_str()).zip(FlowId::all(flows.len())).collect();
+        Self { links, flows, nodes, graph, instances, by_name, by_entry }
+    }
+
+    /// A direction of a link, or both.
+    pub(super) fn links(&self, name: &str, origin: Origin, report: &mut Report<'_>) -> Vec<LinkId> {
+        let found = self.find_links(name);
+        if found.is_empty() {
+            let known = self.links.iter().filter_map(|link| link.name.strip_suffix(".forward"));
+            let hint = report.findings.guess(name, known);
+            let expected = "expected the name of a link, or with .forward or .reverse that of a direction";
+            report.hint(&origin.path(), "is no link", expected, hint);
+        }
+        found
+    }
+
+    /// The same; none if there is no such link.
+    pub(super) fn find_links(&self, name: &str) -> Vec<LinkId> {
+        let find = |name: &str| self.links.binary_search_by(|link| link.name.as_str().cmp(name)).ok().map(LinkId::new);
+        match find(name) {
+            Some(link) => vec![link],
+            None => SIDES.iter().filter_map(|side| find(&format!("{name}.{side}"))).collect(),
+        }
+    }
+
+    /// A flow, or all of an entry.
+    pub(super) fn flows_named(&self, name: &str, key: &[String], report: &mut Report<'_>) -> Vec<FlowId> {
+        let found = self.find_flows(name);
+        if found.is_empty() {
+            let known = self.by_entry.keys().chain(self.by_name.keys()).copied();
+            let hint = report.findings.guess(name, known);
+            report.hint(key, "is no flow", "expected the name of a flow or of an entry", hint);
+        }
+        found
+    }
+
+    fn find_flows(&self, name: &str) -> Vec<FlowId> {
+        match self.by_name.get(name) {
+            Some(&flow) => vec![flow],
+            None => self.by_entry.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// A direction of a flow, or both, or those of all of an entry.
+    pub(super) fn paths(&self, name: &str, origin: Origin, report: &mut Report<'_>) -> Vec<PathId> {
+        for (side, suffix) in [".forward", ".reverse"].into_iter().enumerate() {
+            let flows = name.strip_suffix(suffix).map(|base| self.find_flows(base)).unwrap_or_default();
+            if !flows.is_empty() {
+                return flows.into_iter().map(|flow| PathId::both(flow)[side]).collect();
+            }
+        }
+        self.flows_named(name, &origin.path(), report).into_iter().flat_map(PathId::both).collect()
+    }
+
+    /// The route of a path that is written at `key`, and the node where it begins.
+    pub(super) fn route(
+        &self,
+        path: PathId,
+        written: &[String],
+        key: &[String],
+        report: &mut Report<'_>,
+    ) -> Option<(usize, Vec<LinkId>)> {
+        let instance = &self.instances[path.flow()];
+        if !check_names(written, key, instance.n.is_some(), report) {
+            return None;
+        }
+        let written: Vec<String> = written.iter().map(|name| expand(name, instance.n)).collect();
+        let flow = &self.flows[path.flow()];
+        let (from, to) = if path.is_back() { (flow.to, flow.from) } else { (flow.from, flow.to) };
+        let start = written.first().and_then(|name| self.nodes.get(name.as_str())).copied().unwrap_or(from);
+        match self.graph.follow((start, to), &written, self.nodes) {
+            Ok(route) if route.is_empty() => {
+                report.value(key, "has no link", "expected the node where it begins, and the next ones to its end");
+                None
+            }
+            Ok(route) => Some((start, route.into_iter().map(LinkId::new).collect())),
+            Err(bad) => {
+                let names: Vec<&str> = self.nodes.keys().copied().collect();
+                let (message, hint) = explain(&bad, names[to], &names, report.findings);
+                report.hint(key, &message, "expected neighbouring nodes, or links between them", hint);
+                None
+            }
+        }
+    }
+
+    /// A path in messages.
+    pub(super) fn of(&self, path: PathId) -> String {
+        let side = if path.is_back() { "reverse route" } else { "route" };
+        format!("the {side} of flow \"{}\"", self.flows[path.flow()].name)
+    }
+
+    pub(super) fn node(&self, node: usize) -> &str {
+        self.nodes.keys().nth(node).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,112 @@
+//! What of a network can change: which links are up, and which way each path leads.
+
+use crate::ids::{LinkId, PathId};
+use crate::spec::{self, Flow, Waiting};
+use bentpipe_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The state of the network after the changes so far.
+#[derive(Default)]
+pub(super) struct State<'a> {
+    flows: &'a [Flow],
+    links: &'a [spec::Link],
+    /// Links that have ever changed.
+    changed: BTreeMap<LinkId, Link>,
+    /// What the nodes know of paths that have ever changed: which link is next.
+    learned: BTreeMap<PathId, BTreeMap<usize, LinkId>>,
+    /// The paths that lead over each link.
+    over: Vec<BTreeSet<PathId>>,
+}
+
+/// The state of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// If it is away: what becomes of packets that come.
+    pub(super) away: Option<Waiting>,
+    pub(super) since: Time,
+}
+
+impl<'a> State<'a> {
+    pub(super) fn new(flows: &'a [Flow], links: &'a [spec::Link]) -> Self {
+        let over = vec![BTreeSet::new(); links.len()];
+        let mut state = Self { flows, links, changed: BTreeMap::new(), learned: BTreeMap::new(), over };
+        for path in (0..2 * flows.len()).map(PathId::new) {
+            for link in state.way(path) {
+                state.over[link].insert(path);
+            }
+        }
+        state
+    }
+
+    pub(super) fn link(&self, link: LinkId) -> Link {
+        self.changed.get(&link).copied().unwrap_or(Link { away: None, since: Time::ZERO })
+    }
+
+    pub(super) fn up(&mut self, link: LinkId, since: Time) {
+        self.changed.insert(link, Link { away: None, since });
+    }
+
+    pub(super) fn down(&mut self, link: LinkId, waiting: Waiting, since: Time) {
+        self.changed.insert(link, Link { away: Some(waiting), since });
+    }
+
+    /// The node where a path begins.
+    pub(super) fn start(&self, path: PathId) -> usize {
+        let flow = &self.flows[path.flow()];
+        if path.is_back() {
+            flow.to
+        } else {
+            flow.from
+        }
+    }
+
+    /// The links of a path from its beginning to its end; none if it leads nowhere.
+    pub(super) fn way(&self, path: PathId) -> Vec<LinkId> {
+        let Some(next) = self.learned.get(&path) else { return self.first(path) };
+        let (mut here, end) = (self.start(path), self.start(path.reverse()));
+        let mut way = Vec::new();
+        // What nodes learn leads to the end, and what they knew before did: there are no loops.
+        while here != end {
+            let Some(&link) = next.get(&here) else { return Vec::new() };
+            way.push(link);
+            here = self.links[link].to;
+        }
+        way
+    }
+
+    pub(super) fn paths_over(&self, link: LinkId) -> &BTreeSet<PathId> {
+        &self.over[link]
+    }
+
+    pub(super) fn withdraw(&mut self, path: PathId) {
+        self.change(path, |_| BTreeMap::new());
+    }
+
+    pub(super) fn install(&mut self, path: PathId, route: &[LinkId]) {
+        let links = self.links;
+        self.change(path, |mut next| {
+            next.extend(route.iter().map(|&link| (links[link].from, link)));
+            next
+        });
+    }
+
+    fn change(&mut self, path: PathId, by: impl FnOnce(BTreeMap<usize, LinkId>) -> BTreeMap<usize, LinkId>) {
+        for link in self.way(path) {
+            self.over[link].remove(&path);
+        }
+        let known = self.learned.remove(&path);
+        let known =
+            known.unwrap_or_else(|| self.first(path).iter().map(|&link| (self.links[link].from, link)).collect());
+        self.learned.insert(path, by(known));
+        for link in self.way(path) {
+            self.over[link].insert(path);
+        }
+    }
+
+    /// The way at the start of the run.
+    fn first(&self, path: PathId) -> Vec<LinkId> {
+        let flow = &self.flows[path.flow()];
+        let route = if path.is_back() { &flow.reverse_route } else { &flow.route };
+        route.iter().map(|&link| LinkId::new(link)).collect()
+    }
+}
