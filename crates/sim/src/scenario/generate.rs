@@ -38,10 +38,14 @@ pub fn choices() -> Vec<Choice> {
         ("error", "Link", "error"),
         ("app", "Flow", "app"),
         ("middlebox", "Node", "middlebox"),
+        ("forwarding", "", "forwarding"),
+        ("waiting", "At", "waiting"),
+        ("in_flight", "At", "in_flight"),
     ];
     let mut all = Vec::new();
     for (topic, table, key) in topics {
-        let property = &schema()["$defs"][table]["properties"][key];
+        let table = if table.is_empty() { schema() } else { &schema()["$defs"][table] };
+        let property = &table["properties"][key];
         let property = property.get("items").unwrap_or(property);
         let shapes = options(property);
         let is_table = shapes.iter().any(|shape| shape.get("properties").is_some());
@@ -74,6 +78,9 @@ pub fn reference() -> String {
         ("`[link.NAME]`", definition("Link")),
         ("`[link.NAME.forward]`, `[link.NAME.reverse]`", definition("Direction")),
         ("`[flow.NAME]`", definition("Flow")),
+        ("`[[at]]`", definition("At")),
+        ("`install`, in `[[at]]`", definition("Install")),
+        ("`handover`, in `[[at]]`", definition("Handover")),
         ("`[record]`", definition("Record")),
         ("`[sweep]`", definition("Sweep")),
         ("`until`, in `[sweep]`", definition("Until")),
@@ -121,7 +128,7 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>) {
         for option in options(property) {
             let fields = option.get("properties").and_then(Json::as_object);
             let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());
-            let known = ["Tcp", "Rto", "Ack", "Direction", "Record"].map(definition);
+            let known = ["Tcp", "Rto", "Ack", "Direction", "Record", "At", "Install", "Handover"].map(definition);
             match (kind, fields, option.get("const").and_then(Json::as_str)) {
                 (Some(kind), Some(fields), _) if fields.len() == 1 => {
                     let _ = write!(out, "\n`{key} = \"{kind}\"`: {}\n", sentence(option));

@@ -5,12 +5,14 @@ use super::route::Graph;
 use super::schema::to_json;
 use super::sweep::Sweep;
 use super::tree::{Place, Tree, Value};
-use super::{keys, like};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{Flow, Link, NodeKind, Scenario};
+use super::{keys, like, timeline};
+use crate::ids::LinkId;
+use crate::spec::{Flow, Link, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
+use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,6 +26,8 @@ pub struct Resolved {
     tree: Tree,
     /// The entry of the file that each link and flow is an instance of.
     entries: [BTreeMap<String, String>; 2],
+    /// The table of the file that each change of the timeline is from.
+    changes: Vec<usize>,
     /// The alternatives that the scenario has, by name, each whole.
     pub cases: Vec<(String, Resolved)>,
     /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
@@ -33,14 +37,24 @@ pub struct Resolved {
 impl Resolved {
     pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
         let entries = [meaning.links, meaning.flows];
-        Self { scenario: meaning.scenario, tree, entries, cases: Vec::new(), sweep: None }
+        let changes = meaning.changes;
+        Self { scenario: meaning.scenario, tree, entries, changes, cases: Vec::new(), sweep: None }
     }
 
     /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes
     /// appear only where they are more than a router.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
-        self.section(&mut out, &mut Vec::new(), &document(&self.scenario));
+        let mut document = document(&self.scenario);
+        document.remove("at");
+        self.section(&mut out, &mut Vec::new(), &document);
+        for timeline::Written { keys, firsts } in at_tables(&self.scenario) {
+            out += "\n[[at]]\n";
+            for ((key, value), first) in keys.iter().zip(firsts) {
+                let line = format!("{key} = {}", inline(value));
+                let _ = writeln!(out, "{line:<40}  # {}", self.origin_at(self.changes[first], key));
+            }
+        }
         out
     }
 
@@ -84,6 +98,15 @@ impl Resolved {
         }
     }
 
+    /// Where a key of a change is from, that is from this table of the file.
+    fn origin_at(&self, table: usize, key: &str) -> String {
+        let table = self.tree.at(["at", &table.to_string()]);
+        let is_written = |tree: &&Tree| !matches!(tree.place, Place::Default(_));
+        let own = table.get(key).filter(|tree| is_written(tree) || matches!(key, "waiting" | "in_flight"));
+        let handover = table.get("handover").filter(is_written);
+        own.or(handover).unwrap_or(table).place.origin()
+    }
+
     /// Where the value at a path of the document is from.
     fn origin(&self, path: &[String]) -> String {
         let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -119,14 +142,10 @@ impl Resolved {
             };
         };
         let origin = match &written.place {
-            Place::Nowhere => "given".into(),
             Place::Line { line, .. } if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
                 format!("[tcp] line {line}")
             }
-            Place::Line { line, .. } => format!("file line {line}"),
-            Place::Set(_) => "--set".into(),
-            Place::Default(Some(origin)) => format!("default, {origin}"),
-            Place::Default(None) => "default".into(),
+            place => place.origin(),
         };
         // Of a table that stands in one line, the keys that a preset has filled.
         if let (Value::Table(table), false) = (&written.value, matches!(written.place, Place::Default(_))) {
@@ -144,6 +163,19 @@ impl Resolved {
                 format!("{origin}: {}", text.trim())
             }
             _ => origin,
+        }
+    }
+}
+
+impl Place {
+    /// For the comments of the resolved form.
+    fn origin(&self) -> String {
+        match self {
+            Self::Nowhere => "given".into(),
+            Self::Line { line, .. } => format!("file line {line}"),
+            Self::Set(_) => "--set".into(),
+            Self::Default(Some(origin)) => format!("default, {origin}"),
+            Self::Default(None) => "default".into(),
         }
     }
 }
@@ -204,6 +236,29 @@ fn shared(scenario: &Scenario) -> Option<&Flow> {
     scenario.flows.iter().find(|flow| flow.app.has_transport()).or(scenario.flows.first())
 }
 
+/// A route from a node, as names of nodes, or of links where two join the same nodes.
+fn way(scenario: &Scenario, graph: &Graph<'_>, from: usize, links: &[usize]) -> Json {
+    let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
+    let step = |&link: &usize| {
+        let target = &scenario.links[link];
+        let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
+        if graph.is_parallel(link) {
+            base.into()
+        } else {
+            node(target.to)
+        }
+    };
+    [node(from)].into_iter().chain(links.iter().map(step)).collect()
+}
+
+/// The timeline as tables.
+fn at_tables(scenario: &Scenario) -> Vec<timeline::Written> {
+    let graph = Graph::new(scenario.nodes.len(), &scenario.links);
+    let from = |route: &[LinkId]| route.first().map_or(0, |&link| scenario.links[link].from);
+    let links = |route: &[LinkId]| -> Vec<usize> { route.iter().map(|link| link.index()).collect() };
+    timeline::tables(scenario, |route| way(scenario, &graph, from(route), &links(route)))
+}
+
 fn document(scenario: &Scenario) -> Map<String, Json> {
     let graph = Graph::new(scenario.nodes.len(), &scenario.links);
     let first = shared(scenario);
@@ -230,19 +285,8 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         Some((name.to_owned(), Json::Object(table)))
     });
     let flows = scenario.flows.iter().map(|flow| {
-        let node = |node: NodeId| Json::from(scenario.nodes[node].name.as_str());
-        let way = |from: NodeId, links: &[LinkId]| -> Json {
-            let step = |&link: &LinkId| {
-                let target = &scenario.links[link];
-                let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
-                if graph.is_parallel(link) {
-                    base.into()
-                } else {
-                    node(target.to)
-                }
-            };
-            [node(from)].into_iter().chain(links.iter().map(step)).collect()
-        };
+        let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
+        let way = |from, links| way(scenario, &graph, from, links);
         let mut table = Map::new();
         table.insert("from".into(), node(flow.from));
         table.insert("to".into(), node(flow.to));
@@ -268,7 +312,13 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         "flow": Json::Object(flows.collect()),
         "record": to_json(&Typed::write(&scenario.record)),
     });
-    let Json::Object(document) = document else { return Map::new() };
+    let Json::Object(mut document) = document else { return Map::new() };
+    // Where nothing changes they say nothing, and digests stay what they were.
+    if scenario.timeline != Timeline::default() {
+        document.insert("forwarding".into(), scenario.timeline.forwarding.name().into());
+        let tables = at_tables(scenario).into_iter().map(|table| Json::Object(table.keys));
+        document.insert("at".into(), tables.collect());
+    }
     document
 }
 

@@ -6,6 +6,7 @@ mod names;
 mod state;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use super::instances::ENTRIES_MAX;
 use super::keys::{File, Install};
@@ -18,6 +19,7 @@ use handover::Handover;
 pub(super) use names::Names;
 use state::{Link, State};
 use std::collections::{BTreeMap, BTreeSet};
+pub(super) use written::{tables, Written};
 
 /// What the tables mean.
 pub(super) struct Meaning {
