@@ -106,9 +106,9 @@ pub(super) fn refuse(scenario: &Scenario, routes: &Routes) -> Option<TooMuch> {
 
 /// Packets that the flow can send if the flows on a link share it alike, times the links that they and their
 /// acknowledgements cross.
-fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[usize]; 2], users: &[[f64; 1]]) -> f64 {
+fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], users: &[[f64; 1]]) -> f64 {
     let seconds = scenario.duration.as_secs_f64();
-    let share = |&link: &usize| scenario.links[link].rate.largest().as_bps() as f64 / users[link][0].max(1.0);
+    let share = |&link: &LinkId| scenario.links[link].rate.largest().as_bps() as f64 / users[link][0].max(1.0);
     let path = route.iter().map(share).fold(f64::INFINITY, f64::min);
     let rtt: Duration =
         route.iter().chain(back).map(|&link| scenario.links[link].delay.least()).fold(Duration::ZERO, |sum, d| sum + d);
@@ -179,7 +179,7 @@ fn waiting(scenario: &Scenario, routes: &Routes) -> Vec<f64> {
             [comes, comes / size]
         }
     });
-    let waiting = |(link, [bytes, packets]): (usize, [f64; 2])| {
+    let waiting = |(link, [bytes, packets]): (LinkId, [f64; 2])| {
         let size = bytes / f64::max(packets, f64::MIN_POSITIVE);
         let limit = |limit: &mut QueueLimit| match *limit {
             QueueLimit::Packets(most) => most as f64,

@@ -4,8 +4,8 @@ use super::cost;
 use super::instances::{expand, Instance};
 use super::keys::{self, File};
 use super::report::{path, Report};
-use crate::ids::LinkId;
 use super::routes_over_time::Routes;
+use crate::ids::LinkId;
 use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
@@ -91,7 +91,7 @@ pub(super) fn refuse_overload(
     });
     for (flow, [route, _]) in routes.each(flows) {
         let App::Arrivals(Arrivals { overload: false, .. }) = flows[flow].app else { continue };
-        let share = |&link: &usize| offered[link][0] / links[link].rate.largest().as_bps() as f64;
+        let share = |&link: &LinkId| offered[link][0] / links[link].rate.largest().as_bps() as f64;
         let fullest = route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {
             let message = format!(

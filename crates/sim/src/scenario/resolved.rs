@@ -5,9 +5,8 @@ use super::route::Graph;
 use super::schema::to_json;
 use super::sweep::Sweep;
 use super::tree::{Place, Tree, Value};
-use crate::ids::{LinkId, NodeId};
 use super::{keys, like, timeline};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::spec::{Flow, Link, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
@@ -237,9 +236,9 @@ fn shared(scenario: &Scenario) -> Option<&Flow> {
 }
 
 /// A route from a node, as names of nodes, or of links where two join the same nodes.
-fn way(scenario: &Scenario, graph: &Graph<'_>, from: usize, links: &[usize]) -> Json {
-    let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
-    let step = |&link: &usize| {
+fn way(scenario: &Scenario, graph: &Graph<'_>, from: NodeId, links: &[LinkId]) -> Json {
+    let node = |index: NodeId| Json::from(scenario.nodes[index].name.as_str());
+    let step = |&link: &LinkId| {
         let target = &scenario.links[link];
         let base = target.name.rsplit_once('.').map_or("", |(base, _)| base);
         if graph.is_parallel(link) {
@@ -254,9 +253,8 @@ fn way(scenario: &Scenario, graph: &Graph<'_>, from: usize, links: &[usize]) -> 
 /// The timeline as tables.
 fn at_tables(scenario: &Scenario) -> Vec<timeline::Written> {
     let graph = Graph::new(scenario.nodes.len(), &scenario.links);
-    let from = |route: &[LinkId]| route.first().map_or(0, |&link| scenario.links[link].from);
-    let links = |route: &[LinkId]| -> Vec<usize> { route.iter().map(|link| link.index()).collect() };
-    timeline::tables(scenario, |route| way(scenario, &graph, from(route), &links(route)))
+    let from = |route: &[LinkId]| route.first().map_or(NodeId::new(0), |&link| scenario.links[link].from);
+    timeline::tables(scenario, |route| way(scenario, &graph, from(route), route))
 }
 
 fn document(scenario: &Scenario) -> Map<String, Json> {
@@ -285,7 +283,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         Some((name.to_owned(), Json::Object(table)))
     });
     let flows = scenario.flows.iter().map(|flow| {
-        let node = |index: usize| Json::from(scenario.nodes[index].name.as_str());
+        let node = |index: NodeId| Json::from(scenario.nodes[index].name.as_str());
         let way = |from, links| way(scenario, &graph, from, links);
         let mut table = Map::new();
         table.insert("from".into(), node(flow.from));

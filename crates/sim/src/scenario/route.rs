@@ -1,7 +1,7 @@
 //! Ways through the network: as written, or of shortest delay.
 
-use crate::ids::{LinkId, NodeId};
 use super::report::Findings;
+use crate::ids::{LinkId, NodeId};
 use crate::spec::Link;
 use bentpipe_units::Duration;
 use std::cmp::Reverse;
@@ -84,12 +84,12 @@ impl<'a> Graph<'a> {
     }
 
     /// The links out of a node.
-    pub(super) fn out(&self, node: usize) -> &[usize] {
+    pub(super) fn out(&self, node: NodeId) -> &[LinkId] {
         &self.out[node]
     }
 
     /// The first link from a node to another, and the second if there are several.
-    pub(super) fn joining(&self, from: usize, to: usize) -> (Option<usize>, Option<usize>) {
+    pub(super) fn joining(&self, from: NodeId, to: NodeId) -> (Option<LinkId>, Option<LinkId>) {
         let first = self.out[from].partition_point(|&index| self.links[index].to < to);
         let mut fitting = self.out[from][first..].iter().take_while(|&&index| self.links[index].to == to);
         (fitting.next().copied(), fitting.next().copied())

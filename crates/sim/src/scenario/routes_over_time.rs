@@ -1,6 +1,6 @@
 //! The routes that flows have in the course of a run.
 
-use crate::ids::FlowId;
+use crate::ids::{FlowId, LinkId};
 use crate::spec::Flow;
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ pub(super) struct Rerouted {
     pub(super) at: Time,
     pub(super) flow: FlowId,
     /// There and back.
-    pub(super) ways: [Vec<usize>; 2],
+    pub(super) ways: [Vec<LinkId>; 2],
 }
 
 impl Routes {
     /// The ways there and back that each flow ever has at the same time.
-    pub(super) fn each<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (FlowId, [&'a [usize]; 2])> {
+    pub(super) fn each<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (FlowId, [&'a [LinkId]; 2])> {
         let first = FlowId::all(flows.len()).zip(flows);
         let first = first.map(|(id, flow)| (id, [flow.route.as_slice(), flow.reverse_route.as_slice()]));
         first.chain(self.later.iter().map(|later| (later.flow, later.ways.each_ref().map(Vec::as_slice))))
@@ -30,14 +30,14 @@ impl Routes {
 
     /// The greatest sum at each link, at any time, of what each flow brings to the links of its way there, asked in
     /// their order.
-    pub(super) fn peaks<const N: usize, F: FnMut(usize) -> [f64; N]>(
+    pub(super) fn peaks<const N: usize, F: FnMut(LinkId) -> [f64; N]>(
         &self,
         flows: &[Flow],
         links: usize,
         brings: impl Fn(FlowId) -> F,
     ) -> Vec<[f64; N]> {
         let mut now = vec![[0.0; N]; links];
-        let add = |now: &mut Vec<[f64; N]>, sign: f64, flow: FlowId, way: &[usize]| {
+        let add = |now: &mut Vec<[f64; N]>, sign: f64, flow: FlowId, way: &[LinkId]| {
             let mut brings = brings(flow);
             for &link in way {
                 now[link].iter_mut().zip(brings(link)).for_each(|(sum, amount)| *sum += sign * amount);
@@ -45,7 +45,7 @@ impl Routes {
         };
         FlowId::all(flows.len()).for_each(|flow| add(&mut now, 1.0, flow, &flows[flow].route));
         let mut peaks = now.clone();
-        let mut current: BTreeMap<FlowId, &[usize]> = BTreeMap::new();
+        let mut current: BTreeMap<FlowId, &[LinkId]> = BTreeMap::new();
         for changed in self.later.chunk_by(|a, b| a.at == b.at) {
             for Rerouted { flow, ways: [way, _], .. } in changed {
                 let before = current.insert(*flow, way).unwrap_or(&flows[*flow].route);

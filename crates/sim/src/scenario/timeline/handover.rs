@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::state::State;
 use super::{Origin, What};
-use crate::ids::{LinkId, PathId};
+use crate::ids::{LinkId, NodeId, PathId};
 use crate::scenario::keys;
 use crate::scenario::report::{below, Report};
 use crate::spec::{InFlight, Waiting, DURATION_MAX};
@@ -22,7 +22,7 @@ pub(super) struct Handover {
 /// What takes over from what.
 enum Between {
     /// A node from another.
-    Nodes(usize, usize),
+    Nodes(NodeId, NodeId),
     /// Links from others, each of which leads the same way.
     Links(BTreeMap<LinkId, LinkId>),
 }
@@ -143,13 +143,8 @@ impl Handover {
                 }
             }
             &Between::Nodes(from, to) => {
-                let paths: BTreeSet<PathId> = names
-                    .graph
-                    .out(from)
-                    .iter()
-                    .flat_map(|&link| state.paths_over(LinkId::new(link)))
-                    .copied()
-                    .collect();
+                let paths: BTreeSet<PathId> =
+                    names.graph.out(from).iter().flat_map(|&link| state.paths_over(link)).copied().collect();
                 for path in paths.into_iter().filter(|&path| state.start(path) != from) {
                     self.move_to(to, from, path, state, names, &mut moves, report)?;
                 }
@@ -161,8 +156,8 @@ impl Handover {
     /// Moves a path from a node to another.
     fn move_to(
         &self,
-        to: usize,
-        from: usize,
+        to: NodeId,
+        from: NodeId,
         path: PathId,
         state: &State<'_>,
         names: &Names<'_>,
@@ -198,7 +193,6 @@ impl Handover {
                 self.origin.say(&message, "expected install with a route that names the link", report);
                 return None;
             }
-            let found = LinkId::new(found);
             moves.old.insert(link);
             moves.new.insert(found);
             moved.push(found);

@@ -12,7 +12,7 @@ use super::instances::ENTRIES_MAX;
 use super::keys::{File, Install};
 use super::report::{below, Report};
 use super::routes_over_time::{Rerouted, Routes};
-use crate::ids::{FlowId, LinkId, PathId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::spec::{Change, InFlight, Timeline, Waiting, DURATION_MAX};
 use bentpipe_units::{Duration, Time};
 use handover::Handover;
@@ -54,7 +54,7 @@ enum What {
     Install {
         path: PathId,
         /// The node where it begins.
-        start: usize,
+        start: NodeId,
         route: Vec<LinkId>,
     },
     Down {
@@ -231,7 +231,7 @@ impl Compiler<'_> {
         };
         let taken: BTreeSet<LinkId> = acts.iter().filter_map(taken).collect();
         let mut came = BTreeSet::new();
-        let mut installed: BTreeMap<(PathId, usize), Origin> = BTreeMap::new();
+        let mut installed: BTreeMap<(PathId, NodeId), Origin> = BTreeMap::new();
         let mut rerouted: BTreeSet<FlowId> = BTreeSet::new();
         let (mut gone, mut learned) = (Vec::new(), Vec::new());
         for Act { origin, what } in acts {
@@ -290,7 +290,6 @@ impl Compiler<'_> {
         self.check(&gone, &learned, report);
         for flow in rerouted {
             let ways = PathId::both(flow).map(|path| self.state.way(path));
-            let ways = ways.map(|way| way.iter().map(|link| link.index()).collect());
             self.routes.later.push(Rerouted { at: time, flow, ways });
         }
     }

@@ -1,7 +1,7 @@
 //! What the names in `[[at]]` mean.
 
 use super::Origin;
-use crate::ids::{FlowId, LinkId, PathId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::scenario::instances::{check_names, expand, Instance};
 use crate::scenario::report::Report;
 use crate::scenario::route::{explain, Graph};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(in crate::scenario) struct Names<'a> {
     pub(super) links: &'a [Link],
     pub(super) flows: &'a [Flow],
-    pub(super) nodes: &'a BTreeMap<&'a str, usize>,
+    pub(super) nodes: &'a BTreeMap<&'a str, NodeId>,
     pub(super) graph: &'a Graph<'a>,
     /// In the order of the flows.
     instances: &'a [Instance<'a>],
@@ -27,7 +27,7 @@ impl<'a> Names<'a> {
     pub(in crate::scenario) fn new(
         links: &'a [Link],
         flows: &'a [Flow],
-        nodes: &'a BTreeMap<&'a str, usize>,
+        nodes: &'a BTreeMap<&'a str, NodeId>,
         graph: &'a Graph<'a>,
         instances: &'a [Instance<'a>],
     ) -> Self {
@@ -96,7 +96,7 @@ impl<'a> Names<'a> {
         written: &[String],
         key: &[String],
         report: &mut Report<'_>,
-    ) -> Option<(usize, Vec<LinkId>)> {
+    ) -> Option<(NodeId, Vec<LinkId>)> {
         let instance = &self.instances[path.flow()];
         if !check_names(written, key, instance.n.is_some(), report) {
             return None;
@@ -110,7 +110,7 @@ impl<'a> Names<'a> {
                 report.value(key, "has no link", "expected the node where it begins, and the next ones to its end");
                 None
             }
-            Ok(route) => Some((start, route.into_iter().map(LinkId::new).collect())),
+            Ok(route) => Some((start, route)),
             Err(bad) => {
                 let names: Vec<&str> = self.nodes.keys().copied().collect();
                 let (message, hint) = explain(&bad, names[to], &names, report.findings);
@@ -126,7 +126,7 @@ impl<'a> Names<'a> {
         format!("the {side} of flow \"{}\"", self.flows[path.flow()].name)
     }
 
-    pub(super) fn node(&self, node: usize) -> &str {
-        self.nodes.keys().nth(node).copied().unwrap_or_default()
+    pub(super) fn node(&self, node: NodeId) -> &str {
+        self.nodes.keys().nth(node.index()).copied().unwrap_or_default()
     }
 }

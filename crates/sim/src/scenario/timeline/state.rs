@@ -1,6 +1,6 @@
 //! What of a network can change: which links are up, and which way each path leads.
 
-use crate::ids::{LinkId, PathId};
+use crate::ids::{LinkId, NodeId, PathId};
 use crate::spec::{self, Flow, Waiting};
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(super) struct State<'a> {
     /// Links that have ever changed.
     changed: BTreeMap<LinkId, Link>,
     /// What the nodes know of paths that have ever changed: which link is next.
-    learned: BTreeMap<PathId, BTreeMap<usize, LinkId>>,
+    learned: BTreeMap<PathId, BTreeMap<NodeId, LinkId>>,
     /// The paths that lead over each link.
     over: Vec<BTreeSet<PathId>>,
 }
@@ -51,7 +51,7 @@ impl<'a> State<'a> {
     }
 
     /// The node where a path begins.
-    pub(super) fn start(&self, path: PathId) -> usize {
+    pub(super) fn start(&self, path: PathId) -> NodeId {
         let flow = &self.flows[path.flow()];
         if path.is_back() {
             flow.to
@@ -90,7 +90,7 @@ impl<'a> State<'a> {
         });
     }
 
-    fn change(&mut self, path: PathId, by: impl FnOnce(BTreeMap<usize, LinkId>) -> BTreeMap<usize, LinkId>) {
+    fn change(&mut self, path: PathId, by: impl FnOnce(BTreeMap<NodeId, LinkId>) -> BTreeMap<NodeId, LinkId>) {
         for link in self.way(path) {
             self.over[link].remove(&path);
         }
@@ -107,6 +107,6 @@ impl<'a> State<'a> {
     fn first(&self, path: PathId) -> Vec<LinkId> {
         let flow = &self.flows[path.flow()];
         let route = if path.is_back() { &flow.reverse_route } else { &flow.route };
-        route.iter().map(|&link| LinkId::new(link)).collect()
+        route.clone()
     }
 }
