@@ -164,12 +164,16 @@ impl Compiler<'_> {
             report.key(&origin.path(), "installs nothing", "expected route or reverse_route, or both");
         }
         let names = self.names;
-        for flow in names.flows_named(&install.flow, &below(&origin.path(), "flow"), report) {
+        let flows = names.flows_named(&install.flow, &below(&origin.path(), "flow"), report);
+        let steps: usize = sides.iter().filter_map(|(_, route)| route.as_ref()).map(|route| 1 + route.len()).sum();
+        let total = self.entries + (flows.len() * steps) as u64;
+        if total > ENTRIES_MAX {
+            self.entries = total;
+            return;
+        }
+        for flow in flows {
             for ((key, written), path) in sides.iter().zip(PathId::both(flow)) {
                 let Some(written) = written else { continue };
-                if self.is_full() {
-                    return;
-                }
                 match names.route(path, written, &below(&origin.path(), key), report) {
                     Some((start, route)) => self.put(time, origin, What::Install { path, start, route }),
                     // One instance says it for all.
