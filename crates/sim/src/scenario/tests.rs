@@ -748,6 +748,16 @@ fn app() -> impl Strategy<Value = Json> {
     prop::sample::select(apps.map(|text| serde_json::from_str::<Json>(text).unwrap()).to_vec())
 }
 
+/// What may change in a ring of four nodes.
+const TIMELINES: &[&str] = &[
+    "[]",
+    r#"[{ "time": "2.5 s", "up": ["l 0"] }, { "time": "0 s", "down": ["l 0", "l 1.reverse"], "waiting": "kept" }]"#,
+    r#"[{ "time": "1 s", "withdraw": ["f.0-{n}.reverse"] }, { "time": "1 s", "down": ["l 2"], "waiting": "kept" },
+        { "time": "1 s", "down": ["l 3.forward"], "waiting": "kept", "in_flight": "delivered" }]"#,
+    r#"[{ "time": "1 s", "handover": [{ "from": "l 0", "to": "l 4", "break_before_make": "80 ms" }], "waiting": "rerouted" }]"#,
+    r#"[{ "time": "1 s", "handover": [{ "from": "n1", "to": "n3", "make_before_break": "80 ms" }] }]"#,
+];
+
 fn scenario() -> impl Strategy<Value = Json> {
     let queue = prop_oneof![
         2 => quantity(&["bdp", "packets", "kB"]),
@@ -767,9 +777,10 @@ fn scenario() -> impl Strategy<Value = Json> {
         }
         link
     });
+    let at = prop::sample::select(TIMELINES.to_vec()).prop_map(|at| serde_json::from_str::<Json>(at).unwrap());
     let ends = (0usize..4, 1usize..4, app());
-    (prop::collection::vec(link, 4..8), prop::collection::vec((ends, tcp(), 1u32..4), 1..4), tcp(), ".{0,20}", any::<u64>()).prop_map(
-        |(links, flows, tcp, title, seed)| {
+    (prop::collection::vec(link, 4..8), prop::collection::vec((ends, tcp(), 1u32..4), 1..4), tcp(), ".{0,20}", any::<u64>(), at).prop_map(
+        |(links, flows, tcp, title, seed, at)| {
             let mut link = serde_json::Map::new();
             // A ring of four nodes, then links that lie beside others.
             for (n, mut entry) in links.into_iter().enumerate() {
@@ -792,7 +803,7 @@ fn scenario() -> impl Strategy<Value = Json> {
                     (format!("f.{n}-{{n}}"), flow)
                 })
                 .collect();
-            serde_json::json!({ "title": title, "seed": seed, "duration": "5 s", "tcp": tcp, "link": link, "flow": flow })
+            serde_json::json!({ "title": title, "seed": seed, "duration": "5 s", "tcp": tcp, "link": link, "flow": flow, "at": at })
         },
     )
 }
