@@ -86,6 +86,9 @@ pub(super) fn compile(file: &File, names: &Names<'_>, report: &mut Report<'_>) -
         compiler.state = State::new(names.flows, names.links);
         compiler.read(file, report);
         while let Some((time, instant)) = compiler.agenda.pop_first() {
+            if compiler.is_full() {
+                break;
+            }
             let acts = compiler.hand_over(time, instant, report);
             compiler.apply(time, acts, report);
         }
@@ -111,8 +114,17 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Puts everything that is written on the agenda.
+    /// Puts everything that is written on the agenda, unless its routes alone are too many.
     fn read(&mut self, file: &File, report: &mut Report<'_>) {
+        let routes = file.at.iter().flat_map(|at| &at.install).map(|install| {
+            let steps = [&install.route, &install.reverse_route].map(|route| route.as_ref().map_or(0, Vec::len));
+            (self.names.count_flows(&install.flow) * steps.iter().sum::<usize>()) as u64
+        });
+        let steps: u64 = routes.sum();
+        if steps > ENTRIES_MAX {
+            self.entries = steps;
+            return;
+        }
         for (index, at) in file.at.iter().enumerate() {
             let table = [String::from("at"), index.to_string()];
             if at.time > Time::ZERO + DURATION_MAX {
@@ -138,6 +150,9 @@ impl Compiler<'_> {
                 }
             }
             for (n, name) in at.withdraw.iter().enumerate() {
+                if self.is_full() {
+                    return;
+                }
                 for path in self.names.paths(name, origin("withdraw", n), report) {
                     self.put(at.time, origin("withdraw", n), What::Withdraw(path));
                 }
@@ -165,12 +180,6 @@ impl Compiler<'_> {
         }
         let names = self.names;
         let flows = names.flows_named(&install.flow, &below(&origin.path(), "flow"), report);
-        let steps: usize = sides.iter().filter_map(|(_, route)| route.as_ref()).map(|route| 1 + route.len()).sum();
-        let total = self.entries + (flows.len() * steps) as u64;
-        if total > ENTRIES_MAX {
-            self.entries = total;
-            return;
-        }
         for flow in flows {
             for ((key, written), path) in sides.iter().zip(PathId::both(flow)) {
                 let Some(written) = written else { continue };

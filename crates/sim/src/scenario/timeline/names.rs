@@ -14,6 +14,8 @@ pub(in crate::scenario) struct Names<'a> {
     pub(super) flows: &'a [Flow],
     pub(super) nodes: &'a BTreeMap<&'a str, NodeId>,
     pub(super) graph: &'a Graph<'a>,
+    /// In their order.
+    node_names: Vec<&'a str>,
     /// In the order of the flows.
     instances: &'a [Instance<'a>],
     by_name: BTreeMap<&'a str, FlowId>,
@@ -36,7 +38,7 @@ impl<'a> Names<'a> {
             by_entry.entry(instance.entry).or_default().push(flow);
         }
         let by_name = flows.iter().map(|flow| flow.name.as_str()).zip(FlowId::all(flows.len())).collect();
-        Self { links, flows, nodes, graph, instances, by_name, by_entry }
+        Self { links, flows, nodes, graph, node_names: nodes.keys().copied().collect(), instances, by_name, by_entry }
     }
 
     /// A direction of a link, or both.
@@ -69,6 +71,12 @@ impl<'a> Names<'a> {
             report.hint(key, "is no flow", "expected the name of a flow or of an entry", hint);
         }
         found
+    }
+
+    /// How many they are.
+    pub(super) fn count_flows(&self, name: &str) -> usize {
+        let of_entry = || self.by_entry.get(name).map_or(0, Vec::len);
+        self.by_name.get(name).map_or_else(of_entry, |_| 1)
     }
 
     fn find_flows(&self, name: &str) -> Vec<FlowId> {
@@ -112,8 +120,8 @@ impl<'a> Names<'a> {
             }
             Ok(route) => Some((start, route)),
             Err(bad) => {
-                let names: Vec<&str> = self.nodes.keys().copied().collect();
-                let (message, hint) = explain(&bad, names[to], &names, report.findings);
+                let names = &self.node_names;
+                let (message, hint) = explain(&bad, names[to], names, report.findings);
                 report.hint(key, &message, "expected neighbouring nodes, or links between them", hint);
                 None
             }
@@ -127,6 +135,6 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn node(&self, node: NodeId) -> &str {
-        self.nodes.keys().nth(node.index()).copied().unwrap_or_default()
+        self.node_names[node]
     }
 }
