@@ -3382,6 +3382,102 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     reverse_route: List[str]
     tcp: Tcp
 
+_InstallRequired = TypedDict(
+    "_InstallRequired",
+    {
+        "flow": str,
+    },
+)
+
+
+class Install(_InstallRequired, total=False):
+    """The routes of a flow from now on; those of a direction that is not written stay.
+
+    flow :
+        The flow. The name of an entry with `count` is that of all its flows.
+
+    route :
+        The way there, written as that of a flow: its first name is the node where it begins, which may be any on the way, and it ends at `to`. Nodes that are not on it keep what they know. May contain `{n}`. Where the first name is that of a link, it begins at `from`.
+
+    reverse_route :
+        The way back, which ends at `from`.
+    """
+
+    route: List[str]
+    reverse_route: List[str]
+
+_HandoverRequired = TypedDict(
+    "_HandoverRequired",
+    {
+        "from": str,
+        "to": str,
+    },
+)
+
+
+class Handover(_HandoverRequired, total=False):
+    """Every route that passes `from` at that instant passes `to` instead. With neither `make_before_break` nor `break_before_make` both happen at once.
+
+    from :
+        A node, such as a satellite, or a link, such as a beam.
+
+    to :
+        A node that has links to the same neighbours, or a link that joins the same two nodes.
+
+    make_before_break :
+        The old links go down so much later than the new ones take over.
+
+    break_before_make :
+        The old links go down at this instant, the new ones come up so much later. With `waiting = "lost"` there is no route in between; else packets wait for the new links.
+    """
+
+    make_before_break: str
+    break_before_make: str
+
+_AtRequired = TypedDict(
+    "_AtRequired",
+    {
+        "time": str,
+    },
+)
+
+
+class At(_AtRequired, total=False):
+    """What changes at an instant of the run. Links come up first, then routes are withdrawn, then installed, then links go down. Several tables may have the same time.
+
+    time :
+        When; at most 200 days. What is after the end of the run does not happen.
+
+    up :
+        Links that come back: a name for both directions, or `LINK.forward` or `LINK.reverse` for one. Default: [].
+
+    down :
+        Links that are taken away, named in the same way. Default: [].
+
+    waiting :
+        What becomes of packets that wait for a link that goes down here, or come while it is away. Default: "lost".
+
+    in_flight :
+        What becomes of packets that a link that goes down here has sent, and that have not arrived. Default: "lost".
+
+    install :
+        Routes that nodes learn. Default: [].
+
+    withdraw :
+        Flows whose packets have no route any more, until one is installed: a name for both directions, or `FLOW.forward` or `FLOW.reverse` for one. The name of an entry with `count` is that of all its flows. Default: [].
+
+    handover :
+        What passes one node or link, and then another. It is short for the changes above. Default: [].
+    """
+
+    up: List[str]
+    down: List[str]
+    waiting: Literal["lost", "rerouted", "kept"]
+    in_flight: Literal["lost", "delivered"]
+    install: List[Install]
+    withdraw: List[str]
+    handover: List[Handover]
+
 
 class Record(TypedDict, total=False):
     """Time series to keep.
@@ -3490,6 +3586,12 @@ class Scenario(_ScenarioRequired, total=False):
     flow :
         The connections, by name.
 
+    forwarding :
+        Which route a packet takes where routes change while it is on its way. Default: "hop-by-hop".
+
+    at :
+        What changes during the run. Default: [].
+
     record :
         Which time series are kept.
 
@@ -3504,6 +3606,8 @@ class Scenario(_ScenarioRequired, total=False):
     seed: int
     tcp: Tcp
     node: Dict[str, Node]
+    forwarding: Literal["hop-by-hop", "source-route"]
+    at: List[At]
     record: Record
     case: Dict[str, Dict[str, object]]
     sweep: Sweep

@@ -146,7 +146,7 @@ impl Handover {
                 let paths: BTreeSet<PathId> =
                     names.graph.out(from).iter().flat_map(|&link| state.paths_over(link)).copied().collect();
                 for path in paths.into_iter().filter(|&path| state.start(path) != from) {
-                    self.move_to(to, from, path, state, names, &mut moves, report)?;
+                    self.move_over((from, to), path, state.way(path), names, &mut moves, report)?;
                 }
             }
         }
@@ -154,18 +154,16 @@ impl Handover {
     }
 
     /// Moves a path from a node to another.
-    fn move_to(
+    fn move_over(
         &self,
-        to: NodeId,
-        from: NodeId,
+        (from, to): (NodeId, NodeId),
         path: PathId,
-        state: &State<'_>,
+        way: Vec<LinkId>,
         names: &Names<'_>,
         moves: &mut Moves,
         report: &mut Report<'_>,
     ) -> Option<()> {
-        let way = state.way(path);
-        if state.start(path) == to || way.iter().any(|&link| names.links[link].to == to) {
+        if way.iter().any(|&link| [names.links[link].from, names.links[link].to].contains(&to)) {
             let message = format!("brings {} through \"{}\" twice", names.of(path), names.node(to));
             self.origin.say(&message, "expected a node that it does not pass", report);
             return None;

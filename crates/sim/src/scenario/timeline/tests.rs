@@ -465,3 +465,13 @@ fn the_resolved_form_says_where_changes_are_from() {
     let (at, Change::Down { waiting, in_flight, .. }) = scenario.timeline.changes[0] else { panic!() };
     assert_eq!((at, (waiting, in_flight)), (Time::ZERO + Duration::from_secs(10), defaults));
 }
+
+#[test]
+fn the_example_of_the_page_on_links_is_a_scenario() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/links-and-errors.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let section = page.split("## Changes during a run").nth(1).unwrap();
+    let example = section.split("```toml").nth(1).unwrap().split("```").next().unwrap();
+    let resolved = from_toml(example, "page", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(resolved.scenario.timeline.changes.len(), 2 + 4 + 4 + 2 + 2);
+}
