@@ -1,6 +1,6 @@
 //! How much work a run is: what would take days is refused before it starts.
 
-use super::routes_over_time::Routes;
+use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{
@@ -36,7 +36,7 @@ impl TooMuch {
 }
 
 /// Whether a scenario is too much work: the arithmetic, and what to change.
-pub(super) fn refuse(scenario: &Scenario, routes: &Routes) -> Option<TooMuch> {
+pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<TooMuch> {
     let users = routes.peaks(&scenario.flows, scenario.links.len(), |_| |_| [1.0]);
     let mut hops = vec![(0.0, 0); scenario.flows.len()];
     for (flow, ways) in routes.each(&scenario.flows) {
@@ -164,7 +164,7 @@ fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
 
 /// Packets that wait in front of each link at the end, because flows of datagrams, which nothing slows down, send more
 /// than it carries: bounded by the limits of its queue.
-fn waiting(scenario: &Scenario, routes: &Routes) -> Vec<f64> {
+fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     let seconds = scenario.duration.as_secs_f64();
     let carried = |link: LinkId| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
     // Bytes per second, and packets of them, that come to each link.

@@ -4,7 +4,7 @@ use super::cost;
 use super::instances::{expand, Instance};
 use super::keys::{self, File};
 use super::report::{path, Report};
-use super::routes_over_time::Routes;
+use super::routes_over_time::RoutesOverTime;
 use crate::ids::LinkId;
 use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_units::settings::Share;
@@ -81,7 +81,7 @@ fn offered_bps(flow: &Flow) -> f64 {
 pub(super) fn refuse_overload(
     instances: &[Instance<'_>],
     flows: &[Flow],
-    routes: &Routes,
+    routes: &RoutesOverTime,
     links: &[Link],
     report: &mut Report<'_>,
 ) {

@@ -3,7 +3,7 @@
 use super::instances::Instance;
 use super::report::{path, Report};
 use super::route::base_rtt;
-use super::routes_over_time::Routes;
+use super::routes_over_time::RoutesOverTime;
 use super::{keys, offered_load};
 use crate::spec::{Flow, Link, Queue, QueueLimit};
 use bentpipe_units::Duration;
@@ -14,7 +14,7 @@ const PACKET: u64 = 1500;
 
 /// The longest propagation round trip and the largest packet of the flows that cross each link; zeros if there are none. Each
 /// route counts that a flow ever has, with that of the other direction at the same time.
-fn crossings(links: &[Link], flows: &[Flow], routes: &Routes) -> Vec<(Duration, u64)> {
+fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Duration, u64)> {
     let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
     for (flow, [route, back]) in routes.each(flows) {
         let rtt = base_rtt(route, back, links);
@@ -29,7 +29,7 @@ fn crossings(links: &[Link], flows: &[Flow], routes: &Routes) -> Vec<(Duration, 
 
 /// Makes bytes of the limits that are written in bdp: largest rate of the link times largest propagation round trip of
 /// the flows that cross it, in either direction; twice the link's own delay where there are none.
-pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &Routes) {
+pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOverTime) {
     let crossings = crossings(links, flows, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
         let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
@@ -46,7 +46,7 @@ pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &Routes) {
 pub(super) fn check_queues(
     links: &[Link],
     flows: &[Flow],
-    routes: &Routes,
+    routes: &RoutesOverTime,
     link_entries: &[Instance<'_>],
     flow_entries: &[Instance<'_>],
     report: &mut Report<'_>,

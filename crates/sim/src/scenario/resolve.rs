@@ -73,8 +73,8 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
     offered_load::settle(file, &flows, &mut made_flows, &made, report);
     let graph = Graph::new(nodes.len(), &made);
-    let timeline::Meaning { timeline, origins, routes } =
-        timeline::compile(file, &timeline::Names::new(&made, &made_flows, &nodes, &graph, &flows), report);
+    let timeline::Compiled { timeline, origins, routes } =
+        timeline::compile(file, &timeline::Known::new(&made, &made_flows, &nodes, &graph, &flows), report);
     offered_load::refuse_overload(&flows, &made_flows, &routes, &made, report);
     set_queues(&mut made, &made_flows, &routes);
     check_queues(&made, &made_flows, &routes, &links, &flows, report);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The routes that flows have after those of the start.
 #[derive(Default)]
-pub(super) struct Routes {
+pub(super) struct RoutesOverTime {
     /// In order of time.
     pub(super) later: Vec<Rerouted>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Rerouted {
     pub(super) ways: [Vec<LinkId>; 2],
 }
 
-impl Routes {
+impl RoutesOverTime {
     /// The ways there and back that each flow ever has at the same time.
     pub(super) fn each<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (FlowId, [&'a [LinkId]; 2])> {
         let first = FlowId::all(flows.len()).zip(flows);

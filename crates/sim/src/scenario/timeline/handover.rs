@@ -1,6 +1,6 @@
 //! A handover as the changes that it is short for.
 
-use super::names::Names;
+use super::names::Known;
 use super::state::State;
 use super::{Origin, What};
 use crate::ids::{LinkId, NodeId, PathId};
@@ -49,7 +49,7 @@ impl Handover {
         written: &keys::Handover,
         at: &keys::At,
         origin: Origin,
-        names: &Names<'_>,
+        names: &Known<'_>,
         report: &mut Report<'_>,
     ) -> Option<Self> {
         let path = origin.path();
@@ -84,7 +84,7 @@ impl Handover {
     pub(super) fn changes(
         &self,
         state: &State<'_>,
-        names: &Names<'_>,
+        names: &Known<'_>,
         handed: &mut BTreeSet<PathId>,
         report: &mut Report<'_>,
     ) -> Vec<(Duration, What)> {
@@ -129,7 +129,7 @@ impl Handover {
     }
 
     /// Which paths move, and how; `None` if one cannot.
-    fn moves(&self, state: &State<'_>, names: &Names<'_>, report: &mut Report<'_>) -> Option<Moves> {
+    fn moves(&self, state: &State<'_>, names: &Known<'_>, report: &mut Report<'_>) -> Option<Moves> {
         let mut moves = Moves::default();
         match &self.between {
             Between::Links(pairs) => {
@@ -159,7 +159,7 @@ impl Handover {
         (from, to): (NodeId, NodeId),
         path: PathId,
         way: Vec<LinkId>,
-        names: &Names<'_>,
+        names: &Known<'_>,
         moves: &mut Moves,
         report: &mut Report<'_>,
     ) -> Option<()> {
@@ -201,7 +201,7 @@ impl Handover {
 }
 
 impl Between {
-    fn read(written: &keys::Handover, path: &[String], names: &Names<'_>, report: &mut Report<'_>) -> Option<Self> {
+    fn read(written: &keys::Handover, path: &[String], names: &Known<'_>, report: &mut Report<'_>) -> Option<Self> {
         if written.from == written.to {
             report.value(&below(path, "to"), "is the same as from", "expected two nodes or two links");
             return None;

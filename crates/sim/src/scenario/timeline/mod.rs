@@ -11,23 +11,23 @@ mod written;
 use super::instances::ENTRIES_MAX;
 use super::keys::{File, Install};
 use super::report::{below, Report};
-use super::routes_over_time::{Rerouted, Routes};
+use super::routes_over_time::{Rerouted, RoutesOverTime};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::spec::{Change, InFlight, Timeline, Waiting, DURATION_MAX};
 use bentpipe_units::{Duration, Time};
 use handover::Handover;
-pub(super) use names::Names;
-use state::{Link, State};
+pub(super) use names::Known;
+use state::{LinkState, State};
 use std::collections::{BTreeMap, BTreeSet};
 pub(super) use written::{tables, Written};
 
 /// What the tables mean.
-pub(super) struct Meaning {
+pub(super) struct Compiled {
     pub(super) timeline: Timeline,
     /// The table that each change is from.
     pub(super) origins: Vec<usize>,
     /// What the flows' routes become.
-    pub(super) routes: Routes,
+    pub(super) routes: RoutesOverTime,
 }
 
 /// Where in the file a change is from.
@@ -72,14 +72,14 @@ struct Instant {
 }
 
 /// What the tables mean, as far as nothing is wrong with them; that is reported.
-pub(super) fn compile(file: &File, names: &Names<'_>, report: &mut Report<'_>) -> Meaning {
+pub(super) fn compile(file: &File, names: &Known<'_>, report: &mut Report<'_>) -> Compiled {
     let mut compiler = Compiler {
         names,
         state: State::default(),
         agenda: BTreeMap::new(),
         changes: Vec::new(),
         origins: Vec::new(),
-        routes: Routes::default(),
+        routes: RoutesOverTime::default(),
         entries: 0,
     };
     if !file.at.is_empty() {
@@ -98,17 +98,17 @@ pub(super) fn compile(file: &File, names: &Names<'_>, report: &mut Report<'_>) -
         }
     }
     let timeline = Timeline { forwarding: file.forwarding, changes: compiler.changes };
-    Meaning { timeline, origins: compiler.origins, routes: compiler.routes }
+    Compiled { timeline, origins: compiler.origins, routes: compiler.routes }
 }
 
 struct Compiler<'a> {
-    names: &'a Names<'a>,
+    names: &'a Known<'a>,
     state: State<'a>,
     /// What is still to come.
     agenda: BTreeMap<Time, Instant>,
     changes: Vec<(Time, Change)>,
     origins: Vec<usize>,
-    routes: Routes,
+    routes: RoutesOverTime,
     /// Changes and steps of routes so far.
     entries: u64,
 }
@@ -252,10 +252,10 @@ impl Compiler<'_> {
                 What::Up { link, is_needed } => {
                     came.extend(is_needed.then_some(link));
                     match self.state.link(link) {
-                        Link { away: Some(_), .. } => {}
+                        LinkState { away: Some(_), .. } => {}
                         // What is wrong then is said of the other.
                         _ if !is_needed || taken.contains(&link) => continue,
-                        Link { since, .. } => {
+                        LinkState { since, .. } => {
                             let message = format!("comes up while it is up, since {}", said(since));
                             self.say(origin, link, &message, "expected a link that is down then", report);
                             continue;
@@ -287,7 +287,7 @@ impl Compiler<'_> {
                         self.say(origin, link, "goes down at the same instant at which it comes up", expected, report);
                         continue;
                     }
-                    if let Link { away: Some(_), since } = self.state.link(link) {
+                    if let LinkState { away: Some(_), since } = self.state.link(link) {
                         let message = format!("goes down while it is down, since {}", said(since));
                         self.say(origin, link, &message, "expected a link that is up then", report);
                         continue;

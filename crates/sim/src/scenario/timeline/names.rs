@@ -9,7 +9,7 @@ use crate::spec::{Flow, Link};
 use std::collections::BTreeMap;
 
 /// Everything that has a name.
-pub(in crate::scenario) struct Names<'a> {
+pub(in crate::scenario) struct Known<'a> {
     pub(super) links: &'a [Link],
     pub(super) flows: &'a [Flow],
     pub(super) nodes: &'a BTreeMap<&'a str, NodeId>,
@@ -25,7 +25,7 @@ pub(in crate::scenario) struct Names<'a> {
 /// The two directions of links and of flows.
 const SIDES: [&str; 2] = ["forward", "reverse"];
 
-impl<'a> Names<'a> {
+impl<'a> Known<'a> {
     pub(in crate::scenario) fn new(
         links: &'a [Link],
         flows: &'a [Flow],

@@ -11,7 +11,7 @@ pub(super) struct State<'a> {
     flows: &'a [Flow],
     links: &'a [spec::Link],
     /// Links that have ever changed.
-    changed: BTreeMap<LinkId, Link>,
+    changed: BTreeMap<LinkId, LinkState>,
     /// What the nodes know of paths that have ever changed: which link is next.
     learned: BTreeMap<PathId, BTreeMap<NodeId, LinkId>>,
     /// The paths that lead over each link.
@@ -20,7 +20,7 @@ pub(super) struct State<'a> {
 
 /// The state of a link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct LinkState {
     /// If it is away: what becomes of packets that come.
     pub(super) away: Option<Waiting>,
     pub(super) since: Time,
@@ -38,16 +38,16 @@ impl<'a> State<'a> {
         state
     }
 
-    pub(super) fn link(&self, link: LinkId) -> Link {
-        self.changed.get(&link).copied().unwrap_or(Link { away: None, since: Time::ZERO })
+    pub(super) fn link(&self, link: LinkId) -> LinkState {
+        self.changed.get(&link).copied().unwrap_or(LinkState { away: None, since: Time::ZERO })
     }
 
     pub(super) fn up(&mut self, link: LinkId, since: Time) {
-        self.changed.insert(link, Link { away: None, since });
+        self.changed.insert(link, LinkState { away: None, since });
     }
 
     pub(super) fn down(&mut self, link: LinkId, waiting: Waiting, since: Time) {
-        self.changed.insert(link, Link { away: Some(waiting), since });
+        self.changed.insert(link, LinkState { away: Some(waiting), since });
     }
 
     /// The node where a path begins.
