@@ -195,7 +195,6 @@ impl Network {
         }
         host.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX)));
         self.consume(packet);
-        self.drive(recipient.endpoint);
     }
 
     fn on_event(&mut self, endpoint: EndpointId, event: Event) {

@@ -25,6 +25,7 @@ use nodes::NodeState;
 pub use ports::{Delivered, Lost, PortId, Refused};
 pub(crate) use results::{assemble, Ledger, RunEnd};
 use routes::Routes;
+use std::collections::VecDeque;
 pub use trouble::{Failure, Trouble};
 
 /// A network of a scenario at an instant of its run.
@@ -52,8 +53,9 @@ pub struct Network {
     bodies: Bodies,
     losses: Losses,
     outbox: Outbox,
-    /// Middleboxes that are acting, one inside the other.
-    nested: u32,
+    /// Packets at the places among their nodes' middleboxes that they come to next, at this instant.
+    steps: VecDeque<(NodeId, usize, Packet)>,
+    takes_steps: bool,
     ports: ports::Ports,
     drops: Drops,
     ledger: Ledger,
@@ -102,7 +104,8 @@ impl Network {
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
-            nested: 0,
+            steps: VecDeque::new(),
+            takes_steps: false,
             ports: ports::Ports::of(scenario),
             drops: Drops::default(),
             ledger: Ledger::default(),

@@ -12,11 +12,9 @@ use bentpipe_units::Time;
 
 use super::routes::Routes;
 
-/// Middleboxes of a node that may call one another at one instant, one inside the other.
-const NESTED_MAX: u32 = 100;
-
-/// Times that the middleboxes of a node may wake up at one instant.
-const WAKEUPS_MAX: u32 = 100_000;
+/// Steps of packets through middleboxes at one instant, one following from the other, that are still taken to come to an end;
+/// and wake-ups of a node.
+const STEPS_MAX: u32 = 1_000_000;
 
 /// A node in motion.
 #[derive(Debug, Default)]
@@ -95,17 +93,33 @@ impl Network {
         }
         let boxes = self.nodes[node].boxes.len();
         let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
-        self.pass(node, first, packet);
-        self.rearm_node(node);
+        self.steps.push_back((node, first, packet));
+        self.take_steps();
     }
 
-    /// A packet reaches position `position` of a node's middleboxes; past the last one it leaves the node.
-    fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
-        if position < self.nodes[node].boxes.len() {
-            self.call(node, position, 1, |middlebox, cx| middlebox.on_packet(packet, cx));
-        } else {
-            self.leave_node(node, packet);
+    /// Takes packets from middlebox to middlebox, first come, first served, until none is on its way at this instant. What
+    /// follows from a step waits for its turn, so that a host which answers at once does so after it.
+    fn take_steps(&mut self) {
+        if std::mem::replace(&mut self.takes_steps, true) {
+            return;
         }
+        let mut taken = 0;
+        while let Some((node, position, packet)) = self.steps.pop_front() {
+            taken += 1;
+            let boxes = self.nodes[node].boxes.len();
+            if taken > STEPS_MAX && boxes > 0 {
+                self.fail(node, position.min(boxes - 1), Trouble::Endless);
+            }
+            if self.trouble.is_some() {
+                self.steps.clear();
+            } else if position < boxes {
+                self.call(node, position, 1, |middlebox, cx| middlebox.on_packet(packet, cx));
+            } else {
+                self.leave_node(node, packet);
+            }
+            self.rearm_node(node);
+        }
+        self.takes_steps = false;
     }
 
     /// A packet goes on from its node, or is lost if that knows no way.
@@ -120,11 +134,12 @@ impl Network {
         if packet.next != UNROUTED && !self.routes.is_by_node() {
             return true;
         }
-        match self.routes.at(packet.path(), node) {
-            Some(next) => packet.next = next,
-            None => self.lose(LossPlace::Node(node), *packet, Cause::RouteMissing),
-        }
-        packet.next != UNROUTED
+        let Some(next) = self.routes.at(packet.path(), node) else {
+            self.lose(LossPlace::Node(node), *packet, Cause::RouteMissing);
+            return false;
+        };
+        packet.next = next;
+        true
     }
 
     /// Lets a middlebox act, which was given `given` packets, and carries out what it wants.
@@ -135,9 +150,6 @@ impl Network {
         given: usize,
         act: impl FnOnce(&mut AnyMiddlebox, &mut Context<'_>) -> T,
     ) -> Option<T> {
-        if self.nested >= NESTED_MAX {
-            self.fail(node, position, Trouble::Endless);
-        }
         if self.trouble.is_some() {
             return None;
         }
@@ -158,31 +170,38 @@ impl Network {
         } else if held > HELD_MAX {
             self.fail(node, position, Trouble::Hoards);
         }
-        self.nested += 1;
         self.carry_out(node, position);
-        self.nested -= 1;
+        self.take_steps();
         Some(answer)
     }
 
     fn carry_out(&mut self, node: NodeId, position: usize) {
         let mut actions = self.outbox.take();
         for action in actions.drain(..) {
-            match action {
-                Action::Forward(packet) => self.pass(node, beyond(position, &packet), packet),
+            let packet = match action {
+                Action::Forward(packet) => packet,
                 Action::Emit(packet) => {
                     self.ledger.sent += 1;
                     self.traffic.on_made(&packet);
-                    self.pass(node, beyond(position, &packet), packet);
+                    packet
                 }
                 Action::SendBack(packet) => {
                     self.traffic.on_end(&packet);
-                    let packet = packet.turned();
-                    self.traffic.on_made(&packet);
-                    self.pass(node, beyond(position, &packet), packet);
+                    self.traffic.on_made(&packet.turned());
+                    packet.turned()
                 }
-                Action::Consume(packet) => self.consume(&packet),
-                Action::Drop(packet, cause) => self.lose(LossPlace::Node(node), packet, cause),
-            }
+                Action::Consume(packet) => {
+                    self.consume(&packet);
+                    continue;
+                }
+                Action::Drop(packet, cause) => {
+                    self.lose(LossPlace::Node(node), packet, cause);
+                    continue;
+                }
+            };
+            // In the direction of the packet; below zero wraps to "past the last".
+            let next = if packet.is_to_sender() { position.wrapping_sub(1) } else { position + 1 };
+            self.steps.push_back((node, next, packet));
         }
         self.outbox.give_back(actions);
     }
@@ -205,7 +224,8 @@ impl Network {
     /// Gives a message to the middleboxes of the node that it is for; returns whether it is for this one.
     fn read_message(&mut self, node: NodeId, packet: &Packet) -> bool {
         let Some(Message::ToNode(recipient, words)) = self.bodies.message(packet) else { return false };
-        if recipient != node {
+        // Where nothing listens it goes on to the host at the end of its way, where nothing does either.
+        if recipient != node || self.nodes[node].boxes.is_empty() {
             return false;
         }
         let boxes = self.nodes[node].boxes.len();
@@ -223,7 +243,7 @@ impl Network {
     pub(super) fn wake_node(&mut self, node: NodeId) {
         let woken = &mut self.nodes[node].woken;
         *woken = (self.now, if woken.0 == self.now { woken.1 + 1 } else { 0 });
-        let is_endless = woken.1 > WAKEUPS_MAX;
+        let is_endless = woken.1 > STEPS_MAX;
         for watch in 0..self.nodes[node].watches.len() {
             self.notify_departure(node, watch);
         }
@@ -270,14 +290,5 @@ impl Network {
         let departure = state.watches.iter().map(|watch| watch.due).min().unwrap_or(Time::NEVER);
         let due = state.boxes.iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
         self.schedule.set(Source::Node(node), due.min(departure).max(self.now));
-    }
-}
-
-/// The next position after `position`, in the direction of the packet. (Below zero wraps to "past the last".)
-fn beyond(position: usize, packet: &Packet) -> usize {
-    if packet.is_to_sender() {
-        position.wrapping_sub(1)
-    } else {
-        position + 1
     }
 }

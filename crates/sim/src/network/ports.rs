@@ -16,6 +16,20 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(PathId);
 
+impl PortId {
+    /// That by which the packets of a path enter.
+    #[cfg(test)]
+    pub(crate) fn of(path: PathId) -> Self {
+        Self(path)
+    }
+
+    /// That of the packets which enter here.
+    #[cfg(test)]
+    pub(crate) fn path(self) -> PathId {
+        self.0
+    }
+}
+
 /// A packet that has left the network by a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
@@ -62,7 +76,7 @@ pub enum Refused {
         /// Where the network is.
         now: Time,
     },
-    /// The run is over.
+    /// The run is over, or will be by then.
     Over,
     /// There is no such port.
     NoPort,
@@ -82,7 +96,7 @@ impl fmt::Display for Refused {
                 let (at, now) = (at.as_secs_f64(), now.as_secs_f64());
                 write!(f, "a packet cannot enter at {at:.9} s: the network is at {now:.9} s already")
             }
-            Self::Over => write!(f, "no packet can enter: the run is over"),
+            Self::Over => write!(f, "no packet can enter: the run is over by then"),
             Self::NoPort => write!(f, "no such port: expected one of this network's"),
             Self::Size { size, takes: (least, most) } => {
                 write!(f, "a packet of {size} B cannot pass: expected {least} to {most} B, headers included")
@@ -152,7 +166,7 @@ impl Network {
         if !self.ports.flows.contains(&flow) {
             return Err(Refused::NoPort);
         }
-        if self.stop.is_some() {
+        if self.stop.is_some() || at > self.end {
             return Err(Refused::Over);
         }
         if at < self.now {

@@ -40,7 +40,7 @@ impl Routes {
         let mut routes = Self {
             hops: vec![AT_NODE],
             first: Vec::with_capacity(2 * scenario.flows.len()),
-            tables: vec![Vec::new(); 2 * scenario.flows.len()],
+            tables: vec![Vec::new(); if is_asked { 2 * scenario.flows.len() } else { 0 }],
             by_node: !changing.is_empty() && scenario.timeline.forwarding == Forwarding::HopByHop,
             ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
         };

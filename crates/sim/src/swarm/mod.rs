@@ -1,11 +1,14 @@
 //! Random networks, in swarms: what must hold for all of them. `PROPTEST_CASES` makes the swarms larger.
 
+mod changes;
 mod draw;
+mod ports;
+mod probe;
 mod random;
 mod reference;
 
 use crate::record::RunResult;
-use crate::spec::{App, Downtimes, Outage, Scenario};
+use crate::spec::{App, Downtimes, Outage, Scenario, Timeline};
 use crate::Network;
 use bentpipe_tcp::GiveUp;
 use bentpipe_units::Duration;
@@ -57,7 +60,11 @@ proptest! {
     #[test]
     fn the_engine_agrees_with_its_specification(sketch in sketch()) {
         let scenario = sketch.scenario();
-        let (result, expected) = (run(&scenario), reference::run(&scenario, sketch.seed, Vec::new(), &[]).0);
+        let entering = sketch.entering(&scenario);
+        let probes = || sketch.probes(scenario.nodes.len());
+        let (result, left) = ports::run(&scenario, probes(), &entering);
+        let (expected, expected_left) = reference::run(&scenario, sketch.seed, probes(), &entering);
+        prop_assert_eq!(left, expected_left);
         prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
         prop_assert_eq!(&result.summary, &expected.summary);
@@ -112,6 +119,8 @@ proptest! {
         let mut scenario = sketch.scenario();
         scenario.duration = Duration::from_secs(1_000_000);
         scenario.record.series.clear();
+        // What has no way for good does not arrive.
+        scenario.timeline = Timeline::default();
         // What is up for less than it takes to send a packet lets hardly any pass, in a million seconds too.
         for link in &mut scenario.links {
             if let Some(Outage { when: Downtimes::Random { mean_up, .. }, .. }) = &mut link.outage {

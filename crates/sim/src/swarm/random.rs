@@ -8,7 +8,7 @@ use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     App, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link, Node,
     NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start, Stay,
-    Timeline, Wait, MILLIONTHS,
+    Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{Config, SsthreshRounding};
@@ -36,7 +36,11 @@ pub(crate) const SERIES_KEPT: u32 = 64;
 pub(crate) const UNEQUAL: u32 = 128;
 pub(crate) const ENDS: u32 = 256;
 pub(crate) const TRAFFIC: u32 = 512;
-pub(crate) const ALL: u32 = 1023;
+pub(crate) const CHANGES: u32 = 1024;
+pub(crate) const PORTS: u32 = 2048;
+/// Middleboxes that do whatever one can do, which transfers need not survive.
+pub(crate) const PROBES: u32 = 4096;
+pub(crate) const ALL: u32 = 8191;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -51,7 +55,8 @@ impl Sketch {
         }
         let settings = self.tcp(&mut dice);
         let flow = |(index, path)| self.flow(index, path, &links, &settings, &mut dice);
-        let flows = (0..self.flows).zip(paths).map(flow).collect();
+        let flows: Vec<Flow> = (0..self.flows).zip(paths).map(flow).collect();
+        let timeline = self.timeline(&flows, &links, &mut dice);
         let mut series: Vec<String> = SERIES.iter().map(|series| series.column.name.to_owned()).collect();
         series.push("events".to_owned());
         series.retain(|_| self.has(SERIES_KEPT, &mut dice));
@@ -62,7 +67,7 @@ impl Sketch {
             nodes: (0..nodes).map(|index| self.node(index, &mut dice)).collect(),
             flows,
             links,
-            timeline: Timeline::default(),
+            timeline,
             record: Record {
                 series,
                 interval: Duration::from_millis(*dice.pick(&[10, 97, 500])),
@@ -73,12 +78,13 @@ impl Sketch {
     }
 
     /// A feature that may occur does so every other time.
-    fn has(&self, feature: u32, dice: &mut Dice) -> bool {
+    pub(super) fn has(&self, feature: u32, dice: &mut Dice) -> bool {
         dice.coin() && self.features & feature != 0
     }
 
     fn node(&self, index: usize, dice: &mut Dice) -> Node {
-        let kind = if self.has(BENT_PIPES, dice) { NodeKind::BentPipe } else { NodeKind::Router };
+        let repeats = *dice.pick(&[NodeKind::BentPipe, NodeKind::Processing]);
+        let kind = if self.has(BENT_PIPES, dice) { repeats } else { NodeKind::Router };
         let mut middleboxes = Vec::new();
         while middleboxes.len() < 2 && dice.coin() && self.has(IMPAIR, dice) {
             middleboxes.push(dice.value::<MiddleboxConfig>("middlebox"));
@@ -112,6 +118,7 @@ impl Sketch {
 
     fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Config, dice: &mut Dice) -> Flow {
         let app = match (self.has(TRAFFIC, dice), dice.coin()) {
+            _ if self.has(PORTS, dice) => App::Port,
             (true, _) => dice.app(),
             (_, true) => App::Greedy,
             _ => App::File { size: *dice.pick(&[0, 1, 1460, 20_000, 150_000]) },
@@ -196,7 +203,7 @@ fn link_along(edge: usize, is_forward: bool) -> LinkId {
 
 /// Number of nodes, the edges between them, the path of each flow.
 fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<Path>) {
-    match dice.below(4) {
+    match dice.below(5) {
         // A dumbbell: senders, node 0, node 1, receivers.
         0 => {
             let access = (0..2 * flows).map(|i| if i % 2 == 0 { (i + 2, 0) } else { (1, i + 2) });
@@ -221,6 +228,18 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
             let leaves = flows + 1;
             let paths = (0..flows).map(|i| Path::along(&[(i, false), ((i + 1) % leaves, true)]));
             (leaves + 1, (0..leaves).map(|i| (0, i + 1)).collect(), paths.collect())
+        }
+        // A ring of six with a chord: whence and whither one likes, and either way round.
+        3 => {
+            let edges: Vec<(usize, usize)> = (0..6).map(|i| (i, (i + 1) % 6)).chain([(0, 3)]).collect();
+            let links: Vec<(usize, usize)> = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+            let paths = (0..flows).map(|_| {
+                let from = dice.below(6) as usize;
+                let to = (from + 1 + dice.below(5) as usize) % 6;
+                Path { out: dice.way(&links, from, to), back: dice.way(&links, to, from) }
+            });
+            let paths = paths.collect();
+            (6, edges, paths)
         }
         // Three links side by side; there by one, back by any.
         _ => {

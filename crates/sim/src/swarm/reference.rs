@@ -3,12 +3,13 @@
 //! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
+use super::ports::{Entering, HEADER_LEN};
 use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Outlook, QueueView};
 use crate::network::{assemble, Ledger, RunEnd};
-use crate::packet::{Bodies, Message, Packet, UNROUTED};
+use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Forwarding, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
@@ -55,11 +56,15 @@ pub(crate) fn run(
     scenario: &Scenario,
     seed: u64,
     own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
-    entering: &[(Time, Packet)],
+    entering: &[Entering],
 ) -> (RunResult, Vec<Left>) {
     let mut reference = Reference::new(scenario, seed);
     own.into_iter().for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(middlebox)));
-    for &(at, packet) in entering {
+    for &(at, path, size) in entering {
+        let carried = Carried::Bytes { entered: at, bytes: Box::default() };
+        let body = reference.bodies.carried.insert(carried);
+        let len = size as u16 - u16::from(HEADER_LEN);
+        let packet = Packet::foreign(path, len, HEADER_LEN, body).in_class(scenario.flows[path.flow()].class);
         reference.traffic.enter_later(at, packet.flow(), packet);
         reference.enter(at, Happening::Flow(packet.flow()));
     }
@@ -96,6 +101,7 @@ struct Reference<'a> {
     ways: Vec<Vec<LinkId>>,
     tables: BTreeMap<(PathId, NodeId), (usize, usize)>,
     left: Vec<Left>,
+    steps: Vec<(NodeId, usize, Packet)>,
     traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
@@ -130,6 +136,7 @@ impl<'a> Reference<'a> {
             ways: Vec::new(),
             tables: BTreeMap::new(),
             left: Vec::new(),
+            steps: Vec::new(),
             // A slot for each session: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
@@ -298,7 +305,7 @@ impl<'a> Reference<'a> {
     /// A packet comes to a node, by a link or from a host.
     fn enter_node(&mut self, node: NodeId, packet: Packet) {
         match self.bodies.message(&packet) {
-            Some(Message::ToNode(recipient, words)) if recipient == node => {
+            Some(Message::ToNode(recipient, words)) if recipient == node && !self.nodes[node].is_empty() => {
                 let mut is_read = false;
                 for position in 0..self.nodes[node].len() {
                     is_read =
@@ -413,7 +420,6 @@ impl<'a> Reference<'a> {
             {
                 self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u16::MAX.into()));
                 self.consume(packet);
-                self.drive(recipient.endpoint);
             }
             _ => self.lose(LossPlace::Node(node), packet, Cause::NoListener),
         }
@@ -489,12 +495,24 @@ impl<'a> Reference<'a> {
         }
     }
 
+    /// A packet comes to a middlebox, or past the last one; when all that came before has.
     fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
-        if position < self.nodes[node].len() {
-            self.call(node, position, |middlebox, cx| middlebox.on_packet(packet, cx));
-        } else {
-            self.forward(node, packet);
+        self.steps.push((node, position, packet));
+        if self.steps.len() > 1 {
+            return;
         }
+        let mut step = 0;
+        while step < self.steps.len() {
+            let (node, position, packet) = self.steps[step];
+            if position < self.nodes[node].len() {
+                self.call(node, position, |middlebox, cx| middlebox.on_packet(packet, cx));
+            } else {
+                self.forward(node, packet);
+            }
+            self.rearm_node(node);
+            step += 1;
+        }
+        self.steps.clear();
     }
 
     fn call<T>(

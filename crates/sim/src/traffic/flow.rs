@@ -188,7 +188,7 @@ pub(super) struct IdealPath {
 
 impl IdealPath {
     /// The best that the routes of a flow ever allow: those there, those back.
-    pub(super) fn of(flow: &Flow, [there, back]: &[Vec<&[LinkId]>; 2], links: &[Link]) -> Self {
+    pub(super) fn of(flow: &Flow, [there, back]: [&[&[LinkId]]; 2], links: &[Link]) -> Self {
         let delay = |route: &[LinkId]| route.iter().fold(Duration::ZERO, |sum, &link| sum + links[link].delay.least());
         let least = |routes: &[&[LinkId]]| routes.iter().map(|route| delay(route)).min().unwrap_or(Duration::ZERO);
         let slowest = |route: &[LinkId]| route.iter().map(|&link| links[link].rate.largest()).min();

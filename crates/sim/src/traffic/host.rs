@@ -84,10 +84,6 @@ impl Hosts {
     pub(super) fn pair(&self, slot: usize) -> [&Host; 2] {
         EndpointId::both(slot).map(|end| &self[end])
     }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Host> {
-        self.0.iter()
-    }
 }
 
 impl Index<EndpointId> for Hosts {

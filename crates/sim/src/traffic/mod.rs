@@ -31,7 +31,7 @@ use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
-use flow::{AppState, IdealPath};
+use flow::AppState;
 use host::AppWait;
 use send_times::Stopwatch;
 use std::collections::{BTreeMap, VecDeque};
@@ -126,13 +126,7 @@ impl Traffic {
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
         let flows = flows.map(|(id, flow)| {
             let first_hops = PathId::both(id).map(&first_hop);
-            FlowState::new(
-                flow,
-                seed,
-                first_hops,
-                IdealPath::of(flow, &ways.routes(id), &scenario.links),
-                ways.downtime(id, seed),
-            )
+            FlowState::new(flow, seed, first_hops, ways.ideal(id), ways.downtime(id, seed))
         });
         let flows: Vec<FlowState> = flows.collect();
         let mut traffic = Self {
@@ -512,8 +506,14 @@ impl Traffic {
     /// Payload bytes that each flow has delivered so far.
     fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals.delivered_bytes()).collect();
-        for host in self.hosts.iter() {
-            bytes[host.flow] += host.conn.counters().delivered_bytes;
+        for slot in 0..self.hosts.slots() {
+            let [opener, other] = self.hosts.pair(slot);
+            for (near, far) in [(opener, other), (other, opener)] {
+                // As the totals count them: what a middlebox has sent back to a sender is not data of the flow.
+                if near.sends_data {
+                    bytes[near.flow] += far.conn.counters().delivered_bytes;
+                }
+            }
         }
         bytes
     }

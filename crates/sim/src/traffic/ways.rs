@@ -1,8 +1,9 @@
 //! The ways that the packets of each flow have over the run, as the timeline says.
 
+use super::flow::IdealPath;
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::link::Downtime;
-use crate::spec::{Absence, Scenario};
+use crate::spec::{Absence, Link, Scenario};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -26,32 +27,53 @@ impl<'a> Ways<'a> {
         Self { scenario, later, absences: scenario.timeline.absences() }
     }
 
-    /// All routes that a flow has: those there, those back.
-    pub(super) fn routes(&self, flow: FlowId) -> [Vec<&'a [LinkId]>; 2] {
-        PathId::both(flow).map(|path| self.over_time(path).into_iter().filter_map(|(_, route)| route).collect())
+    /// The least that the ways of a flow take.
+    pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
+        let (of, links) = (&self.scenario.flows[flow], &self.scenario.links);
+        if !self.is_changing(flow) {
+            return IdealPath::of(of, [&[&of.route], &[&of.reverse_route]], links);
+        }
+        let [there, back] = PathId::both(flow).map(|path| {
+            let routes = self.over_time(path).into_iter();
+            routes.filter_map(|(_, route)| route).collect::<Vec<_>>()
+        });
+        IdealPath::of(of, [&there, &back], links)
     }
 
     /// How long the way of a flow is down, there or back.
     pub(super) fn downtime(&self, flow: FlowId, seed: u64) -> Downtime {
+        let end = Time::ZERO + self.scenario.duration;
+        if !self.is_changing(flow) {
+            let of = &self.scenario.flows[flow];
+            let links = self.ever_down(of.route.iter().chain(&of.reverse_route));
+            return Downtime::of([(Time::ZERO, Some(links))], seed, end);
+        }
         let [there, back] = PathId::both(flow).map(|path| self.over_time(path));
         let mut instants: Vec<Time> = there.iter().chain(&back).map(|(at, _)| *at).collect();
         instants.sort_unstable();
         instants.dedup();
         let stages = instants.into_iter().map(|at| {
             let both = [&there, &back].map(|routes| routes.iter().rev().find(|(since, _)| *since <= at));
-            let links = both.into_iter().flatten().map(|(_, route)| *route).collect::<Option<Vec<_>>>();
-            (at, links.map(|routes| routes.into_iter().flatten().map(|link| self.link(*link)).collect()))
+            let routes = both.into_iter().flatten().map(|(_, route)| *route).collect::<Option<Vec<_>>>();
+            (at, routes.map(|routes| self.ever_down(routes.into_iter().flatten())))
         });
-        Downtime::of(stages, seed, Time::ZERO + self.scenario.duration)
+        Downtime::of(stages, seed, end)
+    }
+
+    fn is_changing(&self, flow: FlowId) -> bool {
+        !self.later.is_empty() && PathId::both(flow).iter().any(|path| self.later.contains_key(path))
+    }
+
+    /// Those links that have outages or are ever away, with the times for which they are.
+    fn ever_down<'b>(&self, links: impl Iterator<Item = &'b LinkId>) -> Vec<(&'a Link, &[Absence])> {
+        let known =
+            links.map(|link| (&self.scenario.links[*link], self.absences.get(link).map_or(&[][..], Vec::as_slice)));
+        known.filter(|(link, absences)| link.outage.is_some() || !absences.is_empty()).collect()
     }
 
     /// The route at the start, then the others, each with its instant.
     fn over_time(&self, path: PathId) -> Vec<(Time, Option<&'a [LinkId]>)> {
         let first = (Time::ZERO, Some(self.scenario.first_route(path)));
         [first].into_iter().chain(self.later.get(&path).into_iter().flatten().copied()).collect()
-    }
-
-    fn link(&self, link: LinkId) -> (&'a crate::spec::Link, &[Absence]) {
-        (&self.scenario.links[link], self.absences.get(&link).map_or(&[], Vec::as_slice))
     }
 }

@@ -1,0 +1,62 @@
+//! Packets that enter a random network by its ports, and come out again.
+
+use super::draw::Dice;
+use super::random::Sketch;
+use super::reference::Left;
+use crate::ids::{FlowId, NodeId, PathId};
+use crate::middlebox::Middlebox;
+use crate::network::{Network, PortId};
+use crate::record::RunResult;
+use crate::spec::{App, Scenario};
+use bentpipe_units::{Stream, Time};
+
+/// When a packet enters, and where; its bytes, headers included.
+pub(super) type Entering = (Time, PathId, u64);
+
+/// Bytes of header of packets that enter.
+pub(super) const HEADER_LEN: u8 = 28;
+
+impl Sketch {
+    /// What enters by the ports, in order of time.
+    pub(super) fn entering(&self, scenario: &Scenario) -> Vec<Entering> {
+        let mut dice = Dice::new(Stream::new(self.seed, "entering", "sketch"));
+        let mut all = Vec::new();
+        for flow in FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app == App::Port) {
+            for path in PathId::both(flow) {
+                for _ in 0..dice.below(60) {
+                    let at = Time::ZERO + dice.ms(&[1, 10, 100]) * dice.below(1 + 20 * self.seconds);
+                    all.push((at, path, u64::from(HEADER_LEN) + *dice.pick(&[0, 12, 160, 1200])));
+                }
+            }
+        }
+        all.retain(|entering| entering.0 <= Time::ZERO + scenario.duration);
+        all.sort_by_key(|entering| entering.0);
+        all
+    }
+}
+
+/// Runs an open network; its clock is driven in steps, and some packets are given while it runs.
+pub(super) fn run(
+    scenario: &Scenario,
+    own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
+    entering: &[Entering],
+) -> (RunResult, Vec<Left>) {
+    let mut network = Network::build_with(scenario, scenario.seed, own);
+    let given_in_time = scenario.seed % 2 == 0;
+    let mut left = Vec::new();
+    for (index, &(at, path, size)) in entering.iter().enumerate() {
+        if given_in_time && at > Time::ZERO {
+            network.run_until(Time::from_ps(at.as_ps() - 1));
+        }
+        let bytes = vec![index as u8; size as usize].into_boxed_slice();
+        if let Err(refused) = network.inject(at, PortId::of(path), size, HEADER_LEN, bytes) {
+            panic!("{refused}: {:?}", network.finish().err());
+        }
+    }
+    while network.next_wakeup() != Time::NEVER {
+        network.run_until(network.next_wakeup());
+        left.extend(network.drain().into_iter().map(|packet| (packet.at, packet.port.path().reverse(), packet.size)));
+    }
+    network.run_until(Time::NEVER);
+    (network.finish().unwrap_or_else(|failure| panic!("{failure}")), left)
+}

@@ -1,0 +1,137 @@
+//! A middlebox that does all that one can do, some of it to each packet, so that both engines are compared in all of it.
+
+use super::draw::Dice;
+use super::random::{Sketch, PROBES};
+use crate::dictionary::Cause;
+use crate::ids::{LinkId, NodeId};
+use crate::middlebox::{Context, Middlebox, QueueView};
+use crate::packet::Packet;
+use bentpipe_tcp::{Flags, Segment};
+use bentpipe_units::{Duration, Stream, Time};
+use std::collections::VecDeque;
+
+/// Does something else with each packet, in turn.
+#[derive(Debug)]
+pub(super) struct Probe {
+    nodes: u64,
+    /// Nothing is drawn: what it does follows from what it has seen.
+    seen: u64,
+    held: VecDeque<(Time, Packet)>,
+    watches: bool,
+}
+
+impl Sketch {
+    /// The probes of a network: some nodes have one.
+    pub(super) fn probes(&self, nodes: usize) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
+        let mut dice = Dice::new(Stream::new(self.seed, "probes", "sketch"));
+        let probed: Vec<NodeId> = NodeId::all(nodes).filter(|_| self.has(PROBES, &mut dice) && dice.coin()).collect();
+        let mut probe = |node| {
+            let watches = dice.coin();
+            let probe = Probe { nodes: nodes as u64, seen: dice.below(60), held: VecDeque::new(), watches };
+            (node, Box::new(probe) as Box<dyn Middlebox + Send + Sync>)
+        };
+        probed.into_iter().map(&mut probe).collect()
+    }
+}
+
+impl Probe {
+    fn alter(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let is_segment = !packet.is_datagram();
+        match self.seen % 61 {
+            1 => cx.consume(packet),
+            2 => cx.send_back(packet),
+            3 => cx.drop(packet, Cause::Policy),
+            4 => {
+                let copy = cx.copy_of(&packet);
+                cx.emit(copy);
+                cx.forward(packet);
+            }
+            5 if is_segment => {
+                let segment = cx.segment(&packet);
+                let packet =
+                    cx.rewrite(packet, &Segment { window: segment.window / 2 + 1, timestamps: None, ..segment });
+                cx.forward(packet);
+            }
+            6 if is_segment => {
+                cx.set_segment_size(&packet, 500 + 7 * (self.seen % 130) as u32);
+                cx.forward(packet);
+            }
+            7 => {
+                let node = NodeId::new((self.seen % self.nodes) as usize);
+                cx.tell_node(&packet, node, [self.seen, 0], self.seen % 2 == 0);
+                cx.forward(packet);
+            }
+            8 if is_segment => {
+                let segment = cx.segment(&packet);
+                let ack = Segment { flags: Flags::ACK, len: 0, seq: segment.ack, ack: segment.seq, ..segment };
+                let answer = cx.answer(&packet, &ack);
+                cx.emit(answer);
+                cx.forward(packet);
+            }
+            9 => {
+                let mut left = Vec::new();
+                cx.extract(&packet, &mut |waiting, _| waiting.flow() != packet.flow(), &mut left);
+                left.into_iter().for_each(|packet| cx.forward(packet));
+                cx.forward(packet);
+            }
+            10..20 if cx.queue(&packet).is_some_and(|queue| queue.is_sending && queue.packets < 3) => {
+                self.held.push_back((cx.now + Duration::from_millis(self.seen % 40), packet));
+            }
+            _ => cx.forward(packet),
+        }
+    }
+
+    fn release(&mut self, cx: &mut Context<'_>) {
+        if let Some((_, packet)) = self.held.pop_front() {
+            cx.forward(packet);
+        }
+    }
+}
+
+impl Middlebox for Probe {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        self.seen += 1;
+        self.alter(packet, cx);
+    }
+
+    fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        self.seen += 1;
+        if self.seen % 3 == 0 {
+            cx.tell_node(packet, NodeId::new((self.seen % self.nodes) as usize), [1, self.seen], true);
+        }
+    }
+
+    fn on_message(&mut self, words: [u64; 2], packet: &Packet, cx: &mut Context<'_>) -> bool {
+        self.seen += words[1] % 5;
+        if self.seen % 4 == 0 {
+            let copy = cx.copy_of(packet);
+            cx.emit(copy);
+        }
+        self.seen % 3 != 0
+    }
+
+    fn on_departure(&mut self, _: LinkId, queue: QueueView, cx: &mut Context<'_>) {
+        self.seen += queue.packets as u64 + queue.bytes % 3;
+        if queue.packets == 0 {
+            self.release(cx);
+        }
+    }
+
+    fn watches_queues(&self) -> bool {
+        self.watches
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while self.next_wakeup() <= cx.now {
+            self.release(cx);
+        }
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.held.front().map_or(Time::NEVER, |held| held.0)
+    }
+
+    fn held(&self) -> usize {
+        self.held.len()
+    }
+}
