@@ -189,11 +189,10 @@ impl Network {
         let Some(Message::SegmentSize(recipient, bytes)) = self.bodies.message(packet) else {
             return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
         };
-        let host = &mut self.traffic.hosts[recipient.endpoint];
-        if !host.is(recipient) || !host.is_listening() {
+        if !self.traffic.is_there(recipient) {
             return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
         }
-        host.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX)));
+        self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u32::from(u16::MAX)));
         self.consume(packet);
     }
 

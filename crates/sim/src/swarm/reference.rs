@@ -102,6 +102,7 @@ struct Reference<'a> {
     tables: BTreeMap<(PathId, NodeId), (usize, usize)>,
     left: Vec<Left>,
     steps: Vec<(NodeId, usize, Packet)>,
+    takes_steps: bool,
     traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
@@ -137,6 +138,7 @@ impl<'a> Reference<'a> {
             tables: BTreeMap::new(),
             left: Vec::new(),
             steps: Vec::new(),
+            takes_steps: false,
             // A slot for each session: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
@@ -277,7 +279,8 @@ impl<'a> Reference<'a> {
     }
 
     fn leave_link(&mut self, link: LinkId) {
-        let packet = self.links[link].deliver();
+        let mut packet = self.links[link].deliver();
+        packet.next += 1;
         let node = self.scenario.links[link].to;
         let kind = self.scenario.nodes[node].kind;
         let is_at_host = node == self.end_of(packet.path());
@@ -319,7 +322,8 @@ impl<'a> Reference<'a> {
             }
             _ => {
                 let last = self.nodes[node].len().wrapping_sub(1);
-                self.pass(node, if packet.is_to_sender() { last } else { 0 }, packet);
+                self.steps.push((node, if packet.is_to_sender() { last } else { 0 }, packet));
+                self.take_steps();
             }
         }
         self.rearm_node(node);
@@ -352,7 +356,8 @@ impl<'a> Reference<'a> {
             return self.lose(LossPlace::Node(node), &packet, Cause::RouteMissing);
         };
         let Some(&link) = self.ways[way].get(place) else { return self.reach_host(node, packet) };
-        packet.next = (way * PLACES + place + 2) as u32;
+        // Waiting packets still point to the link: a middlebox may take them out again.
+        packet.next = (way * PLACES + place + 1) as u32;
         let mut losses = Losses::new();
         let sent = self.links[link].offer(self.now, packet, &mut losses);
         self.enter(sent.unwrap_or(Time::NEVER), Happening::Sent(link));
@@ -414,10 +419,7 @@ impl<'a> Reference<'a> {
 
     fn receive_message(&mut self, node: NodeId, packet: &Packet) {
         match self.bodies.message(packet) {
-            Some(Message::SegmentSize(recipient, bytes))
-                if self.traffic.hosts[recipient.endpoint].is(recipient)
-                    && self.traffic.hosts[recipient.endpoint].is_listening() =>
-            {
+            Some(Message::SegmentSize(recipient, bytes)) if self.traffic.is_there(recipient) => {
                 self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u16::MAX.into()));
                 self.consume(packet);
             }
@@ -495,10 +497,9 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// A packet comes to a middlebox, or past the last one; when all that came before has.
-    fn pass(&mut self, node: NodeId, position: usize, packet: Packet) {
-        self.steps.push((node, position, packet));
-        if self.steps.len() > 1 {
+    /// Packets come to middleboxes, or past the last one, each when all that came before has.
+    fn take_steps(&mut self) {
+        if std::mem::replace(&mut self.takes_steps, true) {
             return;
         }
         let mut step = 0;
@@ -513,6 +514,7 @@ impl<'a> Reference<'a> {
             step += 1;
         }
         self.steps.clear();
+        self.takes_steps = false;
     }
 
     fn call<T>(
@@ -559,8 +561,9 @@ impl<'a> Reference<'a> {
                 }
             };
             let next = if packet.is_to_sender() { position.wrapping_sub(1) } else { position + 1 };
-            self.pass(node, next, packet);
+            self.steps.push((node, next, packet));
         }
+        self.take_steps();
     }
 
     fn rearm_node(&mut self, node: NodeId) {

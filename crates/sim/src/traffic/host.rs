@@ -197,7 +197,7 @@ impl Host {
     }
 
     /// Whether it is the end that a message is for, and not of a later connection in the same slot.
-    pub(crate) fn is(&self, recipient: Recipient) -> bool {
+    pub(super) fn is(&self, recipient: Recipient) -> bool {
         self.origin.owner == recipient.owner
     }
 

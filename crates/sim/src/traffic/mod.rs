@@ -26,7 +26,7 @@ pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::packet::{Origin, Packet};
+use crate::packet::{Origin, Packet, Recipient};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
@@ -450,6 +450,12 @@ impl Traffic {
         if state.newest == Some(slot) {
             state.newest = None;
         }
+    }
+
+    /// Whether a message reaches the end that it is for: its connection is open, and its application has not left it.
+    pub(crate) fn is_there(&self, recipient: Recipient) -> bool {
+        let host = &self.hosts[recipient.endpoint];
+        host.is(recipient) && host.is_listening() && !self.sessions[recipient.endpoint.slot()].is_released
     }
 
     /// A packet was lost.
