@@ -18,7 +18,7 @@ use crate::ids::{LinkId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
-use bentpipe_units::{settings, words, Duration, Rate, Time};
+use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
 
 /// A run may not be longer: time is 64 bits of picoseconds, 213 days.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(200 * 86_400);
@@ -145,6 +145,19 @@ pub enum Start {
         /// Latest instant, excluded.
         to: Time,
     },
+}
+
+impl Start {
+    /// When the flow of this name starts.
+    pub(crate) fn drawn(self, flow: &str, seed: u64) -> Time {
+        match self {
+            Self::At(at) => at,
+            Self::Uniform { from, to } => {
+                let draws = &mut Stream::new(seed, &format!("flow/{flow}"), "start");
+                from + Duration::from_ps(draws.below(0, (to - from).as_ps()))
+            }
+        }
+    }
 }
 
 settings! {

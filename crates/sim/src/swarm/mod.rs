@@ -6,12 +6,14 @@ mod ports;
 mod probe;
 mod random;
 mod reference;
+mod routes;
 
+use crate::ids::FlowId;
 use crate::record::RunResult;
-use crate::spec::{App, Downtimes, Outage, Scenario, Timeline};
+use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Scenario, Timeline, Wait};
 use crate::Network;
 use bentpipe_tcp::GiveUp;
-use bentpipe_units::Duration;
+use bentpipe_units::{Duration, Rate};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use random::Sketch;
@@ -76,6 +78,30 @@ proptest! {
             prop_assert_eq!(series, expected);
         }
         prop_assert!(result == expected);
+    }
+
+    /// What enters by a port at given instants is delivered and lost as the same datagrams of the simulator are.
+    #[test]
+    fn a_recorded_list_of_packets_fares_as_the_datagrams_that_it_was_recorded_from(sketch in sketch()) {
+        let mut scenario = sketch.scenario();
+        // Of datagrams that something else depends on there are other tests.
+        let flow = FlowId::new(0);
+        let gaps = Gaps::OnOff {
+            peak: Rate::from_bps(2_000_000),
+            on: Wait::Constant(Duration::from_millis(40)),
+            off: Wait::Constant(Duration::from_millis(60)),
+        };
+        let spec = Datagrams { size: 700, gaps };
+        (scenario.flows[flow].app, scenario.flows[flow].processing) = (App::Datagrams(spec), Default::default());
+        let entering = ports::recorded(&scenario, flow, spec);
+        let expected = run(&scenario);
+        scenario.flows[flow].app = App::Port;
+        let (result, _) = ports::run(&scenario, Vec::new(), &entering);
+        prop_assert_eq!(&result.links, &expected.links);
+        prop_assert_eq!(&result.drops, &expected.drops);
+        prop_assert_eq!(&result.datagrams, &expected.datagrams);
+        prop_assert_eq!(&result.summary, &expected.summary);
+        prop_assert_eq!(&result.flows, &expected.flows);
     }
 
     /// Every transfer that began is complete, failed, or under way; those that are complete are in the table.

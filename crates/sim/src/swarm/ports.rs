@@ -7,7 +7,8 @@ use crate::ids::{FlowId, NodeId, PathId};
 use crate::middlebox::Middlebox;
 use crate::network::{Network, PortId};
 use crate::record::RunResult;
-use crate::spec::{App, Scenario};
+use crate::spec::{App, Datagrams, Scenario};
+use crate::traffic::send_times_of;
 use bentpipe_units::{Stream, Time};
 
 /// When a packet enters, and where; its bytes, headers included.
@@ -33,6 +34,14 @@ impl Sketch {
         all.sort_by_key(|entering| entering.0);
         all
     }
+}
+
+/// When the datagrams of a flow are sent, in order.
+pub(super) fn recorded(scenario: &Scenario, flow: FlowId, spec: Datagrams) -> Vec<Entering> {
+    let size = u64::from(HEADER_LEN) + u64::from(spec.size);
+    let times = send_times_of(&scenario.flows[flow], spec, scenario.seed);
+    let end = Time::ZERO + scenario.duration;
+    times.take_while(|&at| at <= end).map(|at| (at, PathId::there(flow), size)).collect()
 }
 
 /// Runs an open network; its clock is driven in steps, and some packets are given while it runs.

@@ -18,6 +18,8 @@ pub(super) struct Probe {
     seen: u64,
     held: VecDeque<(Time, Packet)>,
     watches: bool,
+    /// When it asked for another segment size last.
+    sized_at: Time,
 }
 
 impl Sketch {
@@ -27,7 +29,13 @@ impl Sketch {
         let probed: Vec<NodeId> = NodeId::all(nodes).filter(|_| self.has(PROBES, &mut dice) && dice.coin()).collect();
         let mut probe = |node| {
             let watches = dice.coin();
-            let probe = Probe { nodes: nodes as u64, seen: dice.below(60), held: VecDeque::new(), watches };
+            let probe = Probe {
+                nodes: nodes as u64,
+                seen: dice.below(60),
+                held: VecDeque::new(),
+                watches,
+                sized_at: Time::ZERO,
+            };
             (node, Box::new(probe) as Box<dyn Middlebox + Send + Sync>)
         };
         probed.into_iter().map(&mut probe).collect()
@@ -52,7 +60,9 @@ impl Probe {
                     cx.rewrite(packet, &Segment { window: segment.window / 2 + 1, timestamps: None, ..segment });
                 cx.forward(packet);
             }
-            6 if is_segment => {
+            // Not at once again: a sender on the same node would repair what it has just cut, for ever.
+            6 if is_segment && cx.now >= self.sized_at + Duration::from_millis(20) => {
+                self.sized_at = cx.now;
                 cx.set_segment_size(&packet, 500 + 7 * (self.seen % 130) as u32);
                 cx.forward(packet);
             }
@@ -63,7 +73,8 @@ impl Probe {
             }
             8 if is_segment => {
                 let segment = cx.segment(&packet);
-                let ack = Segment { flags: Flags::ACK, len: 0, seq: segment.ack, ack: segment.seq, ..segment };
+                // Without ACK it is discarded: a sender that forged ACKs lead astray may send for ever.
+                let ack = Segment { flags: Flags::default(), len: 0, seq: segment.ack, ack: segment.seq, ..segment };
                 let answer = cx.answer(&packet, &ack);
                 cx.emit(answer);
                 cx.forward(packet);

@@ -4,6 +4,7 @@
 //! but neither the schedule nor the links.
 
 use super::ports::{Entering, HEADER_LEN};
+use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
@@ -11,11 +12,11 @@ use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Outlook
 use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
-use crate::spec::{Change, Forwarding, InFlight, NodeKind, Scenario, Waiting};
+use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// What happens, in order of rank. Between equal tie-breakers flows come before ends of connections, and what has the
 /// smaller index first.
@@ -97,9 +98,7 @@ struct Reference<'a> {
     nodes: Vec<Vec<AnyMiddlebox>>,
     /// Links that have sent a packet of which the middleboxes that watch are still to be notified.
     departed: BTreeSet<LinkId>,
-    /// Routes, old and new, and the place in one of them that each node knows for a path.
-    ways: Vec<Vec<LinkId>>,
-    tables: BTreeMap<(PathId, NodeId), (usize, usize)>,
+    routes: NaiveRoutes,
     left: Vec<Left>,
     steps: Vec<(NodeId, usize, Packet)>,
     takes_steps: bool,
@@ -134,8 +133,7 @@ impl<'a> Reference<'a> {
                 .collect(),
             nodes: scenario.nodes.iter().map(build_node).collect(),
             departed: BTreeSet::new(),
-            ways: Vec::new(),
-            tables: BTreeMap::new(),
+            routes: NaiveRoutes::of(scenario),
             left: Vec::new(),
             steps: Vec::new(),
             takes_steps: false,
@@ -146,9 +144,6 @@ impl<'a> Reference<'a> {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
-        for path in PathId::all(2 * scenario.flows.len()) {
-            reference.install(path, scenario.first_route(path));
-        }
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
@@ -239,21 +234,10 @@ impl<'a> Reference<'a> {
         let scenario = self.scenario;
         match &scenario.timeline.changes[index].1 {
             Change::Up(_) => {}
-            Change::Withdraw(path) => {
-                let end = self.end_of(*path);
-                self.tables.retain(|(of, node), _| of != path || *node == end);
-            }
-            Change::Install { path, route } => self.install(*path, route),
+            Change::Withdraw(path) => self.routes.withdraw(scenario, *path),
+            Change::Install { path, route } => self.routes.install(scenario, *path, route),
             &Change::Down { link, waiting, in_flight } => self.take_away(link, waiting, in_flight),
         }
-    }
-
-    fn install(&mut self, path: PathId, route: &[LinkId]) {
-        for (place, &link) in route.iter().enumerate() {
-            self.tables.insert((path, self.scenario.links[link].from), (self.ways.len(), place));
-        }
-        self.tables.insert((path, self.end_of(path)), (self.ways.len(), route.len()));
-        self.ways.push(route.to_vec());
     }
 
     fn take_away(&mut self, link: LinkId, waiting: Waiting, in_flight: InFlight) {
@@ -268,22 +252,12 @@ impl<'a> Reference<'a> {
         self.rearm_node(node);
     }
 
-    /// The node at which a path ends.
-    fn end_of(&self, path: PathId) -> NodeId {
-        let flow = &self.scenario.flows[path.flow()];
-        if path.is_back() {
-            flow.from
-        } else {
-            flow.to
-        }
-    }
-
     fn leave_link(&mut self, link: LinkId) {
         let mut packet = self.links[link].deliver();
         packet.next += 1;
         let node = self.scenario.links[link].to;
         let kind = self.scenario.nodes[node].kind;
-        let is_at_host = node == self.end_of(packet.path());
+        let is_at_host = node == end_of(self.scenario, packet.path());
         if packet.is_cut_off() {
             self.lose(LossPlace::Link(link), &packet, Cause::Handover);
         } else if packet.is_truncated() {
@@ -335,29 +309,13 @@ impl<'a> Reference<'a> {
         self.traffic.on_end(packet);
     }
 
-    /// The route of a packet that leaves a node, and its place there: what it carries, or what the node knows.
-    fn place(&self, node: NodeId, packet: &Packet) -> Option<(usize, usize)> {
-        let is_by_node = self.scenario.timeline.forwarding == Forwarding::HopByHop;
-        if packet.next == UNROUTED || is_by_node {
-            return self.tables.get(&(packet.path(), node)).copied();
-        }
-        let place = packet.next as usize - 1;
-        Some((place / PLACES, place % PLACES))
-    }
-
-    /// The link by which a packet leaves a node.
-    fn hop(&self, node: NodeId, packet: &Packet) -> Option<LinkId> {
-        let (way, place) = self.place(node, packet)?;
-        self.ways[way].get(place).copied()
-    }
-
     fn forward(&mut self, node: NodeId, mut packet: Packet) {
-        let Some((way, place)) = self.place(node, &packet) else {
+        let Some(next) = self.routes.next(node, &packet) else {
             return self.lose(LossPlace::Node(node), &packet, Cause::RouteMissing);
         };
-        let Some(&link) = self.ways[way].get(place) else { return self.reach_host(node, packet) };
+        let Some(link) = self.routes.link(next) else { return self.reach_host(node, packet) };
         // Waiting packets still point to the link: a middlebox may take them out again.
-        packet.next = (way * PLACES + place + 1) as u32;
+        packet.next = next;
         let mut losses = Losses::new();
         let sent = self.links[link].offer(self.now, packet, &mut losses);
         self.enter(sent.unwrap_or(Time::NEVER), Happening::Sent(link));
@@ -591,9 +549,6 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Places on a route that a packet can point to.
-const PLACES: usize = 64;
-
 /// What stands for a middlebox that is acting.
 #[derive(Debug)]
 struct Away;
@@ -611,11 +566,13 @@ struct NaiveOutlook<'a, 'b> {
 
 impl Outlook for NaiveOutlook<'_, '_> {
     fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
-        Some(self.reference.links[self.reference.hop(self.node, packet)?].queue_view())
+        let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
+        Some(self.reference.links[link].queue_view())
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
-        if let Some(link) = self.reference.hop(self.node, packet) {
+        let next = self.reference.routes.next(self.node, packet);
+        if let Some(link) = next.and_then(|next| self.reference.routes.link(next)) {
             self.reference.links[link].extract(is_meant, left);
         }
     }

@@ -87,6 +87,14 @@ impl DatagramsState {
     }
 }
 
+/// When the datagrams of a flow are sent, for ever.
+#[cfg(test)]
+pub(crate) fn send_times_of(flow: &crate::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
+    let mut source = DatagramsState::new(spec, seed, &format!("flow/{}", flow.name));
+    let first = source.first_wakeup(flow.start.drawn(&flow.name, seed));
+    std::iter::successors(Some(first), move |&at| Some(source.next(at)))
+}
+
 impl Traffic {
     pub(super) fn send_datagram(&mut self, now: Time, flow: FlowId) {
         let state = &mut self.flows[flow];

@@ -10,7 +10,7 @@ use super::{Host, SendTimes};
 use crate::ids::{LinkId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
-use crate::spec::{App, Flow, Link, Reader, Start};
+use crate::spec::{App, Flow, Link, Reader};
 use bentpipe_tcp::{ClockPhase, Config, Counters, DelayTimer};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
@@ -70,12 +70,7 @@ pub(super) enum AppState {
 impl FlowState {
     pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: IdealPath, downtime: Downtime) -> Self {
         let component = format!("flow/{}", flow.name);
-        let start = match flow.start {
-            Start::At(at) => at,
-            Start::Uniform { from, to } => {
-                from + Duration::from_ps(Stream::new(seed, &component, "start").below(0, (to - from).as_ps()))
-            }
-        };
+        let start = flow.start.drawn(&flow.name, seed);
         // A host has one clock for all its connections.
         let mut phases = Stream::new(seed, &component, "clock");
         Self {

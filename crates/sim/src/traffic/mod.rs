@@ -19,6 +19,8 @@ mod request_response;
 mod send_times;
 mod ways;
 
+#[cfg(test)]
+pub(crate) use datagrams::send_times_of;
 pub(crate) use flow::{FlowState, Totals};
 pub(crate) use host::{Host, Hosts};
 pub(crate) use observe::{event_kind, event_of_segment};

@@ -1,0 +1,65 @@
+//! Routes as one writes them first: all lists that ever were, and a map of what each node knows.
+
+use crate::ids::{LinkId, NodeId, PathId};
+use crate::packet::{Packet, UNROUTED};
+use crate::spec::{Forwarding, Scenario};
+use std::collections::BTreeMap;
+
+/// Places on a route that a packet can point to.
+const PLACES: usize = 64;
+
+pub(super) struct NaiveRoutes {
+    ways: Vec<Vec<LinkId>>,
+    /// For a path at a node: a route, and the place in it where a packet goes on.
+    known: BTreeMap<(PathId, NodeId), (usize, usize)>,
+    is_by_node: bool,
+}
+
+impl NaiveRoutes {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let is_by_node = scenario.timeline.forwarding == Forwarding::HopByHop;
+        let mut routes = Self { ways: Vec::new(), known: BTreeMap::new(), is_by_node };
+        for path in PathId::all(2 * scenario.flows.len()) {
+            routes.install(scenario, path, scenario.first_route(path));
+        }
+        routes
+    }
+
+    pub(super) fn install(&mut self, scenario: &Scenario, path: PathId, route: &[LinkId]) {
+        for (place, &link) in route.iter().enumerate() {
+            self.known.insert((path, scenario.links[link].from), (self.ways.len(), place));
+        }
+        self.known.insert((path, end_of(scenario, path)), (self.ways.len(), route.len()));
+        self.ways.push(route.to_vec());
+    }
+
+    pub(super) fn withdraw(&mut self, scenario: &Scenario, path: PathId) {
+        let end = end_of(scenario, path);
+        self.known.retain(|&(of, node), _| of != path || node == end);
+    }
+
+    /// Where a packet that leaves a node goes on, as it carries it, or as the node knows it.
+    pub(super) fn next(&self, node: NodeId, packet: &Packet) -> Option<u32> {
+        if packet.next != UNROUTED && !self.is_by_node {
+            return Some(packet.next);
+        }
+        let (way, place) = self.known.get(&(packet.path(), node))?;
+        Some((way * PLACES + place + 1) as u32)
+    }
+
+    /// The link there; none: the packet is at its host's node.
+    pub(super) fn link(&self, next: u32) -> Option<LinkId> {
+        let place = next as usize - 1;
+        self.ways[place / PLACES].get(place % PLACES).copied()
+    }
+}
+
+/// The node at which a path ends.
+pub(super) fn end_of(scenario: &Scenario, path: PathId) -> NodeId {
+    let flow = &scenario.flows[path.flow()];
+    if path.is_back() {
+        flow.from
+    } else {
+        flow.to
+    }
+}
