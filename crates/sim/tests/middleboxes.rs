@@ -43,7 +43,7 @@ fn run_at(node: NodeId, text: &str, own: impl Middlebox + Send + Sync + 'static)
 fn trouble(own: impl Middlebox + Send + Sync + 'static) -> (Trouble, String) {
     let failure = run_at(B, CHAIN, own).unwrap_err();
     assert_eq!((failure.node.as_str(), failure.middlebox, failure.position), ("b", "own", 0));
-    (failure.what.clone(), failure.to_string())
+    (failure.what, failure.to_string())
 }
 
 /// Counts packets by the direction in which they pass.
@@ -127,7 +127,7 @@ fn a_middlebox_that_holds_without_bound_ends_the_run() {
         [link.m]\nfrom = \"b\"\nto = \"c\"\nrate = \"100 Gbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\nto = \"c\"\n\
         app = { kind = \"cbr\", rate = \"2 Gbit/s\", size = \"100 B\" }\n";
     let failure = run_at(B, text, Keeps::default()).unwrap_err();
-    assert_eq!((failure.what.clone(), failure.at.as_secs_f64() < 1.0), (Trouble::Hoards, true), "{failure}");
+    assert_eq!((failure.what, failure.at.as_secs_f64() < 1.0), (Trouble::Hoards, true), "{failure}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_middlebox_that_acts_for_ever_at_one_instant_ends_the_run() {
     let mut network = Network::build_with(&scenario, 1, own.into());
     while !network.run(100_000) {}
     let failure = network.finish().unwrap_err();
-    assert_eq!((failure.what.clone(), failure.node.as_str()), (Trouble::Endless, "b"), "{failure}");
+    assert_eq!((failure.what, failure.node.as_str()), (Trouble::Endless, "b"), "{failure}");
 }
 
 #[test]

@@ -113,7 +113,8 @@ pub(super) struct Ports {
     /// Flows of kind `port`, in order.
     flows: Vec<FlowId>,
     delivered: Vec<Delivered>,
-    lost: Vec<(Time, LossPlace, Cause, Packet, Time, Box<[u8]>)>,
+    /// Their places are named when they are asked for.
+    lost: Vec<(LossPlace, Lost)>,
 }
 
 impl Ports {
@@ -133,7 +134,8 @@ impl Ports {
             return;
         }
         if let Some((entered, bytes)) = bodies.take_bytes(packet) {
-            self.lost.push((now, place, cause, *packet, entered, bytes));
+            let (port, size) = (PortId(packet.path()), packet.size());
+            self.lost.push((place, Lost { at: now, port, entered, place: String::new(), cause, size, bytes }));
         }
     }
 }
@@ -256,16 +258,6 @@ impl Network {
             LossPlace::Link(link) => self.scenario.links[link].name.clone(),
             LossPlace::Node(node) => self.scenario.nodes[node].name.clone(),
         };
-        lost.into_iter()
-            .map(|(at, place, cause, packet, entered, bytes)| Lost {
-                at,
-                port: PortId(packet.path()),
-                entered,
-                place: name(place),
-                cause,
-                size: packet.size(),
-                bytes,
-            })
-            .collect()
+        lost.into_iter().map(|(place, lost)| Lost { place: name(place), ..lost }).collect()
     }
 }

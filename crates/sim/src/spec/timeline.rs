@@ -6,7 +6,7 @@ use bentpipe_units::{words, Time};
 use std::collections::BTreeMap;
 
 /// Changes of links and routes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     /// How packets that are on their way find theirs after a change.
     pub forwarding: Forwarding,
@@ -75,6 +75,9 @@ words! {
     }
 }
 
+/// A route, and since when it holds; none: there is none.
+pub type RouteSince<'a> = (Time, Option<&'a [LinkId]>);
+
 /// A time for which a link is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
@@ -90,7 +93,7 @@ pub struct Absence {
 
 impl Timeline {
     /// The routes that each path has beside its first, and since when; none: its nodes forget their way.
-    pub fn routes(&self) -> BTreeMap<PathId, Vec<(Time, Option<&[LinkId]>)>> {
+    pub fn routes(&self) -> BTreeMap<PathId, Vec<RouteSince<'_>>> {
         let mut routes: BTreeMap<PathId, Vec<_>> = BTreeMap::new();
         for (at, change) in &self.changes {
             match change {
@@ -120,9 +123,9 @@ impl Timeline {
     }
 }
 
-impl Default for Forwarding {
+impl Default for Timeline {
     fn default() -> Self {
-        Self::HopByHop
+        Self { forwarding: Forwarding::HopByHop, changes: Vec::new() }
     }
 }
 

@@ -3,14 +3,14 @@
 use super::flow::IdealPath;
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::link::Downtime;
-use crate::spec::{Absence, Link, Scenario};
+use crate::spec::{Absence, Link, RouteSince, Scenario};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
 /// Routes from the beginning of each path; what a node on the way learns is not among them.
 pub(super) struct Ways<'a> {
     scenario: &'a Scenario,
-    later: BTreeMap<PathId, Vec<(Time, Option<&'a [LinkId]>)>>,
+    later: BTreeMap<PathId, Vec<RouteSince<'a>>>,
     absences: BTreeMap<LinkId, Vec<Absence>>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Ways<'a> {
     }
 
     /// The route at the start, then the others, each with its instant.
-    fn over_time(&self, path: PathId) -> Vec<(Time, Option<&'a [LinkId]>)> {
+    fn over_time(&self, path: PathId) -> Vec<RouteSince<'a>> {
         let first = (Time::ZERO, Some(self.scenario.first_route(path)));
         [first].into_iter().chain(self.later.get(&path).into_iter().flatten().copied()).collect()
     }
