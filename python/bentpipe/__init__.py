@@ -17,6 +17,7 @@ from bentpipe._core import build_info as _build_info
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison, compare
     from bentpipe.mixing import Mix, mix
+    from bentpipe.network import Network
     from bentpipe.own import CongestionControl
     from bentpipe.papers.reproducing import Reproduction, reproduce
     from bentpipe.reference import choices, schema
@@ -33,6 +34,7 @@ __all__ = [
     "Comparison",
     "CongestionControl",
     "Mix",
+    "Network",
     "Reproduction",
     "RunResult",
     "Scenario",
@@ -58,6 +60,7 @@ _HOMES = {
     "Comparison": "comparison",
     "CongestionControl": "own",
     "Mix": "mixing",
+    "Network": "network",
     "Reproduction": "papers.reproducing",
     "RunResult": "result",
     "Scenario": "scenario",

@@ -13,6 +13,7 @@ __all__ = [
     "CongestionControl",
     "Delivery",
     "Init",
+    "Network",
     "PathState",
     "Run",
     "Scenario",
@@ -313,6 +314,26 @@ class Run:
     def progress(self) -> float: ...
     @property
     def simulated_s(self) -> float: ...
+
+@final
+class Network:
+    def __new__(cls, scenario: Scenario, seed: int | None = None) -> Network: ...
+    @property
+    def flows(self) -> list[tuple[str, str, str]]:
+        """Name and both nodes of each flow that has ports. Of the first they are ports 0 and 1, and so on."""
+
+    def inject(self, at_s: float, port: int, size: int, header_len: int, data: bytes) -> None: ...
+    def run_until(self, until_s: float, events: int) -> bool:
+        """Go on to an instant, but handle no more than about so many events; whether it was reached."""
+
+    def drain(self) -> list[tuple[float, int, float, int, bool, bytes]]: ...
+    def drain_lost(self) -> list[tuple[float, int, float, str, str, int, bytes]]: ...
+    def finish(self) -> Tables: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def next_wakeup_s(self) -> float:
+        """Infinite: nothing happens any more."""
 
 def schema() -> str: ...
 def choices() -> str: ...

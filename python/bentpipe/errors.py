@@ -17,6 +17,10 @@ class ScenarioError(BentpipeError, ValueError):
     """A scenario, or a request about one, makes no sense. The text lists all problems, with their places."""
 
 
+class NetworkError(BentpipeError, ValueError):
+    """An open network was asked for what it cannot do, such as a packet in its past. It has not changed."""
+
+
 class RunError(BentpipeError, RuntimeError):
     """A simulation failed: a bug in bentpipe. The text says how to see it again."""
 

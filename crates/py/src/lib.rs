@@ -4,20 +4,21 @@
 mod controller;
 mod custom;
 mod facts;
+mod network;
+mod simulation;
 mod tables;
 mod values;
 
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
-use bentpipe_sim::Network;
-use bentpipe_tcp::cc::CustomCc;
-use custom::{Class, Trouble};
+use custom::Class;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use simulation::Simulation;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pyo3::import_exception!(bentpipe.errors, NetworkError);
 pyo3::import_exception!(bentpipe.errors, RunError);
 pyo3::import_exception!(bentpipe.errors, ScenarioError);
 pyo3::import_exception!(bentpipe.errors, SenderError);
@@ -28,6 +29,8 @@ mod _core {
     use super::controller::Controller;
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
+    #[pymodule_export]
+    use super::network::Network;
     #[pymodule_export]
     use super::{build_info, choices, dictionary, hooks, schema, Run, Scenario};
     #[pymodule_export]
@@ -176,16 +179,11 @@ impl Scenario {
     }
 }
 
-/// A simulation that is under way. One thread at a time may use it.
+/// A simulation that is under way.
 #[pyclass(module = "bentpipe._core")]
 struct Run {
-    /// Taken by `finish`, or lost to a panic.
-    network: Option<Network>,
+    simulation: Simulation,
     is_done: bool,
-    /// What to say in a bug report.
-    replay: String,
-    /// What went wrong in congestion controls in Python; none if there are none.
-    trouble: Option<Arc<Trouble>>,
 }
 
 #[pymethods]
@@ -193,65 +191,22 @@ impl Run {
     #[new]
     #[pyo3(signature = (scenario, seed=None))]
     fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
-        let (resolved, classes) = (&scenario.resolved, &scenario.outside.classes);
-        let seed = seed.unwrap_or(resolved.scenario.seed);
-        let replay = format!("scenario {} with seed {seed}", resolved.digest());
-        if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none()) {
-            let network = guarded(py, &replay, || Network::build(&resolved.scenario, seed))?;
-            return Ok(Self { network: Some(network), is_done: false, replay, trouble: None });
-        }
-        let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
-        for flow in &mut scenario.flows {
-            let class = |own: &CustomCc| classes.iter().find(|class| class.name() == own.name());
-            if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
-                flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
-            }
-        }
-        let network = caught(&replay, || Network::build(&scenario, seed))?;
-        if let Some((error, _)) = trouble.raised(py, network.now()) {
-            return Err(error);
-        }
-        Ok(Self { network: Some(network), is_done: false, replay, trouble: Some(trouble) })
+        Ok(Self { simulation: Simulation::new(py, scenario, seed)?, is_done: false })
     }
 
     fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<()> {
-        // Taken out, so that a network which panicked half way through an event is never used again.
-        let mut network = self.network.take().ok_or_else(over)?;
-        let replay = format!("{}, after {:.9} s", self.replay, network.now().as_secs_f64());
-        let Some(trouble) = &self.trouble else {
-            let (network, is_done) = guarded(py, &replay, move || {
-                let is_done = network.run(events);
-                (network, is_done)
-            })?;
-            self.network = Some(network);
-            self.is_done = is_done;
-            return Ok(());
-        };
-        // With the GIL, for Python is called with each ACK. The interpreter lends it to other threads meanwhile.
-        let (network, is_done) = caught(&replay, || {
-            let is_over = (0..events).any(|_| network.run(1) || trouble.is_there());
-            (network, is_over)
-        })?;
-        if let Some((error, is_kept)) = trouble.raised(py, network.now()) {
-            self.network = is_kept.then_some(network);
-            return Err(error);
-        }
-        self.network = Some(network);
-        self.is_done = is_done;
+        self.is_done = self.simulation.advance(py, events, bentpipe_sim::Network::run)?;
         Ok(())
     }
 
     fn interrupt(&mut self) -> PyResult<()> {
-        self.network.as_mut().ok_or_else(over)?.interrupt();
+        self.simulation.network_mut()?.interrupt();
         self.is_done = true;
         Ok(())
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let network = self.network.take().ok_or_else(over)?;
-        let result = guarded(py, &self.replay, move || network.finish())?;
-        let result = result.map_err(|failure| RunError::new_err(format!("{failure}\n  {}", self.replay)))?;
-        tables::result(py, &result)
+        tables::result(py, &self.simulation.finish(py)?)
     }
 
     #[getter]
@@ -261,12 +216,12 @@ impl Run {
 
     #[getter]
     fn progress(&self) -> PyResult<f64> {
-        Ok(self.network.as_ref().ok_or_else(over)?.progress())
+        Ok(self.simulation.network()?.progress())
     }
 
     #[getter]
     fn simulated_s(&self) -> PyResult<f64> {
-        Ok(self.network.as_ref().ok_or_else(over)?.now().as_secs_f64())
+        Ok(self.simulation.network()?.now().as_secs_f64())
     }
 }
 
@@ -301,25 +256,4 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     info.set_item("version", env!("CARGO_PKG_VERSION"))?;
     info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     Ok(info)
-}
-
-/// Work without the GIL; a panic, always a bug in bentpipe, becomes an error that says how to see it again.
-fn guarded<T: Send>(py: Python<'_>, replay: &str, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    py.detach(|| caught(replay, work))
-}
-
-/// A panic as an error.
-fn caught<T>(replay: &str, work: impl FnOnce() -> T) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let what = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no reason given");
-        RunError::new_err(format!("this is a bug in bentpipe, please report it: {what}\n  {replay}"))
-    })
-}
-
-fn over() -> PyErr {
-    RunError::new_err("this run is over")
 }

@@ -1,0 +1,110 @@
+//! A network under way as Python may hold it: without the GIL where it can be, with failures as errors.
+
+use crate::custom::Trouble;
+use crate::{RunError, Scenario};
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::Network;
+use bentpipe_tcp::cc::CustomCc;
+use pyo3::prelude::*;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+
+/// One thread at a time may use it.
+pub(crate) struct Simulation {
+    /// Taken by `finish`, or lost to a panic.
+    network: Option<Network>,
+    /// What to say in a bug report.
+    replay: String,
+    /// What went wrong in congestion controls in Python; none if there are none.
+    trouble: Option<Arc<Trouble>>,
+}
+
+impl Simulation {
+    pub(crate) fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
+        let (resolved, classes) = (&scenario.resolved, &scenario.outside.classes);
+        let seed = seed.unwrap_or(resolved.scenario.seed);
+        let replay = format!("scenario {} with seed {seed}", resolved.digest());
+        if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none()) {
+            let network = guarded(py, &replay, || Network::build(&resolved.scenario, seed))?;
+            return Ok(Self { network: Some(network), replay, trouble: None });
+        }
+        let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
+        for flow in &mut scenario.flows {
+            let class = |own: &CustomCc| classes.iter().find(|class| class.name() == own.name());
+            if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
+                flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+            }
+        }
+        let network = caught(&replay, || Network::build(&scenario, seed))?;
+        if let Some((error, _)) = trouble.raised(py, network.now()) {
+            return Err(error);
+        }
+        Ok(Self { network: Some(network), replay, trouble: Some(trouble) })
+    }
+
+    /// Up to so many steps of `run`, which is given how many to take and says whether there is no more to do. Returns the same.
+    pub(crate) fn advance(
+        &mut self,
+        py: Python<'_>,
+        steps: u64,
+        run: impl Fn(&mut Network, u64) -> bool + Send,
+    ) -> PyResult<bool> {
+        // Taken out, so that a network which panicked half way through an event is never used again.
+        let mut network = self.network.take().ok_or_else(over)?;
+        let replay = format!("{}, after {:.9} s", self.replay, network.now().as_secs_f64());
+        let Some(trouble) = &self.trouble else {
+            let (network, is_done) = guarded(py, &replay, move || {
+                let is_done = run(&mut network, steps);
+                (network, is_done)
+            })?;
+            self.network = Some(network);
+            return Ok(is_done);
+        };
+        // With the GIL, for Python is called with each ACK. The interpreter lends it to other threads meanwhile.
+        let (network, is_done) = caught(&replay, || {
+            let is_over = (0..steps).any(|_| run(&mut network, 1) || trouble.is_there());
+            (network, is_over)
+        })?;
+        if let Some((error, is_kept)) = trouble.raised(py, network.now()) {
+            self.network = is_kept.then_some(network);
+            return Err(error);
+        }
+        self.network = Some(network);
+        Ok(is_done)
+    }
+
+    pub(crate) fn finish(&mut self, py: Python<'_>) -> PyResult<RunResult> {
+        let network = self.network.take().ok_or_else(over)?;
+        let result = guarded(py, &self.replay, move || network.finish())?;
+        result.map_err(|failure| RunError::new_err(format!("{failure}\n  {}", self.replay)))
+    }
+
+    pub(crate) fn network(&self) -> PyResult<&Network> {
+        self.network.as_ref().ok_or_else(over)
+    }
+
+    pub(crate) fn network_mut(&mut self) -> PyResult<&mut Network> {
+        self.network.as_mut().ok_or_else(over)
+    }
+}
+
+/// Work without the GIL; a panic, always a bug in bentpipe, becomes an error that says how to see it again.
+fn guarded<T: Send>(py: Python<'_>, replay: &str, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| caught(replay, work))
+}
+
+/// A panic as an error.
+fn caught<T>(replay: &str, work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let what = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        RunError::new_err(format!("this is a bug in bentpipe, please report it: {what}\n  {replay}"))
+    })
+}
+
+fn over() -> PyErr {
+    RunError::new_err("this run is over")
+}
