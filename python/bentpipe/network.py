@@ -63,7 +63,7 @@ class Lost(NamedTuple):
     """Where it entered."""
     entered_s: float
     """When it entered, simulated seconds."""
-    place: str
+    where: str
     """The link, with its direction, or the node that lost it; as in the table `drops`."""
     cause: str
     """Why, as in the table `drops`: `bentpipe list causes`."""
@@ -101,7 +101,8 @@ class Network:
     Times are simulated seconds from the start of the scenario; inside they are whole picoseconds, to which they are
     rounded. Nothing depends on how time is divided into steps: equal packets at equal times give equal results.
 
-    Ctrl-C during `run_until` raises `KeyboardInterrupt`; the network has come to `now_s` and can go on.
+    Ctrl-C during `run_until` raises `KeyboardInterrupt`; the network has come to `now_s` and can go on. In a hook of a
+    congestion control in Python it ends the run there, for the hook did half of its work.
 
     One thread at a time may use a network.
 
@@ -192,7 +193,13 @@ class Network:
         content = _content(data)
         headers = _whole("header_len", header_len, HEADER_LEN_MAX)
         total = len(content) + headers if size is None else _whole("size", size, SIZE_MAX)
-        core.inject(_seconds("at_s", at_s), place, total, headers, content)
+        time_s, end_s = _seconds("at_s", at_s), self.scenario.duration_s
+        if time_s > end_s:
+            raise NetworkError(
+                f"error: no packet can enter at {time_s!r} s: the run ends at {end_s:.10g} s\n"
+                "  `duration` in the scenario says when"
+            )
+        core.inject(time_s, place, total, headers, content)
         self._injected += 1
 
     def run_until(self, until_s: float) -> None:

@@ -124,5 +124,6 @@ fn instant(s: f64, known: Time) -> Time {
 }
 
 fn refused(why: Refused) -> PyErr {
-    NetworkError::new_err(format!("error: {why}"))
+    let hint = if matches!(why, Refused::Past { .. }) { "\n  expected net.now_s or later" } else { "" };
+    NetworkError::new_err(format!("error: {why}{hint}"))
 }

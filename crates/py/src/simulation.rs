@@ -61,11 +61,10 @@ impl Simulation {
             return Ok(is_done);
         };
         // With the GIL, for Python is called with each ACK. The interpreter lends it to other threads meanwhile.
-        let (network, is_done) = caught(&replay, || {
-            let is_over = (0..steps).any(|_| run(&mut network, 1) || trouble.is_there());
-            (network, is_over)
-        })?;
+        let is_done = caught(&replay, || (0..steps).any(|_| run(&mut network, 1) || trouble.is_there()))?;
         if let Some((error, is_kept)) = trouble.raised(py, network.now()) {
+            // A hook that was interrupted half way cannot go on.
+            network.interrupt();
             self.network = is_kept.then_some(network);
             return Err(error);
         }
