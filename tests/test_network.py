@@ -47,7 +47,7 @@ def drive(net, end_s=None, on_delivery=lambda packet: None):
 def test_an_echo_returns_the_bytes_and_each_lost_packet_is_reported_with_its_cause():
     net = bp.Network(geo())
     here, there = net.ports("real")
-    sent = {bytes([number]) * 1200: 0.005 * number for number in range(256)}
+    sent = {bytes([number]) * 1200: 0.004 * number for number in range(256)}
     for content, at_s in sent.items():
         net.inject(at_s, here, content)
 
@@ -75,7 +75,7 @@ def test_an_echo_returns_the_bytes_and_each_lost_packet_is_reported_with_its_cau
         assert packet.at_s >= packet.entered_s
     drops = net.finish().drops
     assert counts == {(row["where"], row["cause"]): row["packets"] for row in drops.to_dicts()}
-    assert {cause for _, cause in counts} == {"overflow", "bit-error"}
+    assert {cause for _, cause in counts} == {"queue-overflow", "bit-error"}
 
 
 def test_equal_times_and_sizes_give_what_the_datagrams_of_the_simulator_get():
