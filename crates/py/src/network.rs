@@ -22,7 +22,7 @@ pub(crate) struct Network {
 /// A packet that left: when, where, when it entered, bytes on the wire, whether it is marked, what it was given with.
 type Delivered<'py> = (f64, usize, f64, u64, bool, Bound<'py, PyBytes>);
 
-/// A packet that was lost: when, where and when it entered, the place, the cause, bytes on the wire, what it was given with.
+/// A packet that was lost: when, where and when it entered, the place, the cause, bytes on the wire, its content.
 type Lost<'py> = (f64, usize, f64, String, &'static str, u64, Bound<'py, PyBytes>);
 
 #[pymethods]
@@ -114,7 +114,8 @@ impl Network {
     }
 }
 
-/// The instant nearest to so many seconds; or `known`, if that is shown so: after hours a float has not every picosecond.
+/// The instant nearest to so many seconds; or `known`, if that is shown as so many:
+/// a float has not every picosecond after hours.
 fn instant(s: f64, known: Time) -> Time {
     if known.as_secs_f64() == s {
         known

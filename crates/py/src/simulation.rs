@@ -42,7 +42,8 @@ impl Simulation {
         Ok(Self { network: Some(network), replay, trouble: Some(trouble) })
     }
 
-    /// Up to so many steps of `run`, which is given how many to take and says whether there is no more to do. Returns the same.
+    /// Up to so many steps of `run`, which is given how many to take and returns whether there is no more to do.
+    /// Returns the same.
     pub(crate) fn advance(
         &mut self,
         py: Python<'_>,
