@@ -83,11 +83,6 @@ pub trait Middlebox: Debug {
     fn held(&self) -> usize {
         0
     }
-
-    /// Bytes of memory that a device would need for what it holds and remembers.
-    fn memory(&self) -> u64 {
-        0
-    }
 }
 
 /// Packets that a middlebox may hold: more is taken for a defect, and ends the run.
@@ -188,9 +183,6 @@ macro_rules! registry {
                     $(Self::$kind(m) => m.held(),)+
                     Self::Own(m) => m.held(),
                 }
-            }
-            fn memory(&self) -> u64 {
-                self.inner().memory()
             }
         }
 
