@@ -23,6 +23,8 @@ pub(super) struct NodeState {
     pub(super) boxes: Vec<AnyMiddlebox>,
     /// Links whose queues they watch.
     pub(super) watches: Vec<Watch>,
+    /// When the schedule wakes them.
+    armed: Time,
     /// The instant at which they woke up last, and how often so far.
     woken: (Time, u32),
 }
@@ -39,7 +41,7 @@ impl NodeState {
     /// A node with these middleboxes, which watch the queues of the links `out` of it.
     pub(super) fn new(boxes: Vec<AnyMiddlebox>, out: Vec<LinkId>) -> Self {
         let watches = out.into_iter().map(|link| Watch { link, due: Time::NEVER }).collect();
-        Self { boxes, watches, woken: (Time::ZERO, 0) }
+        Self { boxes, watches, armed: Time::NEVER, woken: (Time::ZERO, 0) }
     }
 
     /// Packets that its middleboxes hold.
@@ -241,9 +243,12 @@ impl Network {
     }
 
     pub(super) fn wake_node(&mut self, node: NodeId) {
-        let woken = &mut self.nodes[node].woken;
-        *woken = (self.now, if woken.0 == self.now { woken.1 + 1 } else { 0 });
-        let is_endless = woken.1 > STEPS_MAX;
+        let state = &mut self.nodes[node];
+        // The schedule still has the instant at which they have woken up: what they want next must be put in its place.
+        self.schedule.set(Source::Node(node), Time::NEVER);
+        state.armed = Time::NEVER;
+        state.woken = (self.now, if state.woken.0 == self.now { state.woken.1 + 1 } else { 0 });
+        let is_endless = state.woken.1 > STEPS_MAX;
         for watch in 0..self.nodes[node].watches.len() {
             self.notify_departure(node, watch);
         }
@@ -289,6 +294,10 @@ impl Network {
         }
         let departure = state.watches.iter().map(|watch| watch.due).min().unwrap_or(Time::NEVER);
         let due = state.boxes.iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
-        self.schedule.set(Source::Node(node), due.min(departure).max(self.now));
+        let due = due.min(departure).max(self.now);
+        if due != state.armed {
+            state.armed = due;
+            self.schedule.set(Source::Node(node), due);
+        }
     }
 }
