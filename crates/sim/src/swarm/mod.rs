@@ -168,7 +168,7 @@ proptest! {
 #[test]
 fn the_swarm_covers_every_outcome() {
     let mut outcomes_met: Vec<String> = Vec::new();
-    for seed in 0..200 {
+    for seed in 0..400 {
         let result = run(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL }.scenario());
         outcomes_met.extend(result.drops.text("cause").iter().chain(result.flows.text("outcome")).cloned());
         outcomes_met.extend(result.summary.text("stop").iter().cloned());
@@ -177,6 +177,7 @@ fn the_swarm_covers_every_outcome() {
     for outcome in [
         ["bit-error", "queue-overflow", "outage", "no-listener"],
         ["early-drop", "forced-drop", "link-loss", "acked"],
+        ["handover", "route-missing", "dummy", "undo"],
         ["completed", "running", "aborted", "time-limit"],
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
         ["established", "zero_window", "transfer", "acked"],

@@ -182,15 +182,11 @@ pub(super) struct IdealPath {
 }
 
 impl IdealPath {
-    /// The best that the routes of a flow ever allow: those there, those back.
-    pub(super) fn of(flow: &Flow, [there, back]: [&[&[LinkId]]; 2], links: &[Link]) -> Self {
-        let delay = |route: &[LinkId]| route.iter().fold(Duration::ZERO, |sum, &link| sum + links[link].delay.least());
-        let least = |routes: &[&[LinkId]]| routes.iter().map(|route| delay(route)).min().unwrap_or(Duration::ZERO);
-        let slowest = |route: &[LinkId]| route.iter().map(|&link| links[link].rate.largest()).min();
-        let fastest = |routes: &[&[LinkId]]| routes.iter().filter_map(|route| slowest(route)).max();
+    /// Of a flow whose packets take at least `rtt` there and back, at these rates at most.
+    pub(super) fn of(flow: &Flow, rtt: Duration, rates: [Rate; 2]) -> Self {
         Self {
-            rtt: least(there) + least(back),
-            rates: [there, back].map(|routes| fastest(routes).unwrap_or(Rate::from_bps(u64::MAX))),
+            rtt,
+            rates,
             smss: u64::from(flow.tcp.smss),
             headers: 40 + if flow.tcp.timestamps { 12 } else { 0 },
             handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none(),

@@ -4,8 +4,8 @@ use super::flow::IdealPath;
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::link::Downtime;
 use crate::spec::{Absence, Link, RouteSince, Scenario};
-use bentpipe_units::Time;
-use std::collections::BTreeMap;
+use bentpipe_units::{Duration, Rate, Time};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Routes from the beginning of each path; what a node on the way learns is not among them.
 pub(super) struct Ways<'a> {
@@ -29,15 +29,45 @@ impl<'a> Ways<'a> {
 
     /// The least that the ways of a flow take.
     pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
-        let (of, links) = (&self.scenario.flows[flow], &self.scenario.links);
-        if !self.is_changing(flow) {
-            return IdealPath::of(of, [&[&of.route], &[&of.reverse_route]], links);
-        }
-        let [there, back] = PathId::both(flow).map(|path| {
-            let routes = self.over_time(path).into_iter();
-            routes.filter_map(|(_, route)| route).collect::<Vec<_>>()
+        let best = PathId::both(flow).map(|path| match self.later.get(&path) {
+            None => self.along(self.scenario.first_route(path)),
+            Some(_) => self.best(path),
         });
-        IdealPath::of(of, [&there, &back], links)
+        IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate))
+    }
+
+    /// Least delay and largest rate of a route.
+    fn along(&self, route: &[LinkId]) -> (Duration, Rate) {
+        let unlimited = (Duration::ZERO, Rate::from_bps(u64::MAX));
+        route.iter().fold(unlimited, |(delay, rate), &link| {
+            let link = &self.scenario.links[link];
+            (delay + link.delay.least(), rate.min(link.rate.largest()))
+        })
+    }
+
+    /// The same where routes change: a packet may follow one for a part of its way, and then another.
+    fn best(&self, path: PathId) -> (Duration, Rate) {
+        let learnt = self.scenario.routes(path).flatten().copied();
+        let links: BTreeSet<LinkId> = learnt.collect();
+        let flow = &self.scenario.flows[path.flow()];
+        let (from, to) = if path.is_back() { (flow.to, flow.from) } else { (flow.from, flow.to) };
+        let mut reached = BTreeMap::from([(from, self.along(&[]))]);
+        let mut is_settled = false;
+        while !std::mem::replace(&mut is_settled, true) {
+            for &link in &links {
+                let ends = (self.scenario.links[link].from, self.scenario.links[link].to);
+                let Some(&(delay, rate)) = reached.get(&ends.0) else { continue };
+                let (more, limit) = self.along(&[link]);
+                let known = reached.get(&ends.1).copied();
+                let (least, most) = known.unwrap_or((Duration::from_ps(u64::MAX), Rate::from_bps(0)));
+                let better = (least.min(delay + more), most.max(rate.min(limit)));
+                if known != Some(better) {
+                    reached.insert(ends.1, better);
+                    is_settled = false;
+                }
+            }
+        }
+        reached.get(&to).copied().unwrap_or_else(|| self.along(self.scenario.first_route(path)))
     }
 
     /// How long the way of a flow is down, there or back.
