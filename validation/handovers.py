@@ -1,0 +1,145 @@
+"""Makes the page "Handovers": its table and its figure, of packets that are put through `handovers.toml`.
+
+    .venv/bin/python validation/handovers.py
+
+A second. The tests compare the table with what this gives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import bentpipe as bp
+from bentpipe.plot.house import style
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "concepts" / "handovers.md"
+FIGURE = PAGE.with_name("handovers.png")
+EVERY_S = 0.002
+"""Between packets: of 228 B, half of what the links carry."""
+PAYLOAD = 200
+FROM_S, TO_S = 0.8, 1.3
+
+
+def handover(**how: str) -> dict[str, object]:
+    """A line of the timeline at 1 s: the way through one satellite becomes that through the other."""
+    policies = {key: how.pop(key) for key in ("waiting", "in_flight") if key in how}
+    return {"at": [{"time": "1 s", **policies, "handover": [{"from": "sat-a", "to": "sat-b", **how}]}]}
+
+
+def rescue(forwarding: str) -> dict[str, object]:
+    """The gateway turns away from the old satellite at once; that knows a way through the new one."""
+    routes = [
+        {"flow": "call", "route": ["user", "sat-b", "gateway"], "reverse_route": ["gateway", "sat-b", "user"]},
+        {"flow": "call", "route": ["sat-a", "sat-b", "gateway"]},
+    ]
+    down = {"down": ["a-gateway"], "waiting": "rerouted"}
+    return {"forwarding": forwarding, "at": [{"time": "1 s", "install": routes, **down}]}
+
+
+CASES: dict[str, dict[str, object]] = {
+    "make before break, 60 ms": handover(make_before_break="60 ms"),
+    "make before break, 20 ms": handover(make_before_break="20 ms"),
+    "at once": handover(),
+    "at once, in flight delivered": handover(in_flight="delivered"),
+    "break before make, 80 ms, lost": handover(break_before_make="80 ms"),
+    "break before make, 80 ms, rerouted": handover(break_before_make="80 ms", waiting="rerouted"),
+    "downlink only, hop by hop": rescue("hop-by-hop"),
+    "downlink only, source route": rescue("source-route"),
+}
+DRAWN = ["make before break, 60 ms", "break before make, 80 ms, rerouted", "downlink only, hop by hop"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the packets of a case: (entered, delay) of those that arrived, in order, and (entered, cause)."""
+
+    arrived: list[tuple[float, float]]
+    lost: list[tuple[float, str]]
+
+    @property
+    def reordered(self) -> int:
+        """Packets that arrive after one which entered later (RFC 4737 §3)."""
+        latest, count = -1.0, 0
+        for entered, _ in self.arrived:
+            count += entered < latest
+            latest = max(latest, entered)
+        return count
+
+    @property
+    def gap_s(self) -> float:
+        """Longest time without an arrival."""
+        at = [entered + delay for entered, delay in self.arrived]
+        return max(later - earlier for earlier, later in itertools.pairwise(at))
+
+
+def run(case: dict[str, object]) -> Outcome:
+    """Puts packets through one way of changing satellites."""
+    scenario = {**tomllib.loads((HERE / "handovers.toml").read_text()), **case}
+    network = bp.Network(scenario, seed=1)
+    near, _ = network.ports("call")
+    for n in range(round((TO_S - FROM_S) / EVERY_S)):
+        network.inject(FROM_S + n * EVERY_S, near, size=PAYLOAD + 28)
+    network.run_until(2)
+    arrived = [(packet.entered_s, packet.at_s - packet.entered_s) for packet in network.drain()]
+    lost = [(packet.entered_s, packet.cause) for packet in network.drain_lost()]
+    return Outcome(arrived, lost)
+
+
+def table(outcomes: dict[str, Outcome]) -> str:
+    """The page's table."""
+    lines = ["| handover | arrived | lost | reordered | longest gap |", "|---|---:|---|---:|---:|"]
+    for name, outcome in outcomes.items():
+        causes = Counter(cause for _, cause in outcome.lost)
+        lost = ", ".join(f"{count} {cause}" for cause, count in sorted(causes.items())) or "none"
+        row = [name, str(len(outcome.arrived)), lost, str(outcome.reordered), f"{1000 * outcome.gap_s:.0f} ms"]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def draw(outcomes: dict[str, Outcome]) -> Figure:
+    """One-way delays by when packets entered; crosses are lost ones."""
+    figure = Figure(figsize=(7, 5.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(DRAWN), 1, sharex=True, sharey=True)
+    for axis, name in zip(axes, DRAWN, strict=True):
+        outcome = outcomes[name]
+        axis.plot(*zip(*[(t, 1000 * d) for t, d in outcome.arrived], strict=True), ".", markersize=3, label="arrived")
+        if outcome.lost:
+            axis.plot([t for t, _ in outcome.lost], [5] * len(outcome.lost), "x", markersize=4, label="lost")
+        axis.axvline(1, color="0.6", linewidth=0.8)
+        axis.set_title(name, fontsize=9, loc="left")
+        axis.set_ylim(0, 145)
+        axis.legend(loc="upper right", fontsize=8, frameon=False)
+    axes[1].set_ylabel("one-way delay (ms)")
+    axes[-1].set_xlabel("when the packet entered (s)")
+    axes[-1].set_xlim(0.9, 1.2)
+    return figure
+
+
+def main() -> None:
+    """Writes both."""
+    outcomes = {name: run(case) for name, case in CASES.items()}
+    page = PAGE.read_text(encoding="utf-8")
+    made = re.sub(r"\| handover \| arrived.*?\n\n", lambda _: table(outcomes) + "\n\n", page, flags=re.DOTALL)
+    PAGE.write_text(made, encoding="utf-8")
+    with style():
+        draw(outcomes).savefig(FIGURE, dpi=120, metadata={"Software": None})
+    print(table(outcomes))
+
+
+if __name__ == "__main__":
+    main()
