@@ -7,10 +7,10 @@ use super::page::PageState;
 use super::port::PortState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
-use crate::ids::{LinkId, NodeId};
+use crate::ids::NodeId;
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
-use crate::spec::{App, Flow, Link, Reader};
+use crate::spec::{App, Flow, Reader};
 use bentpipe_tcp::{ClockPhase, Config, Counters, DelayTimer};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
