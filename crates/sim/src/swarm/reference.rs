@@ -1,6 +1,5 @@
 //! The executable specification of the engine: a heap with one event for each end of a sending, each arrival, each
-//! change of a timer. Slow and plain. It shares
-//! connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
+//! change of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
 //! but neither the schedule nor the links.
 
 use super::ports::{Entering, HEADER_LEN};
@@ -102,6 +101,8 @@ struct Reference<'a> {
     left: Vec<Left>,
     steps: Vec<(NodeId, usize, Packet)>,
     takes_steps: bool,
+    /// When each node wakes up next.
+    armed: Vec<Time>,
     traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
@@ -137,6 +138,7 @@ impl<'a> Reference<'a> {
             left: Vec::new(),
             steps: Vec::new(),
             takes_steps: false,
+            armed: vec![Time::NEVER; scenario.nodes.len()],
             // A slot for each session: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
@@ -193,6 +195,9 @@ impl<'a> Reference<'a> {
             Happening::Change(index) => self.change(index),
             Happening::Arrival(link) => self.leave_link(link),
             Happening::Node(node) => {
+                if self.armed[node] <= self.now {
+                    self.armed[node] = Time::NEVER;
+                }
                 let departed: Vec<LinkId> = self.departed.iter().copied().collect();
                 for link in departed.into_iter().filter(|&link| self.scenario.links[link].from == node) {
                     self.departed.remove(&link);
@@ -526,7 +531,11 @@ impl<'a> Reference<'a> {
 
     fn rearm_node(&mut self, node: NodeId) {
         let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
-        self.enter(due, Happening::Node(node));
+        // One event for each instant: each would enter another one.
+        if due != self.armed[node] {
+            self.armed[node] = due;
+            self.enter(due, Happening::Node(node));
+        }
     }
 
     fn lose_all(&mut self, link: LinkId, losses: Losses) {
