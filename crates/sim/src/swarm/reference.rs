@@ -1,6 +1,6 @@
-//! The executable specification of the engine: a heap with one event for each end of a sending, each arrival, each
-//! change of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with [`Network`](crate::Network),
-//! but neither the schedule nor the links.
+//! The executable specification of the engine: a heap with one event for each end of a sending, each arrival, each change
+//! of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with
+//! [`Network`](crate::Network), but neither the schedule nor the links.
 
 use super::ports::{Entering, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
