@@ -36,7 +36,8 @@ impl Routes {
     /// The routes at the start of a run. `acts` says which nodes have functions.
     pub(super) fn new(scenario: &Scenario, acts: impl Fn(NodeId) -> bool) -> Self {
         let changing = scenario.timeline.routes();
-        let is_asked = !changing.is_empty() || NodeId::all(scenario.nodes.len()).any(&acts);
+        // A link that goes may leave packets behind, for which its node is asked, also where no route changes.
+        let is_asked = !scenario.timeline.changes.is_empty() || NodeId::all(scenario.nodes.len()).any(&acts);
         let mut routes = Self {
             hops: vec![AT_NODE],
             first: Vec::with_capacity(2 * scenario.flows.len()),
