@@ -53,7 +53,7 @@ impl Network {
         network.inject(at, self.ports[port], size, header_len, data.into()).map_err(refused)
     }
 
-    /// Go on to an instant, but handle no more than about so many events; whether it was reached.
+    /// Go on to an instant, but handle no more than about `events` events; whether it was reached.
     fn run_until(&mut self, py: Python<'_>, until_s: f64, events: u64) -> PyResult<bool> {
         let until = instant(until_s, self.simulation.network()?.next_wakeup());
         self.simulation.advance(py, events, move |network, events| {
@@ -114,7 +114,7 @@ impl Network {
     }
 }
 
-/// The instant nearest to so many seconds; or `known`, if that is shown as so many:
+/// The instant nearest to `s` seconds; or `known`, if that is `s` seconds as a float shows it:
 /// a float has not every picosecond after hours.
 fn instant(s: f64, known: Time) -> Time {
     if known.as_secs_f64() == s {

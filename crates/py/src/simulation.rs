@@ -42,7 +42,7 @@ impl Simulation {
         Ok(Self { network: Some(network), replay, trouble: Some(trouble) })
     }
 
-    /// Up to so many steps of `run`, which is given how many to take and returns whether there is no more to do.
+    /// Takes up to `steps` steps of `run`, which is given how many to take and returns whether there is no more to do.
     /// Returns the same.
     pub(crate) fn advance(
         &mut self,

@@ -1,11 +1,12 @@
 //! What a middlebox may do, and what becomes of a run in which one does what it may not.
 
 use bentpipe_sim::dictionary::Cause;
-use bentpipe_sim::ids::NodeId;
-use bentpipe_sim::middlebox::{Context, Middlebox};
+use bentpipe_sim::ids::{LinkId, NodeId};
+use bentpipe_sim::middlebox::{Context, Middlebox, QueueView};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::{Failure, Network, Packet, Trouble};
+use bentpipe_tcp::Segment;
 use bentpipe_units::{Duration, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -266,4 +267,105 @@ fn a_filter_of_acknowledgements_fills_the_way_down() {
         let share = policy as f64 / (policy + crossed) as f64;
         assert!((share - 0.52).abs() < 0.01, "{share}");
     }
+}
+
+/// A message takes the time that a packet takes, and comes to the one that takes it.
+#[test]
+fn a_message_reaches_the_middleboxes_of_another_node() {
+    /// Sends one message to `B` when the first packet passes.
+    #[derive(Debug)]
+    struct Asks(bool);
+    impl Middlebox for Asks {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            if !std::mem::replace(&mut self.0, true) {
+                cx.send_message(&packet, B, [7, 11], false);
+            }
+            cx.forward(packet);
+        }
+    }
+    /// Notes what it was sent, and when.
+    #[derive(Clone, Debug, Default)]
+    struct Listens(Arc<[AtomicU64; 4]>);
+    impl Middlebox for Listens {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            cx.forward(packet);
+        }
+        fn on_message(&mut self, words: [u64; 2], _: &Packet, cx: &mut Context<'_>) -> bool {
+            let noted = [self.0[0].load(Ordering::Relaxed) + 1, words[0], words[1], cx.now.as_ps()];
+            self.0.iter().zip(noted).for_each(|(place, value)| place.store(value, Ordering::Relaxed));
+            true
+        }
+    }
+    let listens = Listens::default();
+    let scenario = from_toml(CHAIN, "test.toml", &[]).unwrap().scenario;
+    let own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> =
+        vec![(A, Box::new(Asks(false))), (B, Box::new(listens.clone()))];
+    let mut network = Network::build_with(&scenario, 1, own);
+    while !network.run(100_000) {}
+    let result = network.finish().unwrap();
+    let [messages, first, second, at] = listens.0.each_ref().map(|value| value.load(Ordering::Relaxed));
+    assert_eq!((messages, first, second), (1, 7, 11));
+    // Emitted before the SYN is forwarded, it is the first on the link: 20 ms, and its own bytes at 2 Mbit/s.
+    assert!((20.0e9..20.4e9).contains(&(at as f64)), "{at}");
+    assert_eq!(result.flows.text("outcome"), ["completed"]);
+}
+
+#[test]
+fn a_middlebox_sees_each_departure_from_the_queue_that_it_feeds() {
+    #[derive(Clone, Debug, Default)]
+    struct Watches {
+        departures: Arc<AtomicU64>,
+        empty: Arc<AtomicU64>,
+        largest: Arc<AtomicU64>,
+    }
+    impl Middlebox for Watches {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            cx.forward(packet);
+        }
+        fn on_departure(&mut self, link: LinkId, queue: QueueView, _: &mut Context<'_>) {
+            // The way on: the link back to the sender is the other one.
+            if link != WAY_ON {
+                return;
+            }
+            assert_eq!(queue.bytes, 1500 * queue.packets as u64);
+            self.departures.fetch_add(1, Ordering::Relaxed);
+            self.empty.fetch_add(u64::from(queue.packets == 0), Ordering::Relaxed);
+            self.largest.fetch_max(queue.packets as u64, Ordering::Relaxed);
+        }
+        fn watches_queues(&self) -> bool {
+            true
+        }
+    }
+    const WAY_ON: LinkId = LinkId::new(2);
+    let watches = Watches::default();
+    let result = run_at(B, CHAIN, watches.clone()).unwrap();
+    let [departures, empty, largest] =
+        [&watches.departures, &watches.empty, &watches.largest].map(|count| count.load(Ordering::Relaxed));
+    let names = result.links.text("link");
+    let row = names.iter().position(|name| name == "two.forward").unwrap();
+    assert_eq!(departures as i64, result.links.whole("carried_packets")[row]);
+    assert!(empty > 2 && largest > 5, "{empty} {largest}");
+}
+
+/// One segment of 1500 B in each round trip of 100 ms, 6 and 12 ms to send it, and 0.48 ms to send its acknowledgement.
+#[test]
+fn a_rewritten_window_limits_the_sender() {
+    #[derive(Debug)]
+    struct Narrows;
+    impl Middlebox for Narrows {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            let narrowed = |segment: Segment| Segment { window: segment.window.min(1460), ..segment };
+            let segment = cx.segment(&packet).filter(|_| packet.is_to_sender()).map(narrowed);
+            let packet = match segment {
+                Some(segment) => cx.rewrite(packet, &segment),
+                None => packet,
+            };
+            cx.forward(packet);
+        }
+    }
+    let text = CHAIN.replace("{ kind = \"file\", size = \"200 kB\" }", "\"greedy\"");
+    let text = format!("{text}[tcp]\nsmss = \"1460 B\"\nwindow_scaling = false\ntimestamps = false\nack.every = 1\n");
+    let result = run_at(B, &text, Narrows).unwrap();
+    let goodput = result.flows.real("goodput_bps")[0];
+    assert!((goodput / (1460.0 * 8.0 / 0.11848) - 1.0).abs() < 0.02, "{goodput}");
 }

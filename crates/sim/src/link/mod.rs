@@ -312,8 +312,8 @@ impl LazyLink {
         self.outages.as_mut()?.closed(now)
     }
 
-    /// The link is taken away. What waits is lost, is in `left` afterwards, or stays; what is on the link was told when it was
-    /// sent.
+    /// The link is taken away. What waits is lost, is in `left` afterwards, or stays; what becomes of what is on
+    /// the link was decided when it was sent.
     pub(crate) fn take_away(&mut self, now: Time, waiting: Waiting, losses: &mut Losses, left: &mut Vec<Packet>) {
         self.advance(now, losses);
         match waiting {

@@ -137,9 +137,9 @@ impl Context<'_> {
         self.bodies.copy_of(packet)
     }
 
-    /// The segment that a packet of a connection carries.
-    pub fn segment(&self, packet: &Packet) -> Segment {
-        packet.segment(self.bodies)
+    /// The segment that a packet of a connection carries; none in a datagram.
+    pub fn segment(&self, packet: &Packet) -> Option<Segment> {
+        (!packet.is_datagram()).then(|| packet.segment(self.bodies))
     }
 
     /// Whether a packet of a connection has options beside timestamps.
@@ -147,34 +147,36 @@ impl Context<'_> {
         packet.has_options(self.bodies)
     }
 
-    /// The packet with another segment in place of its own.
+    /// The packet with another segment in place of its own; a datagram stays as it is.
     #[must_use]
     pub fn rewrite(&mut self, packet: Packet, segment: &Segment) -> Packet {
+        if packet.is_datagram() {
+            return packet;
+        }
         self.bodies.release(&packet);
         packet.with_segment(segment, self.bodies)
     }
 
-    /// A packet of the middlebox's own with this segment, as if it came from the sender of `like`.
+    /// A packet of the middlebox's own with this segment, as if it came from the end that `packet` travels to; none if that
+    /// is a datagram, to which no segment answers.
     #[must_use]
-    pub fn make(&mut self, like: &Packet, segment: &Segment) -> Packet {
-        like.with_segment(segment, self.bodies)
-    }
-
-    /// A packet of the middlebox's own with this segment, as if it came from the end that `packet` travels to.
-    #[must_use]
-    pub fn answer(&mut self, packet: &Packet, segment: &Segment) -> Packet {
-        packet.answer(segment, self.bodies)
+    pub fn answer(&mut self, packet: &Packet, segment: &Segment) -> Option<Packet> {
+        (!packet.is_datagram()).then(|| packet.answer(segment, self.bodies))
     }
 
     /// Sends a message to the middleboxes of a node on the way of `packet`, or on the way back (`is_back`). What the words mean
     /// is theirs to know.
-    pub fn tell_node(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool) {
+    pub fn send_message(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool) {
         let message = Packet::message(packet, Message::ToNode(node, words), is_back, self.bodies);
         self.emit(message);
     }
 
-    /// Tells the end that sent `packet`, which is of a connection, to send segments with `bytes` of payload from now on.
+    /// Has the end of a connection that sent `packet` send segments with `bytes` of payload, from when the message about it
+    /// arrives there. Of a datagram's sender it asks nothing.
     pub fn set_segment_size(&mut self, packet: &Packet, bytes: u32) {
+        if packet.is_datagram() {
+            return;
+        }
         let message = Message::SegmentSize(packet.sender(), bytes);
         let message = Packet::message(packet, message, true, self.bodies);
         self.emit(message);

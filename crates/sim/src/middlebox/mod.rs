@@ -56,7 +56,7 @@ pub trait Middlebox: Debug {
     /// A corrupted packet has reached a node of kind `processing`, which drops it afterwards. Its header can be trusted.
     fn on_corrupted(&mut self, _packet: &Packet, _cx: &mut Context<'_>) {}
 
-    /// A message to this node ([`Context::tell_node`]); returns whether it was for this middlebox. `packet` brought it and has
+    /// A message to this node ([`Context::send_message`]); returns whether it was for this middlebox. `packet` brought it and has
     /// reached its end.
     fn on_message(&mut self, _words: [u64; 2], _packet: &Packet, _cx: &mut Context<'_>) -> bool {
         false

@@ -50,3 +50,33 @@ impl Network {
         self.rearm_node(node);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::Cause;
+    use crate::ids::LinkId;
+    use crate::scenario::from_toml;
+    use crate::spec::{InFlight, Waiting};
+    use bentpipe_units::Duration;
+
+    /// It ended with a panic: no node was asked for a way where no route ever changes.
+    #[test]
+    fn what_a_link_leaves_behind_finds_no_way_where_no_route_changes() {
+        let text = "duration = \"2 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+            queue = \"100 packets\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n\
+            app = { kind = \"cbr\", rate = \"2 Mbit/s\", size = \"1000 B\" }\n";
+        let mut scenario = from_toml(text, "test.toml", &[]).expect("the scenario is valid").scenario;
+        let down = Change::Down { link: LinkId::new(0), waiting: Waiting::Rerouted, in_flight: InFlight::Delivered };
+        scenario.timeline.changes = vec![(Time::ZERO + Duration::from_secs(1), down)];
+        let mut network = Network::build(&scenario, 1);
+        while !network.run(u64::MAX) {}
+        let result = network.finish().expect("no middlebox is there to fail");
+        let lost = |cause: Cause| -> i64 {
+            let causes = result.drops.text("cause").iter().zip(result.drops.whole("packets"));
+            causes.filter(|(name, _)| *name == cause.name()).map(|(_, packets)| packets).sum()
+        };
+        // A hundred wait when the link goes and know no other way; 250 come after.
+        assert!((345..360).contains(&lost(Cause::Handover)), "{:?}", result.drops);
+    }
+}

@@ -56,6 +56,8 @@ pub struct Network {
     /// Packets at the places among their nodes' middleboxes that they come to next, at this instant.
     steps: VecDeque<(NodeId, usize, Packet)>,
     takes_steps: bool,
+    /// Packets that middleboxes have made or turned round, one following from the other.
+    made: u32,
     ports: ports::Ports,
     drops: Drops,
     ledger: Ledger,
@@ -106,6 +108,7 @@ impl Network {
             outbox: Outbox::default(),
             steps: VecDeque::new(),
             takes_steps: false,
+            made: 0,
             ports: ports::Ports::of(scenario),
             drops: Drops::default(),
             ledger: Ledger::default(),

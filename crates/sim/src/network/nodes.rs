@@ -12,9 +12,9 @@ use bentpipe_units::Time;
 
 use super::routes::Routes;
 
-/// Steps of packets through middleboxes at one instant, one following from the other, that are still taken to come to an end;
-/// and wake-ups of a node.
-const STEPS_MAX: u32 = 1_000_000;
+/// Packets that middleboxes make or turn round at one instant, one following from the other, and wake-ups of a node, that are
+/// still taken to come to an end.
+const MADE_MAX: u32 = 1_000_000;
 
 /// A node in motion.
 #[derive(Debug, Default)]
@@ -105,13 +105,9 @@ impl Network {
         if std::mem::replace(&mut self.takes_steps, true) {
             return;
         }
-        let mut taken = 0;
+        self.made = 0;
         while let Some((node, position, packet)) = self.steps.pop_front() {
-            taken += 1;
             let boxes = self.nodes[node].boxes.len();
-            if taken > STEPS_MAX && boxes > 0 {
-                self.fail(node, position.min(boxes - 1), Trouble::Endless);
-            }
             if self.trouble.is_some() {
                 self.steps.clear();
             } else if position < boxes {
@@ -180,6 +176,12 @@ impl Network {
     fn carry_out(&mut self, node: NodeId, position: usize) {
         let mut actions = self.outbox.take();
         for action in actions.drain(..) {
+            if matches!(action, Action::Emit(_) | Action::SendBack(_)) {
+                self.made += 1;
+                if self.made > MADE_MAX {
+                    self.fail(node, position, Trouble::Endless);
+                }
+            }
             let packet = match action {
                 Action::Forward(packet) => packet,
                 Action::Emit(packet) => {
@@ -248,7 +250,7 @@ impl Network {
         self.schedule.set(Source::Node(node), Time::NEVER);
         state.armed = Time::NEVER;
         state.woken = (self.now, if state.woken.0 == self.now { state.woken.1 + 1 } else { 0 });
-        let is_endless = state.woken.1 > STEPS_MAX;
+        let is_endless = state.woken.1 > MADE_MAX;
         for watch in 0..self.nodes[node].watches.len() {
             self.notify_departure(node, watch);
         }

@@ -128,7 +128,7 @@ impl Ports {
         self.flows.is_empty()
     }
 
-    /// A packet was lost; if it had entered by a port, that is going to be told.
+    /// A packet was lost; if it had entered by a port, it comes out of `drain_lost`.
     pub(super) fn on_loss(&mut self, now: Time, place: LossPlace, cause: Cause, packet: &Packet, bodies: &mut Bodies) {
         if self.flows.is_empty() {
             return;

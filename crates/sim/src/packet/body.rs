@@ -22,7 +22,7 @@ pub(crate) enum Carried {
     Message(Message),
 }
 
-/// What functions of the network tell each other and the ends of connections.
+/// What middleboxes send to one another and to the ends of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
     /// To the functions of a node on the way: whatever they have agreed on.

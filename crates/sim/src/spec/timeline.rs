@@ -113,9 +113,12 @@ impl Timeline {
                 Change::Down { link, waiting, in_flight } => {
                     absences.entry(link).or_default().push(Absence { from: *at, to: Time::NEVER, waiting, in_flight });
                 }
-                Change::Up(link) => absences.entry(link).or_default().iter_mut().for_each(|absence| {
-                    absence.to = absence.to.min(*at);
-                }),
+                // Absences of a link do not overlap: those before the last are over.
+                Change::Up(link) => {
+                    if let Some(last) = absences.get_mut(&link).and_then(|absences| absences.last_mut()) {
+                        last.to = last.to.min(*at);
+                    }
+                }
                 Change::Withdraw(_) | Change::Install { .. } => {}
             }
         }

@@ -44,7 +44,6 @@ impl Sketch {
 
 impl Probe {
     fn alter(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let is_segment = !packet.is_datagram();
         match self.seen % 61 {
             1 => cx.consume(packet),
             2 => cx.send_back(packet),
@@ -54,29 +53,37 @@ impl Probe {
                 cx.emit(copy);
                 cx.forward(packet);
             }
-            5 if is_segment => {
-                let segment = cx.segment(&packet);
-                let packet =
-                    cx.rewrite(packet, &Segment { window: segment.window / 2 + 1, timestamps: None, ..segment });
+            5 => {
+                let halved = |segment: Segment| Segment { window: segment.window / 2 + 1, timestamps: None, ..segment };
+                let packet = match cx.segment(&packet).map(halved) {
+                    Some(segment) => cx.rewrite(packet, &segment),
+                    None => packet,
+                };
                 cx.forward(packet);
             }
             // Not at once again: a sender on the same node would repair what it has just cut, for ever.
-            6 if is_segment && cx.now >= self.sized_at + Duration::from_millis(20) => {
+            6 if cx.now >= self.sized_at + Duration::from_millis(20) => {
                 self.sized_at = cx.now;
                 cx.set_segment_size(&packet, 500 + 7 * (self.seen % 130) as u32);
                 cx.forward(packet);
             }
             7 => {
                 let node = NodeId::new((self.seen % self.nodes) as usize);
-                cx.tell_node(&packet, node, [self.seen, 0], self.seen % 2 == 0);
+                cx.send_message(&packet, node, [self.seen, 0], self.seen % 2 == 0);
                 cx.forward(packet);
             }
-            8 if is_segment => {
-                let segment = cx.segment(&packet);
+            8 => {
                 // Without ACK it is discarded: a sender that forged ACKs lead astray may send for ever.
-                let ack = Segment { flags: Flags::default(), len: 0, seq: segment.ack, ack: segment.seq, ..segment };
-                let answer = cx.answer(&packet, &ack);
-                cx.emit(answer);
+                let turned = |segment: Segment| Segment {
+                    flags: Flags::default(),
+                    len: 0,
+                    seq: segment.ack,
+                    ack: segment.seq,
+                    ..segment
+                };
+                if let Some(answer) = cx.segment(&packet).and_then(|segment| cx.answer(&packet, &turned(segment))) {
+                    cx.emit(answer);
+                }
                 cx.forward(packet);
             }
             9 => {
@@ -108,7 +115,7 @@ impl Middlebox for Probe {
     fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         self.seen += 1;
         if self.seen % 3 == 0 {
-            cx.tell_node(packet, NodeId::new((self.seen % self.nodes) as usize), [1, self.seen], true);
+            cx.send_message(packet, NodeId::new((self.seen % self.nodes) as usize), [1, self.seen], true);
         }
     }
 
