@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bentpipe.sweeps import tasks, workers
+from bentpipe.experiment import task, workers
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def begun(monkeypatch):
 
     def execute(scenario, seed, tables, is_stopped):
         seeds.append(seed)
-        return tasks.execute(scenario, seed, tables, is_stopped)
+        return task.execute(scenario, seed, tables, is_stopped)
 
     monkeypatch.setattr(workers, "execute", execute)
     return seeds

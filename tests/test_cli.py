@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.__main__ import main
-from bentpipe.cli import app
+from bentpipe.cli.app import app
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
 
@@ -176,7 +176,7 @@ def test_ctrl_c_while_loading_is_quiet(monkeypatch):
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules, "bentpipe.cli", SimpleNamespace(app=interrupted))
+    monkeypatch.setitem(sys.modules, "bentpipe.cli.app", SimpleNamespace(app=interrupted))
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130
@@ -194,9 +194,8 @@ def test_a_full_disk_is_said(small):
 
 def test_nothing_heavy_is_imported_before_it_is_needed(small):
     def imported(*args):
-        code = (
-            f"import sys; sys.argv[1:] = {args!r}\nfrom bentpipe.cli import app\ntry: app()\nexcept SystemExit: pass\n"
-        )
+        code = f"import sys; sys.argv[1:] = {args!r}\nfrom bentpipe.cli.app import app\n"
+        code += "try: app()\nexcept SystemExit: pass\n"
         code += "print([m for m in ('polars', 'numpy', 'scipy', 'matplotlib') if m in sys.modules], file=sys.stderr)"
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.strip()
 

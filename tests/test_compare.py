@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe import human
-from bentpipe.comparison import Comparison
+from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import estimate
@@ -111,11 +111,11 @@ def test_one_replication_has_no_interval_and_says_so(small):
 
 
 def test_a_margin_that_is_small_is_not_printed_as_none():
-    assert human.mean_and_margin(34.41763, 0.00012) == ("34.418", "1e-4")
-    assert human.mean_and_margin(262.05, 0.65) == ("262.05", "0.65")
-    assert human.mean_and_margin(0.78, 1e-15) == ("0.7800", "0.0000")
-    assert human.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")
-    assert human.mean_and_margin(3.0, 0.0) == ("3.00", "0.00")
+    assert formatting.mean_and_margin(34.41763, 0.00012) == ("34.418", "1e-4")
+    assert formatting.mean_and_margin(262.05, 0.65) == ("262.05", "0.65")
+    assert formatting.mean_and_margin(0.78, 1e-15) == ("0.7800", "0.0000")
+    assert formatting.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")
+    assert formatting.mean_and_margin(3.0, 0.0) == ("3.00", "0.00")
 
 
 def test_one_sender_has_nothing_to_be_compared_with(small):
@@ -171,9 +171,9 @@ def test_unknown_names_are_said_with_the_nearest(small):
 
 
 def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypatch):
-    from bentpipe import outcomes
+    from bentpipe.experiment import measure
 
-    finish = outcomes.outcome
+    finish = measure.outcome
     count = iter(range(100))
 
     def outcome(tables):
@@ -182,7 +182,7 @@ def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypa
             raise KeyboardInterrupt
         return finish(tables)
 
-    monkeypatch.setattr(outcomes, "outcome", outcome)
+    monkeypatch.setattr(measure, "outcome", outcome)
     with pytest.raises(Interrupted, match="after 2 of 8 replications") as interrupted:
         bp.compare(bp.load(small), ["reno", "tahoe"], replications=8, jobs=1)
     assert interrupted.value.result.seeds == [3, 4]

@@ -8,16 +8,16 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe.cli import app
-from bentpipe.comparison import Comparison
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.experiment.compare import Comparison
+from bentpipe.experiment.contrasts import judged, ranking
+from bentpipe.experiment.report import report
 from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.plot.maps import axes_of
-from bentpipe.reporting.reporting import report
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.estimates import fisher
 from bentpipe.statistics.samples import AtLeast, Counts, Sample, joined, ranked
-from bentpipe.sweeps.contrasts import judged, ranking
 
 COMPLETION = METRICS["completion"]
 FCT = METRICS["fct"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe import overrides
-from bentpipe.comparison import senders_of
+from bentpipe.experiment.compare import senders_of
+from bentpipe.scenario import overrides
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = importlib.util.spec_from_file_location("mitigations", ROOT / "validation" / "mitigations.py")

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe import atomic, store
-from bentpipe.cli import app
+from bentpipe import files
+from bentpipe.cli.app import app
 from bentpipe.errors import ScenarioError
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
@@ -73,14 +73,14 @@ def test_a_full_disk_leaves_no_part_of_a_result(small, tmp_path, full_disk, comm
 def test_a_link_to_a_figure_stays_a_link(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
-    atomic.replace(tmp_path / "link.txt", b"new")
+    files.replace(tmp_path / "link.txt", b"new")
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "real.txt").read_text() == "new"
 
 
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
-    atomic.replace(tmp_path / ("ü" * 120 + ".svg"), b"x")
-    store.put(tmp_path / ("ü" * 120), "bentpipe run", lambda place: None, provenance={})
+    files.replace(tmp_path / ("ü" * 120 + ".svg"), b"x")
+    files.put(tmp_path / ("ü" * 120), "bentpipe run", lambda place: None, provenance={})
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -132,7 +132,7 @@ def test_errors_of_the_system_are_errors_with_a_name(monkeypatch):
     def broken(*_):
         raise OSError(errno.EIO, os.strerror(errno.EIO), "disk/file")
 
-    monkeypatch.setattr("bentpipe.reference.schema", broken)
+    monkeypatch.setattr("bentpipe.catalog.schema", broken)
     done = cli("schema")
     assert (done.exit_code, done.stderr) == (2, "error: disk/file: input/output error\n")
 
@@ -318,7 +318,7 @@ def test_a_part_of_a_run_says_so_where_it_is_saved(small, tmp_path, monkeypatch)
         simulation.advance(1000)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bentpipe.running.advance", interrupted)
+    monkeypatch.setattr("bentpipe.experiment.run.advance", interrupted)
     done = cli("run", small, "--save", tmp_path / "part")
     assert done.exit_code == 130
     assert re.fullmatch(rf"interrupted at .* of .* s; the run until then is saved in {tmp_path}/part\n", done.stderr)

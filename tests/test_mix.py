@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe.cli import app
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.mixing import Mix, Plan, mix
+from bentpipe.experiment.mix import Mix, Plan, mix
 
 
 def cli(*args):

@@ -15,8 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe import _core, own
-from bentpipe.cli import app
+from bentpipe import _core
+from bentpipe.cc import loading
+from bentpipe.cli.app import app
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
 
 SCENARIO = """
@@ -453,7 +454,7 @@ def test_also_where_another_class_brings_it_or_it_comes_later(scenario):
 def test_what_is_no_class_is_called_what_it_is(tmp_path):
     (tmp_path / "func.py").write_text("def X():\n    pass\n")
     with pytest.raises(ScenarioError) as error:
-        own.taken(f"{tmp_path}/func.py:X")
+        loading.taken(f"{tmp_path}/func.py:X")
     assert str(error.value) == (
         f"error: X in {tmp_path}/func.py is no class, but of the type function\n"
         "  expected a class that extends bentpipe.CongestionControl"
@@ -507,7 +508,7 @@ def test_a_scenario_file_cannot_name_code(idea):
 
 
 def test_a_class_stands_wherever_a_name_does(scenario, idea):
-    cls = own.taken(idea)
+    cls = loading.taken(idea)
     by_file, by_class = bp.run(scenario, cc=idea), bp.run(scenario.replace("tcp.cc", cls))
     assert flows(by_file) == flows(by_class)
     assert by_file.scenario == by_class.scenario
@@ -584,7 +585,7 @@ def test_the_code_of_a_class_is_what_it_does():
     def made(text, **around):
         namespace = {"bp": bp, **around}
         exec(textwrap.dedent(text), namespace)
-        return own.code_of(namespace["Mine"])
+        return loading.code_of(namespace["Mine"])
 
     text = """
     def helper(x):
@@ -609,22 +610,22 @@ def test_the_code_of_a_class_is_what_it_does():
             def on_congestion(self, why, path):
                 self.cwnd = path.share(part)
 
-        return own.code_of(Mine)
+        return loading.code_of(Mine)
 
     assert closed_over(0.5) == closed_over(0.5) != closed_over(0.6)
 
 
 def test_the_code_does_not_depend_on_how_a_file_was_found(tmp_path, idea, monkeypatch):
-    loaded = own.taken(idea)
+    loaded = loading.taken(idea)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "myidea", raising=False)
     imported = __import__("myidea").MyIdea
     assert imported is not loaded
-    assert own.code_of(imported) == own.code_of(loaded)
+    assert loading.code_of(imported) == loading.code_of(loaded)
     monkeypatch.chdir(tmp_path)
-    assert own.where(imported) == own.where(loaded) == "myidea.py:MyIdea"
-    assert own.where(Inherits) == f"{Path(__file__)}:Inherits"
-    assert own.where(failing(lambda self: None)) is None
+    assert loading.where(imported) == loading.where(loaded) == "myidea.py:MyIdea"
+    assert loading.where(Inherits) == f"{Path(__file__)}:Inherits"
+    assert loading.where(failing(lambda self: None)) is None
 
 
 def test_processes_read_the_source_of_a_file(scenario, idea, tmp_path):
@@ -697,4 +698,4 @@ def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
 
 def test_the_guide_names_every_hook():
     table = GUIDE.read_text()
-    assert set(re.findall(r"^\| `(\w+)\(", table, flags=re.MULTILINE)) == {"__init__", *own.HOOKS}
+    assert set(re.findall(r"^\| `(\w+)\(", table, flags=re.MULTILINE)) == {"__init__", *loading.HOOKS}

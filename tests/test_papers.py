@@ -16,14 +16,14 @@ import pytest
 from rich.console import Console
 
 import bentpipe as bp
-from bentpipe import terminal
+from bentpipe.catalog import choices
+from bentpipe.cli import render
 from bentpipe.errors import BentpipeError
 from bentpipe.papers import claims, fingerprint, pages, summary, verdicts
 from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab, Possible
-from bentpipe.papers.reproducing import Reproduced
-from bentpipe.reference import choices
+from bentpipe.papers.reproduce import Reproduced
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = ROOT.parent / "shared" / "specs" / "claims.md"
@@ -117,7 +117,7 @@ def test_what_is_missing_or_has_no_interval_decides_nothing():
 
 
 def test_a_run_that_sent_nothing_widens_a_share_by_no_more_than_it_can():
-    share = importlib.import_module("bentpipe.papers.been.measures").share
+    share = importlib.import_module("bentpipe.papers.packs.been.measures").share
     sent = [42.0, 44.0] * 200
     whole, open_ = share(np.array(sent)), share(np.array([*sent, math.nan]))
     assert whole == Finding.mean(sent)
@@ -594,7 +594,7 @@ def test_a_mean_over_what_is_not_printed_is_neither_impossible_nor_reproduced():
 
 
 def test_packets_of_another_size_or_another_path_keep_windows_and_queues_of_one_product():
-    from bentpipe.papers.hswa import formulas, runs
+    from bentpipe.papers.packs.hswa import formulas, runs
 
     assert runs.path() == {}
     large = runs.path(segment_bytes=6000)
@@ -615,7 +615,7 @@ def test_packets_of_another_size_or_another_path_keep_windows_and_queues_of_one_
 def test_the_terminal_says_what_is_claimed_and_in_which_unit():
     result = bp.reproduce(only=["GEO-20", "HSWA-24", "HSWA-09"])
     console = Console(width=100, file=io.StringIO())
-    for part in terminal.reproduction(result, None):
+    for part in render.reproduction(result, None):
         console.print(part)
     text = " ".join(console.file.getvalue().split())
     assert "Arithmetic: what each of 15 connections has" in text, "claims are shown at length"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe import _core, outcomes
+from bentpipe import _core
+from bentpipe.experiment import measure
 from bentpipe.metrics import COLUMNS
 
 RECORDED = Path(__file__).with_name("recorded.txt")
@@ -24,7 +25,7 @@ def hashes():
     for name, made in SCENARIOS.items():
         run = _core.Run(made()._core)
         run.advance(10**9)
-        values = outcomes.outcome(run.finish())
+        values = measure.outcome(run.finish())
         text = repr([(column, values[name].hex()) for name, column in COLUMNS.items()])
         found[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return found
@@ -58,8 +59,8 @@ def test_what_changes_a_metric_raises_the_number_of_results():
 
 def test_a_metric_that_is_new_is_a_change(monkeypatch):
     before = written(_core.RESULTS, hashes())
-    outcome = outcomes.outcome
-    monkeypatch.setattr(outcomes, "outcome", lambda tables: {**outcome(tables), "new": 1.0})
+    outcome = measure.outcome
+    monkeypatch.setattr(measure, "outcome", lambda tables: {**outcome(tables), "new": 1.0})
     monkeypatch.setitem(COLUMNS, "new", "new_metric")
     assert "raise RESULTS" in refusal(before, _core.RESULTS, hashes())
     assert refusal(before, _core.RESULTS + 1, hashes()) is None

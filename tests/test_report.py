@@ -13,15 +13,15 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe.cli import app
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment import contrasts
+from bentpipe.experiment.report import report
 from bentpipe.plot import sweep_figure
 from bentpipe.plot.axis import Axis, numbers
 from bentpipe.plot.sweeps import PANELS_MAX, Layout
-from bentpipe.reporting.page import Code, Folded, Page, Points, Section, Text
-from bentpipe.reporting.reporting import report
-from bentpipe.reporting.tables import Table
-from bentpipe.sweeps import contrasts
+from bentpipe.reports.page import Code, Folded, Page, Points, Section, Text
+from bentpipe.reports.tables import Table
 
 TITLE = "<script>alert('$1')</script> & 10 % of_all {costs} $2 ^~#"
 SCENARIO = {
@@ -362,12 +362,12 @@ def test_settings_that_differ_in_the_seventh_digit_are_two(tmp_path):
 
 
 def test_missing_and_failed_runs_are_shown(tmp_path, monkeypatch):
-    from bentpipe.sweeps import tasks, workers
+    from bentpipe.experiment import task, workers
 
-    done = tasks.execute
+    done = task.execute
 
     def fails(scenario, seed, *rest):
-        return tasks.Failure("it is <broken> & lost") if seed == 2 else done(scenario, seed, *rest)
+        return task.Failure("it is <broken> & lost") if seed == 2 else done(scenario, seed, *rest)
 
     monkeypatch.setattr(workers, "execute", fails)
     swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"]})

@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe import lines, plot, reference, running
+from bentpipe import catalog, plot
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.result import TABLES
+from bentpipe.experiment import run as run_module
+from bentpipe.experiment.result import TABLES
+from bentpipe.plot import traces
 
 SERIES = ["cwnd_bytes", "queue_bytes"]
 
@@ -21,7 +23,7 @@ def result(small):
 
 def test_tables_have_the_columns_of_the_dictionary(result):
     for name in ("flows", "links", "drops", "summary"):
-        assert getattr(result, name).columns == [column["name"] for column in reference.dictionary()[name]]
+        assert getattr(result, name).columns == [column["name"] for column in catalog.dictionary()[name]]
     assert result.events.columns == ["time_s", "flow", "event", "value"]
     assert result.flows["flow"].to_list() == result.scenario.flow_names
     assert result.links["link"].to_list() == result.scenario.link_names
@@ -52,7 +54,7 @@ def test_the_seed_decides(small):
 def test_the_number_of_events_at_once_does_not_matter(small, monkeypatch):
     scenario = bp.load(small, {"duration": "5 s"})
     whole = bp.run(scenario, series=SERIES)
-    monkeypatch.setattr(running, "EVENTS_AT_ONCE", 997)
+    monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 997)
     assert_equal(bp.run(scenario, series=SERIES), whole)
 
 
@@ -136,7 +138,7 @@ def test_loading_something_else_is_refused(tmp_path):
 
 
 def test_an_interrupted_run_says_how_far_it_came(small, monkeypatch):
-    monkeypatch.setattr(running, "EVENTS_AT_ONCE", 500)
+    monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 500)
 
     def interrupt(share):
         if share > 0.2:
@@ -172,17 +174,17 @@ def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
 
 def test_rates_are_drawn_as_means_over_visible_intervals():
     rows = pl.DataFrame({"time_s": [k / 10 for k in range(1, 1201)], "goodput_bps": [0.0, 8.0] * 600})
-    times, values = lines.rates(rows, "goodput_bps", 120.0)
+    times, values = traces.rates(rows, "goodput_bps", 120.0)
     assert times.tolist() == list(range(1, 121))
     assert values.tolist() == [4.0] * 120
     few = rows.head(100)
-    assert lines.rates(few, "goodput_bps", 10.0)[1].tolist() == few["goodput_bps"].to_list()
+    assert traces.rates(few, "goodput_bps", 10.0)[1].tolist() == few["goodput_bps"].to_list()
 
 
 def test_the_mean_of_many_lines_is_over_those_that_are_active():
     one = np.array([0.0, 5.0]), np.array([2.0, 4.0])
     other = np.array([0.0]), np.array([8.0])
-    times, values = lines.mean([one, other], [(0.0, 10.0), (0.0, 7.0)], 10.0, holds=True)
+    times, values = traces.mean([one, other], [(0.0, 10.0), (0.0, 7.0)], 10.0, holds=True)
     assert (times[0], times[-1]) == (0.0, 10.0)
     assert values[np.searchsorted(times, [1.0, 6.0, 8.0])].tolist() == [5.0, 6.0, 4.0]
 
@@ -215,6 +217,6 @@ def contents(folder):
     ("before", "now"), [("undone", "undos"), ("mark_reductions", "ecn_reductions"), ("goodput", "goodput_bps")]
 )
 def test_an_old_name_of_a_column_is_refused_with_the_new_one(before, now):
-    assert reference.unit("flows", now) in ("1", "bit/s")
+    assert catalog.unit("flows", now) in ("1", "bit/s")
     with pytest.raises(KeyError, match=f"did you mean '{now}'"):
-        reference.unit("flows", before)
+        catalog.unit("flows", before)

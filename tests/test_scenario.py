@@ -7,7 +7,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.scenario import SIZE_MAX, shipped
+from bentpipe.scenario.scenario import SIZE_MAX, shipped
 
 
 def test_a_scenario_tells_what_it_is(small):
@@ -156,7 +156,7 @@ def test_shipped_scenarios_are_valid_and_found_by_name():
 
 def test_the_nearest_shipped_scenario_is_named(tmp_path, monkeypatch):
     (tmp_path / "s1.toml").touch()
-    monkeypatch.setattr("bentpipe.scenario.SHIPPED", tmp_path)
+    monkeypatch.setattr("bentpipe.scenario.scenario.SHIPPED", tmp_path)
     with pytest.raises(ScenarioError, match="did you mean 's1'"):
         bp.load("s11")
     with pytest.raises(ScenarioError):

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe.cli import app
+from bentpipe.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = importlib.util.spec_from_file_location("senders", ROOT / "validation" / "senders.py")

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.comparison import Comparison
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.cli import app
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, RunError, ScenarioError
+from bentpipe.experiment import task, workers
+from bentpipe.experiment.design import Until
+from bentpipe.experiment.execution import Progress, enough
 from bentpipe.statistics.estimates import estimate
-from bentpipe.sweeps import tasks, workers
-from bentpipe.sweeps.grid import Until
-from bentpipe.sweeps.sweeping import Progress, enough
 
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""
@@ -229,7 +229,7 @@ def test_an_error_that_is_no_failure_of_a_run_ends_the_sweep_and_keeps_what_is_d
     def execute(scenario, seed, tables, is_stopped):
         if seed == 8:
             raise BentpipeError("error: the worker is of another version")
-        return tasks.execute(scenario, seed, tables, is_stopped)
+        return task.execute(scenario, seed, tables, is_stopped)
 
     monkeypatch.setattr(workers, "execute", execute)
     with pytest.raises(BentpipeError, match="of another version"):

@@ -13,7 +13,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
-from bentpipe.sweeps import tasks
+from bentpipe.experiment import task
 
 pytest.importorskip("distributed")
 
@@ -215,7 +215,7 @@ def said(call, *args, **named):
 
 
 def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
-    monkeypatch.setattr("bentpipe.sweeps.workers.CONNECT_S", 0.5)
+    monkeypatch.setattr("bentpipe.experiment.workers.CONNECT_S", 0.5)
     port = free_port()
     text = said(bp.sweep, small, RATES, on=f"dask://127.0.0.1:{port}", store=tmp_path / "store")
     assert text.startswith(
@@ -236,7 +236,7 @@ def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, schedu
     start_worker(started, scheduler, sys.executable, "-c", other)
     wait_until_workers(scheduler, 1)
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
-        f"error: a worker has bentpipe 0.0.0, results {_core.RESULTS}, and the sweep is by {tasks.build()}\n"
+        f"error: a worker has bentpipe 0.0.0, results {_core.RESULTS}, and the sweep is by {task.build()}\n"
         "  expected the same version everywhere"
     )
 
@@ -272,5 +272,5 @@ def test_jobs_and_a_cluster_contradict_each_other(small):
 
 def test_a_task_is_the_same_as_here_when_it_arrives_as_text(small):
     core = bp.load(small)._core
-    there = tasks.execute_text(core.to_json(), 7, ["flows"], tasks.build())
-    assert json.loads(there) == json.loads(tasks.execute(core, 7, ["flows"]))
+    there = task.execute_text(core.to_json(), 7, ["flows"], task.build())
+    assert json.loads(there) == json.loads(task.execute(core, 7, ["flows"]))

@@ -15,15 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 import bentpipe as bp
-from bentpipe import _core, outcomes
-from bentpipe.cli import app
+from bentpipe import _core
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment import measure, workers
+from bentpipe.experiment import store as stores
+from bentpipe.experiment.design import Grid, arguments
+from bentpipe.experiment.execution import Sweeping
+from bentpipe.experiment.report import report
 from bentpipe.metrics import COLUMNS
-from bentpipe.reporting.reporting import report
-from bentpipe.sweeps import store as stores
-from bentpipe.sweeps import workers
-from bentpipe.sweeps.grid import Grid, arguments
-from bentpipe.sweeps.sweeping import Sweeping
 
 VARY = {"link.down.error.rate": [0.002, 0.01]}
 
@@ -187,8 +187,8 @@ def test_a_store_in_which_another_simulator_is_at_work_is_left_alone(small, stor
 
 def test_a_metric_that_was_added_leaves_old_stores_readable_or_says_so(small, store, monkeypatch, begun):
     monkeypatch.setitem(COLUMNS, "new", "new_metric")
-    outcome = outcomes.outcome
-    monkeypatch.setattr(outcomes, "outcome", lambda tables: {**outcome(tables), "new": 1.0})
+    outcome = measure.outcome
+    monkeypatch.setattr(measure, "outcome", lambda tables: {**outcome(tables), "new": 1.0})
     # Without a new number of results, which a test refuses:
     assert said(bp.Sweep.load, store) == (
         "error: the runs of this store have no new_metric: another state of bentpipe made them\n"

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe import reference
-from bentpipe.result import RunResult
+from bentpipe import catalog
+from bentpipe.experiment.result import RunResult
 
 SMALL = {
     "title": "small web",
@@ -28,7 +28,7 @@ def result():
 
 def test_tables_have_the_columns_of_the_dictionary(result):
     for name in ("completions", "transfers", "datagrams"):
-        assert getattr(result, name).columns == [column["name"] for column in reference.dictionary()[name]]
+        assert getattr(result, name).columns == [column["name"] for column in catalog.dictionary()[name]]
     assert result.completions.filter(pl.col("sizes") == "all")["flow"].to_list() == ["files", "pages"]
     assert result.datagrams["flow"].to_list() == ["tv"]
     assert result.transfers["duration_s"].min() > 0
@@ -73,11 +73,11 @@ def test_times_of_transfers_are_compared():
 def test_what_is_printed_fits_the_terminal(command, capsys):
     from rich.console import Console
 
-    from bentpipe import terminal
+    from bentpipe.cli import render
 
     console = Console(width=80, highlight=False)
     shown = bp.run(SMALL) if command == "run" else bp.compare(SMALL, ["reno", "sack"], replications=3)
-    for each in terminal.run(shown) if command == "run" else terminal.comparison(shown):
+    for each in render.run(shown) if command == "run" else render.comparison(shown):
         console.print(each)
     out = capsys.readouterr().out
     assert "Transfers" in out

@@ -23,7 +23,7 @@ PATIENCE_S = 600
 
 def watch(asked):
     """Put the notebook in."""
-    from bentpipe.sweeps import store, tasks, workers
+    from bentpipe.experiment import store, task, workers
 
     execute = workers.execute
     log = Path(asked["log"])
@@ -31,7 +31,7 @@ def watch(asked):
     store.WAITING_MAX = asked.get("waiting_max", store.WAITING_MAX)
 
     def watched(scenario, seed, tables, is_stopped=lambda: False):
-        write_down(log, f"{os.getpid()} {tasks.name(scenario.digest, seed)}\n")
+        write_down(log, f"{os.getpid()} {task.name(scenario.digest, seed)}\n")
         is_held = next(count) > asked.get("hold", sys.maxsize)
         wait_until(lambda: not is_held or is_stopped(), "told to stop")
         wait_until(lambda: is_stopped() or processes(log) >= asked.get("meet", 0), "joined by the other processes")

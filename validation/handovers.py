@@ -18,7 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import bentpipe as bp
-from bentpipe.plot.house import style
+from bentpipe.plot.style import style
 
 if sys.version_info >= (3, 11):
     import tomllib

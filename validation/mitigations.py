@@ -22,10 +22,10 @@ from matplotlib.figure import Figure
 import bentpipe as bp
 from bentpipe import plot
 from bentpipe.metrics import METRICS
-from bentpipe.plot.house import style
+from bentpipe.plot.style import style
 
 if TYPE_CHECKING:
-    from bentpipe.comparison import Comparison
+    from bentpipe.experiment.compare import Comparison
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 NUMBERS = GUIDES / "mitigations.json"

@@ -21,9 +21,10 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import bentpipe as bp
-from bentpipe import human, lines, plot
+from bentpipe import formatting, plot
 from bentpipe.metrics import METRICS
-from bentpipe.plot.house import COLOURS, WIDE, label, sheet, style
+from bentpipe.plot import traces
+from bentpipe.plot.style import COLOURS, WIDE, label, sheet, style
 from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bentpipe.result import RunResult
+    from bentpipe.experiment.result import RunResult
 
 ROOT = Path(__file__).resolve().parent.parent
 RUST = ROOT / "crates" / "tcp" / "src" / "cc"
@@ -263,7 +264,7 @@ def measure(names: Iterable[str]) -> dict[str, Numbers]:
         runs = swept(response.scenario, response.sets, vary, response.replications)
         for name in names:
             found[name][response.scenario] = {
-                human.exponent(rate): _known(
+                formatting.exponent(rate): _known(
                     [row for row in runs if row["tcp.cc"] == name and row[response.key] == rate], "goodput"
                 )
                 for rate in response.rates
@@ -349,8 +350,8 @@ def _drawn(name: str) -> list[tuple[str, dict[str, Any]]]:
 
 def _draw_windows(axes: Axes, path: Route, name: str) -> None:
     results = {each: window(path, each) for each, _ in _drawn(name)}
-    times = {each: lines.line(result.series("cwnd_bytes"), "cwnd_bytes") for each, result in results.items()}
-    divisor, unit = human.scale([float(values.max()) for _, values in times.values() if len(values)], "B")
+    times = {each: traces.line(result.series("cwnd_bytes"), "cwnd_bytes") for each, result in results.items()}
+    divisor, unit = formatting.scale([float(values.max()) for _, values in times.values() if len(values)], "B")
     for each, look in _drawn(name):
         at, values = _thinned(*times[each])
         axes.plot(at, values / divisor, drawstyle="steps-post", label=each, **look)
@@ -384,8 +385,8 @@ def window(path: Route, name: str) -> RunResult:
 def _draw_response(axes: Axes, response: Response, name: str, numbers: dict[str, Numbers]) -> None:
     for each, look in _drawn(name):
         known = numbers[each][response.scenario]
-        means = np.array([known[human.exponent(rate)][0] for rate in response.rates], dtype=np.float64) / 1e6
-        margins = np.array([known[human.exponent(rate)][1] for rate in response.rates], dtype=np.float64) / 1e6
+        means = np.array([known[formatting.exponent(rate)][0] for rate in response.rates], dtype=np.float64) / 1e6
+        margins = np.array([known[formatting.exponent(rate)][1] for rate in response.rates], dtype=np.float64) / 1e6
         # The axis is logarithmic: an interval may not reach zero.
         low = np.minimum(margins, 0.9 * means)
         axes.errorbar(response.rates, means, yerr=[low, margins], capsize=2, label=each, **look)
@@ -444,7 +445,7 @@ def commands(name: str) -> str:
         text += f"bentpipe compare {path.scenario} --cc {both}{sets} --chart cwnd --plot {path.scenario}.png\n"
     for response in RESPONSES:
         sets = "".join(f" --set {key}='{value}'" for key, value in response.sets.items())
-        rates = ",".join(human.exponent(rate) for rate in response.rates)
+        rates = ",".join(formatting.exponent(rate) for rate in response.rates)
         text += f"bentpipe sweep {response.scenario} --vary tcp.cc={both} --vary {response.key}={rates}{sets}"
         text += f" --replications {response.replications}\n"
     for scenario, shared in SHARED:
@@ -473,7 +474,7 @@ def _paths(name: str, numbers: dict[str, Numbers]) -> str:
 def _responses(name: str, numbers: dict[str, Numbers]) -> str:
     text = ""
     for response in RESPONSES:
-        rates = [human.exponent(rate) for rate in response.shown]
+        rates = [formatting.exponent(rate) for rate in response.shown]
         text += f"{'' if not text else chr(10)}| `{response.scenario}`, Mbit/s | {' | '.join(rates)} |\n"
         text += "|---" * (len(rates) + 1) + "|\n"
         for each in dict.fromkeys([name, *REFERENCES]):
@@ -503,8 +504,8 @@ def _evenness(name: str, numbers: dict[str, Numbers]) -> str:
 def _cell(known: list[float | None], divisor: float = 1) -> str:
     mean, half = known if len(known) == 2 else (known[0], None)
     if mean is None:
-        return human.MISSING
-    by, margin = human.mean_and_margin(mean / divisor, None if half is None else half / divisor)
+        return formatting.MISSING
+    by, margin = formatting.mean_and_margin(mean / divisor, None if half is None else half / divisor)
     return by if not half else f"{by} ± {margin}"
 
 

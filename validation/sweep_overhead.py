@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.running import advance
-from bentpipe.scenario import scenario_of
-from bentpipe.sweeps.workers import cores
+from bentpipe.experiment.run import advance
+from bentpipe.experiment.workers import cores
+from bentpipe.scenario.scenario import scenario_of
 
 SCENARIO = {
     "title": "A short run",

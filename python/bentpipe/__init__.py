@@ -12,23 +12,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import errors
-from bentpipe._core import build_info as _build_info
+from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    from bentpipe.comparison import Comparison, compare
-    from bentpipe.mixing import Mix, mix
-    from bentpipe.network import Network
-    from bentpipe.own import CongestionControl
-    from bentpipe.papers.reproducing import Reproduction, reproduce
-    from bentpipe.reference import choices, schema
-    from bentpipe.reporting.reporting import report
-    from bentpipe.result import RunResult
-    from bentpipe.running import run
-    from bentpipe.scenario import Scenario, check, load, loads
-    from bentpipe.sweeps.result import Sweep
-    from bentpipe.sweeps.sweeping import sweep
-
-__version__ = _build_info()["version"]
+    from bentpipe.catalog import choices, schema
+    from bentpipe.cc.loading import CongestionControl
+    from bentpipe.experiment.compare import Comparison, compare
+    from bentpipe.experiment.execution import sweep
+    from bentpipe.experiment.mix import Mix, mix
+    from bentpipe.experiment.network import Network
+    from bentpipe.experiment.report import report
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.run import run
+    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.papers.reproduce import Reproduction, reproduce
+    from bentpipe.scenario.scenario import Scenario, check, load, loads
 
 __all__ = [
     "Comparison",
@@ -57,25 +55,25 @@ __all__ = [
 # Loaded when first used: the command line must answer at once, and tables and statistics take long to import.
 # No module may bear the name of a function in here, or importing it would hide the function.
 _HOMES = {
-    "Comparison": "comparison",
-    "CongestionControl": "own",
-    "Mix": "mixing",
-    "Network": "network",
-    "Reproduction": "papers.reproducing",
-    "RunResult": "result",
-    "Scenario": "scenario",
-    "Sweep": "sweeps.result",
-    "check": "scenario",
-    "choices": "reference",
-    "compare": "comparison",
-    "load": "scenario",
-    "loads": "scenario",
-    "mix": "mixing",
-    "reproduce": "papers.reproducing",
-    "report": "reporting.reporting",
-    "run": "running",
-    "schema": "reference",
-    "sweep": "sweeps.sweeping",
+    "Comparison": "experiment.compare",
+    "CongestionControl": "cc.loading",
+    "Mix": "experiment.mix",
+    "Network": "experiment.network",
+    "Reproduction": "papers.reproduce",
+    "RunResult": "experiment.result",
+    "Scenario": "scenario.scenario",
+    "Sweep": "experiment.sweep",
+    "check": "scenario.scenario",
+    "choices": "catalog",
+    "compare": "experiment.compare",
+    "load": "scenario.scenario",
+    "loads": "scenario.scenario",
+    "mix": "experiment.mix",
+    "reproduce": "papers.reproduce",
+    "report": "experiment.report",
+    "run": "experiment.run",
+    "schema": "catalog",
+    "sweep": "experiment.execution",
 }
 
 

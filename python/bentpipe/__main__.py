@@ -13,16 +13,16 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="bentpipe")
     try:
-        from bentpipe.cli import app
+        from bentpipe.cli.app import app
 
         app()
     except KeyboardInterrupt:
         # As in `cli`, which may not have been loaded.
         sys.exit(130)
     except OSError as error:
-        from bentpipe import atomic
+        from bentpipe import files
 
-        print(f"error: the output cannot be written: {atomic.reason(error)}", file=sys.stderr)
+        print(f"error: the output cannot be written: {files.reason(error)}", file=sys.stderr)
         # What is still in the buffer would fail again while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)

@@ -4,7 +4,7 @@ from typing import final
 
 from typing_extensions import Self, disjoint_base
 
-from bentpipe._tables import Tables
+from bentpipe.experiment.tables import Tables
 
 __all__ = [
     "RESULTS",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.reference import unknown
 
 
 @dataclass(frozen=True)

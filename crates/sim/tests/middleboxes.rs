@@ -243,7 +243,7 @@ fn corrupted_packets_are_shown_where_headers_are_protected() {
 /// cross it, and 416 come to it when the way down is full, of which the filter takes 52 %.
 #[test]
 fn a_filter_of_acknowledgements_fills_the_way_down() {
-    let text = std::fs::read_to_string("../../python/bentpipe/scenarios/asymmetric.toml").unwrap();
+    let text = std::fs::read_to_string("../../python/bentpipe/scenario/shipped/asymmetric.toml").unwrap();
     // Nothing is lost, so that the window is what the receiver allows, with the filter too.
     let text = text.replace("queue = \"2 bdp\"", "queue = \"unlimited\"");
     let run = |node: &str| {

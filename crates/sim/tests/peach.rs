@@ -11,7 +11,7 @@ const ALONE: [(&str, &str); 4] =
     [("flow.f.count", "1"), ("link.access.count", "1"), ("link.lan.count", "1"), ("flow.f.start", "0 s")];
 
 fn run(sets: &[(&str, &str)]) -> RunResult {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/bentpipe/scenarios/peach.toml");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/bentpipe/scenario/shipped/peach.toml");
     let text = std::fs::read_to_string(path).unwrap();
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let scenario = from_toml(&text, "peach", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario;

@@ -121,7 +121,7 @@ fn try_run(name: &str, text: &str, sets: &[(&str, &str)]) -> Result<RunResult, P
 
 /// Name and text of each scenario that comes with bentpipe.
 fn shipped() -> impl Iterator<Item = (String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenario/shipped");
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).map(|path| {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();

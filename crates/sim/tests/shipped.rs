@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Name and text of each.
 fn shipped() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenario/shipped");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.papers.verdicts import KINDS, REPRODUCED
-from bentpipe.reference import unknown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,6 +19,7 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parent
+PACKS = FOLDER / "packs"
 
 RUNS = "runs"
 BASES = (RUNS, "arithmetic", "definition")
@@ -115,12 +116,12 @@ class Paper:
 
     @property
     def folder(self) -> Path:
-        return FOLDER / self.name
+        return PACKS / self.name
 
 
 def names() -> list[str]:
     """Of all papers."""
-    return sorted(path.parent.name for path in FOLDER.glob("*/paper.toml"))
+    return sorted(path.parent.name for path in PACKS.glob("*/paper.toml"))
 
 
 @cache
@@ -150,7 +151,7 @@ def paper(name: str) -> Paper:
 
 
 def _read(name: str, file: str) -> dict[str, Any]:
-    return dict(tomllib.loads((FOLDER / name / file).read_text(encoding="utf-8")))
+    return dict(tomllib.loads((PACKS / name / file).read_text(encoding="utf-8")))
 
 
 def _figure(entry: dict[str, Any]) -> Figure:

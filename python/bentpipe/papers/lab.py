@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.running import run
-from bentpipe.scenario import load
+from bentpipe.experiment.design import Grid, arguments
+from bentpipe.experiment.execution import Sweeping
+from bentpipe.experiment.memory import Memory
+from bentpipe.experiment.run import run
+from bentpipe.experiment.store import Store
+from bentpipe.experiment.workers import Threads, cores
+from bentpipe.scenario.scenario import load
 from bentpipe.statistics.estimates import estimate
-from bentpipe.sweeps.grid import Grid, arguments
-from bentpipe.sweeps.memory import Memory
-from bentpipe.sweeps.store import Store
-from bentpipe.sweeps.sweeping import Sweeping
-from bentpipe.sweeps.workers import Threads, cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe.result import RunResult
-    from bentpipe.scenario import Scenario
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.scenario.scenario import Scenario
 
 T = TypeVar("T")
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import bentpipe
-from bentpipe import human
+from bentpipe import formatting
 from bentpipe.papers import claims, fingerprint, summary, verdicts
+from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bentpipe.papers.claims import Claim, Figure, Paper
     from bentpipe.papers.lab import Finding
-    from bentpipe.papers.reproducing import Reproduced, Reproduction
+    from bentpipe.papers.reproduce import Reproduced, Reproduction
     from bentpipe.papers.verdicts import Found, Verdict
 
 FULL_TIME = "half an hour"
 """Of `reproduce --full` for all papers on two cores, measured once."""
-SOURCE = "https://github.com/bentpipe/bentpipe/blob/main/python/bentpipe/papers"
+SOURCE = "https://github.com/bentpipe/bentpipe/blob/main/python/bentpipe/papers/packs"
 SHORT_MAX = 72
 _MEANINGS = {
     verdicts.REPRODUCED: "as the paper has it, in its own words",
@@ -65,7 +65,7 @@ def printed(verdict: Verdict) -> str:
     """The value that the paper prints, with its unit."""
     claim = verdict.claim
     if claim.printed is None:
-        return human.MISSING
+        return formatting.MISSING
     return claim.printed if isinstance(claim.printed, str) else _number(claim.printed, claim.unit)
 
 
@@ -73,7 +73,7 @@ def ours(verdict: Verdict) -> str:
     """Our value with its interval, in the reading that decided."""
     known = [(each.claim, each.shown) for each in verdict.judged]
     texts = [value(shown.finding, claim.unit) for claim, shown in known if shown is not None]
-    return "; ".join(texts) or human.MISSING
+    return "; ".join(texts) or formatting.MISSING
 
 
 def value(finding: Finding, unit: str) -> str:
@@ -84,10 +84,10 @@ def value(finding: Finding, unit: str) -> str:
     ('4.31 ± 0.10 s', '0.500', '-')
     """
     if finding.value is None:
-        return human.MISSING
-    divisor, text = human.scale([finding.value], unit)
+        return formatting.MISSING
+    divisor, text = formatting.scale([finding.value], unit)
     half = None if finding.low is None or finding.high is None else (finding.high - finding.low) / 2 / divisor
-    mean, margin = human.mean_and_margin(finding.value / divisor, half or None)
+    mean, margin = formatting.mean_and_margin(finding.value / divisor, half or None)
     return f"{mean} {text}".rstrip() if margin is None else f"{mean} ± {margin} {text}".rstrip()
 
 
@@ -115,7 +115,7 @@ def band(claim: Claim) -> str:
         return f"above {_number(criterion.low, claim.unit)}"
     if criterion.low == criterion.high:
         return _number(criterion.low, claim.unit)
-    divisor, text = human.scale([criterion.low, criterion.high], claim.unit)
+    divisor, text = formatting.scale([criterion.low, criterion.high], claim.unit)
     return f"{criterion.low / divisor:.6g} to {criterion.high / divisor:.6g} {text}".rstrip()
 
 
@@ -147,7 +147,7 @@ def _claimed(verdict: Verdict) -> str:
 
 
 def _number(number: float, unit: str) -> str:
-    divisor, text = human.scale([number], unit)
+    divisor, text = formatting.scale([number], unit)
     return f"{number / divisor:.6g} {text}".rstrip()
 
 
@@ -196,7 +196,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     files = [path.name for path in sorted(paper.folder.glob("*.toml")) + sorted(paper.folder.glob("*.py"))]
     links = [f"[{name}]({SOURCE}/{paper.name}/{name})" for name in files if name != "__init__.py"]
     yield f"Claims, scenarios and measures: {', '.join(links)}."
-    yield f"bentpipe {bentpipe.__version__}, fingerprint of all that decides: `{fingerprint.fingerprint(paper)}`."
+    yield f"bentpipe {__version__}, fingerprint of all that decides: `{fingerprint.fingerprint(paper)}`."
 
 
 def _by_reading(reproduced: Reproduced) -> Iterator[str]:
@@ -263,6 +263,6 @@ def _one_run(found: Found, claim: Claim) -> str:
     span = found.finding.one_run
     if found.fits_one_run is None or span is None:
         return ""
-    divisor, text = human.scale(list(span), claim.unit)
+    divisor, text = formatting.scale(list(span), claim.unit)
     ends = f"{span[0] / divisor:.3g} to {span[1] / divisor:.3g} {text}".rstrip()
     return f" {'Compatible' if found.fits_one_run else 'Not compatible'} with one run: {ends}."

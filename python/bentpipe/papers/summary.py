@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bentpipe.papers.claims import Claim, Figure, Paper
-    from bentpipe.papers.reproducing import Reproduced
+    from bentpipe.papers.reproduce import Reproduced
     from bentpipe.papers.verdicts import Verdict
 
 ROWS_MIN = 3

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.catalog import choices
 from bentpipe.errors import BentpipeError
-from bentpipe.reference import choices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     which it is reproduced, however close a tolerance lets it come; only where all readings do is the claim impossible.
     Parts are judged apart, and the claim is reproduced where all of them hold in the same reading.
     """
-    measures = importlib.import_module(f"bentpipe.papers.{paper.name}.measures")
+    measures = importlib.import_module(f"bentpipe.papers.packs.{paper.name}.measures")
     if claim.parts:
         return _whole(claim, tuple(_judge(measures, part, lab) for part in claim.parts))
     return _judge(measures, claim, lab)

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-import bentpipe
 from bentpipe.papers import pages, summary, verdicts
-from bentpipe.reporting.figures import inline
-from bentpipe.reporting.page import Folded, Page, Picture, Points, Section, Tabled, Text
-from bentpipe.reporting.tables import Table
+from bentpipe.reports.figures import inline
+from bentpipe.reports.page import Folded, Page, Picture, Points, Section, Tabled, Text
+from bentpipe.reports.tables import Table
+from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bentpipe.papers.reproducing import Reproduced, Reproduction
+    from bentpipe.papers.reproduce import Reproduced, Reproduction
     from bentpipe.papers.verdicts import Verdict
-    from bentpipe.reporting.page import Block
+    from bentpipe.reports.page import Block
 
 
 def page(result: Reproduction) -> str:
     """The whole file."""
     count = sum(len(each.verdicts) for each in result.papers)
     again = pages.command([each.paper.name for each in result.papers], result.is_full)
-    lead = f"{count} claims; made by {again}, bentpipe {bentpipe.__version__}"
+    lead = f"{count} claims; made by {again}, bentpipe {__version__}"
     sections = [Section("Verdicts", [Tabled(_counts(result), "Claims by paper and verdict.")])]
     sections += [_section(each) for each in result.papers]
     return Page("Papers, claim by claim", lead, sections).html()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison, windows_figure
-from bentpipe.plot.house import COLOURS, DASHES, ENDINGS, WIDTH, check_place, save
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
 from bentpipe.plot.runs import PANELS, run_figure
+from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, save
 from bentpipe.plot.sweeps import sweep_figure
 
 __all__ = [

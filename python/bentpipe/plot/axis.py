@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe import human
+from bentpipe import formatting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ class Axis:
         found = numbers(values)
         if found is None:
             return None
-        divisor, unit = human.scale(*found)
+        divisor, unit = formatting.scale(*found)
         scaled = np.array(found[0]) / divisor
         is_log = _is_log(scaled[scaled != 0])
         zero = None
@@ -129,10 +129,12 @@ class Axis:
         """Numbers at ticks; if one needs an exponent, all below 1 have it."""
         rounded = [float(f"{place:.6g}") for place in places]
         zero = None if self.zero is None else self.places[self.zero]
-        texts = [human.setting(value) for value in rounded]
+        texts = [formatting.setting(value) for value in rounded]
         if any("e" in text for text in texts):
-            # As `human.setting`, for larger ones, too.
-            texts = [text if value >= 1 else human.exponent(value) for text, value in zip(texts, rounded, strict=True)]
+            # As `formatting.setting`, for larger ones, too.
+            texts = [
+                text if value >= 1 else formatting.exponent(value) for text, value in zip(texts, rounded, strict=True)
+            ]
         return ["0" if place == zero else text for place, text in zip(places, texts, strict=True)]
 
     def _is_wide(self) -> bool:

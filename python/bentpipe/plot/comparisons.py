@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe import human
+from bentpipe import formatting
 from bentpipe.metrics import Metric, named
-from bentpipe.plot.house import COLOURS, at_least, blank, label, nothing_of, plain, style
 from bentpipe.plot.runs import windows
+from bentpipe.plot.style import COLOURS, at_least, blank, label, nothing_of, plain, style
 from bentpipe.statistics.samples import AtLeast, is_of_transfers
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.comparison import Comparison
-    from bentpipe.result import RunResult
+    from bentpipe.experiment.compare import Comparison
+    from bentpipe.experiment.result import RunResult
 
 LINES_MAX = 4
 """Windows in a panel: more saw teeth cannot be told apart."""
@@ -77,7 +77,7 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
         figure, panels = blank(len(parts), height=0.6 + 1.45 * len(parts))
         for axes, part in zip(panels, parts, strict=True):
             lines = [windows(results[name]) for name in part]
-            divisor, unit = human.scale([float(values.max()) for _, values in lines if len(values)], "B")
+            divisor, unit = formatting.scale([float(values.max()) for _, values in lines if len(values)], "B")
             for place, (name, (times, values)) in enumerate(zip(part, lines, strict=True)):
                 axes.plot(times, values / divisor, color=COLOURS[place], drawstyle="steps-post", label=name)
             axes.set_ylim(bottom=0)
@@ -100,7 +100,9 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     what = named(metric)
     samples = [comparison.sample(name, what.name) for name in comparison.senders]
     found = [comparison.estimate(name, what.name) for name in comparison.senders]
-    divisor, unit = human.scale([*comparison.runs[what.column].to_list(), *(each.value for each in found)], what.unit)
+    divisor, unit = formatting.scale(
+        [*comparison.runs[what.column].to_list(), *(each.value for each in found)], what.unit
+    )
     names = []
     for place, (name, sample, each) in enumerate(zip(comparison.senders, samples, found, strict=True)):
         colour = COLOURS[place % len(COLOURS)]

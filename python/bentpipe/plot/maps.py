@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe import human
+from bentpipe import formatting
+from bentpipe.experiment.contrasts import named_point
 from bentpipe.metrics import SENDERS, Metric
 from bentpipe.plot.axis import numbers
-from bentpipe.plot.house import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
+from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
 from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers
-from bentpipe.sweeps.contrasts import named_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
+    from bentpipe.experiment.sweep import Sweep
     from bentpipe.statistics.estimates import Estimate
     from bentpipe.statistics.samples import Counts
-    from bentpipe.sweeps.result import Sweep
 
 PANELS_MAX = 12
 COLUMNS_MAX = 12
@@ -79,7 +79,7 @@ class _Mapper:
     ) -> None:
         self.sweep, self.what, self.estimates = sweep, what, estimates
         self.across, self.up, self.panels = across, up, panels
-        self.divisor, self.unit = human.scale([each.mean for each in estimates], what.unit)
+        self.divisor, self.unit = formatting.scale([each.mean for each in estimates], what.unit)
         self.values = {key: _ordered(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys}
         self.notes: list[str] = []
         self.width = WIDTH
@@ -136,7 +136,7 @@ class _Mapper:
         for (up, at), (each, counts) in cells.items():
             y, x = ups.index(up), across.index(at)
             if each.mean is None:
-                axes.text(x, y, human.MISSING, ha="center", va="center", fontsize=6)
+                axes.text(x, y, formatting.MISSING, ha="center", va="center", fontsize=6)
                 continue
             colour = colours(norm(each.mean / self.divisor))
             is_bound = isinstance(each, AtLeast)
@@ -156,7 +156,7 @@ class _Mapper:
             )
             if len(across) <= COLUMNS_MAX:
                 box = {"facecolor": colour, "edgecolor": "none", "pad": 0.6} if is_bound else None
-                text = bound(human.mean_and_margin(each.mean / self.divisor, None)[0], each)
+                text = bound(formatting.mean_and_margin(each.mean / self.divisor, None)[0], each)
                 text += "" if counts.is_whole or is_of_transfers(self.what) else f"\n{counts}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=6, color=ink, bbox=box)
         axes.set_xlim(-0.5, len(across) - 0.5)
@@ -186,7 +186,7 @@ class _Mapper:
 
 def _tick(value: Any) -> str:
     """A value of a key, with three digits: steps of a logarithmic range have many."""
-    return plain(human.setting(float(f"{value:.3g}") if isinstance(value, float) else value))
+    return plain(formatting.setting(float(f"{value:.3g}") if isinstance(value, float) else value))
 
 
 def _ordered(values: list[Any]) -> list[Any]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe import human, lines
-from bentpipe.plot.house import COLOURS, DASHES, WIDTH, label, plain, sheet, style
+from bentpipe import formatting
+from bentpipe.plot import traces
+from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, plain, sheet, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.mixing import Mix
+    from bentpipe.experiment.mix import Mix
 
 LOOKS = (*DASHES, "-.", ":")
 """Kinds of lines, so that four times as many senders as colours can be told apart."""
@@ -68,7 +69,7 @@ def _share(axes: Axes, mix: Mix) -> None:
 
 def _goodput(axes: Axes, mix: Mix) -> None:
     runs = mix.runs
-    divisor, unit = human.scale([*runs["goodput_bps"].to_list(), *runs["own_bps"].to_list()], "bit/s")
+    divisor, unit = formatting.scale([*runs["goodput_bps"].to_list(), *runs["own_bps"].to_list()], "bit/s")
     for place, name in enumerate(mix.senders):
         colour = _colour(place)
         values = mix.values(name, "goodput") / divisor
@@ -98,8 +99,8 @@ def _goodput(axes: Axes, mix: Mix) -> None:
 def _cwnd(axes: Axes, mix: Mix) -> None:
     result = mix.run(series="cwnd_bytes")
     table, senders = result.series("cwnd_bytes"), mix.senders_of()
-    drawn = {flow: lines.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in senders}
-    divisor, unit = human.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
+    drawn = {flow: traces.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in senders}
+    divisor, unit = formatting.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
     explained: set[str] = set()
     for flow, (times, values) in drawn.items():
         place = mix.senders.index(senders[flow])

@@ -6,10 +6,10 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from bentpipe import human
+from bentpipe import formatting
+from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
-from bentpipe.plot.house import COLOURS, DASHES, blank, label, plain, style
-from bentpipe.reference import unit as unit_of
+from bentpipe.plot.style import COLOURS, DASHES, blank, label, plain, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.lines import Line
-    from bentpipe.result import RunResult
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.plot.traces import Line
 
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
 """Series that `run_figure` draws, in this order, if they were recorded, and what it calls them."""
@@ -56,14 +56,14 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
 
 
 def _averaging(result: RunResult, names: list[str]) -> str:
-    from bentpipe.lines import RATES
+    from bentpipe.plot.traces import RATES
 
     is_averaged = any(_is_rate(name) and result.recorded[name].height > RATES for name in names)
-    return f"; rates are means over {human.quantity(result.simulated_s / RATES, 's')}" if is_averaged else ""
+    return f"; rates are means over {formatting.quantity(result.simulated_s / RATES, 's')}" if is_averaged else ""
 
 
 def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
-    from bentpipe import lines
+    from bentpipe.plot import traces
 
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
@@ -77,7 +77,7 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
         shown = [flow for flow in result.scenario.flow_names if flow in known]
     drawn = [_line(table.filter(table[entity] == each), name, result.simulated_s) for each in shown]
     largest_value = max((float(values.max()) for _, values in drawn if len(values)), default=0.0)
-    divisor, unit = human.scale([largest_value], unit_of("series", name))
+    divisor, unit = formatting.scale([largest_value], unit_of("series", name))
     is_many = len(shown) > LEGEND_MAX
     for place, each in enumerate(shown):
         times, values = drawn[place]
@@ -94,7 +94,7 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
             rasterized=len(times) > 20_000,
         )
     if is_many:
-        times, values = lines.mean(drawn, _spans(result, shown), result.simulated_s, holds=_holds(name))
+        times, values = traces.mean(drawn, _spans(result, shown), result.simulated_s, holds=_holds(name))
         axes.plot(times, values / divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
     axes.set_ylim(bottom=0)
     axes.set_ylabel(label(PANELS[name], unit))
@@ -106,20 +106,20 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
 
 def windows(result: RunResult) -> Line:
     """Congestion window over time: of the only flow, or the mean of those that are active."""
-    from bentpipe import lines
+    from bentpipe.plot import traces
 
     table = result.series("cwnd_bytes")
     flows = table["flow"].unique(maintain_order=True).to_list()
-    found = [lines.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in flows]
+    found = [traces.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in flows]
     if len(found) == 1:
         return found[0]
-    return lines.mean(found, _spans(result, flows), result.simulated_s, holds=True)
+    return traces.mean(found, _spans(result, flows), result.simulated_s, holds=True)
 
 
 def _line(rows: pl.DataFrame, name: str, end_s: float) -> Line:
-    from bentpipe import lines
+    from bentpipe.plot import traces
 
-    return lines.rates(rows, name, end_s) if _is_rate(name) else lines.line(rows, name)
+    return traces.rates(rows, name, end_s) if _is_rate(name) else traces.line(rows, name)
 
 
 def _holds(name: str) -> bool:

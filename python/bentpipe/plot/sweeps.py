@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bentpipe import human
+from bentpipe import formatting
 from bentpipe.metrics import SENDERS, Metric, named
 from bentpipe.plot.axis import Axis
-from bentpipe.plot.house import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
+from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
 from bentpipe.statistics.samples import AtLeast
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bentpipe.experiment.sweep import Sweep
     from bentpipe.statistics.estimates import Estimate
-    from bentpipe.sweeps.result import Sweep
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -119,7 +119,7 @@ def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Dra
 class _Drawer:
     def __init__(self, sweep: Sweep, what: Metric, estimates: Sequence[Estimate], layout: Layout) -> None:
         self.sweep, self.what, self.layout = sweep, what, layout
-        self.divisor, self.unit = human.scale([each.mean for each in estimates], what.unit)
+        self.divisor, self.unit = formatting.scale([each.mean for each in estimates], what.unit)
         self.estimates = estimates
         self.notes = [f"{key} goes with {other}" for key, other in layout.along.items()]
 
@@ -298,7 +298,7 @@ class _Drawer:
             axes.set_title(plain(textwrap.fill(names, 60 if columns == 1 else 30)), loc="left", fontsize=7)
 
     def _setting(self, key: str, value: Any) -> str:
-        return f"{human.short_key(key, self.sweep.keys)} {human.setting(value)}"
+        return f"{formatting.short_key(key, self.sweep.keys)} {formatting.setting(value)}"
 
     def _limits(self) -> tuple[float, float]:
         """Of the axis of the metric: from zero, unless the differences are small; no further up than the means need."""
@@ -373,7 +373,7 @@ class _Drawer:
             if key != layout.colour and key not in layout.along and len(layout.values[key]) > 1
         ]
         keys = keys or [key for key in self.sweep.keys if key not in layout.along][:1]
-        short = [human.short_key(key, self.sweep.keys) for key in keys]
+        short = [formatting.short_key(key, self.sweep.keys) for key in keys]
         rows: dict[tuple[Any, ...], list[tuple[Any, Estimate]]] = {}
         colours = [None] * points.height if layout.colour is None else points[layout.colour].to_list()
         for row, colour, each in zip(points.select(keys).iter_rows(), colours, self.estimates, strict=True):
@@ -409,7 +409,9 @@ class _Drawer:
                 )
         names = [
             ", ".join(
-                human.setting(value) if len(row) == 1 or key in ("tcp.cc", "case") else f"{name} {human.setting(value)}"
+                formatting.setting(value)
+                if len(row) == 1 or key in ("tcp.cc", "case")
+                else f"{name} {formatting.setting(value)}"
                 for key, name, value in zip(keys, short, row, strict=True)
             )
             for row in shown

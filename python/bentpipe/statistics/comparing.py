@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bentpipe import human
+from bentpipe import formatting
 from bentpipe.statistics import correction as corrections
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
 from bentpipe.statistics.estimates import fisher, sign_test
@@ -284,14 +284,14 @@ def _amount(difference: Difference, metric: Metric) -> str:
     if difference.base != 0:
         divisor, unit = difference.base / 100, " %"
     else:
-        divisor, text = human.scale([difference.value], metric.unit)
+        divisor, text = formatting.scale([difference.value], metric.unit)
         unit = f" {text}".rstrip()
     sign = -1 if _where(difference) == "below" else 1
     value, low, high = (
         None if each is None else sign * each / divisor for each in (difference.value, difference.low, difference.high)
     )
     assert value is not None, "asked only where there is a value"
-    by, margin = human.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
+    by, margin = formatting.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
     if low is None or high is None or margin is None:
         why = "one run, no interval" if difference.replications == 1 else "too few runs for an interval"
     elif difference.statistic == "mean" or low == high:

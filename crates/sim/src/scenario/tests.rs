@@ -578,7 +578,7 @@ fn generated_files_are_current() {
     for (path, text) in [
         ("schema/scenario.schema.json", schema),
         ("docs/reference/scenario.md", reference()),
-        ("python/bentpipe/_types.py", python_types()),
+        ("python/bentpipe/scenario/types.py", python_types()),
     ] {
         let path = root.join(path);
         if std::env::var_os("BLESS").is_some() {

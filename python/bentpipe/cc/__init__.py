@@ -1,0 +1,1 @@
+"""Congestion controls of one's own, in Python."""

@@ -1,0 +1,195 @@
+"""The commands that make a sweep, or one of its runs, again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.cc import loading
+from bentpipe.errors import ScenarioError
+from bentpipe.experiment.design import parsed
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+WRITTEN = "scenario"
+"""What the file beside a report is called that has the scenario as it was written."""
+UNNAMED = "scenario"
+"""What the source of a scenario is called that was not read from a file."""
+
+_OPTIONS = {
+    "sweep.replications": "--replications",
+    "sweep.replications_max": "--replications-max",
+    "sweep.metrics": "--metric",
+    "sweep.tables": "--tables",
+    "sweep.against": "--against",
+    "seed": "--seed",
+}
+
+
+def sweep_command(facts: Mapping[str, Any]) -> str:
+    """What makes a sweep and its report again, for a shell; empty if nothing does.
+
+    Parameters
+    ----------
+    facts : mapping
+        Of the sweep: `source`, `sets`, `senders`, `written`, and `report_against` if a report asked for it.
+    """
+    if given_in_python(facts):
+        return ""
+    source = facts["source"] if has_file(facts) else f"{WRITTEN}.{facts['written'][1]}"
+    sweep = ["bentpipe", "sweep", _path(source), *_arguments(_spelled_sets(facts))]
+    against = facts.get("report_against")
+    report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
+    return f"{shlex.join(sweep)} && {shlex.join(report)}"
+
+
+def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) -> str:
+    """What does one run of a sweep again, for a shell; empty if nothing does.
+
+    Parameters
+    ----------
+    values : mapping
+        Of the keys that vary, at the point.
+    """
+    if given_in_python(facts) or not has_file(facts) or "case" in values:
+        return ""
+    sets = {key: text for key, text in _spelled_sets(facts) if not key.startswith("sweep.")}
+    for key, value in values.items():
+        sets[key] = _token(_spelled(key, value, facts["senders"]))
+    sets.pop("seed", None)
+    options = [part for key, text in sets.items() for part in ("--set", f"{key}={text}")]
+    return shlex.join(["bentpipe", "run", _path(facts["source"]), *options, "--seed", str(seed)])
+
+
+def has_file(facts: Mapping[str, Any]) -> bool:
+    """Whether the scenario was read from a file, or is one that comes with bentpipe."""
+    return bool(facts["source"] != UNNAMED)
+
+
+def given_in_python(facts: Mapping[str, Any]) -> list[str]:
+    """Congestion controls of one's own that no command can name: from a notebook, or in a scenario that is a dict."""
+    senders: Mapping[str, Mapping[str, Any]] = facts["senders"]
+    named = {name for key, text in facts["sets"] for name in senders if _names(key, _toml(text), name)}
+    return [name for name, sender in senders.items() if sender["class"] is None or name not in named]
+
+
+def _names(key: str, value: Any, sender: str) -> bool:
+    """Whether a value put over a scenario names a congestion control."""
+    return bool(_spelled(key, value, {sender: {"class": ""}}) != value)
+
+
+def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values put over a scenario, congestion controls of one's own as `FILE.py:CLASS`."""
+    found = []
+    for key, text in facts["sets"]:
+        value = _toml(text)
+        spelled = _spelled(key, value, facts["senders"])
+        found.append((key, text if spelled == value else _token(spelled)))
+    return found
+
+
+def _spelled(key: str, value: Any, senders: Mapping[str, Mapping[str, Any]]) -> Any:
+    if key == "sweep.together" and isinstance(value, list):
+        return [{inner: _spelled(inner, each, senders) for inner, each in group.items()} for group in value]
+    if not loading.is_key(key):
+        return value
+    if isinstance(value, list):
+        return [_spelled(key, each, senders) for each in value]
+    return senders[value]["class"] if isinstance(value, str) and value in senders else value
+
+
+def _path(source: str) -> str:
+    return f"./{source}" if source.startswith("-") else source
+
+
+def _arguments(sets: Iterable[Sequence[str]]) -> list[str]:
+    """Values put over a scenario, as one would type them."""
+    options: dict[str, list[str]] = {}
+    plain: list[str] = []
+    for key, text in sets:
+        found = _option(key, text)
+        if found is None:
+            plain += ["--set", f"{key}={text}"]
+        else:
+            # As in the scenario, the last one counts.
+            options[key] = found
+    return [*plain, *(part for option in options.values() for part in option)]
+
+
+def _option(key: str, text: str) -> list[str] | None:
+    """The option that is meant for this key, if one says just this."""
+    value = _toml(text)
+    if key.startswith("sweep.vary."):
+        return _vary([{key.removeprefix("sweep.vary."): value}])
+    if key == "sweep.together" and isinstance(value, list):
+        return _vary(value)
+    if key == "sweep.until" and isinstance(value, dict) and set(value) == {"metric", "half_width"}:
+        return ["--until", f"{value['metric']}={value['half_width']}"]
+    if key in _OPTIONS:
+        return [_OPTIONS[key], ",".join(value) if isinstance(value, list) else str(value)]
+    return None
+
+
+def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
+    """`--vary` for each group of keys; None if it cannot say this."""
+    arguments = []
+    for group in groups:
+        if not isinstance(group, dict):
+            return None
+        text = "; ".join(f"{key}={_values(values)}" for key, values in group.items())
+        try:
+            vary, together = parsed([text])
+        except ScenarioError:
+            return None
+        if {**vary, **(together[0] if together else {})} != group:
+            return None
+        arguments += ["--vary", text]
+    return arguments
+
+
+def _values(values: Any) -> str:
+    """Values of a key as after `--vary KEY=`."""
+    if isinstance(values, dict):
+        text = f"{_token(values.get('from'))}..{_token(values.get('to'))}:{values.get('count')}"
+        return text + (":log" if values.get("scale") == "log" else "")
+    if isinstance(values, list):
+        text = ",".join(map(_token, values))
+        # Texts with commas need brackets and quotes.
+        return (
+            text if parsed([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
+        )
+    return str(values)
+
+
+def _token(value: Any) -> str:
+    return value if isinstance(value, str) else _literal(value)
+
+
+def _literal(value: Any) -> str:
+    """As in a file."""
+    if isinstance(value, dict):
+        # A key with dots is one key here.
+        pairs = (f"{json.dumps(key) if '.' in key else key} = {_literal(item)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if isinstance(value, float):
+        return repr(value).replace("e-0", "e-")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _toml(text: str) -> Any:
+    """The value of a text, which may also be just text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

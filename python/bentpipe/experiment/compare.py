@@ -1,0 +1,563 @@
+"""The same scenario with many senders: replications, confidence intervals, and what can be said with confidence."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from bentpipe import _core, files, metrics
+from bentpipe.cc import loading
+from bentpipe.errors import Interrupted, ScenarioError, SenderError
+from bentpipe.experiment import measure, options
+from bentpipe.experiment.run import advance, run
+from bentpipe.experiment.threads import Pool, interruptible
+from bentpipe.metrics import COLUMNS, METRICS
+from bentpipe.scenario.scenario import scenario_of
+from bentpipe.statistics.comparing import differences, statement
+from bentpipe.statistics.estimates import least
+from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from bentpipe.cc.loading import Sender
+    from bentpipe.experiment.tables import Tables
+    from bentpipe.metrics import Metric
+    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.statistics.comparing import Difference
+    from bentpipe.statistics.estimates import Estimate, Interval
+
+FORM = "bentpipe compare"
+T = TypeVar("T")
+
+
+def compare(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    cc: Sender | Sequence[Sender] | None = None,
+    *,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+    replications: int = 10,
+    metric: str = "goodput",
+    confidence: float = 0.95,
+    statistic: str = "mean",
+    correction: str = "holm",
+    against: str | None = None,
+    jobs: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Comparison:
+    """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
+
+    Replication k uses the seed of the scenario + k for every sender, so that all meet the same channel and their
+    differences can be taken in pairs (common random numbers).
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
+    cc : str, class, or sequence of these, optional
+        Names of congestion controls, or `all`; see `bentpipe list cc`. One of your own is a class that extends
+        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`; a flow that
+        names its own congestion control keeps it.
+    cases : mapping, optional
+        By name, the values that a case puts over the scenario's, by dotted key:
+        `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.
+    replications : int
+        Runs per sender, at most 10000; with one there are no intervals.
+    metric : str
+        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
+        `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have
+        all of them.
+    confidence : float
+        Of each interval, and of all the statements together; between 0 and 1.
+    statistic : str
+        `mean`, with Student's intervals, or `median`, with bootstrap intervals and the sign test, for values that are
+        far from normal. Medians need at least six replications at 95 %.
+    correction : str
+        For several pairs of senders: `holm` bounds the chance of any false statement, `bh` (Benjamini-Hochberg) the
+        share of false ones, `none` neither.
+    against : str, optional
+        One of the senders or cases: every other one is compared with it, and with nothing else. If not given, the best
+        is, and the differences are those of all pairs.
+    jobs : int, optional
+        Runs at the same time; all cores if not given. The results do not depend on it.
+    progress : callable, optional
+        Told now and then which share of the work is done, 0 to 1.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ScenarioError
+        An unknown sender or one that is named twice, no flow that would take it, or `against` none of them.
+    BentpipeError
+        An unknown metric, statistic or correction, or a number out of bounds.
+    SenderError
+        A congestion control in Python failed. There is no result.
+    Interrupted
+        Ctrl-C; `result` compares the replications that all senders had finished, or is None.
+    """
+    scenario = scenario_of(scenario)
+    options.checked(
+        metric=metric,
+        replications=replications,
+        jobs=jobs,
+        confidence=confidence,
+        statistic=statistic,
+        correction=correction,
+    )
+    # Time series would only cost memory here.
+    senders = senders_of(scenario.replace("record.series", []), cc, cases)
+    names = tuple(senders)
+    if against is not None:
+        against = options.one_of(against, names)
+    seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
+    # Replication by replication, so that an interrupted comparison has complete ones.
+    tasks = [(sender._core, seed) for seed in seeds for sender in senders.values()]
+
+    def finished(found: list[dict[str, float] | None]) -> Comparison | None:
+        rows = [found[k * len(names) : (k + 1) * len(names)] for k in range(replications)]
+        complete = {k: [o for o in row if o is not None] for k, row in enumerate(rows) if None not in row}
+        if not complete:
+            return None
+        runs = _runs(names, {k: seeds[k] for k in complete}, list(complete.values()))
+        version = __version__
+        return Comparison(scenario, names, runs, metric, confidence, version, statistic, correction, senders, against)
+
+    found: list[dict[str, float] | None] = [None] * len(tasks)
+    try:
+        run_all(tasks, found, jobs or cores(), progress, measure.outcome)
+    except KeyboardInterrupt as interrupt:
+        comparison = finished(found)
+        count = len(comparison.seeds) if comparison else 0
+        message = f"interrupted after {count} of {replications} replications"
+        raise Interrupted(message, lambda: comparison, where=str(interrupt)) from None
+    comparison = finished(found)
+    assert comparison is not None, "every run has ended"
+    return comparison
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Senders compared over the same replications.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    senders : tuple of str
+        Names of the congestion controls or cases, as asked for.
+    runs : polars.DataFrame
+        One row per replication and sender: `sender`, `replication`, `seed`, a column per metric, `completion_bound_s`
+        (what the completion time is at least, where it is missing) and `transfers_finished`.
+    metric : str
+        What `statements` are about.
+    confidence : float
+    version : str
+        Of bentpipe.
+    statistic, correction : str
+        As in `compare`.
+    scenarios : mapping
+        By sender, the scenario that was run.
+    against : str or None
+        Who every other one is compared with; None for the best.
+    """
+
+    scenario: Scenario
+    senders: tuple[str, ...]
+    runs: pl.DataFrame
+    metric: str
+    confidence: float
+    version: str
+    statistic: str = "mean"
+    correction: str = "holm"
+    scenarios: Mapping[str, Scenario] = field(default_factory=dict)
+    against: str | None = None
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+
+        `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
+        called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`:
+        how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
+        is larger than `mean`, because runs that did not complete count with the time that they had.
+        """
+        return pl.DataFrame(
+            [self._row(name, metric) for name in self.senders for metric in METRICS.values()],
+            schema={
+                "sender": pl.String,
+                "metric": pl.String,
+                "unit": pl.String,
+                "replications": pl.Int64,
+                self.statistic: pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
+                "completed": pl.Int64,
+                "due": pl.Int64,
+                "is_bound": pl.Boolean,
+            },
+        )
+
+    def _row(self, sender: str, metric: Metric) -> dict[str, Any]:
+        """Of `table`."""
+        sample = self.sample(sender, metric.name)
+        found = sample.estimate(self.statistic, self.confidence)
+        return {
+            "sender": sender,
+            "metric": metric.name,
+            "unit": metric.unit,
+            "replications": found.replications,
+            self.statistic: found.value,
+            "low": found.low,
+            "high": found.high,
+            "completed": sample.counts.done,
+            "due": sample.counts.due,
+            "is_bound": isinstance(found, AtLeast),
+        }
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Paired differences `sender - other` for each metric, of all pairs; with `against`, of each other one to it.
+
+        Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
+        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
+        metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
+        `median_pct`, and `effect` is Cliff's delta.
+
+        All these are of what both completed. Where one of them did not complete everything, `sender_completed` and
+        `other_completed` are how many did, `more_often` in how many replications the sender completed more, and
+        `less_often` less; `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are of the exact test of
+        these. Otherwise these columns are null.
+        """
+        return pl.DataFrame(
+            [row for name in METRICS for row in self._rows(name)],
+            schema={
+                "metric": pl.String,
+                "sender": pl.String,
+                "other": pl.String,
+                "replications": pl.Int64,
+                self.statistic: pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
+                f"{self.statistic}_pct": pl.Float64,
+                "low_pct": pl.Float64,
+                "high_pct": pl.Float64,
+                "effect": pl.Float64,
+                "magnitude": pl.String,
+                "p": pl.Float64,
+                "p_adjusted": pl.Float64,
+                "is_shown": pl.Boolean,
+                "sender_completed": pl.Int64,
+                "other_completed": pl.Int64,
+                "more_often": pl.Int64,
+                "less_often": pl.Int64,
+                "p_completed": pl.Float64,
+                "is_completed_shown": pl.Boolean,
+            },
+        )
+
+    @property
+    def statements(self) -> list[str]:
+        """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
+        metric = METRICS[self.metric]
+        order = ranked(self._samples(self.metric), metric, self.statistic)
+        said = ["only one sender: there is nothing to compare it with"] if len(self.senders) == 1 else []
+        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in order]
+        if len(self.seeds) == 1:
+            said.append("one replication: no intervals, and any difference may be chance")
+        elif len(self.senders) > 1 and self._is_fixed():
+            said.append("all replications are equal: nothing that happens in this scenario is random")
+        elif len(self.senders) > 1 and self.statistic == "median" and len(self.seeds) < least(self.confidence):
+            wanted, level = least(self.confidence), f"{100 * self.confidence:g} %"
+            said.append(f"too few replications: medians need at least {wanted} for intervals of {level}")
+        found = self._differences(self.metric, best=order[:1])
+        if self.against is not None:
+            pairs = [(name, self.against) for name in order if name != self.against and self.against in order]
+        else:
+            pairs = [(order[0], other) for other in order[1:]]
+        return said + [statement(*pair, found[pair], metric) for pair in pairs]
+
+    def order(self, metric: str | None = None) -> list[str]:
+        """The senders that have the metric, best first: by what they completed, then by the value."""
+        what = metrics.named(metric or self.metric)
+        return ranked(self._samples(what.name), what, self.statistic)
+
+    def unfinished(self, metric: str) -> str | None:
+        """Who did not complete everything, as a note to a table or figure; None if all did."""
+        what = METRICS[metric]
+        counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
+        return not_whole(what, counts)
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the replications, in order."""
+        return self.runs["seed"].unique(maintain_order=True).to_list()
+
+    def estimate(self, sender: str, metric: str) -> Estimate | Interval:
+        """Mean or median of a metric for one sender, with its interval; a bound where not every run completed."""
+        return self.sample(sender, metric).estimate(self.statistic, self.confidence)
+
+    def sample(self, sender: str, metric: str) -> Sample:
+        """A metric of one sender in each replication, with what was completed."""
+        rows = self.runs.filter(pl.col("sender") == sender)
+        columns = {
+            name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *COLUMNS.values())
+        }
+        return Sample.named(metrics.named(metric).name, columns)
+
+    def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """A metric of one sender in each replication, shape (replications,); NaN where missing."""
+        rows = self.runs.filter(pl.col("sender") == sender)
+        return np.array(rows[metrics.named(metric).column].to_list(), dtype=np.float64)
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """A matplotlib figure: mean or median and interval of each sender, and the single runs; or windows over time.
+
+        Parameters
+        ----------
+        metric : str, optional
+            As in `compare`; by default that of the statements. `cwnd` draws the congestion window of each sender over
+            the first replication, which is run once more for it.
+
+        Raises
+        ------
+        BentpipeError
+            No such metric, or no run has it.
+        """
+        from bentpipe.plot import comparison_figure, windows_figure
+
+        if metric != "cwnd":
+            return comparison_figure(self, metric or self.metric)
+        seed = self.seeds[0]
+        return windows_figure(
+            self, {name: run(each, seed=seed, series="cwnd_bytes") for name, each in self.scenarios.items()}
+        )
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `runs`, `table` and `differences` as Parquet, with the scenario; otherwise like `RunResult.save`."""
+        files.write(
+            folder,
+            FORM,
+            tables={"runs": self.runs, "table": self.table, "differences": self.differences},
+            scenario=self.scenario.resolved(),
+            provenance=self._provenance(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            **self._provenance(),
+            "statements": self.statements,
+            "table": self.table.to_dicts(),
+            "differences": self.differences.to_dicts(),
+            "runs": self.runs.to_dicts(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{statement}</p>" for statement in self.statements) + self.table._repr_html_()
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "senders": list(self.senders),
+            "seed": self.scenario.seed,
+            "replications": len(self.seeds),
+            "metric": self.metric,
+            "confidence": self.confidence,
+            "statistic": self.statistic,
+            "correction": self.correction,
+            "against": self.against,
+            "version": self.version,
+            "digest": self.scenario.digest,
+        }
+
+    def _is_fixed(self) -> bool:
+        return self.runs.select("sender", *COLUMNS.values()).n_unique() == len(self.senders)
+
+    def _samples(self, metric: str) -> dict[str, Sample]:
+        return {name: self.sample(name, metric) for name in self.senders}
+
+    def _differences(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
+        """By sender and other, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
+        values = self._samples(metric)
+        if self.against is not None:
+            pairs = [(name, self.against) for name in self.senders if name != self.against]
+        else:
+            pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
+        found = differences(
+            ((values[one], values[other]) for one, other in pairs),
+            statistic=self.statistic,
+            correction=self.correction,
+            confidence=self.confidence,
+        )
+        return dict(zip(pairs, found, strict=True))
+
+    def _rows(self, metric: str) -> list[dict[str, Any]]:
+        """Rows of `differences` for one metric."""
+        return [
+            {
+                "metric": metric,
+                "sender": sender,
+                "other": other,
+                "replications": found.replications,
+                self.statistic: found.value,
+                "low": found.low,
+                "high": found.high,
+                f"{self.statistic}_pct": found.percent(found.value),
+                "low_pct": found.percent(found.low),
+                "high_pct": found.percent(found.high),
+                "effect": found.effect.value,
+                "magnitude": found.effect.magnitude,
+                "p": found.p,
+                "p_adjusted": found.p_adjusted,
+                "is_shown": found.is_shown,
+                "sender_completed": found.shares and found.shares.one.done,
+                "other_completed": found.shares and found.shares.other.done,
+                "more_often": found.shares and found.shares.more,
+                "less_often": found.shares and found.shares.less,
+                "p_completed": found.shares and found.shares.p_adjusted,
+                "is_completed_shown": found.shares and found.shares.is_shown,
+            }
+            for (sender, other), found in self._differences(metric).items()
+        ]
+
+
+def senders_of(
+    scenario: Scenario,
+    cc: Sender | Iterable[Sender] | None = None,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Scenario]:
+    """What is to be compared, by name, in the order asked for.
+
+    Raises
+    ------
+    ScenarioError
+        Both or neither are asked for, or one of them makes no sense.
+    """
+    if cc is not None and cases:
+        raise ScenarioError("error: congestion controls and cases cannot be compared at once\n  expected one of them")
+    if cc is not None:
+        found = loading.named(cc)
+        _check_takers(scenario)
+        return {name: scenario.replace("tcp.cc", sender) for name, sender in found.items()}
+    alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
+    if not alternatives:
+        raise ScenarioError(
+            "error: nothing to compare: the scenario has no cases\n"
+            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
+        )
+    return alternatives
+
+
+def _check_takers(scenario: Scenario) -> None:
+    """Refuse a scenario in which every flow names its own congestion control: all senders would be the same."""
+    # A network that is never started tells which congestion control each flow would have.
+    simulation = _core.Run(_with_marker(scenario)._core)
+    simulation.interrupt()
+    if loading.MARKER not in simulation.finish()["flows"]["cc"]:
+        raise ScenarioError(
+            "error: every flow names its own congestion control, so there is nothing to compare\n"
+            "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
+        )
+
+
+def _with_marker(scenario: Scenario) -> Scenario:
+    """With a congestion control that no flow names, and a loss recovery that goes with what else is set."""
+    for recovery in loading.LIKE:
+        try:
+            return scenario.replace("tcp.cc", loading.marker(recovery))
+        except ScenarioError as error:
+            problem = error
+    raise problem
+
+
+def run_all(
+    tasks: Sequence[tuple[_core.Scenario, int]],
+    found: list[T | None],
+    jobs: int,
+    progress: Callable[[float], object] | None,
+    kept: Callable[[Tables], T],
+) -> None:
+    """Run the tasks in threads (the core releases the GIL), filling `found` with what is kept of each, in its place.
+
+    Raises
+    ------
+    SenderError
+        A congestion control in Python failed; the text says with which seed.
+    KeyboardInterrupt
+        Ctrl-C. The text says which congestion controls in Python had to be interrupted, and where.
+    """
+    shares = [0.0] * len(tasks)
+    pool = Pool(jobs)
+
+    def work(index: int) -> None:
+        sender, seed = tasks[index]
+        if pool.is_stopped():
+            return
+        try:
+            simulation = _core.Run(sender, seed)
+            if advance(simulation, lambda share: shares.__setitem__(index, share), pool.is_stopped):
+                found[index] = kept(simulation.finish())
+                shares[index] = 1.0
+        except BaseException as error:
+            # The others' work would be thrown away.
+            pool.stop()
+            if isinstance(error, SenderError):
+                raise SenderError(f"{error}\n\n  with seed {seed}") from error.__cause__
+            raise
+
+    try:
+        with interruptible() as check:
+            pending: set[Future[None]] = {pool.submit(partial(work, index)) for index in range(len(tasks))}
+            while pending:
+                done, pending = wait(pending, timeout=0.1)
+                for future in done:
+                    future.result()
+                if progress is not None:
+                    progress(sum(shares) / len(shares))
+                check()
+    except KeyboardInterrupt:
+        # Whoever presses Ctrl-C again does not want to wait.
+        with suppress(KeyboardInterrupt):
+            pool.close()
+        raise KeyboardInterrupt(" and ".join(dict.fromkeys(pool.interrupted))) from None
+    finally:
+        pool.close()
+
+
+def cores() -> int:
+    """How many runs can go on at the same time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _runs(senders: Sequence[str], seeds: dict[int, int], replications: list[list[dict[str, float]]]) -> pl.DataFrame:
+    rows = [
+        {"sender": name, "replication": k, "seed": seed} | {column: values[key] for key, column in COLUMNS.items()}
+        for (k, seed), row in zip(seeds.items(), replications, strict=True)
+        for name, values in zip(senders, row, strict=True)
+    ]
+    numbers = dict.fromkeys(COLUMNS.values(), pl.Float64)
+    schema = {"sender": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
+    return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))
+
+
+def _absent(metric: str) -> str:
+    return "no flow has an end" if metric == "completion" else "there is no such value in any of its runs"

@@ -1,0 +1,280 @@
+"""What a sweep says: senders against each other at each setting, and which point of the grid is best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import formatting
+from bentpipe.metrics import METRICS, SENDERS
+from bentpipe.statistics.comparing import differences, sentence, statement
+from bentpipe.statistics.samples import Sample, bound, joined, ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from bentpipe.metrics import Metric
+    from bentpipe.statistics.comparing import Difference
+    from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.samples import Counts
+
+CONFIDENCE = 0.95
+LETTERS_MAX = 300
+"""A statement about so many settings that it is longer is counted."""
+EQUALS_MAX = 3
+"""Points that are named among those that are not shown to be worse than the best."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A sender against another one, at each combination of the other keys that both have."""
+
+    metric: str
+    sender: str
+    other: str
+    settings: dict[str, dict[str, Any]]
+    """By name of the condition, the values of its keys."""
+    differences: dict[str, Difference]
+    """By name of the condition; its name is empty if no other key varies."""
+
+    def __str__(self) -> str:
+        """What can be said: setting by setting, or where these are many, at how many of them."""
+        text = self.in_full()
+        return text if len(text) <= LETTERS_MAX or len(self.differences) < 2 else self.counted()
+
+    def in_full(self) -> str:
+        """What can be said, setting by setting."""
+        if not self.differences:
+            return f"{self.sender} and {self.other} have no setting of the other keys in common"
+        if list(self.differences) == [""]:
+            return statement(self.sender, self.other, self.differences[""], METRICS[self.metric])
+        return sentence(self.sender, self.other, self.differences, METRICS[self.metric])
+
+    def counted(self) -> str:
+        """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`."""
+        metric = METRICS[self.metric]
+        found = [judged(each, metric) for each in self.differences.values()]
+        often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
+        by = f" ({often} of these by what was completed)" if often else ""
+        return (
+            f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: "
+            f"better at {found.count(1)}, worse at {found.count(-1)}{by}, "
+            f"no difference can be shown at {found.count(0)}"
+        )
+
+
+def judged(difference: Difference, metric: Metric) -> int:
+    """Whether the first is shown to be better (1) or worse (-1) than the other: by what it completed, else in value."""
+    shares = difference.shares
+    if shares is not None and shares.is_shown:
+        return 1 if shares.more > shares.less else -1
+    if not difference.value or not difference.is_shown:
+        return 0
+    return 1 if (difference.value > 0) == metric.is_more_better else -1
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A point of the grid in the order from the best to the worst."""
+
+    point: int
+    found: Estimate | Interval
+    counts: Counts
+    behind: Difference | None
+    """The best less this point; None for the best."""
+    is_worse: bool
+    """Whether it is shown to be worse than the best, corrected for the number of points (Holm)."""
+
+
+def ranking(samples: Mapping[int, Sample], metric: Metric) -> list[Ranked]:
+    """All points that have the metric, best first, each against the best in pairs of equal seeds.
+
+    Points that are not shown to be worse may be the best in truth: multiple comparisons with the best, here in pairs,
+    by two-sided tests, with Holm's correction over all other points. A test simulates that the point which is best in
+    truth is among them in at least 95 % of sweeps, although the same values decide which one looks best.
+
+    References
+    ----------
+    Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics
+    12, 1984.
+    """
+    order = ranked(samples, metric)
+    if not order:
+        return []
+    best, *rest = order
+    found = differences([paired(samples[best], samples[point]) for point in rest], confidence=CONFIDENCE)
+    return [
+        Ranked(
+            point,
+            samples[point].estimate("mean", CONFIDENCE),
+            samples[point].counts,
+            each,
+            each is not None and judged(each, metric) > 0,
+        )
+        for point, each in zip(order, [None, *found], strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which sender is best at a setting of the other keys."""
+
+    condition: str
+    settings: dict[str, Any]
+    best: str
+    equals: list[str]
+    """Those that are not shown to be worse."""
+
+
+class Compared:
+    """The samples of a grid by sender and condition.
+
+    Parameters
+    ----------
+    points : polars.DataFrame
+        A row per point, as `Sweep.points`.
+    keys : sequence of str
+        That vary.
+    samples : mapping
+        By point.
+    metric : Metric
+    """
+
+    def __init__(
+        self, points: pl.DataFrame, keys: Sequence[str], samples: Mapping[int, Sample], metric: Metric
+    ) -> None:
+        self.metric = metric
+        self.sender = sender_of(points, keys)
+        self.settings: dict[str, dict[str, Any]] = {}
+        self.samples: dict[str, dict[str, Sample]] = {}
+        if self.sender is None:
+            return
+        others = conditions_of(points, keys, self.sender)
+        for row, condition in zip(points.iter_rows(named=True), conditions(points, others), strict=True):
+            self.settings[condition] = {key: row[key] for key in others}
+            self.samples.setdefault(row[self.sender], {})[condition] = samples[row["point"]]
+
+    def contrasts(self, against: str | None) -> list[Contrast]:
+        """The best sender against each other one, or each other one against this; corrected together (Holm)."""
+        order = ranked({name: joined(list(found.values())) for name, found in self.samples.items()}, self.metric)
+        if against is not None and against not in order:
+            return []
+        contrasted = [(other, against) for other in order if other != against] if against else []
+        contrasted = contrasted or [(order[0], other) for other in order[1:]]
+        pairs = [(one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]]
+        found = differences(
+            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs], confidence=CONFIDENCE
+        )
+        by_pair: dict[tuple[str, str], dict[str, Difference]] = {pair: {} for pair in contrasted}
+        for (one, other, at), difference in zip(pairs, found, strict=True):
+            by_pair[one, other][at] = difference
+        return [
+            Contrast(self.metric.name, *pair, {at: self.settings[at] for at in by_condition}, by_condition)
+            for pair, by_condition in by_pair.items()
+        ]
+
+    def choices(self) -> list[Choice]:
+        """At each setting the best sender and those that are not shown to be worse; corrected together (Holm)."""
+        orders = {
+            at: ranked({name: found[at] for name, found in self.samples.items() if at in found}, self.metric)
+            for at in self.settings
+        }
+        pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
+        found = differences(
+            [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
+            confidence=CONFIDENCE,
+        )
+        equals: dict[str, list[str]] = {}
+        for (at, _, other), difference in zip(pairs, found, strict=True):
+            if judged(difference, self.metric) <= 0:
+                equals.setdefault(at, []).append(other)
+        return [Choice(at, self.settings[at], order[0], equals.get(at, [])) for at, order in orders.items() if order]
+
+
+def preferred(choices: Sequence[Choice], metric: str) -> str:
+    """At how many settings each sender is best or not shown to be worse, most often first."""
+    names = [name for choice in choices for name in (choice.best, *choice.equals)]
+    order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
+    said = ", ".join(f"{name} at {names.count(name)}" for name in order)
+    return f"best in {metric}, or not shown to be worse, of {len(choices)} settings: {said}"
+
+
+def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str] | None = None) -> str:
+    """A point as people say it: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
+    return ", ".join(
+        formatting.setting(row[key])
+        if key in SENDERS
+        else f"{formatting.short_key(key, keys)} {formatting.setting(row[key])}"
+        for key in (keys if shown is None else shown)
+    )
+
+
+def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
+    """The best point and what is as good, and the worst, in words."""
+    rows = {row["point"]: row for row in points.iter_rows(named=True)}
+    best, *rest = order
+
+    def said(each: Ranked) -> str:
+        of = "" if each.counts.is_whole else f" ({each.counts})"
+        return f"{named_point(rows[each.point], keys)}: {amount(each.found, metric)}{of}"
+
+    if not rest:
+        yield f"{metric.name} at {said(best)}"
+        return
+    text = f"best in {metric.name} at {said(best)}"
+    equals = [each for each in rest if not each.is_worse]
+    if best.found.replications == 1:
+        yield f"{text}; with one run nothing else can be shown to be worse"
+    elif not equals:
+        yield f"{text}; {'the other is' if len(rest) == 1 else 'all others are'} shown to be worse"
+    else:
+        named = "; ".join(named_point(rows[each.point], keys) for each in equals[:EQUALS_MAX])
+        more = f"; and {len(equals) - EQUALS_MAX} more" if len(equals) > EQUALS_MAX else ""
+        of = f"{len(equals)} of the other {len(rest)} ({named}{more})" if len(rest) > 1 else named
+        yield f"{text}; not shown to be worse: {of}"
+    yield f"worst in {metric.name} at {said(rest[-1])}"
+
+
+def amount(found: Estimate | Interval, metric: Metric) -> str:
+    """A mean with its margin and unit: `6.31 ± 0.20 s`, `> 18.4 s`."""
+    divisor, unit = formatting.scale([found.value], metric.unit)
+    half = None if found.low is None or found.high is None else (found.high - found.low) / 2 / divisor
+    mean, margin = formatting.mean_and_margin((found.value or 0) / divisor, half)
+    return bound(f"{mean} {unit}" if margin is None else f"{mean} ± {margin} {unit}", found).rstrip()
+
+
+def sender_of(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
+    """The key whose values are compared with each other."""
+    return next((key for key in SENDERS if key in keys and points[key].n_unique() > 1), None)
+
+
+def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
+    """The keys under whose values senders are compared: what goes with the sender is a part of it."""
+    count = points[sender].n_unique()
+    return [key for key in keys if key != sender and points.select(sender, key).n_unique() > count]
+
+
+def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Of each point the values of these keys as a name, which no other values have."""
+    rows = [tuple(row[key] for key in keys) for row in points.iter_rows(named=True)]
+    names: list[str] = []
+    # Numbers as people write them have six digits; where that makes two of them one, all.
+    for text in (formatting.setting, str):
+        names = [
+            ", ".join(
+                text(value) if len(keys) == 1 else f"{formatting.short_key(key, keys)} {text(value)}"
+                for key, value in zip(keys, row, strict=True)
+            )
+            for row in rows
+        ]
+        if len(set(names)) == len(set(rows)):
+            break
+    return names
+
+
+def paired(one: Sample, other: Sample) -> tuple[Sample, Sample]:
+    """The replications that both have."""
+    count = min(len(one.values), len(other.values))
+    return one.first(count), other.first(count)

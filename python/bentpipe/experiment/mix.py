@@ -1,0 +1,516 @@
+"""Different senders in one run: how they share a path, who starves whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe import files, formatting
+from bentpipe.catalog import unknown
+from bentpipe.cc.loading import parts, united
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.experiment import options
+from bentpipe.experiment.compare import cores, run_all, senders_of
+from bentpipe.experiment.measure import numbers
+from bentpipe.experiment.run import run
+from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.statistics.correction import holm
+from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from bentpipe.cc.loading import CongestionControl, Sender
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.tables import Tables
+    from bentpipe.statistics.estimates import Interval
+
+    Values = NDArray[np.float64]
+
+FORM = "bentpipe mix"
+STARVED = 0.5
+"""Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is known of a sender in a mix."""
+
+    name: str
+    column: str
+    unit: str
+    meaning: str
+
+
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("goodput", "goodput_bps", "bit/s", "Sum over its flows"),
+        Quantity("share", "share", "1", "Of the goodput of all flows in the mix"),
+        Quantity("own", "own_bps", "bit/s", "Goodput of as many flows when all are of its own kind"),
+        Quantity("resent", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
+        Quantity("timeouts", "timeouts", "1", "Retransmission timeouts of its flows"),
+        Quantity("rtt", "rtt_p50_s", "s", "Median round-trip time, mean over its flows"),
+    )
+}
+
+
+def mix(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    senders: Sender | Iterable[Sender],
+    *,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+    replications: int = 10,
+    confidence: float = 0.95,
+    jobs: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Mix:
+    """Put different senders into one run and say how they share.
+
+    Every flow of the scenario is there once for each sender, on the same path, with the same application and start: no
+    sender has the shorter path or the larger file. Flows whose transport is the same for all senders, such as those
+    that name their own congestion control, stay as they are and do not count.
+
+    Replication k uses the seed of the scenario + k, and the senders change places by k, for who is first is chance.
+    The same is run with all flows of one kind, kind by kind: that tells what a sender would get among its own kind.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        As in `run`.
+    senders : str, class, or iterable of these
+        At least two congestion controls, as in `compare`, each with the loss recovery that belongs to it, or names of
+        cases; `all` stands for every congestion control.
+    cases : mapping, optional
+        As in `compare`; besides those that the scenario has. They may change the transport only.
+    replications : int
+        At most 10000; with one there are no intervals.
+    confidence : float
+        Of each interval, and of all the statements together; between 0 and 1.
+    jobs : int, optional
+        Runs at the same time; all cores if not given. The results do not depend on it.
+    progress : callable, optional
+        Told now and then which share of the work is done, 0 to 1.
+
+    Returns
+    -------
+    Mix
+
+    Raises
+    ------
+    ScenarioError
+        An unknown sender, fewer than two, a case that changes more than the transport, or no flow that would take part.
+    BentpipeError
+        A number out of bounds.
+    Interrupted
+        Ctrl-C; `result` has the replications that were finished, or is None.
+    """
+    scenario = scenario_of(scenario)
+    options.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
+    plan = Plan.of(scenario.replace("record.series", []), parts(senders), cases or {})
+    count = len(plan.names)
+    turns = [plan.mixed([(slot + turn) % count for slot in range(count)]) for turn in range(min(count, replications))]
+    own = [plan.mixed([kind] * count) for kind in range(count)]
+    seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
+    tasks = [(each._core, seed) for k, seed in enumerate(seeds) for each in (turns[k % count], *own)]
+    found: list[Flows | None] = [None] * len(tasks)
+
+    def finished() -> Mix | None:
+        rows = {k: found[k * (count + 1) : (k + 1) * (count + 1)] for k in range(replications)}
+        complete = {k: [each for each in row if each is not None] for k, row in rows.items() if None not in row}
+        if not complete:
+            return None
+        runs, totals = _tables(plan, {k: seeds[k] for k in complete}, complete)
+        return Mix(scenario, plan, runs, totals, confidence, __version__)
+
+    try:
+        run_all(tasks, found, jobs or cores(), progress, Flows.of)
+    except KeyboardInterrupt as interrupt:
+        mixed = finished()
+        done = mixed.totals.height if mixed else 0
+        message = f"interrupted after {done} of {replications} replications"
+        raise Interrupted(message, lambda: mixed, where=str(interrupt)) from None
+    mixed = finished()
+    assert mixed is not None, "every run has ended"
+    return mixed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which senders share a scenario, and in which flows."""
+
+    names: tuple[str, ...]
+    base: dict[str, Any]
+    """The scenario, resolved."""
+    flows: list[dict[str, dict[str, Any]]]
+    """For each sender, by name of a flow that takes part, the flow with its transport."""
+    folder: str | None
+    classes: dict[str, type[CongestionControl]]
+    """By name, those of one's own."""
+
+    @classmethod
+    def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
+        """Check what is asked for."""
+        known = scenario.cases | {name: scenario.with_sets(sets) for name, sets in cases.items()}
+        members: dict[str, Scenario] = {}
+        for name in names:
+            is_case = isinstance(name, str) and name in known
+            members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
+        if len(members) < 2:
+            given = ", ".join(members) or "none"
+            raise ScenarioError(f"error: a mix of {given}\n  expected two senders or more, as reno,cubic")
+        base = scenario.to_dict()
+        resolved = {name: member.to_dict() for name, member in members.items()}
+        for name, content in resolved.items():
+            if changed := [key for key in base if _shared(base, key) != _shared(content, key)]:
+                raise ScenarioError(
+                    f"error: case {name} changes [{changed[0]}], which all senders share\n"
+                    "  expected changes of tcp only, such as tcp.pacing=window"
+                )
+        transports = {
+            flow: [_transport(content, flow) for content in resolved.values()]
+            for flow in scenario.flow_names
+            if base["flow"][flow]["app"].get("kind") != "datagrams"
+        }
+        takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
+        if not takers:
+            raise ScenarioError(
+                "error: every flow would have the same transport with each of the senders\n"
+                "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
+            )
+        flows = [
+            {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}
+            for place in range(len(members))
+        ]
+        senders = united(*(member.senders for member in members.values()))
+        return cls(tuple(members), base, flows, scenario.folder, senders)
+
+    def mixed(self, kinds: list[int]) -> Scenario:
+        """The scenario in which the copies of each flow have these senders, in order."""
+        flows = {name: flow for name, flow in self.base["flow"].items() if name not in self.flows[0]}
+        for name in self.flows[0]:
+            for slot, kind in enumerate(kinds):
+                flows[self._copy(name, slot)] = self.flows[kind][name]
+        return Scenario({**self.base, "flow": flows}, folder=self.folder, senders=self.classes)
+
+    def senders(self, turn: int) -> dict[str, str]:
+        """By name of a flow in the mix of replication `turn`, its sender."""
+        count = len(self.names)
+        return {
+            self._copy(name, slot): self.names[(slot + turn) % count] for name in self.flows[0] for slot in range(count)
+        }
+
+    def _copy(self, name: str, slot: int) -> str:
+        copy = f"{name}.{slot + 1}"
+        # A flow of the scenario may have that name already.
+        while copy in self.base["flow"]:
+            copy += "'"
+        return copy
+
+
+def _transport(content: dict[str, Any], flow: str) -> dict[str, Any]:
+    """That of a flow, whole: a resolved flow names only what differs from `tcp`."""
+    common, own = content["tcp"], content["flow"][flow].get("tcp", {})
+    deep = {key: {**common[key], **own.get(key, {})} for key in ("rto", "ack")}
+    return {**common, **own, **deep}
+
+
+def _shared(content: dict[str, Any], key: str) -> Any:
+    """What a case may not change."""
+    if key == "flow":
+        return {name: {k: v for k, v in flow.items() if k != "tcp"} for name, flow in content["flow"].items()}
+    return None if key in ("tcp", "title") else content.get(key)
+
+
+@dataclass(frozen=True)
+class Flows:
+    """What a mix keeps of a run: a value per flow."""
+
+    values: dict[str, Values]
+    names: list[str]
+    utilisation: float
+
+    @classmethod
+    def of(cls, tables: Tables) -> Flows:
+        """From what the core returns."""
+        flows = tables["flows"]
+        columns = ("goodput_bps", "sent_bytes", "retransmitted_bytes", "timeouts", "rtt_p50_s")
+        names = flows["flow"]
+        assert isinstance(names, list), "names are text"
+        busy = numbers(tables["links"], "utilisation")
+        largest = float(busy.max()) if len(busy) else np.nan
+        return cls({column: numbers(flows, column) for column in columns}, names, largest)
+
+
+def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A row per replication and sender, and a row per replication."""
+    rows: list[dict[str, Any]] = []
+    totals: list[dict[str, Any]] = []
+    for k, (mixed, *own) in complete.items():
+        senders = plan.senders(k)
+        of = np.array([plan.names.index(senders[name]) if name in senders else -1 for name in mixed.names])
+        goodput = mixed.values["goodput_bps"]
+        total = float(goodput[of >= 0].sum())
+        sums = [float(goodput[of == place].sum()) for place in range(len(plan.names))]
+        for place, name in enumerate(plan.names):
+            sent = mixed.values["sent_bytes"][of == place].sum()
+            resent = mixed.values["retransmitted_bytes"][of == place].sum()
+            rtt = mixed.values["rtt_p50_s"][of == place]
+            rtt = rtt[~np.isnan(rtt)]
+            rows.append(
+                {
+                    "sender": name,
+                    "replication": k,
+                    "seed": seeds[k],
+                    "flows": int((of == place).sum()),
+                    "goodput_bps": sums[place],
+                    "share": sums[place] / total if total else None,
+                    "own_bps": float(own[place].values["goodput_bps"][of >= 0].sum()) / len(plan.names),
+                    "retransmitted_pct": float(100 * resent / sent) if sent else None,
+                    "timeouts": float(mixed.values["timeouts"][of == place].sum()),
+                    "rtt_p50_s": float(rtt.mean()) if len(rtt) else None,
+                }
+            )
+        totals.append(
+            {
+                "replication": k,
+                "seed": seeds[k],
+                "goodput_bps": total,
+                "jain_senders": _jain(np.array(sums)),
+                "jain_flows": _jain(goodput[of >= 0]),
+                "utilisation": mixed.utilisation,
+            }
+        )
+    whole = {"replication": pl.Int64, "seed": pl.UInt64}
+    reals = {quantity.column: pl.Float64 for quantity in QUANTITIES.values()}
+    each = {"sender": pl.String, **whole, "flows": pl.Int64, **reals}
+    every = whole | dict.fromkeys(("goodput_bps", "jain_senders", "jain_flows", "utilisation"), pl.Float64)
+    return pl.DataFrame(rows, schema=each), pl.DataFrame(totals, schema=every).fill_nan(None)
+
+
+def _jain(values: Values) -> float | None:
+    """Jain, Chiu and Hawe 1984: 1 if all are equal, 1 / n if one has all."""
+    squares = len(values) * float((values**2).sum())
+    return float(values.sum()) ** 2 / squares if squares else None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Mix:
+    """Senders that shared the same runs.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As asked for, without the copies of its flows; `scenario_of` has them.
+    plan : Plan
+    runs : polars.DataFrame
+        One row per replication and sender: `sender`, `replication`, `seed`, `flows` (how many are of this sender),
+        `goodput_bps`, `share`, `own_bps`, `retransmitted_pct`, `timeouts`, `rtt_p50_s`; see `QUANTITIES`.
+    totals : polars.DataFrame
+        One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the senders' goodput
+        (`jain_senders`) and of the flows' (`jain_flows`), `utilisation` of the busiest link.
+    confidence : float
+    version : str
+        Of bentpipe.
+    """
+
+    scenario: Scenario
+    plan: Plan
+    runs: pl.DataFrame
+    totals: pl.DataFrame
+    confidence: float
+    version: str
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """Names as asked for."""
+        return self.plan.names
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the replications, in order."""
+        return self.totals["seed"].to_list()
+
+    @property
+    def fair(self) -> float:
+        """The share that each sender would have if all had the same."""
+        return 1 / len(self.senders)
+
+    def estimate(self, sender: str, quantity: str) -> Estimate:
+        """Mean of one of `QUANTITIES` for one sender, with Student's interval."""
+        return estimate(self.values(sender, quantity), self.confidence)
+
+    def of_own(self, sender: str) -> Interval:
+        """What a sender gets here over what it gets among its own kind: ratio of means, with a bootstrap interval."""
+        return ratio_of_means(self.values(sender, "goodput"), self.values(sender, "own"), self.confidence)
+
+    def total(self, column: str) -> Estimate:
+        """Mean of a column of `totals`, with Student's interval."""
+        return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.confidence)
+
+    def values(self, sender: str, quantity: str) -> Values:
+        """One of `QUANTITIES` of one sender in each replication, shape (replications,); NaN where missing."""
+        if quantity not in QUANTITIES:
+            raise BentpipeError("error: " + unknown(quantity, "known of a mix", QUANTITIES))
+        if sender not in self.senders:
+            raise BentpipeError("error: " + unknown(sender, "a sender of this mix", self.senders))
+        rows = self.runs.filter(pl.col("sender") == sender)
+        return np.array(rows[QUANTITIES[quantity].column].to_list(), dtype=np.float64)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per sender and quantity: `sender`, `quantity`, `unit`, `replications`, `mean`, `low`, `high`.
+
+        Besides `QUANTITIES` there is `of_own`, the ratio of `goodput` to `own`.
+        """
+        found = [
+            (name, quantity.name, quantity.unit, self.estimate(name, quantity.name))
+            for name in self.senders
+            for quantity in QUANTITIES.values()
+        ]
+        rows = [(*row, each.replications, each.value, each.low, each.high) for *row, each in found]
+        for name in self.senders:
+            ratio = self.of_own(name)
+            rows.append((name, "of_own", "1", ratio.replications, ratio.value, ratio.low, ratio.high))
+        schema = {"sender": pl.String, "quantity": pl.String, "unit": pl.String, "replications": pl.Int64}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high"), pl.Float64), orient="row")
+
+    @property
+    def statements(self) -> list[str]:
+        """What can be said, in plain words: who gets more than a fair share, who is starved, and by whom."""
+        said = []
+        if len(self.seeds) == 1:
+            said.append("one replication: no intervals, and any difference may be chance")
+        shares = {name: self.estimate(name, "share") for name in self.senders}
+        order = sorted(self.senders, key=lambda name: -(shares[name].mean or 0))
+        if any(shares[name].mean is None for name in order):
+            return [*said, "nothing was delivered in any run"]
+        tests = self._tests()
+        winners = [name for name in order if tests[name]["fair"] and (shares[name].mean or 0) > self.fair]
+        for name in order:
+            share = shares[name]
+            by, margin = formatting.mean_and_margin(
+                100 * (share.mean or 0), None if share.half_width is None else 100 * share.half_width
+            )
+            amount = f"{by} % of the goodput" if margin is None else f"{by} % (±{margin} %) of the goodput"
+            said.append(self._sentence(name, amount, tests[name], winners))
+        return said
+
+    def _sentence(self, name: str, amount: str, tests: dict[str, bool], winners: list[str]) -> str:
+        fair = f"{100 * self.fair:.3g} %"
+        among = self.estimate(name, "own").mean
+        ratio = (self.estimate(name, "goodput").mean or 0) / among if among else None
+        own = "" if ratio is None else f"that is {100 * ratio:.3g} % of what it gets among its own kind"
+        mean = self.estimate(name, "share").mean or 0
+        if len(self.seeds) == 1:
+            return f"{name} gets {amount}, {fair} is fair" + (f"; {own}" if own else "")
+        if not tests["fair"]:
+            text = f"{name} gets {amount}: no difference from a fair {fair} can be shown"
+        elif mean > self.fair:
+            text = f"{name} gets {amount}, more than a fair {fair}"
+        elif tests["starved"] and tests["taken"]:
+            by = f" by {' and '.join(filter(None, [', '.join(winners[:-1]), winners[-1]]))}" if winners else ""
+            text = f"{name} is starved{by}: {amount} where {fair} is fair"
+        else:
+            text = f"{name} gets {amount}, less than a fair {fair}"
+        if own and mean < self.fair and tests["fair"] and not tests["taken"]:
+            return f"{text}, but no less than among its own kind can be shown ({100 * (ratio or 0):.3g} %)"
+        return text + (f"; {own}" if own else "")
+
+    def _tests(self) -> dict[str, dict[str, bool]]:
+        """For each sender: is its share not the fair one; is it below half of that; has it less than among its own."""
+        asked: list[tuple[str, str, float | None, bool]] = []
+        for name in self.senders:
+            share, goodput, own = (self.values(name, what) for what in ("share", "goodput", "own"))
+            for what, values in (
+                ("fair", share - self.fair),
+                ("starved", share - STARVED * self.fair),
+                ("taken", goodput - own),
+            ):
+                found = estimate(values, self.confidence)
+                asked.append((name, what, found.p, what == "fair" or (found.mean or 0) < 0))
+        adjusted = holm([p for _, _, p, _ in asked])
+        tests: dict[str, dict[str, bool]] = {name: {} for name in self.senders}
+        for (name, what, _, is_below), p in zip(asked, adjusted, strict=True):
+            tests[name][what] = is_below and p is not None and p < 1 - self.confidence
+        return tests
+
+    def scenario_of(self, replication: int = 0) -> Scenario:
+        """The scenario of a replication: copies of the flows, each with its sender, and the seed."""
+        count = len(self.senders)
+        kinds = [(slot + replication) % count for slot in range(count)]
+        return self.plan.mixed(kinds).with_seed((self.scenario.seed + replication) % 2**64)
+
+    def senders_of(self, replication: int = 0) -> dict[str, str]:
+        """By name of a flow in a replication, its sender; flows that do not take part are not there."""
+        return self.plan.senders(replication)
+
+    def run(self, replication: int = 0, series: str | Iterable[str] = ()) -> RunResult:
+        """A replication once more, with all its tables and with time series."""
+        return run(self.scenario_of(replication), series=series)
+
+    def plot(self, chart: str = "all") -> Figure:
+        """A matplotlib figure.
+
+        Parameters
+        ----------
+        chart : str
+            `share`: the share of each sender, with interval, and what would be fair; `goodput`: with interval, single
+            runs, and what it gets among its own kind; `cwnd`: congestion window over time of each flow of the first
+            replication, which is run for it; `all`: all three.
+
+        Raises
+        ------
+        BentpipeError
+            No such chart.
+        """
+        if chart not in options.MIX_CHARTS:
+            raise BentpipeError("error: " + unknown(chart, "a chart of a mix", options.MIX_CHARTS))
+        from bentpipe.plot import mix_figure
+
+        return mix_figure(self, chart)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `runs`, `totals` and `table` as Parquet, with the scenario; otherwise like `RunResult.save`."""
+        files.write(
+            folder,
+            FORM,
+            tables={"runs": self.runs, "totals": self.totals, "table": self.table},
+            scenario=self.scenario.resolved(),
+            provenance=self._provenance(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            **self._provenance(),
+            "statements": self.statements,
+            "table": self.table.to_dicts(),
+            "totals": self.totals.to_dicts(),
+            "runs": self.runs.to_dicts(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{statement}</p>" for statement in self.statements) + self.table._repr_html_()
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "senders": list(self.senders),
+            "seed": self.scenario.seed,
+            "replications": len(self.seeds),
+            "confidence": self.confidence,
+            "version": self.version,
+            "digest": self.scenario.digest,
+        }

@@ -1,0 +1,85 @@
+"""What may be asked of a comparison. Needs no statistics, so that mistakes are said at once and before any output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe import metrics
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STATISTICS = ("mean", "median")
+CORRECTIONS = ("holm", "bh", "none")
+CHARTS = ("intervals", "cwnd")
+"""Of a comparison."""
+SWEEP_CHARTS = ("lines", "map")
+MIX_CHARTS = ("all", "share", "goodput", "cwnd")
+REPLICATIONS_MAX = 10_000
+"""More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
+
+
+def checked(
+    *,
+    metric: str,
+    replications: int = 1,
+    jobs: int | None = None,
+    confidence: float = 0.95,
+    statistic: str = "mean",
+    correction: str = "holm",
+) -> None:
+    """Whether all of this makes sense."""
+    metrics.named(metric)
+    if statistic not in STATISTICS:
+        raise BentpipeError("error: " + unknown(statistic, "a statistic", STATISTICS))
+    if correction not in CORRECTIONS:
+        raise BentpipeError("error: " + unknown(correction, "a correction", CORRECTIONS))
+    if not 1 <= replications <= REPLICATIONS_MAX:
+        raise BentpipeError(f"error: {replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
+    if jobs is not None and jobs < 1:
+        raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
+    if not 0 < confidence < 1:
+        raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+
+
+def one_of(against: str, names: Sequence[str]) -> str:
+    """What `--against` names: one of the senders or cases that are compared, as it is written.
+
+    Raises
+    ------
+    ScenarioError
+        It is none of them.
+    """
+    # One of your own may be named by its file, as where it was asked for.
+    name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
+    if name not in names:
+        raise ScenarioError("error: --against: " + unknown(against, "one of those that are compared", names))
+    return name
+
+
+def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
+    """Whether there is such a chart, and a place for it."""
+    known = MIX_CHARTS if is_mix else CHARTS
+    if chart is not None and chart not in known:
+        what = "a chart of a mix" if is_mix else "a chart of a comparison"
+        raise BentpipeError("error: " + unknown(chart, what, known))
+    if chart is not None and not is_drawn:
+        raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+
+
+def sweep_charted(chart: str) -> None:
+    """Whether there is such a chart of a sweep."""
+    if chart not in SWEEP_CHARTS:
+        raise BentpipeError("error: " + unknown(chart, "a chart of a sweep", SWEEP_CHARTS))
+
+
+def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str, against: str | None) -> None:
+    """Refuse with a mix what is for senders that run apart."""
+    if cc is not None:
+        raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
+    if (metric, statistic, correction, against) != ("goodput", "mean", "holm", None):
+        raise BentpipeError(
+            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction, --against"
+        )

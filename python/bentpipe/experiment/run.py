@@ -1,0 +1,115 @@
+"""Running one scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe import _core
+from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe.scenario.scenario import scenario_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from bentpipe.cc.loading import Sender
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.scenario.scenario import Scenario
+
+EVENTS_AT_ONCE = 20_000
+"""Some milliseconds of work: Ctrl-C and progress are looked at in between."""
+
+
+def run(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    cc: Sender | None = None,
+    seed: int | None = None,
+    series: str | Iterable[str] = (),
+    progress: Callable[[float], object] | None = None,
+) -> RunResult:
+    """Simulate a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        Other than a `Scenario`: the content of a scenario file, or what `load` takes.
+    cc : str or class, optional
+        A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
+        `FILE.py:CLASS`. A flow that names its own keeps it.
+    seed : int, optional
+        Instead of the scenario's own.
+    series : str or iterable of str, optional
+        Time series to record besides those that the scenario asks for; see `bentpipe list series`.
+    progress : callable, optional
+        Told now and then which share of the run is done, 0 to 1.
+
+    Returns
+    -------
+    RunResult
+        Depends on the scenario, the seed and the version of bentpipe, and on nothing else.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such series, or no valid scenario.
+    Interrupted
+        Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
+    SenderError
+        A congestion control in Python failed. There is no result.
+    RunError
+        A bug in bentpipe.
+    """
+    scenario = scenario_of(scenario)
+    if cc is not None:
+        scenario = with_sender(scenario, cc)
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    scenario = scenario.with_series(series)
+    simulation = _core.Run(scenario._core)
+    try:
+        advance(simulation, progress)
+    except KeyboardInterrupt as interrupt:
+        simulation.interrupt()
+        message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
+        raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
+    return _result(scenario, simulation)
+
+
+def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
+    """The scenario with another congestion control.
+
+    Raises
+    ------
+    ScenarioError
+        It is not known, is several, or no flow would take it.
+    """
+    from bentpipe.experiment.compare import senders_of
+
+    found = list(senders_of(scenario, cc).values())
+    if len(found) != 1:
+        raise ScenarioError(f"error: {len(found)} congestion controls for one run\n  expected one: compare takes many")
+    return found[0]
+
+
+def advance(
+    simulation: _core.Run,
+    progress: Callable[[float], object] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Run to the end, or until told to stop; whether the end was reached."""
+    while not simulation.is_done:
+        if is_stopped():
+            return False
+        simulation.advance(EVENTS_AT_ONCE)
+        if progress is not None:
+            progress(simulation.progress)
+    return True
+
+
+def _result(scenario: Scenario, simulation: _core.Run) -> RunResult:
+    # Imported here so that the first lines of output need not wait for the tables' library.
+    from bentpipe.experiment.result import RunResult
+
+    return RunResult.from_tables(scenario, simulation.finish())

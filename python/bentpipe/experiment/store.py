@@ -1,0 +1,580 @@
+"""The store of a sweep: a folder of Parquet files, and an index of what is in it and who is working on the rest.
+
+What a run gave is committed to the index as soon as it is there, which survives `kill -9`. From time to time, and at
+the end, all of it is written into the Parquet files, sorted, each under a temporary name that is then renamed: the same
+runs are the same bytes, whatever the order in which they were done. Several processes may use a store at once; each
+holds a lock on a file of its own for as long as it lives, so that the work of one that died is known to be free.
+
+All runs of a store are of one number of results (`_core.RESULTS`); see `aside` for those of another.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import shutil
+import sqlite3
+import tempfile
+import uuid
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from bentpipe import _core, files
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment import aside, task
+from bentpipe.experiment.frames import RUNS, merged, parameters_of
+from bentpipe.files import is_no_sweep, parquet, refuse_unless_writable_folder
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+INDEX = "index.sqlite"
+OWNERS = "working"
+SWEEP = "sweep.json"
+FAILURES = "failures"
+WAITING_MAX = 2000
+"""Runs in the index alone before the Parquet files are written again; or as many as these have, which is more later."""
+BUSY_S = 60
+"""How long to wait for another process that is writing."""
+
+READINGS = 3
+_WRITING = "writing"
+SCHEMA = """
+create table if not exists facts (name text primary key, value text not null);
+create table if not exists runs (
+    id text primary key,
+    parameters text not null,  -- of all sweeps that have it, as JSON
+    tables text not null,      -- that are kept of it, as JSON
+    record blob                -- null once it is in the Parquet files
+);
+create table if not exists failures (id text primary key, parameters text not null, message text not null);
+create table if not exists claims (id text primary key, owner text not null);
+create table if not exists files (name text primary key, sha256 text not null, next text);
+"""
+
+
+class Claimed(NamedTuple):
+    """What came of wanting to do some runs."""
+
+    mine: list[str]
+    """To be done by this process."""
+    done: list[str]
+    """Done by another process in the meantime."""
+    failed: list[str]
+    """Failed in another process in the meantime."""
+
+
+class Store:
+    """An open store.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there.
+    is_read_only : bool
+        Only look: nothing is written, and runs that are only in the index are read from there.
+
+    Raises
+    ------
+    BentpipeError
+        It is not a store, of another version, damaged, or cannot be written.
+    """
+
+    _index: sqlite3.Connection
+
+    def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
+        self.folder = Path(folder)
+        self._is_read_only = is_read_only
+        self._total = self._waiting = 0
+        self._owner = uuid.uuid4().hex
+        try:
+            if is_read_only:
+                self._open_to_read()
+            else:
+                self._open_to_write()
+        except BaseException:
+            self._leave()
+            raise
+
+    def _open_to_read(self) -> None:
+        has_index = (self.folder / INDEX).is_file()
+        if not has_index and not self._path(RUNS).is_file():
+            raise is_no_sweep(self.folder)
+        with self._guarded():
+            try:
+                self._connect(self.folder / INDEX if has_index else None, "ro")
+            except sqlite3.OperationalError:
+                # Where nothing may be written, the index cannot be opened as long as it has a journal.
+                self._index.close()
+                self._connect_to_copy()
+            others = self._of_others()
+            if others is not None:
+                raise aside.refusal(self.folder, others)
+            if not has_index:
+                self._recover()
+
+    def _open_to_write(self) -> None:
+        refuse_unless_writable_folder(self.folder)
+        # One that was killed at once may have left no more than this.
+        is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
+        is_ours = (self.folder / INDEX).exists() or self._path(RUNS).is_file() or aside.listed(self.folder)
+        if not is_new and not is_ours:
+            raise self._is_foreign()
+        with self._guarded():
+            (self.folder / OWNERS).mkdir(parents=True, exist_ok=True)
+            with self._alone():
+                self._begin_to_live()
+                self._connect(self.folder / INDEX, "rwc")
+                tables = self._tables()
+                if tables and "facts" not in tables:
+                    raise self._is_foreign()
+                others = self._of_others()
+                if others is not None:
+                    self._put_aside(others)
+                    self._connect(self.folder / INDEX, "rwc")
+                # What is in the Parquet files takes no room in the index.
+                self._index.execute("pragma auto_vacuum = full")
+                self._index.execute("pragma journal_mode = wal")
+                # A commit survives the end of the process, which is what is promised. What must survive a power cut
+                # is in `write`.
+                self._index.execute("pragma synchronous = normal")
+                self._index.executescript(SCHEMA)
+                with self._transaction():
+                    self._index.execute("insert or ignore into facts values ('form', ?)", (str(_core.RESULTS),))
+                    self._recover()
+                    self._check_files()
+            self._count()
+
+    def close(self) -> None:
+        """Give back what was claimed. The store can be opened again."""
+        try:
+            if not self._is_read_only:
+                with self._guarded(), self._transaction():
+                    self._index.execute("delete from claims where owner = ?", (self._owner,))
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        if hasattr(self, "_index"):
+            self._index.close()
+        if hasattr(self, "_lock"):
+            (self.folder / OWNERS / self._owner).unlink(missing_ok=True)
+            self._lock.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def missing(self, wanted: Mapping[str, Mapping[str, Any]], tables: Sequence[str]) -> list[str]:
+        """Which of the runs are not there, in their order. `wanted` has the parameters of each, by name of the run.
+
+        Runs that are there for another sweep get these parameters, too. Those that failed are to be tried again.
+        """
+        need = set(tables)
+        with self._guarded(), self._transaction():
+            known = {
+                id_: (text, need <= set(json.loads(kept)))
+                for id_, text, kept in self._index.execute("select id, parameters, tables from runs")
+                if id_ in wanted
+            }
+            for id_, (text, _) in known.items():
+                both = _text({**json.loads(text), **wanted[id_]})
+                if both != text:
+                    self._index.execute("update runs set parameters = ? where id = ?", (both, id_))
+                    self._make_stale()
+            missing = [id_ for id_ in wanted if id_ not in known or not known[id_][1]]
+            self._index.executemany("delete from failures where id = ?", [(id_,) for id_ in missing])
+        return missing
+
+    def claim(self, ids: Iterable[str], count: int, tables: Sequence[str]) -> Claimed:
+        """Up to so many of these runs that no other living process works on, which are this one's from now on."""
+        need = set(tables)
+        claimed = Claimed([], [], [])
+        rest = iter(ids)
+        with self._guarded(), self.together():
+            self._free_the_dead()
+            taken = {id_ for (id_,) in self._index.execute("select id from claims")}
+            failed = {id_ for (id_,) in self._index.execute("select id from failures")}
+            while some := list(islice(rest, count - len(claimed.mine))):
+                # As JSON: the parameters of a statement are limited, and many workers are given many runs.
+                query = "select id, tables from runs where id in (select value from json_each(?))"
+                known = dict(self._index.execute(query, (json.dumps(some),)))
+                for id_ in some:
+                    if id_ in known and need <= set(json.loads(known[id_])):
+                        claimed.done.append(id_)
+                    elif id_ in failed:
+                        claimed.failed.append(id_)
+                    elif id_ not in taken:
+                        claimed.mine.append(id_)
+            self._index.executemany("insert into claims values (?, ?)", [(id_, self._owner) for id_ in claimed.mine])
+        return claimed
+
+    def keep(
+        self,
+        done: Sequence[tuple[str, Mapping[str, Any], Sequence[str], bytes]],
+        failed: Sequence[tuple[str, Mapping[str, Any], str]] = (),
+    ) -> None:
+        """Commit runs that are done (name, parameters, tables, record) or failed (name, parameters, message).
+
+        Other tables that are kept of a run stay: equal names are equal results.
+        """
+        if not done and not failed:
+            return
+        with self._guarded(), self.together():
+            query = "select id, tables, record from runs where id in (select value from json_each(?))"
+            ids_done = json.dumps([id_ for id_, *_ in done])
+            older = {id_: (json.loads(kept), record) for id_, kept, record in self._index.execute(query, (ids_done,))}
+            rows = []
+            for id_, parameters, own, record in done:
+                others, before = older.get(id_, ((), None))
+                kept = json.dumps(sorted({*own, *others}))
+                rows.append((id_, _text(parameters), kept, task.united(before, record)))
+            self._index.executemany(
+                "insert into runs values (?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
+                " record = excluded.record",
+                rows,
+            )
+            self._index.executemany(
+                "insert or replace into failures values (?, ?, ?)",
+                [(id_, _text(parameters), message) for id_, parameters, message in failed],
+            )
+            ids = [(each[0],) for each in (*done, *failed)]
+            self._index.executemany("delete from claims where id = ?", ids)
+        self._waiting += len(done)
+        self._total += len(done)
+
+    def keep_replay(self, id_: str, text: str) -> None:
+        """Write a scenario that shows a failure again."""
+        place = self.folder / FAILURES / f"{id_}.json"
+        with self._guarded():
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+
+    def failures(self) -> list[dict[str, str]]:
+        """Runs that failed: `id`, `parameters`, `message`."""
+        with self._guarded():
+            rows = self._index.execute("select id, parameters, message from failures order by id").fetchall()
+        return [dict(zip(("id", "parameters", "message"), row, strict=True)) for row in rows]
+
+    def is_due(self) -> bool:
+        """Whether so many runs are in the index alone that the Parquet files should be written."""
+        return self._waiting >= max(WAITING_MAX, self._total - self._waiting)
+
+    def write(self) -> None:
+        """Bring the Parquet files up to date. Each is complete at every moment, before and after."""
+        with self._guarded(), self._alone():
+            self._count()
+            stale = self._noted("stale")
+            if self._waiting == 0 and stale is None:
+                return
+            # Other processes go on meanwhile: what they add after this is not taken for written.
+            waiting = self._index.execute("select id, tables from runs where record is not null").fetchall()
+            frames = self._frames()
+            content = {name: parquet(frame) for name, frame in frames.items()}
+            hashes = [(name, _hash(data)) for name, data in content.items()]
+            # These must not be lost in a power cut, as the files are not.
+            self._index.execute("pragma synchronous = full")
+            # First what the files will be, then the files, then that they are: a crash in between is seen and mended.
+            with self._transaction():
+                self._index.executemany(
+                    "insert into files values (?, '', ?) on conflict (name) do update set next = excluded.next", hashes
+                )
+            for name, data in content.items():
+                self._replace(f"{name}.parquet", data)
+            with self._transaction():
+                self._index.execute("update files set sha256 = next, next = null where next is not null")
+                self._index.executemany("update runs set record = null where id = ? and tables = ?", waiting)
+                self._index.execute("delete from facts where name = 'stale' and value = ?", (json.dumps(stale),))
+            self._index.execute("pragma synchronous = normal")
+            self._count()
+
+    def _make_stale(self) -> None:
+        """The Parquet files are to be written although no run is new. Each time is another, so that none is missed."""
+        self._index.execute("insert or replace into facts values ('stale', ?)", (json.dumps(uuid.uuid4().hex),))
+
+    def _count(self) -> None:
+        count = "select count(*), count(record) from runs"
+        self._total, self._waiting = self._index.execute(count).fetchone()
+
+    def frames(self, tables: Sequence[str], ids: Iterable[str]) -> dict[str, pl.DataFrame]:
+        """The table of the runs, and others, of these runs: from the files, and what is in the index alone."""
+        with self._guarded():
+            return self._frames(tables, ids)
+
+    def begin(self, sweep: Mapping[str, Any]) -> None:
+        """Remember which sweep was last begun. It is in a file of its own, so that nothing is in the index alone."""
+        with self._guarded():
+            self._replace(SWEEP, json.dumps(sweep).encode())
+
+    def begun(self) -> dict[str, Any] | None:
+        """The sweep that was last begun, or None."""
+        with self._guarded():
+            try:
+                return dict(json.loads((self.folder / SWEEP).read_bytes()))
+            except FileNotFoundError:
+                return None
+            except ValueError as error:
+                raise BentpipeError(
+                    f"error: {self.folder / SWEEP} is damaged: {error}\n  start the same sweep again: that writes it"
+                ) from error
+
+    def aside(self) -> list[dict[str, Any]]:
+        """Runs of another simulator that are kept beside: `results`, `runs`, `versions`, `folder`."""
+        with self._guarded():
+            return aside.listed(self.folder)
+
+    def _noted(self, name: str) -> Any:
+        """A fact, or None."""
+        row = self._index.execute("select value from facts where name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def has_no_sweep(self) -> BentpipeError:
+        """For a store in which nothing was begun."""
+        return BentpipeError(f"error: no sweep was begun in {self.folder}\n  expected what `bentpipe sweep` wrote")
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is done within is kept together or not at all; it is quicker than one after the other."""
+        if self._index.in_transaction:
+            yield
+            return
+        with self._guarded(), self._transaction():
+            yield
+
+    def _connect(self, place: Path | None, mode: str) -> None:
+        """To the index in a file, or to one in memory for a store that has none."""
+        uri = "file::memory:" if place is None else f"{place.absolute().as_uri()}?mode={mode}"
+        # Transactions are begun by hand: see `_transaction`.
+        self._index = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
+        if place is None:
+            self._index.executescript(SCHEMA)
+        self._index.execute("select count(*) from sqlite_master")
+
+    def _connect_to_copy(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
+            for suffix in ("", "-wal"):
+                place = self.folder / f"{INDEX}{suffix}"
+                if place.exists():
+                    shutil.copyfile(place, Path(folder) / place.name)
+            with closing(sqlite3.connect(Path(folder) / INDEX)) as copy:
+                self._index = sqlite3.connect(":memory:", isolation_level=None)
+                copy.backup(self._index)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._index.execute("begin immediate")
+        try:
+            yield
+            self._index.execute("commit")
+        except BaseException:
+            # A full disk has ended it already.
+            if self._index.in_transaction:
+                self._index.execute("rollback")
+            raise
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While no other process writes the Parquet files."""
+        with (self.folder / OWNERS / _WRITING).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """What can go wrong with a disk, said in one way."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._said(str(error)) from error
+        except OSError as error:
+            raise self._said(error.strerror or str(error)) from error
+
+    def _is_foreign(self) -> BentpipeError:
+        return BentpipeError(f"error: {self.folder} is not empty and not the store of a sweep\n  choose another folder")
+
+    def _said(self, why: str) -> BentpipeError:
+        if "no such table" in why:
+            return self.has_no_sweep()
+        if "malformed" in why or "not a database" in why:
+            return BentpipeError(
+                f"error: {self.folder / INDEX} is damaged: {why}\n"
+                "  delete it and start again: it is made anew from the Parquet files"
+            )
+        if "disk is full" in why or "No space left" in why:
+            return BentpipeError(
+                f"error: {self.folder} cannot be written: no space left on device\n"
+                "  every run that was kept before is safe; make room and start again"
+            )
+        return BentpipeError(f"error: the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._index.execute("select name from sqlite_master")}
+
+    def _of_others(self) -> dict[str, Any] | None:
+        """What there is to know of the runs that are here, if another simulator gave them."""
+        tables = self._tables()
+        form = self._noted("form") if "facts" in tables else None
+        if form == _core.RESULTS:
+            return None
+        versions: dict[str, str] = {}
+        if self._path(RUNS).is_file():
+            frame = self._parsed(RUNS, self._path(RUNS).read_bytes())
+            if not {"run", "version"} <= set(frame.columns):
+                raise BentpipeError(f"error: {self._path(RUNS)} is not the table of a sweep\n  choose another folder")
+            versions = dict(frame.select("run", "version").iter_rows())
+        if "runs" in tables:
+            rows = self._index.execute("select id, record from runs where record is not null")
+            versions |= {id_: json.loads(record)["version"] for id_, record in rows}
+        return aside.of_others(form, versions)
+
+    def _put_aside(self, others: Mapping[str, Any]) -> None:
+        if any(path.name not in (_WRITING, self._owner) for path in (self.folder / OWNERS).iterdir()):
+            raise BentpipeError(
+                f"error: {self.folder} has {aside.said(others)}, and another process is adding to them\n"
+                "  wait for it, or choose another folder"
+            )
+        # What is in the journal goes into the index; one that was made just now has nothing in it.
+        self._index.execute("pragma journal_mode = delete")
+        is_empty = not self._tables()
+        self._index.close()
+        if is_empty:
+            (self.folder / INDEX).unlink()
+        # The index last: until it is gone, whoever comes after a crash goes on with this.
+        last = [self.folder / name for name in (FAILURES, SWEEP, INDEX)]
+        aside.put(self.folder, others, [*self._parquet_files(), *last])
+
+    def _recover(self) -> None:
+        """Take over what is there without the index."""
+        (known,) = self._index.execute("select count(*) from runs").fetchone()
+        if known or not self._path(RUNS).exists():
+            return
+        frames = {path.stem: self._parsed(path.stem, path.read_bytes()) for path in self._parquet_files()}
+        parameters = parameters_of(frames[RUNS])
+        # A run whose table is empty cannot be told from one whose table was not kept: it is done again if asked for.
+        have = {name: set(frame["run"]) for name, frame in frames.items() if name != RUNS and "run" in frame.columns}
+        self._index.executemany(
+            "insert into runs values (?, ?, ?, null)",
+            [
+                (id_, _text(own), json.dumps([name for name in sorted(have) if id_ in have[name]]))
+                for id_, own in parameters.items()
+            ],
+        )
+        self._index.executemany(
+            "insert or replace into files values (?, ?, null)",
+            [(path.stem, _hash(path.read_bytes())) for path in self._parquet_files()],
+        )
+
+    def _check_files(self) -> None:
+        """Whether the Parquet files are what was written; the runs of one that was taken away are done again."""
+        for name, sha256, following in self._index.execute("select name, sha256, next from files").fetchall():
+            path = self._path(name)
+            if not path.exists():
+                # With the first writing of a file not finished, all of it is in the index.
+                if sha256:
+                    has_it = "" if name == RUNS else f"""and tables like '%"{name}"%'"""
+                    self._index.execute(f"delete from runs where record is null {has_it}")
+                    self._forget_table(name)
+                    self._make_stale()
+                self._index.execute("delete from files where name = ?", (name,))
+                continue
+            found = _hash(path.read_bytes())
+            if found not in (sha256, following):
+                raise self._is_damaged(name, "it is not what was written")
+            self._index.execute("update files set sha256 = ?, next = null where name = ?", (found, name))
+
+    def _forget_table(self, name: str) -> None:
+        """Of runs whose record is in the index, and was added to what had been written."""
+        query = """select id, tables, record from runs where record is not null and tables like '%"' || ? || '"%'"""
+        for id_, kept, record in self._index.execute(query, (name,)).fetchall():
+            if name not in json.loads(record)["tables"]:
+                rest = json.dumps([table for table in json.loads(kept) if table != name])
+                self._index.execute("update runs set tables = ? where id = ?", (rest, id_))
+
+    def _begin_to_live(self) -> None:
+        """Have a lock that ends with the process, whatever ends it, and clear away after those that died."""
+        for path in (self.folder / OWNERS).iterdir():
+            if path.name != _WRITING and not self._is_alive(path.name):
+                path.unlink(missing_ok=True)
+                for left in self.folder.glob(f".*.{path.name}.new"):
+                    left.unlink(missing_ok=True)
+        self._lock = (self.folder / OWNERS / self._owner).open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def _free_the_dead(self) -> None:
+        for (owner,) in self._index.execute("select distinct owner from claims").fetchall():
+            if owner != self._owner and not self._is_alive(owner):
+                self._index.execute("delete from claims where owner = ?", (owner,))
+
+    def _is_alive(self, owner: str) -> bool:
+        try:
+            with (self.folder / OWNERS / owner).open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            return False
+        return False
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def _parquet_files(self) -> list[Path]:
+        return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
+
+    def _replace(self, name: str, data: bytes) -> None:
+        # What a process that dies leaves behind has its mark.
+        files.replace(self.folder / name, data, mark=self._owner)
+
+    def _read(self, name: str) -> pl.DataFrame:
+        """One of the Parquet files, as it was written."""
+        # Another process may be replacing it just now.
+        for _ in range(READINGS):
+            data = self._path(name).read_bytes()
+            row = self._index.execute("select sha256, next from files where name = ?", (name,)).fetchone()
+            if row is not None and _hash(data) in row:
+                return self._parsed(name, data)
+        raise self._is_damaged(name, "it is not what was written")
+
+    def _parsed(self, name: str, data: bytes) -> pl.DataFrame:
+        try:
+            return pl.read_parquet(io.BytesIO(data))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise self._is_damaged(name, str(error).splitlines()[0]) from error
+
+    def _is_damaged(self, name: str, why: str) -> BentpipeError:
+        return BentpipeError(
+            f"error: {self._path(name)} is damaged: {why}\n"
+            "  put a copy back, or delete it: then its runs are done again, and all else is kept"
+        )
+
+    def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
+        """All tables of all runs, or some: what is in the files with what is in the index alone."""
+        query, chosen = "select id, parameters, record from runs", ""
+        if ids is not None:
+            query, chosen = f"{query} where id in (select value from json_each(?))", json.dumps(list(ids))
+        rows = self._index.execute(query, (chosen,) if chosen else ()).fetchall()
+        fresh = {id_: task.unpacked(record) for id_, _, record in rows if record is not None}
+        written = [path.stem for path in self._parquet_files()]
+        if tables is not None:
+            wanted = {RUNS, *tables}
+            written = [name for name in written if name in wanted]
+            for record in fresh.values():
+                record["tables"] = {name: found for name, found in record["tables"].items() if name in wanted}
+        return merged({id_: json.loads(text) for id_, text, _ in rows}, fresh, written, self._read)
+
+
+def _text(parameters: Mapping[str, Any]) -> str:
+    return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

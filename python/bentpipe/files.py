@@ -1,0 +1,225 @@
+"""Files and folders of results that appear whole or not at all, and how a disk that refuses them is reported."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import polars as pl
+
+PROVENANCE = "provenance.json"
+
+
+@contextmanager
+def writing(place: str | os.PathLike[str]) -> Iterator[None]:
+    """Report what goes wrong when a place is written in one way.
+
+    Raises
+    ------
+    BentpipeError
+        The disk is full, the folder is gone or write-protected, the name is too long, or the like.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise BentpipeError(f"error: {place} cannot be written: {reason(error)}") from error
+
+
+def reason(error: OSError) -> str:
+    """What the system says, in small letters and without its number."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def replace(path: str | os.PathLike[str], data: bytes, mark: str = "") -> None:
+    """Write a file under a temporary name beside its own, then rename it: an older file stays until this one is whole.
+
+    The temporary name is `.NAME.MARK.new`; by default, the mark is the number of the process.
+
+    Raises
+    ------
+    OSError
+        It cannot be written. The older file is as it was, and nothing is left behind.
+    """
+    # A link stays a link: what it leads to is replaced.
+    place = Path(os.path.realpath(path))
+    # A name may be as long as the system allows.
+    fresh = place.with_name(f".{place.name[:40]}.{mark or os.getpid()}.new")
+    try:
+        with fresh.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(place)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def replace_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file, and the folder that it is in: the old one stays until the new one is whole."""
+    with writing(path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        replace(path, text.encode())
+
+
+def write(
+    folder: str | os.PathLike[str],
+    form: str,
+    *,
+    tables: Mapping[str, pl.DataFrame],
+    scenario: str,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write a result folder: whole, or not at all."""
+
+    def fill(place: Path) -> None:
+        for name, table in tables.items():
+            (place / f"{name}.parquet").write_bytes(parquet(table))
+        (place / "scenario.toml").write_text(scenario, encoding="utf-8")
+
+    put(folder, form, fill, provenance=provenance)
+
+
+def put(
+    folder: str | os.PathLike[str], form: str, fill: Callable[[Path], object], *, provenance: Mapping[str, Any]
+) -> None:
+    """Let a result folder be filled under a temporary name beside it, then put it in place of an older result."""
+    with writing(folder):
+        place = Path(folder).absolute()
+    refuse_unless_free(place)
+    # A name may be as long as the system allows.
+    fresh = place.with_name(f".{place.name[:40]}.{os.getpid()}.new")
+    old = place.with_name(f".{place.name[:40]}.{os.getpid()}.old")
+    try:
+        fresh.mkdir(parents=True)
+        fill(fresh)
+        text = json.dumps({"form": form, **provenance}, indent=2, ensure_ascii=False) + "\n"
+        (fresh / PROVENANCE).write_text(text, encoding="utf-8")
+        if place.exists():
+            place.rename(old)
+        fresh.rename(place)
+    except OSError as error:
+        if old.exists() and not place.exists():
+            old.rename(place)
+        raise BentpipeError(f"error: {place} cannot be written: {reason(error)}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if place.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """A table as the content of a Parquet file. Polars has errors of its own for a full disk, so it does not write."""
+    content = io.BytesIO()
+    # In one piece, as pieces show in the file.
+    table.rechunk().write_parquet(content)
+    return content.getvalue()
+
+
+def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
+    """Raise unless the place is empty or holds an older result, which may be replaced."""
+    place = Path(folder)
+    with writing(place):
+        is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
+        if not is_free and _form(place) is None:
+            raise BentpipeError(
+                f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in"
+            )
+        _refuse_unless_makeable(place)
+
+
+def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
+    """Raise unless files can be written into this folder, which may have to be made first."""
+    place = Path(folder)
+    with writing(place):
+        if not _is_there(place):
+            _refuse_unless_makeable(place)
+        elif wrong := _why_not(place):
+            raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another folder")
+
+
+def _is_there(place: Path) -> bool:
+    """Whether there is something; a name that cannot be one, as it is too long, is an error."""
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _refuse_unless_makeable(place: Path) -> None:
+    parent = next(folder for folder in place.absolute().parents if os.path.lexists(folder))
+    if wrong := _why_not(parent):
+        raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another folder to save in")
+
+
+def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
+    """Raise unless a file can be written there: its folder exists, and the file may be made or replaced."""
+    place = Path(path)
+    with writing(place):
+        if place.is_dir():
+            wrong = f"{place} is a folder"
+        elif place.exists() and not place.is_file():
+            wrong = f"{place} is no regular file"
+        elif place.exists() and not os.access(place, os.W_OK):
+            wrong = f"{place} is write-protected"
+        else:
+            wrong = _why_not(place.parent)
+    if wrong:
+        raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another place, or make the folder")
+
+
+def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
+    """For a place that should be the store of a sweep."""
+    return BentpipeError(f"error: {folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
+
+
+def _why_not(folder: Path) -> str:
+    """Why no file can be made in a folder; empty if one can."""
+    if not os.path.lexists(folder):
+        return f"there is no folder {folder}"
+    if not folder.is_dir():
+        return f"{folder} is no folder"
+    # Permissions do not tell everything: some file systems take no files from anybody.
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return f"{folder} is write-protected"
+        return f"no file can be made in {folder}: {reason(error)}"
+
+
+def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
+    """The provenance of a result folder of this form."""
+    if _form(Path(folder)) != form:
+        raise BentpipeError(f"error: {Path(folder)} is not the result of a {form}")
+    return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
+
+
+def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
+    """One table of a result folder."""
+    import polars as pl
+
+    return pl.read_parquet(Path(folder) / f"{name}.parquet")
+
+
+def _form(place: Path) -> str | None:
+    try:
+        content = json.loads((place / PROVENANCE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    form = content.get("form") if isinstance(content, dict) else None
+    return form if isinstance(form, str) and form.startswith("bentpipe ") else None

@@ -1,0 +1,1 @@
+"""The papers that come with bentpipe, a folder each."""

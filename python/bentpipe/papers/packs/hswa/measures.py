@@ -1,0 +1,443 @@
+"""What the claims about HSWA and Enhanced HSWA are measured by, and what arithmetic allows them to be."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.papers.lab import Finding, Possible
+
+# Claims find what is arithmetic alone here, too.
+from bentpipe.papers.packs.hswa.formulas import (
+    PACKET_BYTES,
+    RATE_BPS,
+    UNITS_BITS,
+    packets_needed,
+    passed_share,
+)
+from bentpipe.papers.packs.hswa.runs import (
+    ERROR_KIND,
+    ERROR_RATE,
+    FLAVOURS,
+    RTT_MS,
+    SCENARIO,
+    SEGMENT_BYTES,
+    bdp_segments,
+    legs,
+    settings,
+    throughputs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bentpipe.papers.lab import Lab
+
+# --- Throughput
+
+
+def throughput(
+    lab: Lab,
+    *,
+    cc: str,
+    rates: Sequence[float],
+    error: str = "packet",
+    connections: int = 1,
+    of: str = "least",
+    **reading: Any,
+) -> Finding:
+    """Throughput per connection in bit/s at the error rate where it is least, or most.
+
+    Bytes that reached the receivers' TCP, headers and duplicates included, over the run's time and the number of
+    connections (`flows.throughput_bps`). Of more than two error rates, quick runs have the highest.
+    """
+    rates = rates if len(rates) < 3 else lab.choose(rates[-1:], rates)
+    curve = throughputs(lab, cc=cc, rates=rates, error=error, connections=connections, **reading)
+    note = _packets_note(cc, rates, **reading) if (error, connections) == ("packet", 1) else ""
+    findings = {rate: Finding.mean(values, note) for rate, values in curve.items()}
+    choose = min if of == "least" else max
+    return choose(findings.values(), key=lambda finding: finding.value or 0.0)
+
+
+def _packets_note(
+    cc: str, rates: Sequence[float], *, segment_bytes: int = SEGMENT_BYTES, rtt_ms: float = RTT_MS, **_: Any
+) -> str:
+    """How many packets a round trip holds, and how many it takes for a throughput that is printed."""
+    if cc != "hswa" or len(rates) > 1 or not 1e-5 <= rates[0] <= 1e-3:
+        return ""
+    held = bdp_segments(segment_bytes, rtt_ms)
+    return (
+        f"A round trip holds {held} packets; with a step per ACK what is printed takes {packets_needed(rates[0]):.0f}."
+    )
+
+
+def throughput_ratio(
+    lab: Lab,
+    *,
+    cc: str,
+    rate: float,
+    to_rate: float,
+    connections: int = 1,
+    to_connections: int = 1,
+    **reading: Any,
+) -> Finding:
+    """Throughput per connection at a packet error rate over that at another, pairs of equal seeds."""
+    # Pairs need as many of the one as of the other.
+    reading["replications"] = lab.choose(4 if max(rate, to_rate) >= 1e-4 else 2, 10)
+    values = throughputs(lab, cc=cc, rates=[rate], connections=connections, **reading)[rate]
+    others = throughputs(lab, cc=cc, rates=[to_rate], connections=to_connections, **reading)[to_rate]
+    note = f"{np.mean(values) / 1e6:.1f} of {np.mean(others) / 1e6:.1f} Mbit/s"
+    return Finding.mean(values / others, note)
+
+
+def falls_with_three(lab: Lab, **reading: Any) -> Finding:
+    """Largest distance in bit/s of three differences of averages of three connections from those that are claimed.
+
+    From 1e-3 to 1e-2 Enhanced HSWA loses 5 Mbit/s and HSWA 20, and at 1e-3 both are equal; pairs of equal seeds.
+    """
+    both = [throughputs(lab, cc=cc, rates=[1e-3, 1e-2], connections=3, **reading) for cc in ("enhanced-hswa", "hswa")]
+    enhanced, hswa = (curve[1e-3] - curve[1e-2] for curve in both)
+    ahead = both[0][1e-3] - both[1][1e-3]
+    note = (
+        f"Enhanced HSWA loses {np.mean(enhanced) / 1e6:.1f} Mbit/s, HSWA {np.mean(hswa) / 1e6:.1f}; at 1e-3 Enhanced "
+        f"HSWA has {np.mean(ahead) / 1e6:+.1f} more"
+    )
+    distances = [abs(enhanced - 5e6), abs(hswa - 20e6), abs(ahead)]
+    return max((Finding.mean(each, note) for each in distances), key=lambda finding: finding.value or 0.0)
+
+
+def best_step(lab: Lab, *, others: Sequence[float], of: str = "best", **reading: Any) -> Finding:
+    """HSWA's mean throughput with A = 10 over that with the best other A, or the worst, pairs of equal seeds.
+
+    Means over packet error rates of 1e-5 to 1e-2 with equal weight; quick runs have 1e-4 and 1e-3, and 5 and 20 for A.
+    """
+    rates = lab.choose((1e-4, 1e-3), (1e-5, 1e-4, 1e-3, 1e-2))
+    others = lab.choose((5.0, 20.0), others)
+    means = {}
+    for a in (10.0, *others):
+        curve = throughputs(lab, cc="hswa", rates=rates, more={"a": a}, **reading)
+        means[a] = np.mean(list(curve.values()), axis=0)
+    choose = max if of == "best" else min
+    other = choose(others, key=lambda a: float(means[a].mean()))
+    listed = ", ".join(f"A = {a:g}: {mean.mean() / 1e6:.1f}" for a, mean in sorted(means.items()))
+    return Finding.mean(means[10.0] / means[other], f"Mbit/s with {listed}")
+
+
+def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float], **reading: Any) -> Finding:
+    """Throughput over that of another sender, pairs of equal seeds, for the sender and error rate where it is least."""
+    findings = []
+    for rate in rates:
+        # Pairs need as many of the one as of the other.
+        count = lab.choose(4 if rate >= 1e-4 else 2, 10)
+        own = throughputs(lab, cc=cc, rates=[rate], replications=count, **reading)[rate]
+        for other in over:
+            theirs = throughputs(lab, cc=other, rates=[rate], replications=count, **reading)[rate]
+            findings.append(Finding.mean(own / theirs, f"{other} at {rate:g}"))
+    return min(findings, key=lambda finding: finding.value or 0.0)
+
+
+def large_windows_only(lab: Lab, *, cc: str) -> Finding:
+    """Of two conditions, how many hold: as fast as SACK where windows are small, faster where they are large."""
+    count = lab.choose(8, 20)
+    ratios = {}
+    for rate in (1e-1, 1e-5):
+        own, other = (throughputs(lab, cc=name, rates=[rate], replications=count)[rate] for name in (cc, "sack"))
+        ratios[rate] = Finding.mean(own / other)
+    small, large = ratios.values()
+    is_equal = min(small.low or 0, 2 - (small.high or 0)) >= 0.98
+    is_faster = (large.low or 0) > 1.05
+    note = f"{small.value:.3f} times SACK's throughput at 1e-1, {large.value:.2f} times at 1e-5"
+    return Finding.exact(is_equal + is_faster, note)
+
+
+def better_constants(lab: Lab) -> Finding:
+    """Scalable TCP's goodput at 1e-4 with its own constants over that with the best of a grid, equal seeds.
+
+    The inverse has no upper bound, and a few seeds would decide it.
+    """
+    kinds = [
+        {"kind": "scalable", "increase": increase, "decrease": decrease}
+        for increase in (0.01, 0.02, 0.05, 0.1)
+        for decrease in (0.125, 0.05)
+    ]
+    sets = {ERROR_KIND: "packet", ERROR_RATE: 1e-4}
+    runs = lab.sweep(SCENARIO, sets, vary={"tcp.cc": kinds}, replications=lab.choose(8, 20)).runs
+    each = runs.group_by("tcp.cc", maintain_order=True).agg(pl.col("goodput_bps"))
+    own, *others = (np.array(values) for values in each["goodput_bps"])
+    best = max(range(len(others)), key=lambda at: float(others[at].mean()))
+    kind = kinds[best + 1]
+    note = f"best with an increase of {kind['increase']} and a decrease of {kind['decrease']}"
+    return Finding.mean(own / others[best], note)
+
+
+def ceiling(lab: Lab, *, rates: Sequence[float], error: str = "packet", of: str = "least", **_: Any) -> Possible:
+    """Throughput in bit/s that no sender can exceed: what the channel leaves whole of a full link."""
+    shares = [passed_share(rate, error) for rate in rates]
+    place = shares.index(min(shares) if of == "least" else max(shares))
+    high = RATE_BPS * shares[place]
+    power = f"(1 - {rates[place]:g})^{8 * PACKET_BYTES // UNITS_BITS[error]}"
+    return Possible(
+        0.0,
+        high,
+        f"with {rates[place]:g} per {error} the channel passes at most 100 Mbit/s x {power} = {high / 1e6:.4g} Mbit/s",
+        # The largest packet of any reading, across an edge of the 50 s.
+        slack=8 * 6040 / 50,
+    )
+
+
+# --- Other senders
+
+
+def _goodput_over_priority(lab: Lab, sets: Mapping[str, Any]) -> NDArray[np.float64]:
+    runs = lab.sweep("priority", sets, vary={}, replications=lab.choose(3, 10))
+    return np.asarray(runs.runs.sort("replication")["goodput_bps"].to_numpy(), dtype=float)
+
+
+def one_hop_without_priority(lab: Lab) -> Finding:
+    """Goodput of Peach with a plain queue at the satellite's link over that with priority at all hops, equal seeds."""
+    all_hops = _goodput_over_priority(lab, {"tcp.cc": "peach"})
+    plain = _goodput_over_priority(lab, {"tcp.cc": "peach", "link.sat.forward.queue": "50 packets"})
+    return Finding.mean(plain / all_hops, f"{np.mean(plain) / 1e6:.2f} of {np.mean(all_hops) / 1e6:.2f} Mbit/s")
+
+
+def dummies_do_no_harm(lab: Lab) -> Finding:
+    """Of two conditions, how many hold: dummies do not slow data, and without a receiver that knows them it is Reno.
+
+    The first: goodput with Peach is at least that with NewReno, less 2 %, with priority at all hops. The second: with
+    equal seeds the goodput of each run is that of Reno with the same recovery.
+    """
+    recovery = {"tcp.recovery": "newreno"}
+    peach, newreno, reno = (
+        _goodput_over_priority(lab, {"tcp.cc": cc, **recovery}) for cc in ("peach", "newreno", "reno")
+    )
+    blind = _goodput_over_priority(lab, {"tcp.cc": {"kind": "peach", "receiver_knows": False}, **recovery})
+    lead = Finding.mean(peach / newreno)
+    note = (
+        f"{lead.value:.2f} times NewReno's goodput; with a receiver that does not know dummies at most "
+        f"{100 * np.max(np.abs(blind / reno - 1)):.2g} % from Reno's"
+    )
+    return Finding.exact(int((lead.low or 0) >= 0.98) + int(np.allclose(blind, reno, rtol=1e-12)), note)
+
+
+def expanding_period(lab: Lab) -> Finding:
+    """Swift's window expanding period over the round trip, mean over the recoveries of a run; see HSWA-05.
+
+    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip.
+    A run without a recovery that ends has no such period and says nothing.
+    """
+    ratios = []
+    seeds = lab.seeds(3, 10)
+    for seed in seeds:
+        sets = {"tcp.cc": "swift", ERROR_KIND: "packet", ERROR_RATE: 1e-4, "duration": "20 s"}
+        result = lab.run(SCENARIO, sets, seed=seed, series=["events"])
+        lengths = []
+        sent, end_s, until = 0, None, 0
+        for time_s, event, value in result.events.select("time_s", "event", "value").iter_rows():
+            if event == "sent":
+                sent = max(sent, value + SEGMENT_BYTES)
+            elif event == "recovery_exit":
+                # What the ACK at hand lets go is not sent yet.
+                end_s, until = time_s, sent
+            elif event in ("fast_retransmit", "timeout"):
+                end_s = None
+            elif event == "acked" and end_s is not None and value >= until:
+                lengths.append(time_s - end_s)
+                end_s = None
+        rtt_s = float(result.flows["rtt_p50_s"][0])
+        if lengths:
+            ratios.append(float(np.mean(lengths)) / rtt_s)
+    return Finding.mean(ratios, f"in {len(ratios)} of {len(seeds)} runs")
+
+
+def time_below_product(lab: Lab, *, cc: str, less: str) -> Finding:
+    """Share of 50 s without errors in which the window is below the bandwidth-delay product, less that of another."""
+    shares = [_share_below_product(lab, each) for each in (cc, less)]
+    return Finding.exact(shares[0] - shares[1], f"{100 * shares[0]:.1f} % less {100 * shares[1]:.1f} % with {less}")
+
+
+def _share_below_product(lab: Lab, cc: str) -> float:
+    # The error rate that is given, not that of the link, which has none.
+    windows = lab.run(SCENARIO, settings(cc, rate=1e-8), series=["cwnd_bytes"]).series("cwnd_bytes")
+    times_s = np.append(windows["time_s"].to_numpy(), 50.0)
+    is_below = windows["cwnd_bytes"].to_numpy() < SEGMENT_BYTES * bdp_segments()
+    return float(np.sum(np.diff(times_s) * is_below) + times_s[0]) / 50.0
+
+
+# --- Paths and windows
+
+
+def window_law(lab: Lab) -> Finding:
+    """Largest deviation of goodput x round trip / window from 1, in the steady state without losses.
+
+    The round trip is that of propagation. The window is the advertised one, which the congestion window has reached.
+    """
+    worst, where = 0.0, ""
+    for rtt_ms in (30, 110, 510):
+        for segments in (16, 256):
+            sets = legs(rtt_ms) | {"tcp.receive_buffer": f"{segments} segments"}
+            # Whole round trips: a window comes in one burst.
+            begin_s, end_s = 20 * rtt_ms / 1000, 60 * rtt_ms / 1000
+            begin, end = (
+                _goodputs(lab, sets | {"duration": f"{s:g} s"}, replications=1)[0] * s for s in (begin_s, end_s)
+            )
+            ratio = (end - begin) / 40 / (8 * SEGMENT_BYTES * segments)
+            if abs(ratio - 1) >= abs(worst):
+                worst, where = ratio - 1, f"{segments} segments and {rtt_ms} ms"
+    return Finding.exact(worst, f"with {where}")
+
+
+def long_slow_start(lab: Lab) -> Finding:
+    """What a long round trip costs NewReno: the larger of two shares, one of times and one of goodputs.
+
+    The first: time from the open connection until the window holds 125 segments, the bandwidth-delay product of 10 ms
+    (series `cwnd_bytes`), at 10 ms over that at 510 ms. The second: goodput in 20 s at 510 ms with 1e-4 of the packets
+    hit over that without errors. It does not count if a queue overflowed, since the reduction would then be needed.
+    """
+    # The same window on both paths: else the ratio would be below 1 even if delays had no effect.
+    times = {rtt_ms: _time_to_window_s(lab, rtt_ms, 125) for rtt_ms in (10, 510)}
+    filled_s = _time_to_window_s(lab, 510, 6375)
+    sets = {"tcp.cc": "newreno", "duration": "20 s"}
+    replications = lab.choose(4, 10)
+    runs = lab.sweep(SCENARIO, sets | {ERROR_RATE: 1e-4}, vary={}, replications=replications, tables=["links"])
+    if runs.tables["links"]["dropped_packets"].sum():
+        return Finding(None, note="queues overflowed: not all reductions were for errors")
+    clean = _goodputs(lab, sets | {ERROR_RATE: 0}, replications)
+    hit = runs.runs.sort("replication")["goodput_bps"].to_numpy()
+    note = (
+        f"125 segments are reached in {times[510]:.2f} s at 510 ms and {times[10]:.3f} s at 10 ms, the 6375 that "
+        f"fill the longer path in {filled_s:.2f} s; "
+        f"goodput with errors is {np.mean(hit) / 1e6:.2f} Mbit/s, without {np.mean(clean) / 1e6:.2f} Mbit/s"
+    )
+    return Finding.mean(np.maximum(times[10] / times[510], hit / clean), note)
+
+
+def _time_to_window_s(lab: Lab, rtt_ms: int, segments: int) -> float:
+    """From the open connection until the window has this many segments; one at the start."""
+    sets = legs(rtt_ms) | {"tcp.cc": "newreno", "tcp.initial_window": "1 segment", "duration": "8 s"}
+    result = lab.run(SCENARIO, sets, series=["cwnd_bytes", "events"])
+    opened_s = result.events.filter(pl.col("event") == "established")["time_s"][0]
+    reached = result.series("cwnd_bytes").filter(pl.col("cwnd_bytes") >= SEGMENT_BYTES * segments)
+    return float(reached["time_s"][0] - opened_s)
+
+
+def time_in_recovery(lab: Lab, *, rate: float, to_rate: float, **reading: Any) -> Finding:
+    """Share of the time that HSWA spends in loss recovery or after a timeout at a packet error rate, less at another.
+
+    From the events: from fast retransmit or timeout until what had been sent by then is acknowledged.
+    """
+    shares = {
+        each: [_repairing_share(lab, each, seed, **reading) for seed in lab.seeds(3, 10)] for each in (rate, to_rate)
+    }
+    note = ", ".join(f"{100 * np.mean(share):.0f} % at {each:g}" for each, share in shares.items())
+    return Finding.mean(np.subtract(shares[rate], shares[to_rate]), note)
+
+
+def _repairing_share(lab: Lab, rate: float, seed: int, *, error: str, **reading: Any) -> float:
+    sets = {ERROR_KIND: error, ERROR_RATE: rate, "duration": "20 s", **settings("hswa", rate=rate, **reading)}
+    segment_bytes = reading.get("segment_bytes", SEGMENT_BYTES)
+    events = lab.run(SCENARIO, sets, seed=seed, series=["events"]).events
+    known = events.filter(pl.col("event").is_in(["sent", "acked", "fast_retransmit", "timeout"]))
+    sent, recover, since_s, repaired_s = 0, 0, None, 0.0
+    for time_s, event, value in known.select("time_s", "event", "value").iter_rows():
+        if event == "sent":
+            sent = max(sent, value + segment_bytes)
+        elif event == "acked":
+            if since_s is not None and value >= recover:
+                repaired_s, since_s = repaired_s + time_s - since_s, None
+        else:
+            recover, since_s = sent, time_s if since_s is None else since_s
+    return (repaired_s + (20.0 - since_s if since_s is not None else 0.0)) / 20.0
+
+
+def cuts_without_loss(lab: Lab, **reading: Any) -> Finding:
+    """Reductions of the window that no loss and no timeout precedes, Enhanced HSWA's less HSWA's; three connections.
+
+    Series `cwnd_bytes`, without errors on the link; a loss precedes if recovery or the slow start after a timeout began
+    within the second before.
+    """
+    # Nothing is random here.
+    enhanced, hswa = (_cuts(lab, cc, **reading) for cc in ("enhanced-hswa", "hswa"))
+    return Finding.exact(enhanced - hswa, f"{enhanced} of Enhanced HSWA and {hswa} of HSWA in 20 s")
+
+
+def _cuts(lab: Lab, cc: str, **reading: Any) -> int:
+    sets = {"flow.transfer.count": 3, "duration": "20 s", **settings(cc, rate=1e-6, **reading)}
+    result = lab.run(SCENARIO, sets, series=["cwnd_bytes", "events"])
+    losses = result.events.filter(pl.col("event").is_in(["fast_retransmit", "timeout"]))
+    windows = result.series("cwnd_bytes")
+    cuts = 0
+    for flow in windows["flow"].unique():
+        own = windows.filter(pl.col("flow") == flow)
+        falls_s = own.filter(pl.col("cwnd_bytes").diff() < 0)["time_s"].to_numpy()
+        lost_s = losses.filter(pl.col("flow") == flow)["time_s"].to_numpy()
+        before = np.searchsorted(lost_s, falls_s, side="right")
+        last_s = np.concatenate([[-math.inf], lost_s])[before]
+        cuts += int(np.sum(falls_s - last_s > 1.0))
+    return cuts
+
+
+def share_of_errors(lab: Lab, *, window: str, connections: int = 1) -> Finding:
+    """Share of bit errors in all lost packets (table `links`), the existing senders together."""
+    sets: dict[str, Any] = {
+        "duration": "20 s",
+        ERROR_RATE: 1e-4,
+        "tcp.receive_buffer": window,
+        "flow.transfer.count": connections,
+    }
+    if window == "unlimited":
+        # Else slow start would end at what the path holds.
+        sets["tcp.initial_ssthresh"] = "unlimited"
+    runs = lab.sweep(SCENARIO, sets, vary={"tcp.cc": list(FLAVOURS)}, replications=lab.choose(4, 10), tables=["links"])
+    links = runs.tables["links"]
+    lost = links.group_by("replication").agg(pl.col("corrupted_packets", "dropped_packets").sum()).sort("replication")
+    errors, overflowed = lost["corrupted_packets"].to_numpy(), lost["dropped_packets"].to_numpy()
+    # Nothing lost shows nothing.
+    shares = [
+        error / (error + other) if error + other else None for error, other in zip(errors, overflowed, strict=True)
+    ]
+    note = f"in all, {errors.sum()} packets were hit by errors and {overflowed.sum()} overflowed a queue"
+    return Finding.mean(shares, note)
+
+
+def residual_loss(lab: Lab, *, span: str, rates: Sequence[float], is_burst: bool = False) -> Finding:
+    """Share of datagrams lost behind the code over the share lost without it, the largest over the error rates.
+
+    The datagrams (table `datagrams`) leave at 10 Mbit/s and have the size of the paper's packets. In bursts of 1 ms on
+    average, about every 50 ms, each bit is wrong with the given probability, else none.
+    """
+    findings = []
+    for rate in rates:
+        error: dict[str, Any] = {"kind": "bit", "rate": rate}
+        if is_burst:
+            error = {"kind": "gilbert-elliott", "unit": "bit", "mean_good": "50 ms", "mean_bad": "1 ms"}
+            error["rate_bad"] = rate
+        plain = _lost_shares(lab, {"error": error})
+        coded = _lost_shares(lab, {"error": error, "interleave": {"span": span}})
+        note = f"{100 * np.mean(plain):.3g} % lost without the code, {100 * np.mean(coded):.3g} % behind it"
+        findings.append(Finding.mean(coded / plain, f"at {rate:g} per bit: {note}"))
+    # What was not measured must not hide behind the rest.
+    return max(findings, key=lambda finding: math.inf if finding.value is None else finding.value)
+
+
+def _lost_shares(lab: Lab, channel: Mapping[str, Any]) -> NDArray[np.float64]:
+    sets = {
+        "duration": "5 s",
+        "link.downlink.forward": channel,
+        # 28 B of headers make the packets of 1040 B.
+        "flow.transfer.app": {"kind": "cbr", "rate": "10 Mbit/s", "size": "1012 B"},
+    }
+    runs = lab.sweep(SCENARIO, sets, vary={}, replications=lab.choose(3, 10), tables=["datagrams"])
+    datagrams = runs.tables["datagrams"].sort("replication")
+    lost, arrived = (datagrams[name].to_numpy() for name in ("lost_packets", "arrived_packets"))
+    # Of those whose fate is known: the code delays, so that more are under way when the run ends.
+    return np.asarray(lost / (lost + arrived), dtype=float)
+
+
+def _goodputs(lab: Lab, sets: Mapping[str, Any], replications: int) -> NDArray[np.float64]:
+    runs = lab.sweep(SCENARIO, sets, vary={}, replications=replications)
+    return runs.runs.sort("replication")["goodput_bps"].to_numpy()

@@ -1,0 +1,470 @@
+"""What the claims of REFWA Plus are measured by.
+
+Utilisation and the fairness index F are as in `paper.toml`; senders are cases of `bottleneck.toml`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.papers.lab import Finding, Possible, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.papers.lab import Lab
+
+CAPACITY_BPS = 10e6
+FLOWS = 10
+SHARE_BPS = CAPACITY_BPS / FLOWS
+DURATION_S = 120
+ROUND_TRIP_S = 0.16
+HEADER_BYTES = 40
+PATH_BYTES = 200_000
+"""10 Mbit/s times 160 ms, over 8."""
+BUFFER_BYTES = {"path": PATH_BYTES, "link": 25_000}
+SMSS_BYTES = {"payload": 1024, "with header": 984}
+
+SENDERS = ("reno", "newreno", "westwood-nr")
+"""Those of the paper that there are."""
+RATE = "link.isl1.forward.error.rate"
+QUEUED = {
+    "bottleneck": ("up", "isl1", "isl2", "down"),
+    "rtts": ("isl1", "isl2", *(f"{way}{rtt}" for rtt in (80, 120, 160, 200, 240) for way in ("up", "down"))),
+}
+"""Links of each scenario."""
+
+
+# The worlds of the readings.
+
+
+def grid(lab: Lab) -> pl.DataFrame:
+    """The runs of Figure 3, in the world that is assumed: see `runs`."""
+    return _described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
+
+
+def replications(lab: Lab) -> int:
+    """How often each point of a curve is measured."""
+    return int(lab.choose(6, 40))
+
+
+def runs(
+    lab: Lab, rates: Sequence[float], senders: Sequence[str] = SENDERS, world: Mapping[str, str] = {}
+) -> pl.DataFrame:
+    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others."""
+    if not world:
+        return grid(lab).filter(pl.col("rate").is_in(rates) & pl.col("sender").is_in(senders))
+    return pl.concat([_sweep(lab, senders, rate, world).runs for rate in rates])
+
+
+def _sweep(
+    lab: Lab,
+    senders: Sequence[str],
+    rate: float,
+    world: Mapping[str, str] = {},
+    *,
+    file: str = "bottleneck",
+    sets: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Iterable[Any]] | None = None,
+    count: int | None = None,
+    tables: Sequence[str] = (),
+) -> Runs:
+    """Runs at one loss rate in one world, with the columns of `runs`; the tables have `sender` too."""
+    cases = [sender + ("-today" if world.get("stack") == "today" else "") for sender in senders]
+    found = lab.sweep(
+        file,
+        {**_world_sets(file, rate, **world), **(sets or {})},
+        vary={"case": cases, RATE: [rate], **(vary or {})},
+        replications=count or replications(lab),
+        tables=tables,
+    )
+    return _described(found, world)
+
+
+def _world_sets(
+    file: str,
+    rate: float,
+    *,
+    buffer: str = "path",
+    packet: str = "payload",
+    start: str = "spread",
+    lossy: str = "isl1",
+    stack: str = "ns-2",
+    processing: str = "random",
+) -> dict[str, Any]:
+    """What a reading changes in a scenario, by dotted key. The stack is a matter of the case."""
+    assert stack in ("ns-2", "today"), stack
+    sets: dict[str, Any] = {}
+    if packet != "payload":
+        sets["tcp.smss"] = f"{SMSS_BYTES[packet]} B"
+    if buffer != "path" or packet != "payload":
+        # One less than fits, which is being sent: ns-2 counts it.
+        waiting = BUFFER_BYTES[buffer] // (SMSS_BYTES[packet] + HEADER_BYTES) - 1
+        sets |= {f"link.{link}.queue": f"{waiting} packets" for link in QUEUED[file]}
+    if start != "spread":
+        assert start == "at once", start
+        sets["flow.f.start"] = "0 s"
+    if lossy != "isl1":
+        assert lossy == "every link", lossy
+        sets |= {f"link.{link}.error": {"kind": "packet", "rate": rate} for link in QUEUED[file]}
+    if processing != "random":
+        assert processing == "none", processing
+        sets["tcp.processing"] = "0 s"
+    return sets
+
+
+def _senders(count: int) -> dict[str, Any]:
+    """How many of them: a link that leads nowhere is refused."""
+    return {"flow.f.count": count, "link.up.count": count, "link.down.count": count}
+
+
+def _as_case(lab: Lab, case: str) -> dict[str, Any]:
+    """What makes a single run that case."""
+    tcp = lab.load("bottleneck").cases[case].to_dict()["tcp"]
+    return {f"tcp.{key}": value for key, value in tcp.items()}
+
+
+def _described(found: Runs, world: Mapping[str, str]) -> Runs:
+    sender = pl.col("case").str.strip_suffix("-today").alias("sender")
+    # Goodput counts payload; its headers are needed to carry it, so that a full link has 1 (specification of metrics).
+    per_payload = _wire_per_payload(world) / CAPACITY_BPS
+    table = found.runs.rename({RATE: "rate"}).with_columns(
+        sender, utilisation_share=pl.col("goodput_bps") * per_payload
+    )
+    return Runs(table, {name: rows.with_columns(sender) for name, rows in found.tables.items()})
+
+
+def _wire_per_payload(world: Mapping[str, str]) -> float:
+    smss = SMSS_BYTES[world.get("packet", "payload")]
+    return (smss + HEADER_BYTES) / smss
+
+
+def values(table: pl.DataFrame, column: str, *, sender: str, rate: float) -> NDArray[np.float64]:
+    """A column of `runs` at one point, one value per replication, in their order; NaN where missing."""
+    rows = table.filter((pl.col("sender") == sender) & (pl.col("rate") == rate)).sort("replication")
+    return np.array(rows[column].cast(pl.Float64).fill_null(np.nan))
+
+
+def _extreme(samples: Mapping[str, NDArray[np.float64]], *, largest: bool, digits: int = 3) -> Finding:
+    """Of several senders or points the one whose mean is largest or smallest, with its interval; all in the note."""
+    # A single run has no interval and would pass for exact.
+    means = {name: float(np.nanmean(sample)) for name, sample in samples.items() if np.isfinite(sample).sum() > 1}
+    if not means:
+        return Finding(None, note="fewer than two runs have such a value")
+    chosen = (max if largest else min)(means, key=lambda name: means[name])
+    listed = ", ".join(f"{name} {mean:.{digits}f}" for name, mean in means.items())
+    return Finding.mean(samples[chosen], note=listed)
+
+
+# Recovery.
+
+
+def round_trips_per_loss(lab: Lab, *, timer: str) -> Finding:
+    """Round trips from fast retransmit until all sent by then is acknowledged, per lost packet, for 1 to 8 losses.
+
+    RFC 6582 §3.2 is the definition: recovery ends when `recover` is acknowledged. Events of a single flow; its smallest
+    round-trip time is the unit. The result is the ratio that is farthest from 1.
+    """
+    ratios, timeouts = {}, {}
+    for losses in range(1, 9):
+        # Well after the window is full; the SYN and the ACK after it are packets too.
+        hit = [300 + 2 * loss for loss in range(losses)]
+        found = lab.run(
+            "bottleneck",
+            {
+                **_as_case(lab, "newreno"),
+                **_senders(1),
+                "tcp.recovery.timer": timer,
+                "tcp.window_scaling": False,
+                "tcp.receive_buffer": "32 segments",
+                "flow.f.start": "0 s",
+                "link.isl1.forward.error": {"kind": "arrivals", "list": hit},
+                "duration": "20 s",
+            },
+            series=["events"],
+        )
+        flow = found.flows.row(0, named=True)
+        ratios[losses] = _recovery_s(found.events) / flow["rtt_min_s"] / losses
+        timeouts[losses] = flow["timeouts"]
+    farthest = max(ratios.values(), key=lambda ratio: abs(ratio - 1))
+    listed = ", ".join(
+        f"{losses}: {ratio:.2f}" + (" with a timeout" if timeouts[losses] else "") for losses, ratio in ratios.items()
+    )
+    return Finding.exact(farthest, f"round trips per loss by number of losses: {listed}")
+
+
+def _recovery_s(events: pl.DataFrame) -> float:
+    began = events.filter(pl.col("event") == "fast_retransmit")["time_s"].min()
+    sent = events.filter((pl.col("event") == "sent") & (pl.col("time_s") <= began))["value"].max()
+    # The offset of the last segment sent: what acknowledges it is beyond.
+    ended = events.filter((pl.col("event") == "acked") & (pl.col("value") > sent))["time_s"].min()
+    assert isinstance(began, float)
+    assert isinstance(ended, float)
+    return ended - began
+
+
+# Figure 3.
+
+
+def best_utilisation(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
+    """Utilisation (1), the larger of the senders'."""
+    table = runs(lab, [rate], senders, world)
+    return _extreme({s: values(table, "utilisation_share", sender=s, rate=rate) for s in senders}, largest=True)
+
+
+def fall_of_fairness(lab: Lab, *, low: float, high: float, senders: Sequence[str], **world: str) -> Finding:
+    """F at the lower loss rate less F at the higher, paired, the smaller of the senders'.
+
+    F is missing in a run in which nothing at all is delivered.
+    """
+    table = runs(lab, [low, high], senders, world)
+    falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in senders}
+    return _extreme(falls, largest=False)
+
+
+def fairness_at_low_loss(lab: Lab, *, sender: str, **world: str) -> Finding:
+    """F (1) over the run, mean over loss rates of 1e-5, 1e-4 and 1e-3; in the note, F within spans of 10 s at 1e-4."""
+    rates = [1e-5, 1e-4, 1e-3]
+    table = runs(lab, rates, [sender], world)
+    used = np.mean([values(table, "utilisation_share", sender=sender, rate=rate) for rate in rates])
+    fairness = np.mean([values(table, "jain", sender=sender, rate=rate) for rate in rates], axis=0)
+    soon = "" if world else f", F within 10 s {_fairness_of_spans(lab, sender, rate=1e-4, span_s=10):.3f}"
+    return Finding.mean(fairness, note=f"utilisation {used:.3f}{soon}")
+
+
+def _fairness_of_spans(lab: Lab, sender: str, rate: float, span_s: int) -> float:
+    """F of what is delivered in each of the last two spans of so many seconds, mean.
+
+    Equal seeds, so the longer run contains the shorter.
+    """
+    delivered = _delivered(lab, sender, rate, [DURATION_S - span_s * k for k in (2, 1, 0)])
+    return float(np.mean([jain(span) for of_run in delivered for span in np.diff(of_run, axis=0)]))
+
+
+def _delivered(lab: Lab, sender: str, rate: float, until_s: Sequence[int]) -> NDArray[np.float64]:
+    """Bytes delivered until each instant: replication, instant, flow."""
+    ends = [f"{end} s" for end in until_s]
+    flows = _sweep(lab, [sender], rate, vary={"duration": ends}, tables=("flows",)).tables["flows"]
+    order = flows.sort("replication", maintain_order=True)
+    by_end = [order.filter(pl.col("duration") == end)["delivered_bytes"].to_numpy().reshape(-1, FLOWS) for end in ends]
+    return np.stack(by_end, axis=1).astype(np.float64)
+
+
+def jain(goodputs: NDArray[np.float64]) -> float:
+    """The paper's eq. 2 for equal shares, which cancel."""
+    return float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum()))
+
+
+def smallest_fairness(lab: Lab) -> Finding:
+    """F (1) where one of ten flows sends and nine start after the end of the run: column `jain` of the summary."""
+    waiting = {"from": "s1", "to": "r1", "count": FLOWS - 1, "app": "greedy", "start": "20 s"}
+    found = lab.sweep(
+        "bottleneck",
+        {**_senders(1), "duration": "10 s", "flow.f.start": "0 s", "flow.waiting": waiting},
+        vary={"case": ["newreno"]},
+        replications=1,
+    )
+    return Finding.exact(found.runs["jain"][0], "one flow of ten has all: x^2 / (10 x^2)")
+
+
+def fairness_range(_lab: Lab) -> Possible:
+    """Cauchy and Schwarz: (sum x)^2 is at most n times sum x^2, and at least sum x^2 as no x is negative."""
+    return Possible(1 / FLOWS, 1, f"(sum x)^2 >= sum x^2, so F >= 1/N = {1 / FLOWS:g} for {FLOWS} flows")
+
+
+def surviving_share(_lab: Lab, *, rate: float, links: int) -> Possible:
+    """100 x share of packets that survive these links in %: each is delivered once at most."""
+    high = 100 * (1 - rate) ** links
+    return Possible(0, high, f"(1 - {rate:g})^{links} = {high:.0f} % of the packets arrive")
+
+
+def cost_of_a_wrong_estimate(lab: Lab, *, rate: float) -> Finding:
+    """Utilisation or F (1) that WestwoodNR loses with half or twice its estimate, paired: the largest of four."""
+    found = {}
+    for factor in (1.0, 0.5, 2.0):
+        cc = {"kind": "westwood-nr", "estimate_factor": factor}
+        found[factor] = _sweep(lab, ["westwood-nr"], rate, sets={"case.westwood-nr.tcp.cc": cc}).runs
+    losses = {}
+    for column, name in (("utilisation_share", "utilisation"), ("jain", "F")):
+        for factor in (0.5, 2.0):
+            one, other = (values(found[f], column, sender="westwood-nr", rate=rate) for f in (1.0, factor))
+            losses[f"{name} with {factor:g} times"] = one - other
+    return _extreme(losses, largest=True)
+
+
+# Why the others fall behind.
+
+
+def usual_ssthresh(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
+    """Median of the threshold in segments over flows and four instants of each run, the larger of the senders'.
+
+    Column `ssthresh_end_bytes` of runs that end at 30, 60, 90, 120 s; equal seeds, so each contains the one before.
+    """
+    instants = [f"{30 * k} s" for k in range(1, 5)]
+    found = _sweep(lab, senders, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
+    smss = SMSS_BYTES[world.get("packet", "payload")]
+    known = found.tables["flows"].drop_nulls("ssthresh_end_bytes")
+    medians = known.group_by("sender", "replication").agg(packets=pl.col("ssthresh_end_bytes").median() / smss)
+    small = {
+        s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in senders
+    }
+    found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in senders}
+    largest = _extreme(found_medians, largest=True, digits=1)
+    listed = ", ".join(f"{s} {100 * share:.0f} %" for s, share in small.items())
+    return Finding(largest.value, largest.low, largest.high, largest.replications, f"at most 4 packets: {listed}")
+
+
+IDLE_S = 0.2
+"""A longer gap between a sender's packets is idle waiting: longer than a round trip, no longer than any timeout."""
+
+
+def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
+    """Share of the flows' time in gaps of more than 0.2 s between packets, with backoff less without, paired.
+
+    Events `sent` and `retransmission`, from the first SYN to the end of the run; the smaller of the senders'.
+    """
+    shares, listed = {}, []
+    for sender in senders:
+        case = sender + ("-today" if world.get("stack") == "today" else "")
+        sets = {**_as_case(lab, case), **_world_sets("bottleneck", rate, **world), RATE: rate}
+        idle, used = {}, {}
+        for on in (True, False):
+            runs_ = [
+                lab.run("bottleneck", {**sets, "tcp.rto.backoff": on}, seed=seed, series=["events"])
+                for seed in lab.seeds(4, 20)
+            ]
+            idle[on] = np.array([_idle_share(run) for run in runs_])
+            payload_bps = np.mean([run.summary["goodput_bps"][0] for run in runs_])
+            used[on] = payload_bps * _wire_per_payload(world) / CAPACITY_BPS
+        shares[sender] = idle[True] - idle[False]
+        listed.append(
+            f"{sender} idle {idle[True].mean():.2f} and {idle[False].mean():.2f} of the time, "
+            f"utilisation {used[True]:.4f} and {used[False]:.4f}"
+        )
+    least = _extreme(shares, largest=False)
+    return Finding(least.value, least.low, least.high, least.replications, f"with and without: {'; '.join(listed)}")
+
+
+def _idle_share(found: RunResult) -> float:
+    """Share of all flows' time in gaps between packets that are longer than `IDLE_S`."""
+    packets = found.events.filter(pl.col("event").is_in(["sent", "retransmission"])).select("flow", "time_s")
+    opened = found.flows.select("flow", time_s="start_s")
+    ended = found.flows.select("flow", time_s=pl.lit(found.simulated_s))
+    gap = pl.col("time_s").sort().diff()
+    gaps = pl.concat([opened, packets, ended]).group_by("flow").agg(idle_s=gap.filter(gap > IDLE_S).sum())
+    return float(gaps["idle_s"].sum()) / (FLOWS * found.simulated_s)
+
+
+PACKETS_PER_ERROR = 5000
+
+
+def share_of_the_one_hit(lab: Lab, **world: str) -> Finding:
+    """Goodput of a NewReno flow that loses a packet in 5000 on its own uplink, over the mean of nine that lose none.
+
+    From the table of flows, runs of 300 s. All else is equal, so without those losses the ratio would be 1 on average.
+    """
+    hit = {"kind": "arrivals", "list": [PACKETS_PER_ERROR - 1], "every": PACKETS_PER_ERROR}
+    link = {"rate": "10 Mbit/s", "delay": "20 ms"}
+    waiting = _world_sets("bottleneck", 0, **world).get("link.up.queue", "187 packets")
+    apart = {
+        **_senders(FLOWS - 1),
+        "link.hit-up": {"from": "hit", "to": "sat1", "queue": waiting, "forward": {"error": hit}, **link},
+        "link.hit-down": {"from": "sat3", "to": "client", "queue": waiting, **link},
+        "flow.hit": {"from": "hit", "to": "client", "app": "greedy", "start": {"uniform": ["0 s", "1 s"]}},
+        "duration": "300 s",
+    }
+    found = _sweep(lab, ["newreno"], 0, world, sets=apart, tables=("flows", "drops"))
+    flows = found.tables["flows"].with_columns(is_hit=pl.col("flow") == "hit")
+    mean = flows.group_by("replication", "is_hit").agg(pl.col("goodput_bps", "timeouts").mean())
+    one, rest = (mean.filter(pl.col("is_hit") == wanted).sort("replication") for wanted in (True, False))
+    timeouts = [np.mean(each["timeouts"].to_numpy()) for each in (one, rest)]
+    drops = found.tables["drops"]
+    errors = drops.filter(pl.col("cause") == "bit-error")["packets"].sum() / len(one)
+    note = f"{errors:.1f} errors per run; timeouts per flow {timeouts[0]:.1f}, of the rest {timeouts[1]:.1f}"
+    return Finding.mean((one["goodput_bps"] / rest["goodput_bps"]).to_list(), note)
+
+
+def share_allowed(_lab: Lab, *, free_buffer: bool, queue: str = "empty") -> Finding:
+    """Feedback over round trip, as a share of an equal part of the capacity.
+
+    Feedbacks add up to the path's product, and in the fuller reading to that and the free part of half of the buffer.
+    Settled: all that the feedbacks allow is on its way, so the queue is what exceeds the product.
+    """
+    rate_bytes_s = CAPACITY_BPS / 8
+    counted = BUFFER_BYTES["path"] / 2 if free_buffer else 0.0
+    queued = counted / 2 if queue == "settled" else 0.0
+    feedback = (PATH_BYTES + counted - queued) / FLOWS
+    round_trip_s = ROUND_TRIP_S + queued / rate_bytes_s
+    share = feedback * 8 / round_trip_s / SHARE_BPS
+    return Finding.exact(
+        share,
+        f"({PATH_BYTES} B + {counted:.0f} B - {queued:.0f} B) / {FLOWS} = {feedback:.0f} B = "
+        f"{feedback / SMSS_BYTES['payload']:.1f} packets; per {1e3 * round_trip_s:.0f} ms "
+        f"{share * SHARE_BPS / 1e6:.3g} Mbit/s of {SHARE_BPS / 1e6:.3g}",
+    )
+
+
+# Other paths and traffic.
+
+
+def fairness_of_different_rtts(lab: Lab, **world: str) -> Finding:
+    """F (1) of ten NewReno flows with round trips from 80 to 240 ms and no errors."""
+    found = _sweep(lab, ["newreno"], 0, world, file="rtts", tables=("flows",))
+    flows = found.tables["flows"].with_columns(rtt=pl.col("flow").str.extract(r"f(\d+)-"))
+    mean = flows.group_by("rtt").agg(pl.col("goodput_bps").mean() / 1e6).sort(pl.col("rtt").cast(pl.Int64))
+    listed = ", ".join(f"{rtt} ms {goodput:.2f}" for rtt, goodput in mean.iter_rows())
+    return Finding.mean(values(found.runs, "jain", sender="newreno", rate=0), note=f"mean goodput, Mbit/s: {listed}")
+
+
+GUESTS = {
+    "from": "s{n}",
+    "to": "r{n}",
+    "count": FLOWS,
+    "app": {
+        "kind": "bulk",
+        "size": {"kind": "exponential", "mean": "500 kB"},
+        "pause": {"kind": "exponential", "mean": "20 s"},
+        "reconnect": True,
+    },
+}
+"""Traffic that comes and goes: files on new connections from the same hosts."""
+
+
+def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str]) -> Finding:
+    """Largest mean change, by sender and loss rate, from the case of equal round trips and steady traffic.
+
+    Utilisation and F with different round trips; F of the ten greedy flows while others come and go. Utilisation with
+    these is not compared: more senders use a lossy link more.
+    """
+    rates = [1e-4, 1e-2, 0.1]
+    equal = runs(lab, rates)
+    varied = _described(lab.sweep("rtts", replications=replications(lab)), {}).runs
+    changes = {}
+    for sender in senders:
+        for rate in rates:
+            at = f"of {sender} at {rate:g}"
+
+            def change(column: str, sender: str = sender, rate: float = rate) -> NDArray[np.float64]:
+                before, after = (values(table, column, sender=sender, rate=rate) for table in (equal, varied))
+                return after - before
+
+            if "utilisation" in quantities:
+                changes[f"utilisation {at}, RTTs"] = change("utilisation_share")
+            if "fairness" in quantities:
+                changes[f"F {at}, RTTs"] = change("jain")
+                steady = values(equal, "jain", sender=sender, rate=rate)
+                changes[f"F {at}, guests"] = _fairness_with_guests(lab, sender, rate) - steady
+    largest = max(changes, key=lambda name: abs(float(np.mean(changes[name]))))
+    return Finding.mean(changes[largest], note=largest)
+
+
+def _fairness_with_guests(lab: Lab, sender: str, rate: float) -> NDArray[np.float64]:
+    flows = _sweep(lab, [sender], rate, sets={"flow.guest": GUESTS}, tables=("flows",)).tables["flows"]
+    greedy = flows.filter(pl.col("flow").str.starts_with("f")).group_by("replication").agg("goodput_bps")
+    return np.array([jain(np.array(goodputs)) for goodputs in greedy.sort("replication")["goodput_bps"]])

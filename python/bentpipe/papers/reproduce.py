@@ -1,0 +1,219 @@
+"""Reproducing papers: every claim measured and judged, every figure drawn, all of it written down."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import files
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.papers import claims, pages, verdicts, webpage
+from bentpipe.papers.lab import Lab
+from bentpipe.reports.figures import Drawn
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from bentpipe.papers.claims import Figure, Paper
+    from bentpipe.papers.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of a paper."""
+
+    paper: Paper
+    verdicts: tuple[Verdict, ...]
+    figures: dict[Figure, Drawn]
+    """Those that could be drawn."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Claims of each kind of verdict, in the order of `verdicts.KINDS`."""
+        found = Counter(verdict.kind for verdict in self.verdicts)
+        return {kind: found[kind] for kind in verdicts.KINDS if found[kind]}
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of some papers.
+
+    Attributes
+    ----------
+    papers : tuple of Reproduced
+        With the verdicts of each, in the order of its claims.
+    is_full : bool
+        Whether with the replications that the tolerances need.
+    """
+
+    papers: tuple[Reproduced, ...]
+    is_full: bool
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per claim, part and reading, as in `claims.csv`."""
+        return [row for each in self.papers for verdict in each.verdicts for row in _rows(each.paper, verdict)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            "version": __version__,
+            "scale": "full" if self.is_full else "quick",
+            "papers": [
+                {"paper": each.paper.name, "title": each.paper.title, "verdicts": each.counts} for each in self.papers
+            ],
+            "claims": self.rows(),
+        }
+
+
+def reproduce(
+    papers: Sequence[str] = (),
+    *,
+    only: Sequence[str] = (),
+    is_full: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[str, float], object] | None = None,
+) -> Reproduction:
+    """Measure every claim of papers, judge it, and draw their figures anew.
+
+    Parameters
+    ----------
+    papers : sequence of str
+        Their names, see `bentpipe list papers`; all if there are none.
+    only : sequence of str
+        Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
+    is_full : bool
+        Enough replications for the tolerances, and up to four times as many for what stays undecided, instead of few.
+    folder : path, optional
+        Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
+        interrupted goes on where it was.
+    jobs : int, optional
+        Runs at the same time; all cores if not given.
+    progress : callable, optional
+        Told what is being done, and which share of the work is behind it, 0 to 1.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    BentpipeError
+        There is no such paper or claim, or the folder cannot be written.
+    """
+    chosen = _chosen(papers, only)
+    place = None if folder is None else Path(folder)
+    if place is not None:
+        files.refuse_unless_writable_folder(place)
+    tell = progress or (lambda _what, _share: None)
+    total = sum(len(paper.claims) + len(paper.figures) for paper in chosen)
+    done, found = 0, []
+    for paper in chosen:
+        runs = None if place is None else place / "runs" / paper.name
+        with Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs) as lab:
+            judged = []
+            for claim in paper.claims:
+                tell(claim.id, done / total)
+                judged.append(verdicts.decide(paper, claim, lab))
+                done += 1
+            drawn = {}
+            for figure in paper.figures:
+                tell(f"{paper.name}: {figure.title}", done / total)
+                if not verdicts.missing(figure.needs):
+                    drawn[figure] = _draw(paper, figure, lab, place)
+                done += 1
+        found.append(Reproduced(paper, tuple(judged), drawn))
+    result = Reproduction(tuple(found), is_full)
+    if place is not None and not only:
+        _write(result, place)
+    return result
+
+
+def _chosen(papers: Sequence[str], only: Sequence[str]) -> list[Paper]:
+    """The papers, with these claims alone and without figures if there are any."""
+    chosen = [claims.paper(name) for name in dict.fromkeys(papers or claims.names())]
+    if not only:
+        return chosen
+    wanted = {id_.upper() for id_ in only}
+    known = [claim.id for paper in chosen for claim in paper.claims]
+    if lost := sorted(wanted - set(known)):
+        # Those of the same paper, or the first of each.
+        near = [id_ for id_ in known if id_.partition("-")[0] == lost[0].partition("-")[0]]
+        near = near or [paper.claims[0].id for paper in chosen]
+        raise BentpipeError("error: " + unknown(lost[0], "a claim of these papers", near))
+    kept = [(paper, tuple(claim for claim in paper.claims if claim.id in wanted)) for paper in chosen]
+    return [replace(paper, claims=few, figures=()) for paper, few in kept if few]
+
+
+def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
+    module = importlib.import_module(f"bentpipe.papers.packs.{paper.name}.figures")
+    command = pages.command([paper.name], lab.is_full)
+    note = f"{paper.title}: {figure.title}. bentpipe {__version__}. Made again by: {command}"
+    drawn = Drawn.of(getattr(module, figure.draw)(lab), note)
+    if place is not None:
+        target = place / paper.name
+        with files.writing(target):
+            target.mkdir(parents=True, exist_ok=True)
+            drawn.write(target, figure.name, note)
+    return drawn
+
+
+def _write(result: Reproduction, place: Path) -> None:
+    rows = result.rows()
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    files.replace_text(place / "claims.csv", text.getvalue())
+    files.replace_text(place / "claims.json", json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    files.replace_text(place / "index.html", webpage.page(result))
+    files.replace_text(place / "index.md", pages.index(result))
+    for each in result.papers:
+        files.replace_text(place / f"{each.paper.name}.md", pages.page(each, result.is_full))
+
+
+def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
+    """A row per part and reading; where nothing is measured, one per part."""
+    rows = []
+    for each in verdict.judged:
+        claim = each.claim
+        head = {
+            "paper": paper.name,
+            "claim": claim.id,
+            "part": claim.part,
+            "statement": claim.statement,
+            "where": claim.where,
+            "printed": claim.printed,
+            "unit": claim.unit,
+            "by": claim.by,
+            "verdict": verdict.text,
+            "part_verdict": each.text if claim.part else "",
+            "passes": "" if claim.criterion is None else claim.criterion.text,
+        }
+        if not each.found:
+            empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds", "fits_one_run"))
+            rows.append({**head, **empty, "note": each.detail})
+        rows += [
+            {
+                **head,
+                "reading": found.reading.name,
+                "value": found.finding.value,
+                "low": found.finding.low,
+                "high": found.finding.high,
+                "replications": found.finding.replications,
+                "holds": found.holds,
+                "fits_one_run": found.fits_one_run,
+                "note": found.finding.note,
+            }
+            for found in each.found
+        ]
+    return rows

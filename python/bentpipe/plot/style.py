@@ -1,0 +1,154 @@
+"""The house style of figures: column width, colours that everyone can tell apart, files that are equal if they are."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bentpipe import files
+from bentpipe.errors import BentpipeError
+from bentpipe.files import refuse_unless_writable
+
+if TYPE_CHECKING:
+    import os
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".svg", ".pdf")
+
+WIDTH = 3.5
+"""Inches: one column of a paper."""
+WIDE = 7.0
+"""Inches: both columns."""
+
+# Okabe and Ito, "Color universal design", 2008: told apart with any kind of colour vision. Yellow is left out, it is
+# too faint for lines on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, and what its reader must know besides."""
+
+    figure: Figure
+    notes: list[str]
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no figure can be written, before any work is done for it."""
+    _check_ending(path)
+    refuse_unless_writable(path)
+
+
+def _check_ending(path: str | os.PathLike[str]) -> None:
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise BentpipeError(f"error: {path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
+
+
+def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int = 300) -> None:
+    """Write a figure; the ending of the name decides the kind. Equal figures are equal files.
+
+    An older file stays as it is until the new one is whole.
+
+    The note goes into the file's own description, where it stays with the figure. Pixels of an inch matter to PNG only.
+    """
+    _check_ending(path)
+    # Without these the file would contain the time of its making.
+    ending = Path(path).suffix.lower()
+    about: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
+    if note:
+        about["Subject" if ending == ".pdf" else "Description"] = note
+    content = io.BytesIO()
+    with style():
+        figure.savefig(content, format=ending[1:], dpi=dpi, metadata=about)
+    with files.writing(path):
+        files.replace(path, content.getvalue())
+
+
+def sheet(width: float, height: float) -> Figure:
+    """An empty figure; its sizes in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Figure objects, not pyplot: the caller's figures and backend are left alone.
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of one column's width, its height in inches, with panels below each other that share their x axis."""
+    made = sheet(WIDTH, height)
+    grid = made.subplots(panels, 1, sharex=True, squeeze=False)
+    return made, list(grid[:, 0])
+
+
+def nothing_of(metric: str) -> BentpipeError:
+    """What is wrong where no run has the metric: axes without anything would look like a result."""
+    return BentpipeError(f"error: there is no {metric} in any of the runs\n  nothing can be drawn")
+
+
+def style() -> AbstractContextManager[None]:
+    """In here, all that is drawn is in the house style."""
+    from matplotlib import rc_context
+
+    return rc_context(STYLE)
+
+
+def plain(text: str) -> str:
+    """Text of the user's, in which a dollar sign is a dollar sign."""
+    return text.replace("$", r"\$")
+
+
+def spread(items: list[Any], most: int) -> list[Any]:
+    """At most `most` of the items, spaced evenly from the first to the last."""
+    if len(items) <= most:
+        return items
+    return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]
+
+
+def label(what: str, unit: str) -> str:
+    """Of an axis; without a unit, only what it is."""
+    return f"{what} ({unit})" if unit else what
+
+
+def at_least(axes: Axes, x: float, y: float, colour: Any, along: Literal["x", "y"], size: float = 4) -> None:
+    """A value that is only known to be larger than this: an open mark, and an arrow along the axis of the value."""
+    axes.plot(x, y, "o", color=colour, markerfacecolor="none", markersize=size, markeredgewidth=0.8, zorder=3)
+    axes.annotate(
+        "",
+        (x, y),
+        (13, 0) if along == "x" else (0, 13),
+        textcoords="offset points",
+        # From the offset to the mark, so the head is at the tail.
+        arrowprops={"arrowstyle": "<-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": size / 2},
+    )
+
+
+# The keys are literal types in some versions of matplotlib and plain text in others.
+STYLE: dict[Any, object] = {
+    "font.size": 8,
+    "figure.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6,
+    "legend.frameon": False,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.4,
+    "lines.linewidth": 0.9,
+    "hatch.linewidth": 0.3,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "bentpipe",
+}

@@ -1,0 +1,401 @@
+"""Scenarios: experiments read from files, text or dicts, checked by the core, never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core, files
+from bentpipe.catalog import unknown
+from bentpipe.cc import loading
+from bentpipe.errors import ScenarioError
+from bentpipe.formatting import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
+    Senders = dict[str, type[loading.CongestionControl]]
+
+SIZE_MAX = 16 * 1024 * 1024
+"""Bytes. A larger scenario file is certainly something else."""
+
+SHOWN_MAX = 200
+"""Letters of a name that cannot be one."""
+STDIN = "-"
+"""The name of the standard input."""
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
+    """Read a scenario file.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file, or JSON if the name ends in `.json`. If there is no such file, the name of a scenario that comes
+        with bentpipe (`bentpipe list scenarios`), such as `"s1"`. Traces that it names are read from its folder. `-` is
+        the standard input; traces are then read from the current folder.
+    sets : mapping or pairs, optional
+        Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        The file cannot be read or is not a valid scenario; the text lists all problems with their places.
+    """
+    name = os.fspath(path)
+    try:
+        if name == STDIN:
+            text, folder = _text(sys.stdin.buffer.read(SIZE_MAX + 1), STDIN), Path.cwd()
+        else:
+            found = _find(path)
+            text, folder = _read(found), found.absolute().parent
+    except OSError as error:
+        raise ScenarioError(f"error: {_shown(name)} cannot be read: {files.reason(error)}") from error
+    form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
+    return Scenario(text, form=form, source=name, sets=sets, folder=folder)
+
+
+def scenario_of(what: Scenario | Mapping[str, Any] | str | os.PathLike[str]) -> Scenario:
+    """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe."""
+    if isinstance(what, Scenario):
+        return what
+    if isinstance(what, (str, os.PathLike)):
+        return load(what)
+    if not hasattr(what, "items"):
+        raise ScenarioError(
+            f"error: {what!r} is no scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
+        )
+    return Scenario(what)
+
+
+def names_of(names: str | Iterable[str]) -> list[str]:
+    """Names, each once. A text may have several, with commas between them."""
+    names = names.split(",") if isinstance(names, str) else names
+    return list(dict.fromkeys(filter(None, map(str.strip, names))))
+
+
+def loads(text: str, sets: Sets = (), *, folder: str | os.PathLike[str] | None = None) -> Scenario:
+    """Read a scenario from TOML text; otherwise like `load`. Traces are read from the folder, if there is one."""
+    return Scenario(text, sets=sets, folder=folder)
+
+
+def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
+    """The scenario in a file as it would be run: every default filled in, its origin in a comment.
+
+    Parameters and errors are those of `load`.
+    """
+    return load(path, sets).resolved()
+
+
+def shipped() -> dict[str, str]:
+    """Name and title of each scenario that comes with bentpipe, sorted by name."""
+    return {path.stem: load(path).title for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+class Scenario:
+    """A valid experiment. It cannot be changed; `replace` makes another one.
+
+    Parameters
+    ----------
+    scenario : str or dict
+        Text of a scenario file, or its content.
+    form : "toml" or "json"
+        How to read a text.
+    source : str
+        What messages call the text.
+    sets : mapping or pairs
+        Values to put over those in the text, by dotted key.
+    folder : path, optional
+        Where the files are that the scenario names: traces. Without it, it may name none.
+    case : str, optional
+        One of its cases, instead of itself.
+    over : mapping or pairs
+        Values to put over the case.
+    senders : mapping, optional
+        By name, congestion controls of one's own (classes) that the scenario may name besides those of bentpipe.
+
+    Attributes
+    ----------
+    title : str
+    duration_s : float
+        Simulated seconds after which the run ends.
+    seed : int
+        Seed of all random streams.
+    digest : str
+        Hash of all in the scenario that decides its results: every value that is not the default or is, but not the
+        title, the seed, nor which series are recorded. Equal digests and equal seeds give equal results with every
+        bentpipe that has the same number of results (see `docs/concepts/results.md`).
+    flow_names, link_names : list of str
+        In the order of the result tables.
+
+    Raises
+    ------
+    ScenarioError
+        The text lists all problems with their places.
+    """
+
+    def __init__(
+        self,
+        scenario: str | Mapping[str, Any],
+        *,
+        form: str = "toml",
+        source: str = "scenario",
+        sets: Sets = (),
+        folder: str | os.PathLike[str] | None = None,
+        case: str | None = None,
+        over: Sets = (),
+        senders: Mapping[str, type[loading.CongestionControl]] | None = None,
+    ) -> None:
+        found: Senders = {}
+        if isinstance(scenario, str):
+            scenario = readable(scenario)
+        else:
+            scenario, form = _to_json(scenario, found), "json"
+        self._text, self._form, self._source = scenario, form, readable(source)
+        self._sets, self._case, self._over = _literals(sets, found), case, _literals(over, found)
+        self._senders = loading.united(senders or {}, found)
+        read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
+        self._folder = None if folder is None else os.fspath(folder)
+        self._core = read(self._text, self._source, self._sets, self._folder, loading.given(self._senders))
+        if case is not None:
+            self._core = self._core.case(case, self._over)
+
+    def replace(self, key: str, value: Any) -> Scenario:
+        """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
+        return self.with_sets([(key, value)])
+
+    def with_sets(self, sets: Sets) -> Scenario:
+        """The same scenario with other values at dotted keys."""
+        senders: Senders = {}
+        more, is_case = _literals(sets, senders), self._case is not None
+        return Scenario(
+            self._text,
+            form=self._form,
+            source=self._source,
+            # What is put over a case goes over what the case says.
+            sets=self._sets if is_case else [*self._sets, *more],
+            folder=self._folder,
+            case=self._case,
+            over=[*self._over, *more] if is_case else [],
+            # One that is given anew takes the place of one that had its name.
+            senders={**self._senders, **senders},
+        )
+
+    @property
+    def cases(self) -> dict[str, Scenario]:
+        """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of the file."""
+        return {name: self._as_case(name) for name in self._core.cases()}
+
+    def _as_case(self, name: str) -> Scenario:
+        case = copy(self)
+        case._case, case._core = name, self._core.case(name, [])
+        return case
+
+    @property
+    def source(self) -> str:
+        """What it was read from: a path or name, if there was one."""
+        return self._source
+
+    @property
+    def written(self) -> tuple[str, str]:
+        """The text that it was read from, without what was put over it, and its form: `toml` or `json`."""
+        return self._text, self._form
+
+    @property
+    def senders(self) -> dict[str, type[loading.CongestionControl]]:
+        """By name, the congestion controls of one's own that it may name."""
+        return dict(self._senders)
+
+    @property
+    def folder(self) -> str | None:
+        """Where the files are that it names."""
+        return self._folder
+
+    @property
+    def sets(self) -> list[tuple[str, str]]:
+        """The values that were put over what was read, by dotted key, in order."""
+        return [*self._sets, *self._over]
+
+    def with_seed(self, seed: int) -> Scenario:
+        """The same scenario with another seed."""
+        return self.replace("seed", seed)
+
+    def with_series(self, names: str | Iterable[str]) -> Scenario:
+        """The same scenario that also records these time series (`bentpipe list series`)."""
+        have = list(self.to_dict().get("record", {}).get("series", []))
+        more = [name for name in names_of(names) if name not in have]
+        return self.replace("record.series", have + more) if more else self
+
+    def resolved(self) -> str:
+        """TOML text with every default filled in and its origin in a comment; reading it gives an equal scenario."""
+        return self._core.to_toml()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The resolved scenario as a dict; reading it gives an equal scenario."""
+        return dict(json.loads(self._core.to_json()))
+
+    @property
+    def title(self) -> str:
+        return self._core.title
+
+    @property
+    def duration_s(self) -> float:
+        return self._core.duration_s
+
+    @property
+    def seed(self) -> int:
+        return self._core.seed
+
+    @property
+    def digest(self) -> str:
+        return self._core.digest
+
+    @property
+    def flow_names(self) -> list[str]:
+        return self._core.flow_names
+
+    @property
+    def link_names(self) -> list[str]:
+        return self._core.link_names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The core's part cannot be pickled, and the text makes it again.
+        again = partial(
+            Scenario,
+            form=self._form,
+            source=self._source,
+            sets=self._sets,
+            folder=self._folder,
+            case=self._case,
+            over=self._over,
+            senders=self._senders,
+        )
+        return again, (self._text,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and (self.digest, self.seed) == (other.digest, other.seed)
+
+    def __hash__(self) -> int:
+        return hash((self.digest, self.seed))
+
+    def __repr__(self) -> str:
+        flows = count(len(self.flow_names), "flow")
+        return f"<Scenario {self.title!r}: {flows}, {self.duration_s:.10g} s, seed {self.seed}>"
+
+
+def _find(path: str | os.PathLike[str]) -> Path:
+    found, name = Path(path), os.fspath(path)
+    # Path("") is the current folder, which nobody meant.
+    if name and found.exists():
+        return found
+    if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
+        return SHIPPED / f"{name}.toml"
+    names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
+    raise ScenarioError("error: " + unknown(_shown(name), "a file, nor a scenario that comes with bentpipe", names))
+
+
+def _read(path: Path) -> str:
+    if path.is_dir():
+        raise ScenarioError(f"error: {path} is a directory\n  expected a scenario file")
+    if path.stat().st_size > SIZE_MAX:
+        raise ScenarioError(_too_large(path))
+    # One that is already open, such as /dev/stdin or <(...), has a writer; to open another waits for one, for ever.
+    if path.is_fifo() and not os.path.realpath(path).startswith("/proc/"):
+        raise ScenarioError(
+            f"error: {path} is a pipe\n  expected a scenario file, or - for the standard input: ... | bentpipe run -"
+        )
+    with path.open("rb") as file:
+        # A pipe or device has no size beforehand.
+        return _text(file.read(SIZE_MAX + 1), path)
+
+
+def _text(content: bytes, path: Path | str) -> str:
+    if len(content) > SIZE_MAX:
+        raise ScenarioError(_too_large(path))
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"error: {path} is not text in UTF-8 (byte {error.start})\n  expected a scenario file"
+        ) from error
+
+
+def readable(text: str) -> str:
+    """Text of the command line or a file's name as Unicode: bytes that the locale does not know are read as UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError as error:
+        letter = ascii(text[error.start])
+        raise ScenarioError(f"error: {letter} (letter {error.start + 1} of a text) is not Unicode") from error
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
+
+
+def _too_large(path: Path | str) -> str:
+    return f"error: {path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
+
+
+def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
+    try:
+        return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"error: this dict cannot be a scenario: {error}") from error
+
+
+def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
+    """Values as text. Classes become their names, and are put into `senders`."""
+    pairs = sets.items() if hasattr(sets, "items") else sets
+    return [(readable(key), readable(_literal(_with_classes(key, value), senders))) for key, value in pairs]
+
+
+def _with_classes(key: str, value: Any) -> Any:
+    """`FILE.py:CLASS` as the class, where the key is for congestion controls. Never what stands in a scenario file."""
+    if key == "sweep.together" and isinstance(value, (list, tuple)):
+        return [{inner: _with_classes(inner, each) for inner, each in group.items()} for group in value]
+    if not loading.is_key(key):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_with_classes(key, each) for each in value]
+    return loading.taken(value) if loading.is_own(value) else value
+
+
+def _noted(value: Any, senders: Senders) -> str:
+    """The name of a class of one's own."""
+    if not isinstance(value, type):
+        raise TypeError(f"{value!r} cannot be a value in a scenario")
+    cls = loading.taken(value)
+    assert not isinstance(cls, str), "it is a class"
+    senders.update(loading.united(senders, {loading.name_of(cls): cls}))
+    return loading.name_of(cls)
+
+
+def _literal(value: Any, senders: Senders) -> str:
+    """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
+    if isinstance(value, type):
+        return _noted(value, senders)
+    return value if isinstance(value, str) else _toml(value, senders)
+
+
+def _toml(value: Any, senders: Senders) -> str:
+    if hasattr(value, "items") and not isinstance(value, type):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item, senders)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item, senders) for item in value) + "]"
+    if isinstance(value, type):
+        return json.dumps(_noted(value, senders))
+    if isinstance(value, (str, bool, int, float)):
+        return json.dumps(value)
+    raise ScenarioError(f"error: {value!r} cannot be a value in a scenario")
