@@ -18,9 +18,9 @@ def begun(monkeypatch):
     """The seeds of runs that are begun from here on."""
     seeds = []
 
-    def execute(scenario, seed, tables, is_stopped):
+    def execute(scenario, seed, *rest):
         seeds.append(seed)
-        return task.execute(scenario, seed, tables, is_stopped)
+        return task.execute(scenario, seed, *rest)
 
     monkeypatch.setattr(workers, "execute", execute)
     return seeds

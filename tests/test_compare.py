@@ -183,16 +183,61 @@ def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypa
         return finish(tables)
 
     monkeypatch.setattr(measure, "outcome", outcome)
-    with pytest.raises(Interrupted, match="after 2 of 8 replications") as interrupted:
+    with pytest.raises(Interrupted, match=r"after 5 of 16 runs$") as interrupted:
         bp.compare(bp.load(small), ["reno", "tahoe"], replications=8, jobs=1)
     assert interrupted.value.result.seeds == [3, 4]
+
+
+def test_an_interrupted_comparison_goes_on_from_its_store(small, tmp_path, begun):
+    def stop(progress):
+        if progress.done >= 5:
+            raise KeyboardInterrupt
+
+    asked = {"cc": ["reno", "tahoe"], "replications": 8, "jobs": 1, "store": tmp_path / "s"}
+    with pytest.raises(Interrupted, match="which are kept"):
+        bp.compare(bp.load(small), **asked, progress=stop)
+    before = len(begun)
+    whole = bp.compare(bp.load(small), **asked)
+    # One more may have been under way when it was stopped.
+    assert before >= 5
+    assert len(begun) <= 17
+    assert whole.runs.equals(bp.compare(bp.load(small), ["reno", "tahoe"], replications=8).runs)
+    read = bp.Comparison.load(tmp_path / "s")
+    assert (read.to_dict(), read.statements) == (whole.to_dict(), whole.statements)
+
+
+def test_a_comparison_goes_on_until_its_intervals_are_narrow(small):
+    until = {"metric": "goodput", "half_width": "2 %"}
+    found = bp.compare(small, ["reno", "tahoe"], replications=5, until=until, replications_max=60)
+    widths = [found.estimate(name, "goodput") for name in found.senders]
+    assert len(found.seeds) == 60 or all(each.half_width <= 0.02 * each.mean for each in widths)
+    assert len(found.seeds) > 5
+    assert found.runs["sender"].value_counts()["count"].n_unique() == 1
+
+
+def test_until_that_means_nothing_is_refused(small):
+    wide = {"metric": "goodput", "half_width": "wide"}
+    for until in ({"metric": "godput", "half_width": 0.1}, {"metric": "goodput"}, wide):
+        with pytest.raises(ScenarioError, match=r"until|godput"):
+            bp.compare(small, ["reno", "tahoe"], until=until)
+
+
+def test_comparisons_of_the_same_runs_can_be_joined(small):
+    one, two = (bp.compare(small, cc, replications=2) for cc in (["reno"], ["tahoe", "sack"]))
+    whole = bp.compare(small, ["reno", "tahoe", "sack"], replications=2)
+    assert one.joined(two).runs.equals(whole.runs)
+    assert one.joined(two).table.equals(whole.table)
+    with pytest.raises(BentpipeError, match="cannot be joined"):
+        one.joined(one)
 
 
 def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
     comparison.save(tmp_path / "a")
     comparison.save(tmp_path / "a")
-    assert pl.read_parquet(tmp_path / "a" / "runs.parquet").equals(comparison.runs)
-    assert json.loads((tmp_path / "a" / "provenance.json").read_text())["senders"] == ["reno", "tahoe"]
+    read = bp.Comparison.load(tmp_path / "a")
+    assert read.to_dict() == comparison.to_dict()
+    assert read.plot("goodput")
+    assert pl.read_parquet(tmp_path / "a" / "table.parquet").equals(comparison.table)
     json.dumps(comparison.to_dict(), allow_nan=False)
     assert "3 replications" in repr(comparison)
     assert "<table" in comparison._repr_html_()

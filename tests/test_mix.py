@@ -172,14 +172,38 @@ def test_what_makes_no_mix_is_refused(senders, sets, cases, said):
 
 
 def test_interrupted_mixes_keep_what_is_whole(small):
-    def interrupt(share):
-        if share > 0.5:
+    def interrupt(progress):
+        if progress.share > 0.5:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as interrupted:
         mix(small, ["cubic", "vegas"], replications=400, jobs=1, progress=interrupt)
     kept = interrupted.value.result
     assert kept is None or 0 < kept.totals.height < 400
+
+
+def test_a_mix_can_be_kept_and_read_back(small, tmp_path, begun):
+    whole = mix(small, ["cubic", "vegas"], replications=3, store=tmp_path / "store")
+    count = len(begun)
+    assert count == 9
+    whole.save(tmp_path / "saved")
+    for place in ("store", "saved"):
+        read = bp.Mix.load(tmp_path / place)
+        assert read.to_dict() == whole.to_dict()
+        assert read.scenario_of(1).digest == whole.scenario_of(1).digest
+    # What is there is not run again.
+    more = mix(small, ["cubic", "vegas"], replications=4, store=tmp_path / "store")
+    assert len(begun) == count + 3
+    assert more.runs.equals(mix(small, ["cubic", "vegas"], replications=4).runs)
+    with pytest.raises(BentpipeError, match="has the runs of a mix"):
+        bp.Sweep.load(tmp_path / "store")
+
+
+def test_a_mix_goes_on_until_the_shares_are_known(small):
+    found = mix(small, ["cubic", "vegas"], replications=4, until={"metric": "share", "half_width": "1 %"})
+    widths = [found.estimate(name, "share") for name in found.senders]
+    assert len(found.seeds) > 4
+    assert len(found.seeds) == 100 or all(each.half_width <= 0.01 * each.mean for each in widths)
 
 
 def test_the_command_line_says_the_same(small, tmp_path):

@@ -189,7 +189,7 @@ def test_numbers_in_csv_are_those_of_the_sweep(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], "link.a_b.rate": ["1 Mbit/s", "4 Mbit/s"]})
     folder = report(tmp_path / "s").folder
     points = pl.read_csv(folder / "tables" / "points.csv")
-    summary = sweep.summary
+    summary = sweep.table
     for column in ("goodput_bps", "goodput_bps_low", "goodput_bps_high", "rtt_p50_s"):
         np.testing.assert_allclose(points[column], summary[column])
     assert points["runs"].to_list() == [3] * 4
@@ -349,7 +349,7 @@ def test_senders_that_go_with_another_key_are_compared(tmp_path):
     sweep = bp.sweep(SCENARIO, together=together, replications=3, store=tmp_path / "s")
     (contrast,) = sweep.contrasts("goodput")
     assert list(contrast.differences) == [""]
-    assert sweep.statements() == [str(contrast)]
+    assert sweep.statements == [str(contrast)]
     assert "tcp.smss goes with tcp.cc" in report(tmp_path / "s").page.read_text().replace("Tcp", "tcp")
 
 

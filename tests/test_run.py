@@ -64,7 +64,7 @@ def test_recording_does_not_change_the_run(result, small):
 
 def test_progress_goes_from_nothing_to_all(small):
     shares = []
-    bp.run(bp.load(small), progress=shares.append)
+    bp.run(bp.load(small), progress=lambda progress: shares.append(progress.share))
     assert shares == sorted(shares)
     assert shares[-1] == 1
 
@@ -140,8 +140,8 @@ def test_loading_something_else_is_refused(tmp_path):
 def test_an_interrupted_run_says_how_far_it_came(small, monkeypatch):
     monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 500)
 
-    def interrupt(share):
-        if share > 0.2:
+    def interrupt(progress):
+        if progress.share > 0.2:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match=r"^interrupted at .* s of 20 s$") as interrupted:

@@ -13,8 +13,8 @@ from bentpipe import _core
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, RunError, ScenarioError
 from bentpipe.experiment import task, workers
-from bentpipe.experiment.design import Until
-from bentpipe.experiment.execution import Progress, enough
+from bentpipe.experiment.design import Until, enough
+from bentpipe.progress import Progress
 from bentpipe.statistics.estimates import estimate
 
 PATIENCE_S = 120
@@ -48,7 +48,7 @@ def test_a_run_of_a_sweep_is_the_run_alone(small):
         alone = bp.run(bp.load(small, {"link.down.error.rate": row["link.down.error.rate"], "seed": row["seed"]}))
         assert row["goodput_bps"] == alone.summary["goodput_bps"][0]
         for name, table in (("flows", alone.flows), ("drops", alone.drops)):
-            kept = swept.table(name).filter(run=row["run"])
+            kept = swept.kept(name).filter(run=row["run"])
             assert kept.select(table.columns).equals(table)
 
 
@@ -64,7 +64,7 @@ def test_without_a_store_nothing_is_written(small, tmp_path, monkeypatch):
     stored = bp.sweep(small, RATES, replications=3, tables=["links"], store="store")
     kept = bp.sweep(small, RATES, replications=3, tables=["links"])
     assert kept.runs.equals(stored.runs)
-    assert kept.table("links").equals(stored.table("links"))
+    assert kept.kept("links").equals(stored.kept("links"))
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
@@ -119,7 +119,7 @@ def test_a_seed_can_be_varied_and_no_two_points_share_runs(small, begun, tmp_pat
     assert result.runs["seed"].to_list() == [1, 2, 3, 4]
     assert result.points["seed"].to_list() == [1, 3]
     assert result.missing == 0
-    result.summary  # noqa: B018
+    result.table  # noqa: B018
     result.to_dict()
     with pytest.raises(
         ScenarioError, match="the points of seed 1 and 2 share runs: 2 replications have the seeds 1 to 2"
@@ -158,7 +158,7 @@ def test_until_does_not_go_beyond_its_cap(small):
     asked = {"replications": 2, "replications_max": 7, "until": {"metric": "goodput", "half_width": "0.01 %"}}
     result = bp.sweep(small, RATES, **asked)
     assert result.points["replications"].to_list() == [7, 7]
-    assert result.statements()[-1] == (
+    assert result.statements[-1] == (
         "the interval of goodput is still wider than ± 0.01 % at 2 of 2 points, after at most 7 runs of each"
     )
 
@@ -226,10 +226,10 @@ def test_a_run_that_failed_is_shown_again_by_its_file(small, tmp_path, unlucky):
 
 
 def test_an_error_that_is_no_failure_of_a_run_ends_the_sweep_and_keeps_what_is_done(small, tmp_path, monkeypatch):
-    def execute(scenario, seed, tables, is_stopped):
+    def execute(scenario, seed, *rest):
         if seed == 8:
             raise BentpipeError("error: the worker is of another version")
-        return task.execute(scenario, seed, tables, is_stopped)
+        return task.execute(scenario, seed, *rest)
 
     monkeypatch.setattr(workers, "execute", execute)
     with pytest.raises(BentpipeError, match="of another version"):
@@ -272,7 +272,7 @@ def test_progress_says_what_is_left():
 
 
 def test_one_point_is_neither_lowest_nor_highest_and_one_sender_has_nobody_to_be_compared_with(small):
-    (said,) = bp.sweep(small, {"tcp.cc": ["sack"]}, replications=3).statements()
+    (said,) = bp.sweep(small, {"tcp.cc": ["sack"]}, replications=3).statements
     assert said.startswith("goodput at sack: ")
 
 
@@ -304,3 +304,21 @@ def test_a_sweep_without_metrics_has_nothing_to_report(small):
 def test_an_interval_without_width_is_no_goal(small):
     with pytest.raises(ScenarioError, match="half width of 0"):
         bp.sweep(small, RATES, until={"metric": "goodput", "half_width": 0})
+
+
+def test_a_sweep_can_be_saved_and_read_back(small, tmp_path):
+    whole = bp.sweep(small, RATES, replications=2, tables=["flows"])
+    whole.save(tmp_path / "saved")
+    read = bp.Sweep.load(tmp_path / "saved")
+    assert read.to_dict() == whole.to_dict()
+    assert read.kept("flows").equals(whole.kept("flows"))
+    assert read.table.equals(whole.table)
+    assert read.estimate(1, "goodput") == whole.estimates("goodput")[1]
+
+
+def test_a_comparison_s_store_is_that_of_a_sweep(small, tmp_path):
+    compared = bp.compare(small, ["reno", "sack"], replications=3, store=tmp_path / "store")
+    swept = bp.sweep(small, {"tcp.cc": ["reno", "sack"]}, replications=3, store=tmp_path / "other")
+    read = bp.Sweep.load(tmp_path / "store")
+    assert read.runs.equals(swept.runs)
+    assert read.runs["goodput_bps"].sort().equals(compared.runs["goodput_bps"].sort())

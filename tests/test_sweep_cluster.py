@@ -232,7 +232,9 @@ def test_a_scheduler_without_workers_is_said(small, tmp_path, scheduler):
 
 
 def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, scheduler, monkeypatch):
-    other = "import sys, bentpipe; bentpipe.__version__ = '0.0.0'; from dask.__main__ import main; main()"
+    other = (
+        "import sys, bentpipe.version; bentpipe.version.__version__ = '0.0.0'; from dask.__main__ import main; main()"
+    )
     start_worker(started, scheduler, sys.executable, "-c", other)
     wait_until_workers(scheduler, 1)
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (

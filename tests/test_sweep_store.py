@@ -20,8 +20,8 @@ from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import measure, workers
 from bentpipe.experiment import store as stores
-from bentpipe.experiment.design import Grid, arguments
-from bentpipe.experiment.execution import Sweeping
+from bentpipe.experiment.execution import Execution
+from bentpipe.experiment.grid import Grid, arguments
 from bentpipe.experiment.report import report
 from bentpipe.metrics import COLUMNS
 
@@ -207,7 +207,7 @@ def test_a_store_without_its_index_is_read_from_the_other_files(small, store, tm
     before = {path.name for path in store.iterdir()}
     found = bp.Sweep.load(store)
     assert found.runs.equals(whole.runs)
-    assert found.table("flows").equals(whole.table("flows"))
+    assert found.kept("flows").equals(whole.kept("flows"))
     assert found.facts == whole.facts
     assert report(store, tmp_path / "two").page.read_text() == made
     assert {path.name for path in store.iterdir()} == before
@@ -362,7 +362,7 @@ def test_a_table_that_is_deleted_is_known_to_be_gone_although_another_was_just_a
     sweep(small, store, tables=["links"])
     monkeypatch.undo()
     (store / "flows.parquet").unlink()
-    assert sweep(small, store).table("flows").height == 20
+    assert sweep(small, store).kept("flows").height == 20
     assert pl.read_parquet(store / "links.parquet")["run"].n_unique() == 10
 
 
@@ -370,7 +370,7 @@ def sweep_in(opened, small, vary=VARY, **asked):
     """In a store that is open already, whose files are written by who opened it."""
     grid = Grid(bp.load(small).with_sets(arguments(vary, **{"replications": 5, "tables": ["flows"], **asked})))
     with closing(workers.workers(None, 1)) as place:
-        Sweeping(grid, None).run(opened, place)
+        Execution(grid).run(opened, place)
 
 
 def test_what_another_process_adds_while_the_files_are_written_is_written_next_time(small, tmp_path, monkeypatch):
@@ -491,7 +491,7 @@ def test_a_store_whose_writer_was_killed_is_read_where_nothing_can_be_written(sm
     # What was not yet written into the Parquet files is in the journal of the index.
     script = (
         "import os, sys, bentpipe as bp\n"
-        "from bentpipe.sweeps import store\n"
+        "from bentpipe.experiment import store\n"
         f"store.Store.write = lambda _: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
         "bp.sweep(sys.argv[1], {'link.down.error.rate': [0.002, 0.01]}, replications=7, store=sys.argv[2])\n"
     )

@@ -30,12 +30,12 @@ def watch(asked):
     count = itertools.count(1)
     store.WAITING_MAX = asked.get("waiting_max", store.WAITING_MAX)
 
-    def watched(scenario, seed, tables, is_stopped=lambda: False):
+    def watched(scenario, seed, tables, is_stopped=lambda: False, progress=None):
         write_down(log, f"{os.getpid()} {task.name(scenario.digest, seed)}\n")
         is_held = next(count) > asked.get("hold", sys.maxsize)
         wait_until(lambda: not is_held or is_stopped(), "told to stop")
         wait_until(lambda: is_stopped() or processes(log) >= asked.get("meet", 0), "joined by the other processes")
-        return execute(scenario, seed, tables, is_stopped)
+        return execute(scenario, seed, tables, is_stopped, progress)
 
     workers.execute = watched
     if "die" in asked:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.catalog import choices, schema
     from bentpipe.cc.loading import CongestionControl
     from bentpipe.experiment.compare import Comparison, compare
-    from bentpipe.experiment.execution import sweep
+    from bentpipe.experiment.grid import sweep
     from bentpipe.experiment.mix import Mix, mix
     from bentpipe.experiment.network import Network
     from bentpipe.experiment.report import report
@@ -73,7 +73,7 @@ _HOMES = {
     "report": "experiment.report",
     "run": "experiment.run",
     "schema": "catalog",
-    "sweep": "experiment.execution",
+    "sweep": "experiment.grid",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -217,10 +217,18 @@ def compare(
     from bentpipe.experiment.options import charted, checked, unmixed
     from bentpipe.scenario.scenario import load
 
-    checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
+    checked(
+        metric=metric,
+        replications=replications,
+        confidence=confidence,
+        statistic=statistic,
+        correction=correction,
+    )
     charted(chart, is_mix=mix is not None, is_drawn=plot is not None)
     if mix is not None:
-        unmixed(cc=cc, metric=metric, statistic=statistic, correction=correction, against=against)
+        unmixed(
+            cc=cc, metric=metric, statistic=cast("Any", statistic), correction=cast("Any", correction), against=against
+        )
     if cc is not None:
         named(cc)
     cases = overrides.cases(case)
@@ -268,8 +276,8 @@ def compare(
                     replications=replications,
                     metric=metric,
                     confidence=confidence,
-                    statistic=statistic,
-                    correction=correction,
+                    statistic=cast("Any", statistic),
+                    correction=cast("Any", correction),
                     against=against,
                     jobs=jobs,
                     progress=tell,
@@ -348,7 +356,8 @@ def sweep(
 
     scenario = load(file, overrides.pairs(sets, seed))
     place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
-    from bentpipe.experiment.design import arguments, parsed
+    from bentpipe.experiment.grid import arguments
+    from bentpipe.experiment.vary import parsed
 
     varied, together = parsed(vary or [])
     # Before the rest is imported, which takes longer than to find what is wrong.
@@ -364,7 +373,7 @@ def sweep(
             against=against,
         )
     )
-    from bentpipe.experiment.execution import sweep
+    from bentpipe.experiment.grid import sweep
 
     try:
         with progress.counting() as tell:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bentpipe.experiment.execution import Progress
+    from bentpipe.progress import Progress
 
 
 @contextmanager
-def sharing(what: str, begun: Callable[[], object] = lambda: None) -> Iterator[Callable[[float], object]]:
+def sharing(what: str, begun: Callable[[], object] = lambda: None) -> Iterator[Callable[[Any], object]]:
     """A bar, if there is a terminal, for work that takes more than a second. `begun` is called when it is under way."""
     if not sys.stderr.isatty():
-        yield lambda share: begun()
+        yield lambda _: begun()
         return
     from time import monotonic
 
@@ -28,11 +28,11 @@ def sharing(what: str, begun: Callable[[], object] = lambda: None) -> Iterator[C
     task = bar.add_task(what, total=1.0)
     begin = monotonic()
 
-    def tell(share: float) -> None:
+    def tell(progress: Any) -> None:
         begun()
         if not bar.live.is_started and monotonic() - begin > 1:
             bar.start()
-        bar.update(task, completed=share)
+        bar.update(task, completed=progress.share)
 
     try:
         yield tell

@@ -209,7 +209,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         yield Text(note, style="yellow")
     yield Text("")
     first, *others = result.metrics
-    for statement in (*result.statements(first), *(text for name in others for text in result.best(name)[:1])):
+    for statement in (*result.statements_of(first), *(text for name in others for text in result.best(name)[:1])):
         yield Text(statement)
     for failure in result.failures[:FAILURES_MAX]:
         yield Text(

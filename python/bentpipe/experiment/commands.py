@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.cc import loading
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.design import parsed
+from bentpipe.experiment.vary import parsed
 
 if sys.version_info >= (3, 11):
     import tomllib

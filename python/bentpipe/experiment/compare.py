@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import Future, wait
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+import json
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from bentpipe import _core, files, metrics
+from bentpipe import _core, metrics
 from bentpipe.cc import loading
-from bentpipe.errors import Interrupted, ScenarioError, SenderError
-from bentpipe.experiment import measure, options
-from bentpipe.experiment.run import advance, run
-from bentpipe.experiment.threads import Pool, interruptible
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.experiment import options
+from bentpipe.experiment.design import Arms
+from bentpipe.experiment.execution import carry_out
+from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.run import run
+from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import Scenario, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
-from bentpipe.version import __version__
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
     from bentpipe.cc.loading import Sender
-    from bentpipe.experiment.tables import Tables
+    from bentpipe.experiment.options import Correction, Statistic
     from bentpipe.metrics import Metric
-    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.progress import Progress
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
-
-FORM = "bentpipe compare"
-T = TypeVar("T")
 
 
 def compare(
@@ -48,13 +45,18 @@ def compare(
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     replications: int = 10,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
     metric: str = "goodput",
     confidence: float = 0.95,
-    statistic: str = "mean",
-    correction: str = "holm",
+    statistic: Statistic = "mean",
+    correction: Correction = "holm",
     against: str | None = None,
+    tables: Sequence[str] = (),
+    store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    progress: Callable[[float], object] | None = None,
+    on: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Comparison:
     """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
 
@@ -74,6 +76,9 @@ def compare(
         `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.
     replications : int
         Runs per sender, at most 10000; with one there are no intervals.
+    replications_max, until, tables, store, on : optional
+        As in `sweep`: go on until the intervals are narrow enough; keep tables of each run; keep what was run, and go
+        on from there; run elsewhere.
     metric : str
         What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
         `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have
@@ -92,7 +97,7 @@ def compare(
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
-        Told now and then which share of the work is done, 0 to 1.
+        Called several times a second with a `Progress`.
 
     Returns
     -------
@@ -118,39 +123,66 @@ def compare(
         statistic=statistic,
         correction=correction,
     )
-    # Time series would only cost memory here.
-    senders = senders_of(scenario.replace("record.series", []), cc, cases)
-    names = tuple(senders)
+    senders = senders_of(scenario, cc, cases)
     if against is not None:
-        against = options.one_of(against, names)
-    seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
-    # Replication by replication, so that an interrupted comparison has complete ones.
-    tasks = [(sender._core, seed) for seed in seeds for sender in senders.values()]
-
-    def finished(found: list[dict[str, float] | None]) -> Comparison | None:
-        rows = [found[k * len(names) : (k + 1) * len(names)] for k in range(replications)]
-        complete = {k: [o for o in row if o is not None] for k, row in enumerate(rows) if None not in row}
-        if not complete:
-            return None
-        runs = _runs(names, {k: seeds[k] for k in complete}, list(complete.values()))
-        version = __version__
-        return Comparison(scenario, names, runs, metric, confidence, version, statistic, correction, senders, against)
-
-    found: list[dict[str, float] | None] = [None] * len(tasks)
+        against = options.one_of(against, list(senders))
+    design = Compared(
+        scenario,
+        "case" if cc is None else "tcp.cc",
+        senders,
+        replications=replications,
+        replications_max=replications_max,
+        until=until,
+        tables=tables,
+    )
+    design.against = against
+    design.said = {"metric": metric, "confidence": confidence, "statistic": statistic, "correction": correction}
+    design.cases = cases or {}
     try:
-        run_all(tasks, found, jobs or cores(), progress, measure.outcome)
-    except KeyboardInterrupt as interrupt:
-        comparison = finished(found)
-        count = len(comparison.seeds) if comparison else 0
-        message = f"interrupted after {count} of {replications} replications"
-        raise Interrupted(message, lambda: comparison, where=str(interrupt)) from None
-    comparison = finished(found)
-    assert comparison is not None, "every run has ended"
-    return comparison
+        sweep = carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
+    except Interrupted as interrupted:
+        # Without a replication that every sender has finished there is nothing to compare.
+        part = interrupted.result
+        whole = Comparison.of(part, scenario, senders) if _complete(part) else None
+        raise Interrupted(str(interrupted), lambda: whole) from None
+    if not _complete(sweep):
+        raise BentpipeError(f"error: no replication could be run with every sender\n  {sweep.failures[0]['message']}")
+    return Comparison.of(sweep, scenario, senders)
+
+
+class Compared(Arms):
+    """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
+
+    verb = "compare"
+    said: Mapping[str, Any]
+    """What is asked of the comparison besides the runs."""
+    cases: Mapping[str, Mapping[str, Any]]
+    """Those that the scenario does not have itself."""
+
+    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+        # Differences are taken in pairs.
+        return [max(super().grown(counts, so_far))] * len(counts)
+
+    def facts(self) -> dict[str, Any]:
+        (key,) = self.keys
+        sets = [(f"case.{name}.{key}", value) for name, values in self.cases.items() for key, value in values.items()]
+        named = [*sets, (f"sweep.vary.{key}", list(self.arms)), ("sweep.replications", self.replications)]
+        return {
+            **self.said,
+            "arms": {name: arm.resolved() for name, arm in self.arms.items()},
+            # With these, a sweep does the same runs.
+            "sets": [*self.scenario.sets, *((key, json.dumps(value, default=str)) for key, value in named)],
+        }
+
+
+def _complete(sweep: Sweep) -> list[int]:
+    """The replications that every sender has finished."""
+    counts = sweep.runs["replication"].value_counts()
+    return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Result):
     """Senders compared over the same replications.
 
     Attributes
@@ -172,6 +204,8 @@ class Comparison:
         By sender, the scenario that was run.
     against : str or None
         Who every other one is compared with; None for the best.
+    sweep : Sweep or None
+        All that was run, with failures, and the tables that were kept.
     """
 
     scenario: Scenario
@@ -184,6 +218,71 @@ class Comparison:
     correction: str = "holm"
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
     against: str | None = None
+    sweep: Sweep | None = None
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Comparison:
+        """What `save` wrote, or the comparison that was last begun in a store.
+
+        Congestion controls of one's own are named, and cannot be run again.
+
+        Raises
+        ------
+        BentpipeError
+            There is no comparison.
+        """
+        sweep = Sweep.load(folder, verb=Compared.verb)
+        if not _complete(sweep):
+            raise BentpipeError(f"error: no replication of {folder} is finished\n  start it again: it goes on")
+        arms = {
+            name: Scenario(text, source=name, senders=loading.absent(text))
+            for name, text in sweep.facts["arms"].items()
+        }
+        whole = sweep.facts["scenario"]
+        return cls.of(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
+
+    @classmethod
+    def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
+        """Of the replications that every sender has finished."""
+        (key,), facts = sweep.keys, sweep.facts
+        place = pl.DataFrame({"sender": list(scenarios), "place": range(len(scenarios))})
+        runs = (
+            sweep.runs.filter(pl.col("replication").is_in(_complete(sweep)))
+            .rename({key: "sender"})
+            .join(place, on="sender")
+            .sort("replication", "place")
+            .select("sender", "replication", "seed", *COLUMNS.values())
+        )
+        return cls(
+            scenario,
+            tuple(scenarios),
+            runs,
+            facts["metric"],
+            facts["confidence"],
+            facts["version"],
+            facts["statistic"],
+            facts["correction"],
+            scenarios,
+            facts["against"],
+            sweep,
+        )
+
+    def joined(self, other: Comparison) -> Comparison:
+        """Both as one: other senders over the same replications of the same scenario.
+
+        Raises
+        ------
+        BentpipeError
+            They have other scenarios, other seeds, or a sender in common.
+        """
+        both = set(self.senders) & set(other.senders)
+        if self.scenario.digest != other.scenario.digest or self.seeds != other.seeds or both:
+            raise BentpipeError(
+                "error: these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
+            )
+        runs = pl.concat([self.runs, other.runs]).sort("replication", maintain_order=True)
+        scenarios = {**self.scenarios, **other.scenarios}
+        return replace(self, senders=self.senders + other.senders, runs=runs, scenarios=scenarios, sweep=None)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -347,14 +446,10 @@ class Comparison:
         )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `runs`, `table` and `differences` as Parquet, with the scenario; otherwise like `RunResult.save`."""
-        files.write(
-            folder,
-            FORM,
-            tables={"runs": self.runs, "table": self.table, "differences": self.differences},
-            scenario=self.scenario.resolved(),
-            provenance=self._provenance(),
-        )
+        """Write all that `load` needs, with `table` and `differences` as Parquet; otherwise like `RunResult.save`."""
+        if self.sweep is None:
+            raise BentpipeError("error: comparisons that were joined cannot be saved\n  save each of them")
+        self.sweep.save(folder, {"table": self.table, "differences": self.differences})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
@@ -370,9 +465,6 @@ class Comparison:
         return (
             f"<Comparison {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
         )
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<p>{statement}</p>" for statement in self.statements) + self.table._repr_html_()
 
     def _provenance(self) -> dict[str, Any]:
         return {
@@ -487,76 +579,6 @@ def _with_marker(scenario: Scenario) -> Scenario:
         except ScenarioError as error:
             problem = error
     raise problem
-
-
-def run_all(
-    tasks: Sequence[tuple[_core.Scenario, int]],
-    found: list[T | None],
-    jobs: int,
-    progress: Callable[[float], object] | None,
-    kept: Callable[[Tables], T],
-) -> None:
-    """Run the tasks in threads (the core releases the GIL), filling `found` with what is kept of each, in its place.
-
-    Raises
-    ------
-    SenderError
-        A congestion control in Python failed; the text says with which seed.
-    KeyboardInterrupt
-        Ctrl-C. The text says which congestion controls in Python had to be interrupted, and where.
-    """
-    shares = [0.0] * len(tasks)
-    pool = Pool(jobs)
-
-    def work(index: int) -> None:
-        sender, seed = tasks[index]
-        if pool.is_stopped():
-            return
-        try:
-            simulation = _core.Run(sender, seed)
-            if advance(simulation, lambda share: shares.__setitem__(index, share), pool.is_stopped):
-                found[index] = kept(simulation.finish())
-                shares[index] = 1.0
-        except BaseException as error:
-            # The others' work would be thrown away.
-            pool.stop()
-            if isinstance(error, SenderError):
-                raise SenderError(f"{error}\n\n  with seed {seed}") from error.__cause__
-            raise
-
-    try:
-        with interruptible() as check:
-            pending: set[Future[None]] = {pool.submit(partial(work, index)) for index in range(len(tasks))}
-            while pending:
-                done, pending = wait(pending, timeout=0.1)
-                for future in done:
-                    future.result()
-                if progress is not None:
-                    progress(sum(shares) / len(shares))
-                check()
-    except KeyboardInterrupt:
-        # Whoever presses Ctrl-C again does not want to wait.
-        with suppress(KeyboardInterrupt):
-            pool.close()
-        raise KeyboardInterrupt(" and ".join(dict.fromkeys(pool.interrupted))) from None
-    finally:
-        pool.close()
-
-
-def cores() -> int:
-    """How many runs can go on at the same time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _runs(senders: Sequence[str], seeds: dict[int, int], replications: list[list[dict[str, float]]]) -> pl.DataFrame:
-    rows = [
-        {"sender": name, "replication": k, "seed": seed} | {column: values[key] for key, column in COLUMNS.items()}
-        for (k, seed), row in zip(seeds.items(), replications, strict=True)
-        for name, values in zip(senders, row, strict=True)
-    ]
-    numbers = dict.fromkeys(COLUMNS.values(), pl.Float64)
-    schema = {"sender": pl.String, "replication": pl.Int64, "seed": pl.UInt64, **numbers}
-    return pl.DataFrame(rows, schema=schema).with_columns(pl.col(list(numbers)).fill_nan(None))
 
 
 def _absent(metric: str) -> str:

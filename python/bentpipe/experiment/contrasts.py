@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
+from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.metrics import METRICS, SENDERS
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Counts
 
-CONFIDENCE = 0.95
 LETTERS_MAX = 300
 """A statement about so many settings that it is longer is counted."""
 EQUALS_MAX = 3

@@ -1,4 +1,4 @@
-"""A store that is nowhere, for sweeps of which nothing is to be kept."""
+"""A store that is nowhere, for experiments of which nothing is to be kept."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 class Memory(Store):
     """A store for as long as it is open: nothing is written."""
+
+    lasts = False
 
     def __init__(self) -> None:
         self.folder = Path(":memory:")

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from bentpipe import files, formatting
+from bentpipe import formatting
 from bentpipe.catalog import unknown
-from bentpipe.cc.loading import parts, united
+from bentpipe.cc.loading import absent, parts, united
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment import options
-from bentpipe.experiment.compare import cores, run_all, senders_of
-from bentpipe.experiment.measure import numbers
+from bentpipe.experiment.compare import senders_of
+from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
+from bentpipe.experiment.execution import carry_out
+from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.run import run
+from bentpipe.experiment.sweep import Sweep
 from bentpipe.scenario.scenario import Scenario, scenario_of
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
-from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe import _core
     from bentpipe.cc.loading import CongestionControl, Sender
     from bentpipe.experiment.result import RunResult
-    from bentpipe.experiment.tables import Tables
+    from bentpipe.progress import Progress
     from bentpipe.statistics.estimates import Interval
 
     Values = NDArray[np.float64]
 
-FORM = "bentpipe mix"
 STARVED = 0.5
 """Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
 
@@ -69,9 +72,13 @@ def mix(
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     replications: int = 10,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
+    store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    progress: Callable[[float], object] | None = None,
+    on: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Mix:
     """Put different senders into one run and say how they share.
 
@@ -93,12 +100,16 @@ def mix(
         As in `compare`; besides those that the scenario has. They may change the transport only.
     replications : int
         At most 10000; with one there are no intervals.
+    replications_max, store, on : optional
+        As in `sweep`: the most, with `until`; keep what was run, and go on from there; run elsewhere.
+    until : mapping, optional
+        `{"metric": "share", "half_width": "5 %"}`: go on until one of `QUANTITIES` is known so well for every sender.
     confidence : float
         Of each interval, and of all the statements together; between 0 and 1.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
-        Told now and then which share of the work is done, 0 to 1.
+        Called several times a second with a `Progress`.
 
     Returns
     -------
@@ -116,31 +127,82 @@ def mix(
     scenario = scenario_of(scenario)
     options.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
     plan = Plan.of(scenario.replace("record.series", []), parts(senders), cases or {})
-    count = len(plan.names)
-    turns = [plan.mixed([(slot + turn) % count for slot in range(count)]) for turn in range(min(count, replications))]
-    own = [plan.mixed([kind] * count) for kind in range(count)]
-    seeds = [(scenario.seed + k) % 2**64 for k in range(replications)]
-    tasks = [(each._core, seed) for k, seed in enumerate(seeds) for each in (turns[k % count], *own)]
-    found: list[Flows | None] = [None] * len(tasks)
-
-    def finished() -> Mix | None:
-        rows = {k: found[k * (count + 1) : (k + 1) * (count + 1)] for k in range(replications)}
-        complete = {k: [each for each in row if each is not None] for k, row in rows.items() if None not in row}
-        if not complete:
-            return None
-        runs, totals = _tables(plan, {k: seeds[k] for k in complete}, complete)
-        return Mix(scenario, plan, runs, totals, confidence, __version__)
-
+    design = Mixed(scenario, plan, replications, replications_max, until, confidence)
     try:
-        run_all(tasks, found, jobs or cores(), progress, Flows.of)
-    except KeyboardInterrupt as interrupt:
-        mixed = finished()
-        done = mixed.totals.height if mixed else 0
-        message = f"interrupted after {done} of {replications} replications"
-        raise Interrupted(message, lambda: mixed, where=str(interrupt)) from None
-    mixed = finished()
-    assert mixed is not None, "every run has ended"
-    return mixed
+        sweep = carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
+    except Interrupted as interrupted:
+        part = interrupted.result
+        mixed = Mix.of(part, scenario, plan) if _complete(part, plan) else None
+        raise Interrupted(str(interrupted), lambda: mixed) from None
+    if not _complete(sweep, plan):
+        raise BentpipeError(f"error: no replication of the mix could be run\n  {sweep.failures[0]['message']}")
+    return Mix.of(sweep, scenario, plan)
+
+
+class Mixed(Design):
+    """What a mix runs: the senders in each order of places, in turn, and each time all flows of one kind."""
+
+    verb = "mix"
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        replications: int,
+        replications_max: int | None,
+        until: Mapping[str, Any] | None,
+        confidence: float,
+    ) -> None:
+        self.scenario, self.plan, self.senders = scenario, plan, plan.classes
+        self.confidence = confidence
+        self.replications = replications
+        self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
+        self.until = Until.of(checked_until(until, QUANTITIES))
+        count = len(plan.names)
+        orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
+        own = [[kind] * count for kind in range(count)]
+        self._cores = [plan.mixed(kinds)._core for kinds in (*orders, *own)]
+        names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
+        self.points = [
+            Point(index, {"senders": name}, core.digest)
+            for index, (name, core) in enumerate(zip(names, self._cores, strict=True))
+        ]
+        self.keys, self.seed, self.against = ["senders"], scenario.seed, None
+        self.metrics, self.tables = ["goodput"], ["flows", "links"]
+
+    def core(self, point: Point) -> _core.Scenario:
+        return self._cores[point.index]
+
+    def replications_of(self, point: Point) -> tuple[int, int]:
+        turns = len(self.plan.names)
+        return (point.index, turns) if point.index < turns else (0, 1)
+
+    def counts(self) -> list[int]:
+        return self._counts(self.replications)
+
+    def _counts(self, replications: int) -> list[int]:
+        """Runs of each point, if the mix has so many."""
+        return [len(range(first, replications, step)) for first, step in map(self.replications_of, self.points)]
+
+    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+        if self.until is None:
+            return list(counts)
+        mixed = Mix.of(so_far(), self.scenario, self.plan)
+        values = [mixed.values(name, self.until.metric) for name in self.plan.names]
+        return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
+
+    def facts(self) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "confidence": self.confidence,
+            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
+        }
+
+
+def _complete(sweep: Sweep, plan: Plan) -> list[int]:
+    """The replications of which all runs have ended."""
+    counts = sweep.runs["replication"].value_counts()
+    return sorted(counts.filter(pl.col("count") == len(plan.names) + 1)["replication"].to_list())
 
 
 @dataclass(frozen=True)
@@ -232,22 +294,19 @@ def _shared(content: dict[str, Any], key: str) -> Any:
 
 @dataclass(frozen=True)
 class Flows:
-    """What a mix keeps of a run: a value per flow."""
+    """What a mix looks at in a run: a value per flow."""
 
     values: dict[str, Values]
     names: list[str]
     utilisation: float
 
     @classmethod
-    def of(cls, tables: Tables) -> Flows:
-        """From what the core returns."""
-        flows = tables["flows"]
+    def of(cls, flows: pl.DataFrame, links: pl.DataFrame) -> Flows:
+        """From the tables of the run."""
         columns = ("goodput_bps", "sent_bytes", "retransmitted_bytes", "timeouts", "rtt_p50_s")
-        names = flows["flow"]
-        assert isinstance(names, list), "names are text"
-        busy = numbers(tables["links"], "utilisation")
-        largest = float(busy.max()) if len(busy) else np.nan
-        return cls({column: numbers(flows, column) for column in columns}, names, largest)
+        values = {name: np.array(flows[name].to_list(), dtype=np.float64) for name in columns}
+        largest = links["utilisation"].max()
+        return cls(values, flows["flow"].to_list(), np.nan if largest is None else float(largest))  # type: ignore[arg-type]
 
 
 def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -303,7 +362,7 @@ def _jain(values: Values) -> float | None:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Mix:
+class Mix(Result):
     """Senders that shared the same runs.
 
     Attributes
@@ -328,6 +387,44 @@ class Mix:
     totals: pl.DataFrame
     confidence: float
     version: str
+    sweep: Sweep | None = None
+    """All that was run."""
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Mix:
+        """What `save` wrote, or the mix that was last begun in a store.
+
+        Congestion controls of one's own are named, and cannot be run again.
+
+        Raises
+        ------
+        BentpipeError
+            There is no mix.
+        """
+        sweep = Sweep.load(folder, verb=Mixed.verb)
+        facts = sweep.facts
+        text = facts["scenario"]
+        scenario = Scenario(text, source=facts["source"], senders=absent(text))
+        written = facts["plan"]
+        classes = absent(json.dumps([written["base"], written["flows"]]))
+        plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
+        if not _complete(sweep, plan):
+            raise BentpipeError(f"error: no replication of {folder} is finished\n  start it again: it goes on")
+        return cls.of(sweep, scenario, plan)
+
+    @classmethod
+    def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
+        """Of the replications of which all runs have ended."""
+        flows, links = (sweep.kept(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
+        runs: dict[int, list[Flows]] = {k: [] for k in _complete(sweep, plan)}
+        seeds: dict[int, int] = {}
+        # The mix of a replication comes before those of one kind.
+        for row in sweep.runs.sort("replication", "point").iter_rows(named=True):
+            if (k := row["replication"]) in runs:
+                runs[k].append(Flows.of(flows[row["run"],], links[row["run"],]))
+                seeds[k] = row["seed"]
+        tables = _tables(plan, seeds, runs)
+        return cls(scenario, plan, *tables, sweep.facts["confidence"], sweep.facts["version"], sweep)
 
     @property
     def senders(self) -> tuple[str, ...]:
@@ -382,6 +479,14 @@ class Mix:
             rows.append((name, "of_own", "1", ratio.replications, ratio.value, ratio.low, ratio.high))
         schema = {"sender": pl.String, "quantity": pl.String, "unit": pl.String, "replications": pl.Int64}
         return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high"), pl.Float64), orient="row")
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Each sender's share less a fair one: `sender`, `replications`, `mean`, `low`, `high`, `p`."""
+        found = [(name, estimate(self.values(name, "share") - self.fair, self.confidence)) for name in self.senders]
+        rows = [(name, each.replications, each.value, each.low, each.high, each.p) for name, each in found]
+        schema = {"sender": pl.String, "replications": pl.Int64}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high", "p"), pl.Float64), orient="row")
 
     @property
     def statements(self) -> list[str]:
@@ -479,14 +584,9 @@ class Mix:
         return mix_figure(self, chart)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `runs`, `totals` and `table` as Parquet, with the scenario; otherwise like `RunResult.save`."""
-        files.write(
-            folder,
-            FORM,
-            tables={"runs": self.runs, "totals": self.totals, "table": self.table},
-            scenario=self.scenario.resolved(),
-            provenance=self._provenance(),
-        )
+        """Write all that `load` needs, with `table` and `totals` as Parquet; otherwise like `RunResult.save`."""
+        assert self.sweep is not None, "a mix is made of runs"
+        self.sweep.save(folder, {"table": self.table, "totals": self.totals})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
@@ -500,9 +600,6 @@ class Mix:
 
     def __repr__(self) -> str:
         return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<p>{statement}</p>" for statement in self.statements) + self.table._repr_html_()
 
     def _provenance(self) -> dict[str, Any]:
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bentpipe import metrics
 from bentpipe.catalog import unknown
@@ -11,8 +11,12 @@ from bentpipe.errors import BentpipeError, ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-STATISTICS = ("mean", "median")
-CORRECTIONS = ("holm", "bh", "none")
+CONFIDENCE = 0.95
+"""Of the intervals of a sweep, and of those that `until` looks at."""
+Statistic = Literal["mean", "median"]
+Correction = Literal["holm", "bh", "none"]
+STATISTICS = get_args(Statistic)
+CORRECTIONS = get_args(Correction)
 CHARTS = ("intervals", "cwnd")
 """Of a comparison."""
 SWEEP_CHARTS = ("lines", "map")

@@ -191,7 +191,7 @@ class _Reporter:
     def _metric(self, name: str) -> Section:
         metric = METRICS[name]
         blocks: list[Block] = []
-        said = self.sweep.statements(name)
+        said = self.sweep.statements_of(name)
         self.said += said
         blocks.append(Points(said))
         note = self.sweep.unfinished(name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import _core
 from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe.progress import Progress
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def run(
     cc: Sender | None = None,
     seed: int | None = None,
     series: str | Iterable[str] = (),
-    progress: Callable[[float], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> RunResult:
     """Simulate a scenario.
 
@@ -43,7 +44,7 @@ def run(
     series : str or iterable of str, optional
         Time series to record besides those that the scenario asks for; see `bentpipe list series`.
     progress : callable, optional
-        Told now and then which share of the run is done, 0 to 1.
+        Called several times a second with a `Progress`.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def run(
     scenario = scenario.with_series(series)
     simulation = _core.Run(scenario._core)
     try:
-        advance(simulation, progress)
+        advance(simulation, progress and _notes(simulation, progress))
     except KeyboardInterrupt as interrupt:
         simulation.interrupt()
         message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
@@ -106,6 +107,17 @@ def advance(
         if progress is not None:
             progress(simulation.progress)
     return True
+
+
+def _notes(simulation: _core.Run, progress: Callable[[Progress], object]) -> Callable[[float], object]:
+    """What to call with the share of a run that is done."""
+    how_far = Progress(total=1)
+
+    def note(share: float) -> None:
+        how_far.under_way, how_far.simulated_s = share, simulation.simulated_s
+        progress(how_far)
+
+    return note
 
 
 def _result(scenario: Scenario, simulation: _core.Run) -> RunResult:

@@ -10,7 +10,6 @@ All runs of a store are of one number of results (`_core.RESULTS`); see `aside` 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
+from filelock import FileLock, Timeout
 
 from bentpipe import _core, files
 from bentpipe.errors import BentpipeError
@@ -87,6 +87,8 @@ class Store:
         It is not a store, of another version, damaged, or cannot be written.
     """
 
+    lasts = True
+    """Whether what is kept is still there afterwards."""
     _index: sqlite3.Connection
 
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
@@ -165,8 +167,8 @@ class Store:
         if hasattr(self, "_index"):
             self._index.close()
         if hasattr(self, "_lock"):
+            self._lock.release()
             (self.folder / OWNERS / self._owner).unlink(missing_ok=True)
-            self._lock.close()
 
     def __enter__(self) -> Store:
         return self
@@ -384,8 +386,7 @@ class Store:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """While no other process writes the Parquet files."""
-        with (self.folder / OWNERS / _WRITING).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with FileLock(self.folder / OWNERS / _WRITING):
             yield
 
     @contextmanager
@@ -506,8 +507,8 @@ class Store:
                 path.unlink(missing_ok=True)
                 for left in self.folder.glob(f".*.{path.name}.new"):
                     left.unlink(missing_ok=True)
-        self._lock = (self.folder / OWNERS / self._owner).open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._lock = FileLock(self.folder / OWNERS / self._owner)
+        self._lock.acquire()
 
     def _free_the_dead(self) -> None:
         for (owner,) in self._index.execute("select distinct owner from claims").fetchall():
@@ -515,14 +516,14 @@ class Store:
                 self._index.execute("delete from claims where owner = ?", (owner,))
 
     def _is_alive(self, owner: str) -> bool:
-        try:
-            with (self.folder / OWNERS / owner).open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
+        place = self.folder / OWNERS / owner
+        if not place.exists():
             return False
-        return False
+        try:
+            with FileLock(place, blocking=False):
+                return False
+        except Timeout:
+            return True
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"

@@ -1,17 +1,18 @@
-"""What a sweep gave: a row per run, intervals per point, and what can be said."""
+"""Sweeps: a grid of experiments, and what it gave: a row per run, intervals per point, and what can be said."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from bentpipe import files
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options, task
 from bentpipe.experiment.contrasts import (
-    CONFIDENCE,
     Compared,
     Contrast,
     best_of,
@@ -20,7 +21,10 @@ from bentpipe.experiment.contrasts import (
     ranking,
     sender_of,
 )
+from bentpipe.experiment.design import Until
 from bentpipe.experiment.frames import column
+from bentpipe.experiment.options import CONFIDENCE
+from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.rows import difference_rows, ranked_row
 from bentpipe.experiment.store import FAILURES, Store
 from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named
@@ -38,9 +42,11 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+FORM = "bentpipe experiment"
+
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Sweep:
+class Sweep(Result):
     """The result of a sweep: all runs of its grid that are in the store.
 
     Attributes
@@ -78,14 +84,16 @@ class Sweep:
     _rankings: dict[str, list[Ranked]] = field(default_factory=dict, init=False)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Sweep:
-        """The sweep that was last begun in a store; the store is only read.
+    def load(cls, folder: str | os.PathLike[str], against: str | None = None, verb: str | None = None) -> Sweep:
+        """What `save` wrote, or what was last begun in a store, which is only read.
 
         Parameters
         ----------
         folder : path
         against : str, optional
             The sender or case that every other one is compared with, instead of what the sweep says.
+        verb : str, optional
+            What made it: `sweep`, `compare` or `mix`. If not given, one whose points are of a grid.
 
         Raises
         ------
@@ -94,8 +102,16 @@ class Sweep:
         ScenarioError
             `against` is no sender or case of it.
         """
-        with Store(folder, is_read_only=True) as store:
-            found = cls.of(store)
+        if (Path(folder) / files.PROVENANCE).is_file():
+            found = cls._loaded(folder)
+        else:
+            with Store(folder, is_read_only=True) as store:
+                found = cls.of(store)
+        known = ("sweep", "compare") if verb is None else (verb,)
+        if found.facts["verb"] not in known:
+            raise BentpipeError(
+                f"error: {folder} has the runs of a {found.facts['verb']}\n  expected those of a {' or '.join(known)}"
+            )
         if against is not None:
             sender = sender_of(found.points, found.keys)
             names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
@@ -109,15 +125,12 @@ class Sweep:
         if facts is None:
             raise store.has_no_sweep()
         keys, written = facts["keys"], facts["points"]
-        points = pl.DataFrame({"point": range(len(written))}, schema={"point": pl.Int64}).with_columns(
-            *(column(key, [row[0][at] for row in written]) for at, key in enumerate(keys)),
-            pl.Series("replications", [row[3] for row in written], dtype=pl.Int64),
-        )
+        points = _points(facts)
         # Two points may have runs in common, such as seeds 1 and 2 with two replications.
         wanted = [
             (task.name(digest, (first + k) % 2**64), index, k)
-            for index, (_, digest, first, count) in enumerate(written)
-            for k in range(count)
+            for index, (_, digest, first, count, start, step) in enumerate(written)
+            for k in range(start, start + count * step, step)
         ]
         names = {id_ for id_, *_ in wanted}
         place = pl.DataFrame(
@@ -146,12 +159,36 @@ class Sweep:
             for failure in store.failures()
             if failure["id"] in names
         ]
-        own = {name: fact for name, fact in facts.items() if name != "points"}
+        own = dict(facts)
         of_runs = frames["runs"].join(place.select("run").unique(), on="run", how="semi")["version"]
         own["versions"] = of_runs.unique().sort().to_list()
         return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
 
-    def table(self, name: str) -> pl.DataFrame:
+    @classmethod
+    def _loaded(cls, folder: str | os.PathLike[str]) -> Sweep:
+        """What `save` wrote."""
+        facts = files.provenance(folder, FORM)
+        tables = {name: files.table(folder, name) for name in facts["tables"]}
+        runs, failures = files.table(folder, "runs"), facts.pop("failures")
+        return cls(facts["title"], facts["keys"], facts["metrics"], _points(facts), runs, failures, facts, tables)
+
+    def save(self, folder: str | os.PathLike[str], beside: Mapping[str, pl.DataFrame] | None = None) -> None:
+        """Write the runs, the tables that were kept, and where they are from; otherwise like `RunResult.save`.
+
+        Parameters
+        ----------
+        beside : mapping, optional
+            More tables, for whoever reads the folder without bentpipe.
+        """
+        files.write(
+            folder,
+            FORM,
+            tables={"runs": self.runs, **self._tables, **({"table": self.table} if beside is None else beside)},
+            scenario=self.facts["scenario"],
+            provenance={**self.facts, "failures": self.failures},
+        )
+
+    def kept(self, name: str) -> pl.DataFrame:
         """A table of all runs that was kept (`flows`, `links`, ...): its columns, the point's in front.
 
         Raises
@@ -173,7 +210,7 @@ class Sweep:
         return against
 
     @property
-    def summary(self) -> pl.DataFrame:
+    def table(self) -> pl.DataFrame:
         """A row per point: the keys, `replications` (with a value), of each reported metric mean, `_low` and `_high`.
 
         `_low` to `_high` is Student's 95 % interval; null with a single replication. Where a metric is of what was
@@ -229,14 +266,29 @@ class Sweep:
         """By point, a metric in each replication that is wanted; NaN where a run is missing or has no value."""
         return {point: sample.values for point, sample in self.samples(metric).items()}
 
-    def statements(self, metric: str | None = None) -> list[str]:
-        """What can be said with confidence about a metric (the first that is reported), in plain words.
+    @property
+    def differences(self) -> pl.DataFrame:
+        """What `statements_of` says of senders or cases, for every reported metric, as a row per contrast."""
+        rows = [{"metric": name, **row} for name in self.metrics for row in difference_rows(self.contrasts(name))]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def statements(self) -> list[str]:
+        """What can be said with confidence about the first metric that is reported, in plain words."""
+        return self.statements_of(self.metrics[0])
+
+    def estimate(self, point: int, metric: str) -> Estimate:
+        """The mean of a metric at a point of the grid, by its number, with Student's 95 % interval."""
+        return self.estimates(metric)[point]
+
+    def statements_of(self, metric: str) -> list[str]:
+        """What can be said with confidence about a metric, in plain words.
 
         Where senders (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other one at each
         combination of the other keys, in pairs of equal seeds and corrected for all of these (Holm). Then the best and
         the worst point of the grid are named.
         """
-        what = named(metric or self.metrics[0])
+        what = named(metric)
         order = self.ranking(what.name)
         if not order:
             return [f"there is no {what.name} in any of the runs"]
@@ -318,11 +370,11 @@ class Sweep:
             "keys": self.keys,
             "metrics": self.metrics,
             "against": self.against,
-            "statements": self.statements(),
+            "statements": self.statements,
             "best": {name: self.best(name) for name in self.metrics},
             "ranking": {name: self._ranking_rows(name) for name in self.metrics},
             "differences": {name: difference_rows(self.contrasts(name)) for name in self.metrics},
-            "summary": self.summary.to_dicts(),
+            "summary": self.table.to_dicts(),
             "runs": self.runs.to_dicts(),
             "missing": self.missing,
             "failures": self.failures,
@@ -330,9 +382,6 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"<Sweep {self.title!r}: {self.points.height} points, {self.runs.height} runs of {', '.join(self.keys)}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<p>{statement}</p>" for statement in self.statements()) + self.summary._repr_html_()
 
     def contrasts(self, metric: str) -> list[Contrast]:
         """The best sender (or case) against each other one, or each other one `against` one.
@@ -357,7 +406,7 @@ class Sweep:
         if until is None or until["metric"] != metric:
             return []
         found = self.estimates(metric)
-        wide = sum(each.mean is not None and not is_known(each, until["half_width"]) for each in found)
+        wide = sum(each.mean is not None and not Until(**until).is_met(each) for each in found)
         if not wide:
             return []
         most = max(each.replications for each in found)
@@ -377,6 +426,10 @@ class Sweep:
         return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
 
 
-def is_known(found: Estimate, share: float) -> bool:
-    """Whether the interval of a mean is within ± this share of it."""
-    return found.mean is not None and found.half_width is not None and found.half_width <= share * abs(found.mean)
+def _points(facts: Mapping[str, Any]) -> pl.DataFrame:
+    """A row per point: its number, the values of the keys, how many runs are wanted."""
+    written = facts["points"]
+    return pl.DataFrame({"point": range(len(written))}, schema={"point": pl.Int64}).with_columns(
+        *(column(key, [row[0][at] for row in written]) for at, key in enumerate(facts["keys"])),
+        pl.Series("replications", [row[3] for row in written], dtype=pl.Int64),
+    )

@@ -45,12 +45,16 @@ class Failure:
 
 
 def execute(
-    scenario: _core.Scenario, seed: int, tables: Sequence[str], is_stopped: Callable[[], bool] = lambda: False
+    scenario: _core.Scenario,
+    seed: int,
+    tables: Sequence[str],
+    is_stopped: Callable[[], bool] = lambda: False,
+    progress: Callable[[float], object] | None = None,
 ) -> bytes | Failure | None:
     """Run a scenario and pack what is kept of it; None if told to stop before the end."""
     try:
         simulation = _core.Run(scenario, seed)
-        if not advance(simulation, is_stopped=is_stopped):
+        if not advance(simulation, progress, is_stopped):
             return None
         found = simulation.finish()
     except SenderError:

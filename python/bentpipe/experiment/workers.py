@@ -55,6 +55,9 @@ class Workers(Protocol):
     def finished(self, running: int) -> list[Finished]:
         """Runs that have ended since the last call, after waiting for one for a moment; so many can be expected."""
 
+    def under_way(self) -> float:
+        """Of runs that go on in this process, how much is done, in runs."""
+
     def close(self) -> None:
         """Stop what is running and wait for it."""
 
@@ -139,6 +142,7 @@ class Threads(_Queue):
         super().__init__()
         self._count = count
         self._pool = Pool(count)
+        self._shares: dict[str, float] = {}
 
     @property
     def count(self) -> int:
@@ -157,10 +161,18 @@ class Threads(_Queue):
     def interrupted(self) -> list[str]:
         return self._pool.interrupted
 
+    def under_way(self) -> float:
+        # A copy, because the threads change it.
+        return sum(self._shares.copy().values())
+
     def _work(self, task: Task, scenario: Callable[[], _core.Scenario]) -> bytes | Failure | None:
         if self._pool.is_stopped():
             return None
-        return execute(scenario(), task.seed, task.tables, self._pool.is_stopped)
+        try:
+            note = partial(self._shares.__setitem__, task.id)
+            return execute(scenario(), task.seed, task.tables, self._pool.is_stopped, note)
+        finally:
+            self._shares.pop(task.id, None)
 
 
 @contextmanager
@@ -243,6 +255,10 @@ class Cluster(_Queue):
             key=f"bentpipe-{'-'.join((task.id, *task.tables))}",
         )
         self.watch(task, future)
+
+    def under_way(self) -> float:
+        # Other processes say so when they have ended.
+        return 0.0
 
     def close(self) -> None:
         self._client.close()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.design import Grid, arguments
-from bentpipe.experiment.execution import Sweeping
+from bentpipe.experiment.execution import Execution
+from bentpipe.experiment.grid import Grid, arguments
 from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.run import run
 from bentpipe.experiment.store import Store
@@ -224,10 +224,10 @@ class Lab:
             asked = arguments(replications=replications, tables=tables or None)
             scenario = self.load(name, {**(sets or {}), **over}).with_sets(asked)
             with closing(Threads(self.jobs or cores())) as place:
-                found = Sweeping(Grid(scenario)).run(self._opened(name), place)
+                found = Execution(Grid(scenario)).run(self._opened(name), place)
             if found.failures:
                 raise BentpipeError(f"error: a run of {name} failed: {found.failures[0]['message']}")
-            self._known[key] = Runs(found.runs.drop("point"), {table: found.table(table) for table in tables})
+            self._known[key] = Runs(found.runs.drop("point"), {table: found.kept(table) for table in tables})
         return cast("Runs", self._known[key])
 
     def once(self, name: str, make: Callable[[], T]) -> T:

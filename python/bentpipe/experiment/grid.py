@@ -1,0 +1,267 @@
+"""Sweeps: the points of a grid, each with its scenario, and what arguments add to the table `[sweep]`."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property, lru_cache, partial
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import ScenarioError
+from bentpipe.experiment import options
+from bentpipe.experiment.design import Design, Point, Until
+from bentpipe.experiment.execution import carry_out
+from bentpipe.metrics import SENDERS
+from bentpipe.progress import Progress
+from bentpipe.scenario.scenario import scenario_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe import _core
+    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.scenario.scenario import Scenario
+
+KEPT_SCENARIOS = 1024
+"""Of points, ready to be run again with another seed. A scenario takes some tens of kilobytes."""
+
+
+class Grid(Design):
+    """What a sweep runs: every combination of the values that vary.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such metric, or none; a key that varies has no influence on a run; points share runs; `against` is
+        none of those that vary.
+    """
+
+    verb = "sweep"
+
+    def __init__(self, scenario: Scenario, tell: Callable[[], object] = lambda: None) -> None:
+        self.scenario = scenario
+        # Time series would only cost memory here.
+        self._core = scenario.replace("record.series", [])._core
+        text = self._core.sweep()
+        written = json.loads(text) if text else {"axes": []}
+        self.axes: list[tuple[list[str], list[list[Any]]]] = [
+            (axis["keys"], axis["values"]) for axis in written["axes"]
+        ]
+        self.keys = [key for keys, _ in self.axes for key in keys]
+        self.seed = scenario.seed
+        self.senders = scenario.senders
+        self.replications: int = written["replications"]
+        self.replications_max: int = written["replications_max"]
+        self.until = Until.of(written["until"])
+        self.metrics: list[str] = written["metrics"]
+        self.tables: list[str] = written["tables"]
+        if not self.metrics:
+            raise ScenarioError(
+                "error: no metrics: nothing would be reported\n  expected at least one, such as goodput"
+            )
+        for key in self.keys:
+            if key == "sweep" or key.startswith(("sweep.", "case.")):
+                raise ScenarioError(
+                    f"error: {key} cannot vary: it is no part of a run\n"
+                    "  expected keys of the scenario, or case with the names of its cases"
+                )
+        for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
+            options.checked(metric=metric)
+        self.against = self._against(written["against"])
+        self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
+        self._tell = tell
+
+    def _against(self, asked: str | None) -> str | None:
+        if asked is None:
+            return None
+        varied = {key: [row[keys.index(key)] for row in values] for keys, values in self.axes for key in keys}
+        key = next((key for key in SENDERS if key in varied), None)
+        if key is None:
+            raise ScenarioError(
+                f"error: nothing to compare with {asked}: neither congestion controls nor cases vary\n"
+                "  expected --vary tcp.cc=A,B or case=A,B"
+            )
+        return options.one_of(asked, list(map(str, varied[key])))
+
+    def __len__(self) -> int:
+        """Number of points."""
+        size = 1
+        for _, values in self.axes:
+            size *= len(values)
+        return size
+
+    @cached_property
+    def points(self) -> list[Point]:  # type: ignore[override]
+        """Every point, checked: what is wrong with one is said before anything is run.
+
+        Raises
+        ------
+        ScenarioError
+            All problems of the first point that makes no sense.
+        """
+        found: list[Point] = []
+        self._positions: list[tuple[int, ...]] = []
+        for index, positions in enumerate(product(*(range(len(values)) for _, values in self.axes))):
+            self._positions.append(positions)
+            found.append(Point(index, self._values(positions), self._point(positions).digest))
+            if index % 256 == 0:
+                self._tell()
+        if "seed" in self.keys:
+            self._refuse_common_runs(found)
+        return found
+
+    def _refuse_common_runs(self, points: Sequence[Point]) -> None:
+        """Refuse points whose runs are the same: their means would not be independent, and would not look it."""
+        most = self.replications if self.until is None else self.replications_max
+        seeds: dict[str, list[int]] = {}
+        for point in points:
+            seeds.setdefault(point.digest, []).append(self.first_seed(point))
+        for first in map(sorted, seeds.values()):
+            near = next((pair for pair in pairwise(first) if pair[1] - pair[0] < most), None)
+            if near is not None:
+                raise ScenarioError(
+                    f"error: the points of seed {near[0]} and {near[1]} share runs: {most} replications have the seeds "
+                    f"{near[0]} to {near[0] + most - 1}\n"
+                    f"  expected seeds that are {most} or more apart, one replication, or no seed that varies"
+                )
+
+    def core(self, point: Point) -> _core.Scenario:
+        return self._cached(self._positions[point.index])
+
+    def first_seed(self, point: Point) -> int:
+        """Of a point's first replication. A seed that is varied itself is where a point begins."""
+        return self.core(point).seed if "seed" in self.keys else self.seed
+
+    def _values(self, positions: Sequence[int]) -> dict[str, Any]:
+        rows = [values[at] for (_, values), at in zip(self.axes, positions, strict=True)]
+        return dict(zip(self.keys, (value for row in rows for value in row), strict=True))
+
+    def _point(self, positions: tuple[int, ...]) -> _core.Scenario:
+        try:
+            return self._cached(positions)
+        except ScenarioError as error:
+            where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
+            raise ScenarioError(f"{error}\n  at the point {where}") from None
+
+
+def sweep(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    vary: Mapping[str, Any] | None = None,
+    *,
+    together: Sequence[Mapping[str, Any]] | None = None,
+    replications: int | None = None,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] | None = None,
+    tables: Sequence[str] | None = None,
+    against: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    on: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Sweep:
+    """Run a scenario at every point of a grid, and keep what each run gave.
+
+    What the arguments do not say is taken from the table `[sweep]` of the scenario. Replication k of each point has the
+    scenario's seed + k, so that all points meet the same channels. A run that is in the store already is not done
+    again.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        As in `run`.
+    vary : mapping, optional
+        By dotted key, the values that it takes: a list, or a range such as
+        `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the
+        others.
+    together : sequence of mappings, optional
+        Keys whose values go together, first with first, second with second.
+    replications : int, optional
+        Runs of each point, each with its own seed; with `until` the fewest.
+    replications_max : int, optional
+        Runs of a point at most.
+    until : mapping, optional
+        `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
+        ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
+    metrics : sequence of str, optional
+        What is reported; the store has all metrics.
+    tables : sequence of str, optional
+        Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
+    against : str, optional
+        One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
+    store : path, optional
+        A folder; made if it is not there. Without it, nothing is kept but the result.
+    jobs : int, optional
+        Runs at the same time; all cores if not given.
+    on : str, optional
+        `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
+    progress : callable, optional
+        Called several times a second with a `Progress`.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ScenarioError
+        A point of the grid makes no sense, or there are none. Nothing was run.
+    BentpipeError
+        The store or the cluster cannot be used. What was finished is kept.
+    Interrupted
+        Ctrl-C; `result` has what was finished, and so has the store.
+    """
+    asked = arguments(
+        vary,
+        together,
+        replications=replications,
+        replications_max=replications_max,
+        until=until,
+        metrics=metrics,
+        tables=tables,
+        against=against,
+    )
+    grid = Grid(scenario_of(scenario).with_sets(asked), partial(progress or (lambda _: None), Progress()))
+    if not grid.keys:
+        raise ScenarioError(
+            "error: nothing to vary: the grid is empty\n"
+            "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+        )
+    return carry_out(grid, store=store, jobs=jobs, on=on, progress=progress)
+
+
+def arguments(
+    vary: Mapping[str, Any] | None = None,
+    together: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    replications: int | None = None,
+    replications_max: int | None = None,
+    until: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] | None = None,
+    tables: Sequence[str] | None = None,
+    against: str | None = None,
+) -> list[tuple[str, Any]]:
+    """What these say, as values over the table `[sweep]` of a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        One key is a part of another: the values of one would undo those of the other.
+    """
+    keys = [key for group in (vary or {}, *(together or ())) for key in group]
+    for key in keys:
+        whole = next((other for other in keys if key.startswith(f"{other}.")), None)
+        if whole is not None:
+            raise ScenarioError(f"error: {key} is a part of {whole}, and both vary\n  expected one of them")
+    sets: list[tuple[str, Any]] = [(f"sweep.vary.{key}", values) for key, values in (vary or {}).items()]
+    plain = {
+        "together": list(together) if together else None,
+        "replications": replications,
+        "replications_max": replications_max,
+        "until": until,
+        "metrics": metrics,
+        "tables": tables,
+        "against": against,
+    }
+    return sets + [(f"sweep.{key}", value) for key, value in plain.items() if value is not None]

@@ -1,0 +1,68 @@
+"""How far the work is: one class for every verb, for terminals, notebooks and pages alike."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Progress:
+    """How far an experiment is. The same object is passed each time, and changes."""
+
+    total: int = 0
+    """Runs that are wanted; with `until` it grows."""
+    reused: int = 0
+    """Of these, runs that were in the store already."""
+    done: int = 0
+    """Runs that ended since the beginning, here or in another process that shares the store."""
+    failed: int = 0
+    running: int = 0
+    under_way: float = 0.0
+    """Of runs that go on in this process, how much is done, in runs."""
+    simulated_s: float | None = None
+    """Of a single run, the simulated time that it has reached."""
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> int:
+        """Runs that are wanted and have not ended."""
+        return self.total - self.reused - self.done - self.failed
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done, 0 to 1."""
+        return min((self.total - self.left + self.under_way) / self.total, 1.0) if self.total else 0.0
+
+    @property
+    def left_s(self) -> float | None:
+        """How long the rest will take, by what has been done since the beginning; None if nothing has."""
+        done = self.done + self.failed + self.under_way
+        elapsed_s = time.monotonic() - self.began_s
+        return elapsed_s / done * (self.left - self.under_way) if done > 0 else None
+
+    @property
+    def label(self) -> str:
+        """Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time."""
+        if self.simulated_s is not None:
+            return f"simulated {self.simulated_s:.4g} s"
+        elapsed_s = max(time.monotonic() - self.began_s, 1e-9)
+        rate = (self.done + self.failed) / elapsed_s
+        text = f"{self.total - self.left:,} of {self.total:,} runs"
+        text += f", {self.reused:,} reused" if self.reused else ""
+        text += f", {self.running:,} running" if self.running else ""
+        text += f", {self.failed:,} failed" if self.failed else ""
+        return text + (f", {rate:.3g} runs/s" if rate else "")
+
+    def __str__(self) -> str:
+        """The label, and the time that is left."""
+        left_s = self.left_s
+        return self.label + (f", {clock(left_s)} left" if left_s and self.left else "")
+
+
+def clock(seconds: float) -> str:
+    """Such as `9 s`, `12:30` or `3:04:05`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
