@@ -525,9 +525,9 @@ class Absent(CongestionControl):
         raise ScenarioError(f"{type(self).__name__} is not a part of the result: put the class in its place, as cc=...")
 
 
-def absent(text: str) -> dict[str, type[CongestionControl]]:
-    """By name, what stands for the classes that a resolved scenario names."""
-    content = tomllib.loads(text)
+def absent(text: str | Mapping[str, Any]) -> dict[str, type[CongestionControl]]:
+    """By name, what stands for the classes that a resolved scenario names, as a text or as data."""
+    content = tomllib.loads(text) if isinstance(text, str) else text
     transports = [content.get("tcp", {}), *(flow.get("tcp", {}) for flow in content["flow"].values())]
     named = [tcp["cc"] for tcp in transports if "code" in tcp.get("cc", {})]
     return {cc["kind"]: type(cc["kind"], (Absent,), {"_code": cc["code"]}) for cc in named}

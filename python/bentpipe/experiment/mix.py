@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -406,7 +405,9 @@ class Mix(Result):
         text = facts["scenario"]
         scenario = Scenario(text, source=facts["source"], senders=absent(text))
         written = facts["plan"]
-        classes = absent(json.dumps([written["base"], written["flows"]]))
+        # Each sender's copy of the same flow.
+        copies = [flow for flows in written["flows"] for flow in flows.values()]
+        classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
         plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
         if not _complete(sweep, plan):
             raise BentpipeError(f"error: no replication of {folder} is finished\n  start it again: it goes on")
