@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -69,3 +74,13 @@ def named(name: str) -> Metric:
     if name not in METRICS:
         raise BentpipeError("error: " + unknown(name, "a metric", METRICS))
     return METRICS[name]
+
+
+def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str] | None = None) -> str:
+    """A point as people say it: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
+    return ", ".join(
+        formatting.setting(row[key])
+        if key in SENDERS
+        else f"{formatting.short_key(key, keys)} {formatting.setting(row[key])}"
+        for key in (keys if shown is None else shown)
+    )

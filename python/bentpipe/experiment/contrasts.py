@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.experiment.options import CONFIDENCE
-from bentpipe.metrics import METRICS, SENDERS
+from bentpipe.metrics import METRICS, SENDERS, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
 
@@ -199,16 +199,6 @@ def preferred(choices: Sequence[Choice], metric: str) -> str:
     order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
     said = ", ".join(f"{name} at {names.count(name)}" for name in order)
     return f"best in {metric}, or not shown to be worse, of {len(choices)} settings: {said}"
-
-
-def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str] | None = None) -> str:
-    """A point as people say it: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
-    return ", ".join(
-        formatting.setting(row[key])
-        if key in SENDERS
-        else f"{formatting.short_key(key, keys)} {formatting.setting(row[key])}"
-        for key in (keys if shown is None else shown)
-    )
 
 
 def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:

@@ -13,7 +13,7 @@ from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import aside
 from bentpipe.experiment.frames import column as as_column
-from bentpipe.experiment.provenance import Provenance, of_sweep
+from bentpipe.experiment.provenance import of_sweep
 from bentpipe.experiment.rows import difference_row, ranked_row
 from bentpipe.experiment.store import FAILURES
 from bentpipe.experiment.sweep import Sweep
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.contrasts import Ranked
     from bentpipe.metrics import Metric
     from bentpipe.reports.page import Block
+    from bentpipe.reports.provenance import Provenance
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate
 

@@ -16,7 +16,6 @@ from bentpipe.experiment.contrasts import (
     Compared,
     Contrast,
     best_of,
-    named_point,
     preferred,
     ranking,
     sender_of,
@@ -27,7 +26,7 @@ from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.rows import difference_rows, ranked_row
 from bentpipe.experiment.store import FAILURES, Store
-from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named
+from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named, named_point
 from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
 
 if TYPE_CHECKING:

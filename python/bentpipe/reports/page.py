@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bentpipe.experiment.provenance import Provenance
+    from bentpipe.reports.provenance import Provenance
     from bentpipe.reports.tables import Table
 
 

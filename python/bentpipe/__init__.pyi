@@ -1,0 +1,45 @@
+from . import errors as errors
+from .catalog import choices as choices
+from .catalog import schema as schema
+from .cc.loading import CongestionControl as CongestionControl
+from .experiment.compare import Comparison as Comparison
+from .experiment.compare import compare as compare
+from .experiment.grid import sweep as sweep
+from .experiment.mix import Mix as Mix
+from .experiment.mix import mix as mix
+from .experiment.network import Network as Network
+from .experiment.report import report as report
+from .experiment.result import RunResult as RunResult
+from .experiment.run import run as run
+from .experiment.sweep import Sweep as Sweep
+from .papers.reproduce import Reproduction as Reproduction
+from .papers.reproduce import reproduce as reproduce
+from .scenario.scenario import Scenario as Scenario
+from .scenario.scenario import check as check
+from .scenario.scenario import load as load
+from .scenario.scenario import loads as loads
+from .version import __version__ as __version__
+
+__all__ = [
+    "Comparison",
+    "CongestionControl",
+    "Mix",
+    "Network",
+    "Reproduction",
+    "RunResult",
+    "Scenario",
+    "Sweep",
+    "__version__",
+    "check",
+    "choices",
+    "compare",
+    "errors",
+    "load",
+    "loads",
+    "mix",
+    "report",
+    "reproduce",
+    "run",
+    "schema",
+    "sweep",
+]

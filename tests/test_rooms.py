@@ -1,0 +1,73 @@
+"""The drawing of the Python rooms in CONTRIBUTING is true, and its arrows go up only."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "bentpipe"
+# The package itself: what users import, and nothing inside may.
+FACADE = "bentpipe"
+
+
+def drawn():
+    """By room, in the order of the drawing, the rooms that it imports."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawing = text.split("```house\n")[1].split("```")[0]
+    rows = [line.partition("<-") for line in drawing.splitlines()[1:]]
+    return {name.strip(): set(others.split()) for name, _, others in rows}
+
+
+def room_of(parts):
+    """`papers.packs` is a room of its own: what is in it may be anyone's."""
+    return "papers.packs" if parts[:2] == ("papers", "packs") else parts[0] if parts else FACADE
+
+
+def is_for_types(node):
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def imported(tree):
+    """Every module that is loaded, wherever the import stands; what is for type checkers loads nothing."""
+    found, open_ = set(), [tree]
+    while open_:
+        node = open_.pop()
+        if is_for_types(node):
+            open_ += node.orelse
+            continue
+        open_ += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def arrows():
+    """By room, the rooms that it imports."""
+    modules = {path: path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.py")}
+    rooms = {}
+    for path, parts in modules.items():
+        inside = parts[:-1] if parts[-1] == "__init__" else parts
+        own = rooms.setdefault(room_of(inside), set())
+        for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            if name == FACADE or name.startswith(f"{FACADE}."):
+                own.add(room_of(tuple(name.split(".")[1:])))
+    names = {*rooms, FACADE}
+    return {room: {each for each in others if each in names} - {room} for room, others in rooms.items()}
+
+
+def test_each_room_imports_what_its_line_in_the_drawing_names_and_nothing_else():
+    found = arrows()
+    found.pop(FACADE, None)
+    assert found == drawn()
+
+
+def test_every_line_of_the_drawing_names_rooms_above_it_only():
+    above = {FACADE}
+    for room, others in drawn().items():
+        assert others <= above, f"{room} imports {sorted(others - above)}, which stand below it"
+        above.add(room)
+
+
+def test_nothing_inside_imports_the_package_itself_but_the_packs_of_papers():
+    assert {room for room, others in arrows().items() if FACADE in others} <= {"papers.packs"}
