@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,22 +64,6 @@ class Table:
         lines += [rf"\begin{{tabular}}{{{columns}}}", r"\hline", _row(self.head), r"\hline"]
         lines += [_row(row) for row in self.rows]
         return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
-
-    def html(self) -> str:
-        """The rows in a box that can be scrolled sideways."""
-        out = io.StringIO()
-        out.write('<div class="wide"><table>\n<thead><tr>')
-        out.write("".join(self._cell("th", at, text) for at, text in enumerate(self.head)))
-        out.write("</tr></thead>\n<tbody>\n")
-        for row in self.rows:
-            out.write(f"<tr>{''.join(self._cell('td', at, text) for at, text in enumerate(row))}</tr>\n")
-        out.write("</tbody></table></div>\n")
-        return out.getvalue()
-
-    def _cell(self, tag: str, at: int, text: str) -> str:
-        kind = "" if at < self.texts else ' class="n"'
-        scope = ' scope="col"' if tag == "th" else ""
-        return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
 
 
 def latex(text: str) -> str:
