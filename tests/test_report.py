@@ -546,3 +546,13 @@ def test_a_page_is_made_of_parts():
     shown = checked(html).shown
     for text in ("a < b", "1 & 2", "x = '<y>'", "T & U", "foot"):
         assert text in shown
+
+
+def test_each_result_has_its_report(tmp_path):
+    compared = bp.compare(SCENARIO, ["reno", "sack"], replications=2, store=tmp_path / "compared")
+    mixed = bp.mix(SCENARIO, ["reno", "sack"], replications=2, store=tmp_path / "mixed")
+    for name, result in (("compared", compared), ("mixed", mixed)):
+        there, here = report(tmp_path / name), result.report(tmp_path / f"{name}-report")
+        assert there.page.read_text() == here.page.read_text()
+        assert there.statements == here.statements == result.statements
+        assert {path.suffix for path in (*here.figures, *here.tables)} == {".svg", ".png", ".csv", ".tex"}

@@ -25,6 +25,8 @@ WRITTEN = "scenario"
 UNNAMED = "scenario"
 """What the source of a scenario is called that was not read from a file."""
 
+SENDERS_VARY = "sweep.vary.tcp.cc"
+"""The key that says which congestion controls a sweep compares."""
 _OPTIONS = {
     "sweep.replications": "--replications",
     "sweep.replications_max": "--replications-max",
@@ -46,7 +48,14 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
     if given_in_python(facts):
         return ""
     source = facts["source"] if has_file(facts) else f"{WRITTEN}.{facts['written'][1]}"
-    sweep = ["bentpipe", "sweep", _path(source), *_arguments(_spelled_sets(facts))]
+    sets = _spelled_sets(facts)
+    senders = dict(sets).get(SENDERS_VARY)
+    if facts["verb"] != "sweep" and senders is not None:
+        options = _arguments([pair for pair in sets if pair[0] != SENDERS_VARY])
+        options += ["--cc", ",".join(_toml(senders))]
+        options += ["--metric", facts["metric"]] if facts["verb"] == "compare" else []
+        return shlex.join(["bentpipe", facts["verb"], _path(source), *options])
+    sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets)]
     against = facts.get("report_against")
     report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
     return f"{shlex.join(sweep)} && {shlex.join(report)}"

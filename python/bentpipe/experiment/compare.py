@@ -135,7 +135,7 @@ def compare(
         until=until,
         tables=tables,
     )
-    design.against = against
+    design.against, design.metrics = against, [metric]
     design.said = {"metric": metric, "confidence": confidence, "statistic": statistic, "correction": correction}
     design.cases = cases or {}
     try:

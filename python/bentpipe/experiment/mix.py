@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from bentpipe.catalog import unknown
 from bentpipe.cc.loading import absent, parts, united
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment import options
+from bentpipe.experiment.commands import SENDERS_VARY
 from bentpipe.experiment.compare import senders_of
 from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
@@ -192,7 +194,9 @@ class Mixed(Design):
 
     def facts(self) -> dict[str, Any]:
         plan = self.plan
+        senders = [(SENDERS_VARY, json.dumps(plan.names)), ("sweep.replications", str(self.replications))]
         return {
+            "sets": [*self.scenario.sets, *senders],
             "confidence": self.confidence,
             "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
         }

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from bentpipe.experiment.report import Report
+
 
 class Result(ABC):
     """What an experiment gave: tables of runs and of what follows from them, sentences, figures, and its own file."""
@@ -45,6 +47,18 @@ class Result(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
+
+    def report(self, folder: str | os.PathLike[str]) -> Report:
+        """Write a page that opens anywhere, with its figures and tables as files, into a folder.
+
+        Raises
+        ------
+        BentpipeError
+            The folder cannot be written, or there is something else in it.
+        """
+        from bentpipe.experiment.report import report_of
+
+        return report_of(self, folder)
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(said)}</p>" for said in self.statements) + self.table._repr_html_()

@@ -1,8 +1,9 @@
-"""The report of a sweep: a page, and its figures and tables as files."""
+"""Reports: what an experiment gave as a page, with its figures and tables as files."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import aside
 from bentpipe.experiment.frames import column as as_column
+from bentpipe.experiment.mix import Mix, Mixed
 from bentpipe.experiment.provenance import of_sweep
 from bentpipe.experiment.rows import difference_row, ranked_row
 from bentpipe.experiment.store import FAILURES
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe.experiment.contrasts import Ranked
+    from bentpipe.experiment.outcome import Result
     from bentpipe.metrics import Metric
     from bentpipe.reports.page import Block
     from bentpipe.reports.provenance import Provenance
@@ -40,6 +43,7 @@ FORM = "bentpipe report"
 FOLDER = "report"
 PAGE = "report.html"
 FAILURES_MAX = 50
+ENDS = ("mean", "low", "high")
 FOLDED_MAX = 20_000
 """Nobody reads more."""
 
@@ -74,20 +78,20 @@ class Report:
 
 
 def report(
-    store: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, against: str | None = None
+    source: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, against: str | None = None
 ) -> Report:
-    """Write what a sweep gave as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX).
+    """Write what an experiment gave as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX).
 
-    Equal stores give equal files. An older report is replaced.
+    Equal results give equal files. An older report is replaced.
 
     Parameters
     ----------
-    store : path
-        The folder of a sweep; it is only read.
+    source : path
+        The store of a sweep, comparison or mix, or what one of them saved; it is only read.
     folder : path, optional
-        Where to write; `report` in the store if not given.
+        Where to write; `report` in the source if not given.
     against : str, optional
-        The sender or case that every other one is compared with, instead of what the sweep says.
+        The sender or case of a sweep that every other one is compared with, instead of what the sweep says.
 
     Returns
     -------
@@ -96,12 +100,25 @@ def report(
     Raises
     ------
     BentpipeError
-        There is no sweep in the store, or the folder cannot be written.
+        There is no result in the source, or the folder cannot be written.
     ScenarioError
         `against` is no sender or case of the sweep.
     """
-    place = _place(Path(store), folder)
-    return _Reporter(Sweep.load(store, against)).write(place)
+    place = _place(Path(source), folder)
+    if against is None and Sweep.verb_of(source) == Mixed.verb:
+        return _OfMix(Mix.load(source)).write(place)
+    return _OfSweep(Sweep.load(source, against)).write(place)
+
+
+def report_of(result: Result, folder: str | os.PathLike[str]) -> Report:
+    """The same of a result at hand."""
+    files.refuse_unless_free(folder)
+    sweep = result if isinstance(result, Sweep) else getattr(result, "sweep", None)
+    if isinstance(result, Mix):
+        return _OfMix(result).write(Path(folder))
+    if sweep is None:
+        raise BentpipeError(f"error: {result!r} has no report\n  expected a sweep, a comparison or a mix")
+    return _OfSweep(sweep).write(Path(folder))
 
 
 def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
@@ -121,11 +138,11 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     return place
 
 
-class _Reporter:
-    def __init__(self, sweep: Sweep) -> None:
-        self.sweep = sweep
-        self.provenance: Provenance = of_sweep(sweep)
-        self.estimates = {name: sweep.estimates(name) for name in sweep.metrics}
+class _Reporter(ABC):
+    """A page with its figures and tables."""
+
+    def __init__(self, provenance: Provenance) -> None:
+        self.provenance = provenance
         self.tables: list[Table] = []
         self.figures: dict[str, figures.Drawn] = {}
         self.said: list[str] = []
@@ -155,6 +172,73 @@ class _Reporter:
             self.said,
         )
 
+    @abstractmethod
+    def page(self) -> Page:
+        """Also collects the figures, the tables, and what is said."""
+
+    def scenario(self) -> Section:
+        """As resolved."""
+        text = Code(self.provenance.scenario)
+        return Section("Scenario", [Folded("The scenario with every default filled in", [text], "scenario")])
+
+    def picture(self, file: str, drawing: Drawing, meaning: str, of: str, what_is_drawn: str) -> Picture:
+        """A figure, which becomes a file as well."""
+        drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
+        self.figures[file] = drawn
+        caption = f"{meaning}: {what_is_drawn}."
+        caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
+        svg = figures.inline(drawn, f"f{len(self.figures)}", f"{meaning} of {of}")
+        return Picture(svg, caption, self.provenance)
+
+
+class _OfMix(_Reporter):
+    def __init__(self, mix: Mix) -> None:
+        assert mix.sweep is not None, "a mix is made of runs"
+        super().__init__(of_sweep(mix.sweep))
+        self.mix = mix
+
+    def page(self) -> Page:
+        mix = self.mix
+        self.said = mix.statements
+        drawing = Drawing(mix.plot("all"), [])
+        shares = self.picture(
+            "shares", drawing, "Shares, goodput and windows", mix.scenario.title, "means and intervals"
+        )
+        return Page(
+            mix.scenario.title or "untitled",
+            f"{', '.join(mix.senders)} in the same runs, {_count(len(mix.seeds), 'replication')}",
+            [
+                Section("Who gets how much", [Points(self.said), shares]),
+                Section("Means", [self._means()]),
+                self.scenario(),
+            ],
+            f"{self.provenance.version}. Means with Student's {100 * mix.confidence:g} % intervals.",
+        )
+
+    def _means(self) -> Tabled:
+        data = self.mix.table
+        rows = [
+            [row["sender"], row["quantity"], *(formatting.quantity(row[each], row["unit"]) for each in ENDS)]
+            for row in data.iter_rows(named=True)
+        ]
+        self.tables += [Table("means", data, ["sender", "quantity", *ENDS], rows, 2, len(rows)), self._totals()]
+        return Tabled(self.tables[0], "Each sender, with its interval.", self.provenance)
+
+    def _totals(self) -> Table:
+        """Only as a file."""
+        data = self.mix.totals
+        rows = [
+            [str(row[0]), str(row[1]), *(f"{each:.5g}" for each in row[2:])] for row in data.head(ROWS_MAX).iter_rows()
+        ]
+        return Table("totals", data, data.columns, rows, 0, data.height)
+
+
+class _OfSweep(_Reporter):
+    def __init__(self, sweep: Sweep) -> None:
+        super().__init__(of_sweep(sweep))
+        self.sweep = sweep
+        self.estimates = {name: sweep.estimates(name) for name in sweep.metrics}
+
     def page(self) -> Page:
         sweep = self.sweep
         size = f"{_count(sweep.points.height, 'point')}, {_count(sweep.runs.height, 'run')}"
@@ -167,8 +251,7 @@ class _Reporter:
         sections += [Section("Differences", compared)] if compared else []
         if sweep.failures:
             sections.append(self._failures())
-        scenario = Folded("The scenario with every default filled in", [Code(self.provenance.scenario)], "scenario")
-        sections.append(Section("Scenario", [scenario]))
+        sections.append(self.scenario())
         warnings: list[Block] = []
         if sweep.missing:
             wanted = int(sweep.points["replications"].sum())
@@ -214,12 +297,7 @@ class _Reporter:
         return Section(metric.title, blocks)
 
     def _picture(self, file: str, metric: Metric, drawing: Drawing, what_is_drawn: str) -> Picture:
-        drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
-        self.figures[file] = drawn
-        caption = f"{metric.meaning}: {what_is_drawn}."
-        caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
-        svg = figures.inline(drawn, f"f{len(self.figures)}", f"{metric.meaning} of {self.sweep.title}")
-        return Picture(svg, caption, self.provenance)
+        return self.picture(file, drawing, metric.meaning, self.sweep.title, what_is_drawn)
 
     def _ranked(self, name: str) -> Tabled:
         """Every point in its place, against the best."""

@@ -117,6 +117,19 @@ class Sweep(Result):
             found.facts["against"] = found.facts["report_against"] = options.one_of(against, names)
         return found
 
+    @staticmethod
+    def verb_of(folder: str | os.PathLike[str]) -> str | None:
+        """What made the runs in a folder; None if there are none."""
+        try:
+            if (Path(folder) / files.PROVENANCE).is_file():
+                facts: dict[str, Any] | None = files.provenance(folder, FORM)
+            else:
+                with Store(folder, is_read_only=True) as store:
+                    facts = store.begun()
+        except BentpipeError:
+            return None
+        return None if facts is None else str(facts["verb"])
+
     @classmethod
     def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
         """A sweep in an open store, which `facts` describe as `Store.begun` has them: the one that was last begun."""
