@@ -35,7 +35,7 @@ class Hangs(bp.CongestionControl):
 """
 COMMANDS = {
     "compare": ["compare", "hop.toml", "--cc", "reno,hangs.py:Hangs", "--replications", "2", "--jobs", "1"],
-    "mix": ["compare", "hop.toml", "--mix", "reno,hangs.py:Hangs", "--replications", "2"],
+    "mix": ["mix", "hop.toml", "--cc", "reno,hangs.py:Hangs", "--replications", "2"],
     "sweep": ["sweep", "hop.toml", "--vary", "tcp.cc=reno,hangs.py:Hangs", "--replications", "2"],
     "run": ["run", "hop.toml", "--cc", "hangs.py:Hangs"],
 }

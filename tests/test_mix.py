@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
@@ -207,12 +207,12 @@ def test_a_mix_goes_on_until_the_shares_are_known(small):
 
 
 def test_the_command_line_says_the_same(small, tmp_path):
-    done = cli("compare", small, "--mix", "cubic,vegas", "--replications", 2, "--json")
+    done = cli("mix", small, "--cc", "cubic,vegas", "--replications", 2, "--json")
     assert json.loads(done.stdout) == bp.mix(small, ["cubic", "vegas"], replications=2).to_dict()
     shown = cli(
-        "compare",
+        "mix",
         small,
-        "--mix",
+        "--cc",
         "cubic, vegas",
         "--replications",
         2,
@@ -229,8 +229,8 @@ def test_the_command_line_says_the_same(small, tmp_path):
 
 
 def test_the_command_line_takes_cases_into_a_mix(small):
-    options = ["--case", "paced: tcp.pacing=window", "--mix", "paced,reno", "--replications", 1]
-    done = cli("compare", small, *options)
+    options = ["--case", "paced: tcp.pacing=window", "--cc", "paced,reno", "--replications", 1]
+    done = cli("mix", small, *options)
     assert done.exit_code == 0
     assert "paced gets" in done.stdout
 
@@ -238,16 +238,18 @@ def test_the_command_line_takes_cases_into_a_mix(small):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--mix", "cubic"], "expected two senders or more"),
-        (["--mix", "cubic,reno", "--cc", "reno"], "expected one of them"),
-        (["--mix", "cubic,reno", "--metric", "rtt"], "shares of the goodput"),
-        (["--mix", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
-        (["--mix", "cubic,reno", "--chart", "share"], "expected --plot FILE"),
-        (["--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, cwnd"),
+        (["mix", "--cc", "cubic"], "expected two senders or more"),
+        (["mix"], "expected two senders or more"),
+        (["mix", "--cc", "cubic,cubic"], "cubic is there twice"),
+        (["mix", "--cc", "cubic,reno", "--metric", "rtt"], "No such option '--metric'"),
+        (["mix", "--cc", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
+        (["mix", "--cc", "cubic,reno", "--chart", "share"], "expected --plot FILE"),
+        (["compare", "--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, cwnd"),
     ],
 )
 def test_mistakes_on_the_command_line(small, options, said):
-    done = cli("compare", small, *options)
+    command, *rest = options
+    done = cli(command, small, *rest)
     assert done.exit_code == 2
     assert said in done.stderr
 

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import _core
@@ -275,7 +275,7 @@ EXITS = {
 ASKED = {
     "run": ["run", "hop.toml", "--cc", "exits.py:Exits"],
     "compare": ["compare", "hop.toml", "--cc", "sack,exits.py:Exits", "--replications", "2"],
-    "mix": ["compare", "hop.toml", "--mix", "sack,exits.py:Exits", "--replications", "2"],
+    "mix": ["mix", "hop.toml", "--cc", "sack,exits.py:Exits", "--replications", "2"],
     "sweep": ["sweep", "hop.toml", "--vary", "tcp.cc=sack,exits.py:Exits", "--replications", "2"],
     "local": ["sweep", "hop.toml", "--vary", "tcp.cc=exits.py:Exits", "--replications", "1", "--on", "local:1"],
 }

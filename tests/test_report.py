@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app

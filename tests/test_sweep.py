@@ -6,7 +6,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import _core

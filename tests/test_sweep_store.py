@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import _core

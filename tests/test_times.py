@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.cli import render
+from bentpipe.cli import render_run
 
-TIMES = [*render._TIMES.values()]
+TIMES = [*render_run._TIMES.values()]
 PATH = {
     "duration": "60 s",
     "link": {
@@ -86,7 +86,7 @@ def test_a_run_shows_where_the_time_went(capsys):
     from rich.console import Console
 
     console = Console(width=80)
-    for part in render.run(bp.run("geo-broadband")):
+    for part in render_run.run(bp.run("geo-broadband")):
         console.print(part)
     shown = capsys.readouterr().out
     assert "Where the time went (s)" in shown

@@ -73,11 +73,11 @@ def test_times_of_transfers_are_compared():
 def test_what_is_printed_fits_the_terminal(command, capsys):
     from rich.console import Console
 
-    from bentpipe.cli import render
+    from bentpipe.cli import render, render_run
 
     console = Console(width=80, highlight=False)
     shown = bp.run(SMALL) if command == "run" else bp.compare(SMALL, ["reno", "sack"], replications=3)
-    for each in render.run(shown) if command == "run" else render.comparison(shown):
+    for each in render_run.run(shown) if command == "run" else render.comparison(shown):
         console.print(each)
     out = capsys.readouterr().out
     assert "Transfers" in out

@@ -124,6 +124,11 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in PACKS.glob("*/paper.toml"))
 
 
+def title(name: str) -> str:
+    """Of a paper, without its claims, which take longer to read."""
+    return str(_read(name, "paper.toml")["title"])
+
+
 @cache
 def paper(name: str) -> Paper:
     """One paper with its claims.

@@ -16,6 +16,11 @@ from bentpipe.cc import loading
 from bentpipe.errors import ScenarioError
 from bentpipe.formatting import count
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -100,7 +105,23 @@ def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
 
 def shipped() -> dict[str, str]:
     """Name and title of each scenario that comes with bentpipe, sorted by name."""
-    return {path.stem: load(path).title for path in sorted(SHIPPED.glob("*.toml"))}
+    # As text: to check them all would take longer than a list may.
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SHIPPED.glob("*.toml"))}
+    return {name: tomllib.loads(text)["title"] for name, text in texts.items()}
+
+
+def shipped_text(name: str) -> str:
+    """The text of a scenario that comes with bentpipe.
+
+    Raises
+    ------
+    ScenarioError
+        There is none of this name.
+    """
+    names = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
+    if name not in names:
+        raise ScenarioError("error: " + unknown(_shown(name), "a scenario that comes with bentpipe", names))
+    return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
 class Scenario:

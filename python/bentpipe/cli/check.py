@@ -1,0 +1,31 @@
+"""`bentpipe check`."""
+
+from __future__ import annotations
+
+import click
+
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import print_json
+from bentpipe.scenario import overrides
+
+
+@click.command(
+    "check", cls=Command, examples=("check geo", "check geo --set tcp.like=linux-6", "check --quiet mine.toml")
+)
+@options.file
+@options.sets
+@options.json
+@options.quiet
+def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
+    """Check a scenario and fill in its defaults.
+
+    Prints the scenario as it would be run, each default with its source, or all of its problems. Nothing is run.
+    """
+    from bentpipe.scenario.scenario import load
+
+    scenario = load(file, overrides.pairs(sets))
+    if json:
+        print_json(scenario.to_dict())
+    elif not quiet:
+        print(scenario.resolved(), end="")

@@ -1,0 +1,129 @@
+"""What a shell completes: names of scenarios, congestion controls, metrics, series and keys."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from click.shell_completion import CompletionItem
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from click import Context, Parameter
+
+    Completer = Callable[[Context, Parameter, str], list[CompletionItem]]
+
+
+def scenarios(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Bundled scenarios, and files."""
+    from bentpipe.scenario.scenario import shipped
+
+    return _items(shipped(), incomplete) + files(incomplete, (".toml", ".json"))
+
+
+def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Bundled scenarios."""
+    from bentpipe.scenario.scenario import shipped
+
+    return _items(shipped(), incomplete)
+
+
+def files(incomplete: str, suffixes: tuple[str, ...]) -> list[CompletionItem]:
+    """Files that end like this, and folders to look for them in."""
+    folder, name = os.path.split(incomplete)
+    found = []
+    for path in sorted(Path(folder or ".").glob("*")):
+        if path.name.startswith(name) and (path.is_dir() or path.name.endswith(suffixes)):
+            found.append(CompletionItem(os.path.join(folder, path.name) + ("/" if path.is_dir() else "")))  # noqa: PTH118
+    return found
+
+
+def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Congestion controls, several with commas between them."""
+    from bentpipe.catalog import choices
+
+    return _listed({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
+
+
+def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Time series, several with commas between them."""
+    from bentpipe.catalog import dictionary
+
+    known = {entry["name"]: entry["meaning"] for entry in dictionary()["series"]}
+    return _listed({**known, "events": "What happened to each flow, when."}, incomplete)
+
+
+def metrics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Metrics, several with commas between them."""
+    from bentpipe.metrics import METRICS
+
+    return _listed({metric.name: metric.meaning for metric in METRICS.values()}, incomplete)
+
+
+def until(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """A metric, before its share."""
+    from bentpipe.metrics import METRICS
+
+    return _items({f"{metric.name}=": metric.meaning for metric in METRICS.values()}, incomplete)
+
+
+def papers(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Papers."""
+    from bentpipe.papers.claims import names
+
+    return _items(dict.fromkeys(names(), ""), incomplete)
+
+
+def topics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """What `list` lists."""
+    from bentpipe.cli.list import topics
+
+    return _items(dict.fromkeys(topics(), ""), incomplete)
+
+
+def one_of(names: Iterable[str]) -> Completer:
+    """One of these names."""
+    return lambda _, __, incomplete: _items(dict.fromkeys(names, ""), incomplete)
+
+
+def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Keys of a scenario, with the names of its links and flows; after `KEY=`, values that are names."""
+    from bentpipe.catalog import schema
+    from bentpipe.scenario import overrides
+
+    *before, last = incomplete.split(";")
+    prefix = "".join(f"{part};" for part in before) + last[: len(last) - len(last.lstrip())]
+    key, equals, value = last.strip().partition("=")
+    # Only what the key begins with is looked at: a schema has no end, a name does.
+    known = overrides.keys(schema(), _content(ctx), key)
+    if not equals:
+        return [CompletionItem(f"{prefix}{name}=", help=found.meaning) for name, found in known.items()]
+    if key not in known:
+        return []
+    return [CompletionItem(f"{prefix}{key}={item.value}", help=item.help) for item in _listed(known[key].values, value)]
+
+
+def _content(ctx: Context) -> Mapping[str, Any]:
+    """The scenario that the command line names so far; empty if it cannot be read."""
+    from bentpipe.scenario.scenario import STDIN, load
+
+    file = ctx.params.get("file")
+    try:
+        return load(file).to_dict() if file and file != STDIN else {}
+    except BentpipeError:
+        return {}
+
+
+def _items(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name, help=text or None) for name, text in known.items() if name.startswith(incomplete)]
+
+
+def _listed(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+    """Names, the last of several with commas between them; none twice."""
+    before, comma, last = incomplete.rpartition(",")
+    left = {name: text for name, text in known.items() if name not in before.split(",")}
+    return [CompletionItem(f"{before}{comma}{item.value}", help=item.help) for item in _items(left, last)]

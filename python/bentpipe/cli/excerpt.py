@@ -1,0 +1,66 @@
+"""Errors for people: the line of the scenario that a problem is in, with a caret under its place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+_PLACE = re.compile(r" {2,}(?P<source>\S.*):(?P<line>\d+):(?P<column>\d+)$")
+BEFORE = 40
+WIDTH = 72
+"""Letters of a line that are shown, and of these, how many before the caret at most."""
+
+
+def described(error: BaseException, is_coloured: bool = False) -> str:
+    """The text of an error, in which an excerpt of the scenario follows each place."""
+    sources = {
+        (problem.line, problem.column): problem.source_line
+        for problem in getattr(error, "problems", ())
+        if getattr(problem, "source_line", None)
+    }
+    read: dict[str, list[str]] = {}
+    lines = []
+    for line in (str(error) or "interrupted").split("\n"):
+        place = _PLACE.search(line)
+        lines.append(_coloured(line, place) if is_coloured else line)
+        if place is None:
+            continue
+        row, column = int(place["line"]), int(place["column"])
+        text = sources.get((row, column)) or _line(place["source"], row, read)
+        if text:
+            lines += _excerpt(text, row, column, is_coloured)
+    return "\n".join(lines)
+
+
+def _coloured(line: str, place: re.Match[str] | None) -> str:
+    """`error` is red, what helps stands back."""
+    end = len(line) if place is None else place.start()
+    text, rest = line[:end], line[end:]
+    if text.startswith("error:"):
+        text = click.style("error:", fg="red", bold=True) + click.style(text.removeprefix("error:"), bold=True)
+    return text + (click.style(rest, fg="cyan") if rest else "")
+
+
+def _line(source: str, row: int, read: dict[str, list[str]]) -> str:
+    """A line of a scenario file; empty where there is none, as of the standard input."""
+    if source not in read:
+        try:
+            path = Path(source)
+            read[source] = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+        except (OSError, ValueError):
+            # The error itself is still worth printing.
+            read[source] = []
+    return read[source][row - 1].rstrip("\r") if 0 < row <= len(read[source]) else ""
+
+
+def _excerpt(text: str, row: int, column: int, is_coloured: bool) -> list[str]:
+    """The part of a line around a column, counted from 1, and the caret under it."""
+    first = max(0, column - 1 - BEFORE) if len(text) > WIDTH else 0
+    # A tab would move the caret.
+    shown = text[first : first + WIDTH].replace("\t", " ")
+    gutter, caret = f"  {row} | ", "^"
+    if is_coloured:
+        gutter, caret = click.style(gutter, fg="blue"), click.style(caret, fg="red", bold=True)
+    return [gutter + shown, " " * len(f"  {row} ") + "| " + " " * (column - 1 - first) + caret]

@@ -1,0 +1,61 @@
+"""How help looks: a part with examples, and colour on terminals."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bentpipe.cli.printing import is_coloured
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Formatter(click.HelpFormatter):
+    """Headings are bold, and names have a colour. Click removes both where no terminal shows them."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(prog, args, click.style(prefix or "Usage:", bold=True) + " ")
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f"{'':>{self.current_indent}}{click.style(heading + ':', bold=True)}\n")
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(click.style(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
+
+
+class Context(click.Context):
+    """Of a command: its help follows NO_COLOR."""
+
+    formatter_class = Formatter
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.color is None:
+            self.color = is_coloured(sys.stdout)
+
+
+class Command(click.Command):
+    """A command with examples at the end of its help.
+
+    Parameters
+    ----------
+    examples : sequence of str
+        Lines as one types them, without `bentpipe`.
+    """
+
+    context_class = Context
+
+    def __init__(self, *args: Any, examples: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = [f"bentpipe {example}" for example in examples]
+        # Indented by four: code, for what makes pages of it.
+        self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for example in self.examples:
+                # Never wrapped: examples are copied.
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")

@@ -1,0 +1,143 @@
+"""`bentpipe init`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from bentpipe import files
+from bentpipe.cli import complete
+from bentpipe.cli.help import Command
+from bentpipe.errors import BentpipeError
+
+ORBITS = {"geo": ("36,000 km", "260 ms"), "meo": ("8,000 km", "70 ms"), "leo": ("550 km", "15 ms")}
+"""By name: the altitude, and the delay one way over the satellite."""
+TRAFFIC = {
+    "bulk": 'app = "greedy"  # Never ends. A file instead: { kind = "file", size = "20 MB" }.',
+    "file": 'app = { kind = "file", size = "20 MB" }  # Its completion time is in the results.',
+    "web": 'app = { kind = "page", count = 10 }  # Ten pages, with time to read between them.',
+}
+TEMPLATE = """\
+# A server, a gateway and a terminal behind a satellite. Change what you like, then:
+#
+#   bentpipe check {file}
+#   bentpipe run {file} --plot {stem}.png
+#   bentpipe compare {file} --cc cubic,bbr3,vegas
+#
+# `bentpipe check` prints every key that can stand here, with its default and its source. An editor completes keys after
+# `bentpipe schema > scenario.schema.json`, if the first line of this file is `#:schema ./scenario.schema.json`.
+
+title = "{title}"
+duration = "60 s"
+seed = 1  # Decides everything that is random. The same file and seed give the same results.
+
+# The transport of every flow; [flow.NAME.tcp] changes it for one flow.
+[tcp]
+cc = "cubic"  # See: bentpipe list cc.
+# like = "linux-6"  # Other defaults: those of Linux 6 instead of the RFCs.
+
+# Each link has two directions: forward is `from` to `to`, reverse the way back.
+[link.internet]
+from = "server"
+to = "gateway"
+rate = "1 Gbit/s"
+delay = "10 ms"
+
+[link.sat]
+from = "gateway"
+to = "terminal"
+delay = "{delay}"  # One way, over a satellite at {altitude}.
+
+[link.sat.forward]
+rate = "20 Mbit/s"
+queue = "1 bdp"  # Rate times round-trip time; or "100 packets", "256 kB", {{ kind = "codel" }}: bentpipe list queue.
+# Losses of the channel: one packet in 100,000, each independent of the others. See: bentpipe list error.
+# error = {{ kind = "packet", rate = 1e-5 }}
+
+[link.sat.reverse]
+rate = "2 Mbit/s"
+queue = "1 bdp"
+
+# What is sent. Flows with other names and starts may follow.
+[flow.{traffic}]
+{ends}
+{app}
+"""
+
+
+@click.command("init", cls=Command, examples=("init", "init mine", "init mine --from geo"))
+@click.argument(
+    "name", required=False, metavar="[NAME]", help="File to write, .toml is added. By default, scenario.toml."
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="SCENARIO",
+    shell_complete=complete.bundled,
+    help="Copy a bundled scenario, see: list scenarios.",
+)
+def command(name: str | None, source: str | None) -> None:
+    """Write a commented scenario to start from.
+
+    On a terminal it asks which orbit and which traffic. It never overwrites a file.
+    """
+    place = Path(name or f"{source or 'scenario'}.toml")
+    place = place if place.suffix in (".toml", ".json") else place.with_name(f"{place.name}.toml")
+    # Before anything is asked.
+    if place.exists():
+        raise _is_there(place)
+    text = _asked(place) if source is None else _copied(source, place)
+    try:
+        with place.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise _is_there(place) from None
+    except OSError as error:
+        raise BentpipeError(f"error: {place} cannot be written: {files.reason(error)}") from error
+    print(f"Wrote {place}. Try: bentpipe run {shlex.quote(str(place))}")
+
+
+def _is_there(place: Path) -> BentpipeError:
+    return BentpipeError(f"error: {place} exists\n  expected the name of a new file: bentpipe init NAME")
+
+
+def _copied(source: str, place: Path) -> str:
+    """A bundled scenario, whose commands name the copy."""
+    from bentpipe.scenario.scenario import shipped_text
+
+    return re.sub(
+        rf"^(#  +bentpipe \w+ ){re.escape(source)}(?=\s|$)", rf"\g<1>{place}", shipped_text(source), flags=re.M
+    )
+
+
+def _asked(place: Path) -> str:
+    """The template, with what is answered on a terminal; otherwise a bulk transfer over GEO."""
+    orbit, traffic = "geo", "bulk"
+    if is_answered():
+        orbit = click.prompt("Orbit", type=click.Choice(list(ORBITS)), default=orbit)
+        traffic = click.prompt("Traffic", type=click.Choice(list(TRAFFIC)), default=traffic)
+    altitude, delay = ORBITS[orbit]
+    return TEMPLATE.format(
+        file=place,
+        stem=place.stem,
+        title=f"{orbit.upper()}, 20/2 Mbit/s, {traffic}",
+        altitude=altitude,
+        delay=delay,
+        traffic=traffic,
+        # The node that asks comes first.
+        ends=_ends("terminal", "server") if traffic == "web" else _ends("server", "terminal"),
+        app=TRAFFIC[traffic],
+    )
+
+
+def _ends(source: str, destination: str) -> str:
+    return f'from = "{source}"\nto = "{destination}"'
+
+
+def is_answered() -> bool:
+    """Whether somebody is there to answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,0 +1,104 @@
+"""`bentpipe list`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from bentpipe.catalog import choices, dictionary, unknown
+from bentpipe.cli import complete, options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import print_json, print_parts
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Entry(NamedTuple):
+    """What can be named."""
+
+    name: str
+    summary: str
+    unit: str = ""
+    table: str = ""
+
+
+@click.command("list", cls=Command, examples=("list", "list cc", "list columns --json"))
+@click.argument(
+    "topic",
+    required=False,
+    metavar="[TOPIC]",
+    shell_complete=complete.topics,
+    help="Such as cc, queue, error, scenarios, metrics, series, columns. By default, the names of all topics.",
+)
+@options.json
+def command(topic: str | None, json: bool) -> None:
+    """List what can be named, with its meaning.
+
+    Congestion controls, queues, scenarios, papers, metrics, time series, columns of the tables and more.
+    """
+    known = topics()
+    if topic is not None and topic not in known:
+        raise BentpipeError("error: " + unknown(topic, "a topic", known))
+    if topic is None:
+        names = {each: [*dict.fromkeys(entry.table or entry.name for entry in make())] for each, make in known.items()}
+        if json:
+            print_json([{"name": each, "entries": entries} for each, entries in names.items()])
+        else:
+            _print([Entry(each, ", ".join(entries)) for each, entries in names.items()])
+    elif json:
+        print_json([{key: value for key, value in each._asdict().items() if value} for each in known[topic]()])
+    else:
+        _print(known[topic]())
+
+
+def topics() -> dict[str, Callable[[], list[Entry]]]:
+    """By topic, what makes its list."""
+
+    def chosen(topic: str) -> Callable[[], list[Entry]]:
+        return lambda: [Entry(entry["name"], entry["summary"]) for entry in found[topic]]
+
+    found = choices()
+    return {topic: chosen(topic) for topic in found} | {
+        "metrics": _metrics,
+        "scenarios": _scenarios,
+        "papers": _papers,
+        "series": lambda: [*_defined("series"), Entry("events", "What happened to each flow, when.")],
+        "columns": lambda: [
+            each._replace(table=table)
+            for table in dictionary()
+            if table not in ("series", "causes")
+            for each in _defined(table)
+        ],
+        "causes": lambda: _defined("causes"),
+    }
+
+
+def _defined(table: str) -> list[Entry]:
+    return [Entry(entry["name"], entry["meaning"], entry.get("unit", "")) for entry in dictionary()[table]]
+
+
+def _metrics() -> list[Entry]:
+    from bentpipe.metrics import METRICS
+
+    return [Entry(metric.name, metric.meaning, metric.unit) for metric in METRICS.values()]
+
+
+def _scenarios() -> list[Entry]:
+    from bentpipe.scenario.scenario import shipped
+
+    return [Entry(name, title) for name, title in shipped().items()]
+
+
+def _papers() -> list[Entry]:
+    from bentpipe.papers.claims import names, title
+
+    return [Entry(name, title(name)) for name in names()]
+
+
+def _print(entries: list[Entry]) -> None:
+    from bentpipe.cli import render
+
+    print_parts(render.choices(entries))

@@ -1,0 +1,91 @@
+"""`bentpipe mix`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import check_places
+from bentpipe.cli.together import carry_out
+from bentpipe.experiment.options import MIX_CHARTS, charted, checked
+from bentpipe.scenario import overrides
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    "mix",
+    cls=Command,
+    examples=(
+        "mix geo --cc cubic,bbr3,vegas",
+        "mix geo --cc cubic,reno --plot shares.png --chart share",
+        "mix geo --cc paced,cubic --case 'paced: tcp.pacing=window'",
+    ),
+)
+@options.file
+@options.cc("Congestion controls or names of cases; by default, each case. See: list cc.")
+@options.case
+@options.replications(10, "Runs of the mix, and of each one among its own kind.")
+@options.confidence
+@options.sets
+@options.seed
+@options.jobs
+@options.save
+@options.plot
+@options.chart(*MIX_CHARTS)
+@options.json
+@options.quiet
+def command(
+    file: str,
+    cc: str | None,
+    cases: tuple[str, ...],
+    replications: int,
+    confidence: float,
+    sets: tuple[str, ...],
+    seed: int | None,
+    jobs: int | None,
+    save: Path | None,
+    plot: Path | None,
+    chart: str | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Let congestion controls share a path.
+
+    Runs every flow of the scenario once with each congestion control, all at the same time, and reports how they share
+    the capacity: who starves whom, and what each would get among its own kind.
+    """
+    check_places(save, plot)
+    checked(metric="goodput", replications=replications, confidence=confidence)
+    charted(chart, is_mix=True, is_drawn=plot is not None)
+    from bentpipe.scenario.scenario import load
+
+    settings = overrides.cases(cases)
+    scenario = load(file, overrides.pairs(sets, seed))
+    members = cc or ",".join({**scenario.cases, **settings})
+
+    def work(progress: Any) -> Any:
+        from bentpipe.experiment.mix import mix
+
+        return mix(
+            scenario,
+            members,
+            cases=settings,
+            replications=replications,
+            confidence=confidence,
+            jobs=jobs,
+            progress=progress,
+        )
+
+    def shown(result: Any) -> Any:
+        from bentpipe.cli import render
+
+        return render.mix(result)
+
+    carry_out(
+        scenario, work, shown, lambda result: result.plot(chart or "all"), save=save, plot=plot, json=json, quiet=quiet
+    )

@@ -1,0 +1,138 @@
+"""Options and arguments that commands share: one name, one meaning and one help text for all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import complete
+from bentpipe.experiment.options import CORRECTIONS, STATISTICS
+from bentpipe.metrics import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Whether a place can be written is checked once, for all commands, in `printing.check_places`.
+PLACE = click.Path(path_type=Path, readable=False)
+
+file = click.argument(
+    "file",
+    metavar="FILE",
+    shell_complete=complete.scenarios,
+    help="Scenario file, the name of a bundled scenario (see: list scenarios), or - for the standard input.",
+)
+
+sets = click.option(
+    "--set",
+    "sets",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=complete.settings,
+    help="Override a value of the file: link.feeder.rate='5 Mbit/s'. Repeat for each.",
+)
+seed = click.option("-s", "--seed", type=int, metavar="N", help="Override the seed of the scenario.")
+until = click.option(
+    "--until",
+    metavar="METRIC=SHARE",
+    shell_complete=complete.until,
+    help="Add replications until the 95 % interval of the mean is below ± SHARE of it: goodput=2%.",
+)
+replications_max = click.option(
+    "--replications-max", type=click.IntRange(1), metavar="N", help="Replications at most, with --until."
+)
+store = click.option(
+    "--store", type=PLACE, metavar="FOLDER", help="Keep each run in this folder; the same command resumes from it."
+)
+jobs = click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Runs at the same time; all cores by default."
+)
+on = click.option("--on", metavar="WHERE", help="Do the runs in other processes: local:4 or dask://HOST:PORT.")
+
+json = click.option("--json", is_flag=True, help="Print the result as JSON and nothing else.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors only: no tables, no progress.")
+save = click.option(
+    "-o", "--save", type=PLACE, metavar="FOLDER", help="Write tables, scenario and provenance into this folder."
+)
+plot = click.option("-p", "--plot", type=PLACE, metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
+
+case = click.option(
+    "--case",
+    "cases",
+    metavar="'NAME: KEY=VALUE; ...'",
+    multiple=True,
+    help="A case with other settings; repeat for each. Without --cc and --case: the cases in the file.",
+)
+against = click.option(
+    "--against",
+    metavar="NAME",
+    shell_complete=complete.senders,
+    help="Compare each other one with this one; by default, the best with each other one.",
+)
+confidence = click.option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    metavar="P",
+    help="Of each interval, and of all statements together.",
+)
+metric = click.option(
+    "-m",
+    "--metric",
+    default="goodput",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete.metrics,
+    help=f"What statements and figure are about: {', '.join(METRICS)}.",
+)
+statistic = click.option(
+    "--statistic",
+    default="mean",
+    show_default=True,
+    metavar="|".join(STATISTICS),
+    shell_complete=complete.one_of(STATISTICS),
+    help="Of the replications, and of their paired differences.",
+)
+correction = click.option(
+    "--correction",
+    default="holm",
+    show_default=True,
+    metavar="|".join(CORRECTIONS),
+    shell_complete=complete.one_of(CORRECTIONS),
+    help="For several comparisons at once: Holm, Benjamini-Hochberg, none.",
+)
+
+
+def cc(help: str, metavar: str = "A,B") -> Callable[[Function], Function]:
+    """`--cc`, which takes one or several names."""
+    return click.option("-c", "--cc", metavar=metavar, shell_complete=complete.senders, help=help)
+
+
+def chart(*names: str, default: str | None = None) -> Callable[[Function], Function]:
+    """`--chart`, one of these."""
+    return click.option(
+        "--chart",
+        default=default,
+        show_default=default is not None,
+        metavar="|".join(names),
+        shell_complete=complete.one_of(names),
+        help="What --plot draws.",
+    )
+
+
+def replications(default: int | None, help: str) -> Callable[[Function], Function]:
+    """`--replications`."""
+    return click.option(
+        "-n",
+        "--replications",
+        type=click.IntRange(1),
+        default=default,
+        show_default=default is not None,
+        metavar="N",
+        help=help,
+    )

@@ -1,0 +1,96 @@
+"""What goes to the standard output, and what to the error output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from bentpipe.scenario.scenario import Scenario
+
+UNKNOWN_WIDTH = 80
+"""Letters in a line where nobody says how many there are."""
+
+
+def print_result(
+    content: Callable[[], Any], shown: Callable[[], Iterable[RenderableType]], *, json: bool, quiet: bool
+) -> None:
+    """Print a result as was asked: its content as JSON, as tables and sentences, or not at all."""
+    if json:
+        print_json(content())
+    elif not quiet:
+        print_parts(shown())
+
+
+def print_parts(parts: Iterable[RenderableType]) -> None:
+    """Print tables and sentences, in colour on a terminal. Plain text, such as paths to copy, is never broken."""
+    from rich.console import Console
+
+    # A width of 0, which some environments give, is one that is not known.
+    is_unknown = set(os.environ.get("COLUMNS", "")) == {"0"}
+    console = Console(highlight=False, width=UNKNOWN_WIDTH if is_unknown else None)
+    for part in parts:
+        if isinstance(part, str):
+            console.out(part, highlight=False)
+        else:
+            console.print(part)
+
+
+class Title:
+    """Title and key facts of a scenario, printed once: when the work is under way, as an error may come before."""
+
+    def __init__(self, scenario: Scenario, *, is_shown: bool) -> None:
+        self._scenario = scenario
+        self._is_due = is_shown
+
+    def show(self) -> None:
+        """Print it, unless it has been."""
+        if self._is_due:
+            self._is_due = False
+            from bentpipe.cli.render import facts
+
+            print_parts([facts(self._scenario)])
+
+
+def print_json(content: Any) -> None:
+    """Print JSON. Where the terminal cannot show all letters, JSON escapes them."""
+    from json import dumps
+
+    is_ascii = sys.stdout.encoding.lower().replace("-", "") != "utf8"
+    print(dumps(content, indent=2, ensure_ascii=is_ascii, allow_nan=False))
+
+
+def print_error(error: BaseException) -> None:
+    """Print an error, the lines of the scenario that it is about, and nothing of Python."""
+    from bentpipe.cli.excerpt import described
+
+    print(described(error, is_coloured(sys.stderr)), file=sys.stderr)
+
+
+def is_coloured(stream: IO[str]) -> bool:
+    """Whether colours may be used: on terminals, unless NO_COLOR forbids it; elsewhere if FORCE_COLOR asks for it."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def check_places(save: Path | None = None, plot: Path | None = None) -> None:
+    """Refuse what cannot be written before anything is run for it."""
+    if plot is not None:
+        from bentpipe.plot import check_place
+
+        check_place(plot)
+    if save is not None:
+        from bentpipe.files import refuse_unless_free
+
+        if str(save) == "-":
+            raise BentpipeError("error: --save - is no folder\n  a result is several files; --json prints it instead")
+        refuse_unless_free(save)

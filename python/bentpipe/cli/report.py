@@ -1,0 +1,38 @@
+"""`bentpipe report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import print_result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("report", cls=Command, examples=("report geo.sweep", "report geo.sweep --against cubic --out page"))
+@click.argument("store", type=options.PLACE, metavar="STORE", help="Folder with the results of a sweep.")
+@click.option(
+    "-o", "--out", type=options.PLACE, metavar="FOLDER", help="Where to write; by default, `report` in the store."
+)
+@options.against
+@options.json
+@options.quiet
+def command(store: Path, out: Path | None, against: str | None, json: bool, quiet: bool) -> None:
+    """Render a sweep as an HTML report.
+
+    Writes one page that needs nothing else, its figures (SVG, PNG) and its tables (CSV, LaTeX).
+    """
+    if not store.is_dir():
+        from bentpipe.files import is_no_sweep
+
+        raise is_no_sweep(store)
+    from bentpipe.cli import render
+    from bentpipe.experiment.report import report
+
+    written = report(store, out, against=against)
+    print_result(written.to_dict, lambda: render.report(written), json=json, quiet=quiet)

@@ -1,0 +1,74 @@
+"""`bentpipe reproduce`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import complete, options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import print_result
+from bentpipe.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    "reproduce",
+    cls=Command,
+    examples=("reproduce hswa", "reproduce hswa --claim HSWA-13", "reproduce --full --out reproduction"),
+)
+@click.argument(
+    "papers",
+    nargs=-1,
+    metavar="[PAPER]...",
+    shell_complete=complete.papers,
+    help="Names of papers, see: list papers. By default, all of them.",
+)
+@click.option(
+    "--quick/--full",
+    default=True,
+    help="Few replications, in minutes (default), or what the tolerances need, in half an hour.",
+)
+@click.option(
+    "--claim",
+    "claims",
+    metavar="ID",
+    multiple=True,
+    help="Only this claim, at length, without figures: HSWA-13. Repeat for each.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=options.PLACE,
+    default="reproduction",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where tables, figures, pages and the runs are written; the same command resumes from it.",
+)
+@options.jobs
+@options.json
+@options.quiet
+def command(
+    papers: tuple[str, ...],
+    quick: bool,
+    claims: tuple[str, ...],
+    out: Path,
+    jobs: int | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Measure what published papers claim.
+
+    Runs the experiments of each paper, and reports for each claim the printed value, the measured one with its interval
+    and the verdict. Redraws the figures.
+    """
+    from bentpipe.cli import render
+    from bentpipe.papers.reproduce import reproduce
+
+    with Bar(is_quiet=quiet) as bar:
+        result = reproduce(papers, only=claims, is_full=not quick, folder=out, jobs=jobs, progress=bar)
+    place = None if claims else out
+    print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)

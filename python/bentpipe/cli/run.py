@@ -1,0 +1,97 @@
+"""`bentpipe run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import complete, options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import Title, check_places, print_result
+from bentpipe.cli.progress import Bar
+from bentpipe.errors import Interrupted
+from bentpipe.scenario import overrides
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    "run",
+    cls=Command,
+    examples=(
+        "run geo",
+        "run geo --cc cubic --set duration='60 s' --plot cubic.png",
+        "run leo --series cwnd_bytes,rtt_s --save leo-run",
+    ),
+)
+@options.file
+@options.cc("Congestion control of each flow that names none itself; see: list cc.", metavar="NAME")
+@options.sets
+@options.seed
+@click.option(
+    "--series",
+    default="",
+    metavar="A,B",
+    shell_complete=complete.series,
+    help="Time series to record besides those of the file; see: list series.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
+@options.save
+@options.plot
+@options.json
+@options.quiet
+def command(
+    file: str,
+    cc: str | None,
+    sets: tuple[str, ...],
+    seed: int | None,
+    series: str,
+    show_all: bool,
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Simulate a scenario once.
+
+    Prints a table of the flows and of the links, what limited each sender and for how long, and why packets were lost.
+    """
+    check_places(save, plot)
+    from bentpipe.scenario.scenario import load, names_of
+
+    scenario = load(file, overrides.pairs(sets, seed))
+    if cc is not None:
+        from bentpipe.experiment.run import with_sender
+
+        scenario = with_sender(scenario, cc)
+    wanted = names_of(series)
+    if plot is not None:
+        from bentpipe.plot import PANELS
+
+        wanted += PANELS
+    scenario = scenario.with_series(wanted)
+
+    from bentpipe.experiment.run import run
+
+    titled = Title(scenario, is_shown=not (json or quiet))
+    try:
+        with Bar(titled.show, is_quiet=quiet) as bar:
+            result = run(scenario, progress=bar)
+    except Interrupted as interrupt:
+        if save is not None:
+            interrupt.result.save(save)
+            raise Interrupted(f"{interrupt}; the run until then is saved in {save}") from None
+        raise
+    if save is not None:
+        result.save(save)
+    if plot is not None:
+        from bentpipe.plot import run_figure
+        from bentpipe.plot import save as save_figure
+
+        save_figure(run_figure(result), plot)
+    titled.show()
+    from bentpipe.cli import render_run
+
+    print_result(result.to_dict, lambda: render_run.run(result, show_all), json=json, quiet=quiet)

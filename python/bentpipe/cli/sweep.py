@@ -1,0 +1,122 @@
+"""`bentpipe sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bentpipe.cli import complete, options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import check_places, print_parts, print_result
+from bentpipe.cli.progress import Bar
+from bentpipe.errors import Interrupted
+from bentpipe.experiment.options import SWEEP_CHARTS, sweep_charted
+from bentpipe.scenario import overrides
+
+
+@click.command(
+    "sweep",
+    cls=Command,
+    examples=(
+        "sweep geo --vary tcp.cc=cubic,bbr3 --vary link.sat.delay=20ms,260ms",
+        "sweep geo --vary 'link.sat.forward.rate=1 Mbit/s..20 Mbit/s:5:log'",
+        "sweep geo --vary tcp.cc=cubic,hybla --until goodput=2% --plot geo.png",
+    ),
+)
+@options.file
+@click.option(
+    "--vary",
+    metavar="KEY=VALUES",
+    multiple=True,
+    shell_complete=complete.settings,
+    help="A key and its values, a list or a range: tcp.cc=reno,sack or link.up.error.rate=1e-5..1e-1:9:log. Repeat for"
+    " each. 'KEY=VALUES; KEY=VALUES' go together. A congestion control of your own is FILE.py:CLASS. Overrides [sweep]"
+    " in the file.",
+)
+@options.replications(None, "Runs of each point, each with its own seed; 10 if the file says nothing.")
+@options.until
+@options.replications_max
+@click.option(
+    "-m",
+    "--metric",
+    metavar="A,B",
+    shell_complete=complete.metrics,
+    help="What is shown; the store has all. See: list metrics.",
+)
+@click.option(
+    "--tables",
+    metavar="A,B",
+    help="Tables of each run to keep besides: flows, links, drops, completions, transfers, datagrams.",
+)
+@options.against
+@options.store
+@options.sets
+@options.seed
+@options.jobs
+@options.on
+@options.plot
+@options.chart(*SWEEP_CHARTS, default="lines")
+@options.json
+@options.quiet
+def command(
+    file: str,
+    vary: tuple[str, ...],
+    replications: int | None,
+    until: str | None,
+    replications_max: int | None,
+    metric: str | None,
+    tables: str | None,
+    against: str | None,
+    store: Path | None,
+    sets: tuple[str, ...],
+    seed: int | None,
+    jobs: int | None,
+    on: str | None,
+    plot: Path | None,
+    chart: str,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Run a grid of scenarios, and resume it.
+
+    Runs each point of the grid many times and keeps every run in a store (by default, NAME.sweep). Interrupted or
+    killed, the same command continues where it was.
+    """
+    check_places(plot=plot)
+    sweep_charted(chart)
+    from bentpipe.experiment.design import arguments, parsed
+    from bentpipe.scenario.scenario import STDIN, load, names_of
+
+    scenario = load(file, overrides.pairs(sets, seed))
+    place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
+    varied, together = parsed(vary)
+    # Before the rest is imported, which takes longer than to find what is wrong.
+    scenario = scenario.with_sets(
+        arguments(
+            varied,
+            together,
+            replications=replications,
+            replications_max=replications_max,
+            until=overrides.until(until),
+            metrics=None if metric is None else names_of(metric),
+            tables=None if tables is None else names_of(tables),
+            against=against,
+        )
+    )
+    from bentpipe.cli import render
+    from bentpipe.experiment.execution import sweep
+
+    try:
+        with Bar(is_quiet=quiet, is_summed_up=True) as bar:
+            result = sweep(scenario, store=place, jobs=jobs, on=on, progress=bar)
+    except Interrupted as interrupt:
+        if not (json or quiet):
+            print_parts(render.sweep(interrupt.result, place))
+        raise
+    print_result(result.to_dict, lambda: render.sweep(result, place), json=json, quiet=quiet)
+    # Last: there may be nothing to draw, and what was computed is worth having all the same.
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(result.plot(chart=chart), plot)

@@ -1,0 +1,61 @@
+"""What `compare` and `mix` do alike: run many times, and keep and show what was finished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.cli.printing import Title, print_result
+from bentpipe.cli.progress import Bar
+from bentpipe.errors import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from bentpipe.scenario.scenario import Scenario
+
+
+def carry_out(
+    scenario: Scenario,
+    work: Callable[[Bar], Any],
+    shown: Callable[[Any], Iterable[RenderableType]],
+    drawn: Callable[[Any], Any],
+    *,
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Do the work, then save, print and draw its result.
+
+    Raises
+    ------
+    Interrupted
+        Ctrl-C. The replications that were finished are saved and printed: they are valid.
+    """
+    title = Title(scenario, is_shown=not (json or quiet))
+
+    def finished(result: Any, *, json: bool) -> None:
+        if save is not None:
+            result.save(save)
+        title.show()
+        print_result(result.to_dict, lambda: ("", *shown(result)), json=json, quiet=quiet)
+
+    try:
+        with Bar(title.show, is_quiet=quiet) as bar:
+            result = work(bar)
+    except Interrupted as interrupt:
+        if interrupt.result is None:
+            raise
+        finished(interrupt.result, json=json)
+        if save is not None:
+            raise Interrupted(f"{interrupt}; these are saved in {save}") from None
+        raise
+    finished(result, json=json)
+    # Last: there may be nothing to draw, and what was computed is worth having all the same.
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(drawn(result), plot)
