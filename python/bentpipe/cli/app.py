@@ -76,6 +76,9 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
         kind = get_completion_class(shell)
         assert kind is not None, "Click knows these shells"
         print(kind(app, {}, "bentpipe", "_BENTPIPE_COMPLETE").source())
+        if shell == "bash":
+            # Otherwise KEY=VALUE is three words for it.
+            print("COMP_WORDBREAKS=${COMP_WORDBREAKS//=/}")
         ctx.exit()
 
 

@@ -111,7 +111,8 @@ def _content(ctx: Context) -> Mapping[str, Any]:
     """The scenario that the command line names so far; empty if it cannot be read."""
     from bentpipe.scenario.scenario import STDIN, load
 
-    file = ctx.params.get("file")
+    # While the value of an option is missing, Click leaves arguments where it found them.
+    file = ctx.params.get("file") or next(iter(ctx.args), None)
     try:
         return load(file).to_dict() if file and file != STDIN else {}
     except BentpipeError:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -25,7 +25,7 @@ TEMPLATE = """\
 # A server, a gateway and a terminal behind a satellite. Change what you like, then:
 #
 #   bentpipe check {file}
-#   bentpipe run {file} --plot {stem}.png
+#   bentpipe run {file} --plot {figure}
 #   bentpipe compare {file} --cc cubic,bbr3,vegas
 #
 # `bentpipe check` prints every key that can stand here, with its default and its source. An editor completes keys after
@@ -86,7 +86,11 @@ def command(name: str | None, source: str | None) -> None:
     On a terminal it asks which orbit and which traffic. It never overwrites a file.
     """
     place = Path(name or f"{source or 'scenario'}.toml")
-    place = place if place.suffix in (".toml", ".json") else place.with_name(f"{place.name}.toml")
+    place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
+    if not str(place).isprintable():
+        raise BentpipeError(
+            f"error: {ascii(str(place))} cannot be the name of a scenario\n  expected printable letters"
+        )
     # Before anything is asked.
     if place.exists():
         raise _is_there(place)
@@ -98,7 +102,7 @@ def command(name: str | None, source: str | None) -> None:
         raise _is_there(place) from None
     except OSError as error:
         raise BentpipeError(f"error: {place} cannot be written: {files.reason(error)}") from error
-    print(f"Wrote {place}. Try: bentpipe run {shlex.quote(str(place))}")
+    print(f"Wrote {place}. Try: bentpipe run {quote(str(place))}")
 
 
 def _is_there(place: Path) -> BentpipeError:
@@ -109,9 +113,8 @@ def _copied(source: str, place: Path) -> str:
     """A bundled scenario, whose commands name the copy."""
     from bentpipe.scenario.scenario import shipped_text
 
-    return re.sub(
-        rf"^(#  +bentpipe \w+ ){re.escape(source)}(?=\s|$)", rf"\g<1>{place}", shipped_text(source), flags=re.M
-    )
+    commands = re.compile(rf"^(#  +bentpipe \w+ ){re.escape(source)}(?=\s|$)", re.MULTILINE)
+    return commands.sub(lambda found: found[1] + quote(str(place)), shipped_text(source))
 
 
 def _asked(place: Path) -> str:
@@ -122,8 +125,8 @@ def _asked(place: Path) -> str:
         traffic = click.prompt("Traffic", type=click.Choice(list(TRAFFIC)), default=traffic)
     altitude, delay = ORBITS[orbit]
     return TEMPLATE.format(
-        file=place,
-        stem=place.stem,
+        file=quote(str(place)),
+        figure=quote(f"{place.stem}.png"),
         title=f"{orbit.upper()}, 20/2 Mbit/s, {traffic}",
         altitude=altitude,
         delay=delay,

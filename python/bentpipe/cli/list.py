@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
+from itertools import groupby
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bentpipe.catalog import choices, dictionary, unknown
 from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command
-from bentpipe.cli.printing import print_json, print_parts
+from bentpipe.cli.help import Command, Formatter
+from bentpipe.cli.printing import is_coloured, print_json
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -99,6 +103,15 @@ def _papers() -> list[Entry]:
 
 
 def _print(entries: list[Entry]) -> None:
-    from bentpipe.cli import render
+    """Names with what they are; those of a table under its name."""
+    # Not by Rich, whose tables take longer to import than all of this takes.
+    formatter = Formatter(width=get_terminal_size().columns)
+    for table, group in groupby(entries, key=lambda entry: entry.table):
+        with formatter.section(table) if table else nullcontext():
+            formatter.write_dl([(entry.name, _meaning(entry)) for entry in group])
+    click.echo(formatter.getvalue(), file=sys.stdout, nl=False, color=is_coloured(sys.stdout))
 
-    print_parts(render.choices(entries))
+
+def _meaning(entry: Entry) -> str:
+    # A ratio, a count and a text have no unit.
+    return entry.summary if entry.unit in ("", "1") else f"{entry.summary} [{entry.unit}]"

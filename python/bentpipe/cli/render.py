@@ -1,12 +1,10 @@
-"""What the command line prints of experiments with many runs, of papers, and of lists: tables for 80 columns."""
+"""What the command line prints of experiments with many runs, and of papers: tables for 80 columns."""
 
 from __future__ import annotations
 
 import math
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from bentpipe import formatting
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import RenderableType
+    from rich.table import Table
 
-    from bentpipe.cli.list import Entry
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.mix import Mix
     from bentpipe.experiment.report import Report
@@ -200,24 +198,6 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
     for place, name in enumerate(comparison.senders):
         table.add_row(Text(name), *(column[place] for column in cells))
     return table
-
-
-def choices(entries: Sequence[Entry]) -> Iterator[RenderableType]:
-    """Names with what they are, and their units; a table for each table of columns."""
-    for name, group in groupby(entries, key=lambda entry: entry.table):
-        found = list(group)
-        # A ratio, a count and a text have none.
-        has_units = any(entry.unit not in ("", "1") for entry in found)
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        if name:
-            table.title, table.title_justify, table.title_style = f"\n{name}", "left", "bold"
-        table.add_column(no_wrap=True, style="cyan")
-        for _ in range(1 + has_units):
-            table.add_column()
-        for entry in found:
-            unit = [Text("" if entry.unit == "1" else entry.unit)] if has_units else []
-            table.add_row(Text(entry.name), *unit, Text(entry.summary))
-        yield table
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:

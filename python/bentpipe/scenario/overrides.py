@@ -69,7 +69,8 @@ def keys(schema: Mapping[str, Any], content: Mapping[str, Any], begin: str = "")
     begin : str
         What the keys begin with.
 
-    >>> schema = {"properties": {"link": {"additionalProperties": {"properties": {"rate": {"type": "string"}}}}}}
+    >>> link = {"type": "object", "properties": {"rate": {"type": "string"}}}
+    >>> schema = {"properties": {"link": {"type": "object", "additionalProperties": link}}}
     >>> list(keys(schema, {"link": {"up": {}, "down": {}}}, "link.u"))
     ['link.up.rate']
     """
@@ -77,31 +78,25 @@ def keys(schema: Mapping[str, Any], content: Mapping[str, Any], begin: str = "")
     kinds = schema.get("$defs", {})
 
     def visit(node: Mapping[str, Any], path: str, here: Any, meaning: str, above: tuple[str, ...]) -> None:
-        values: dict[str, str] = {}
-        is_value = False
-        for variant, inside in _variants(node, kinds, above):
-            table = variant.get("properties", {})
-            kind = table.get("kind", variant).get("const")
-            values |= {kind: variant.get("description", "")} if isinstance(kind, str) else {}
-            values |= {"true": "", "false": ""} if variant.get("type") == "boolean" else {}
-            # A table with a kind can be written as the kind alone.
-            is_value |= variant.get("type") != "object" or kind is not None
-            names = here if isinstance(here, dict) and isinstance(variant.get("additionalProperties"), dict) else ()
-            entries = [*table.items(), *((name, variant["additionalProperties"]) for name in names)]
+        forms = list(_forms(node, kinds, above))
+        if path.startswith(begin) and path and any(_is_value(form) for form, _ in forms):
+            known = found.get(path, Key(meaning, {}))
+            found[path] = known._replace(values=known.values | {k: v for form, _ in forms for k, v in _names(form)})
+        for form, inside in forms:
+            entries = [*form.get("properties", {}).items()]
+            if isinstance(here, dict) and isinstance(form.get("additionalProperties"), dict):
+                entries += [(name, form["additionalProperties"]) for name in here]
             for name, entry in entries:
                 child = f"{path}.{name}" if path else name
                 if child.startswith(begin) or begin.startswith(f"{child}."):
                     there = here.get(name) if isinstance(here, dict) else None
                     visit(entry, child, there, entry.get("description", ""), inside)
-        if is_value and path.startswith(begin) and path:
-            known = found.get(path, Key(meaning, {}))
-            found[path] = known._replace(values=known.values | values)
 
     visit(schema, "", content, "", ())
     return found
 
 
-def _variants(
+def _forms(
     node: Mapping[str, Any], kinds: Mapping[str, Any], above: tuple[str, ...]
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
     """The forms that a value can have, without references, and the names that were followed to get there."""
@@ -109,9 +104,26 @@ def _variants(
         name = node["$ref"].rpartition("/")[2]
         # A scenario may stand in its own cases: to go round once is enough.
         if name not in above:
-            yield from _variants(kinds[name], kinds, (*above, name))
+            yield from _forms(kinds[name], kinds, (*above, name))
     elif forms := node.get("oneOf", node.get("anyOf")):
         for form in forms:
-            yield from _variants(form, kinds, above)
+            yield from _forms(form, kinds, above)
     else:
         yield node, above
+
+
+def _kind(form: Mapping[str, Any]) -> Any:
+    """The name of a form, if it has one. A table that has a kind can be written as the kind alone."""
+    return form.get("properties", {}).get("kind", form).get("const")
+
+
+def _is_value(form: Mapping[str, Any]) -> bool:
+    return form.get("type") != "object" or _kind(form) is not None
+
+
+def _names(form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What can be written for a form, with its meaning, where that is a name."""
+    if form.get("type") == "boolean":
+        yield from (("true", ""), ("false", ""))
+    elif isinstance(_kind(form), str):
+        yield _kind(form), form.get("description", "")
