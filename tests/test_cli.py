@@ -1,7 +1,9 @@
 """The command line, as people and programs use it."""
 
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +14,11 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.__main__ import main
+from bentpipe.catalog import dictionary
+from bentpipe.cli import progress
 from bentpipe.cli.app import app
+from bentpipe.cli.excerpt import described
+from bentpipe.cli.printing import is_coloured
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
 
@@ -230,3 +236,194 @@ def test_ctrl_c_stops_at_once_and_says_how_far_it_came(small, tmp_path, save):
     assert said.startswith("interrupted")
     assert "Traceback" not in said
     assert (tmp_path / "part").exists() == (save and "interrupted at" in said)
+
+
+# Errors with a line of the scenario
+
+BROKEN = 'duration = "5 sec"\n[tcp]\n\tcc = "cubik"\n'
+
+
+def test_an_error_shows_the_line_that_it_is_about(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text(BROKEN)
+    lines = cli("check", path).stderr.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith('error: duration = "5 sec"'))
+    assert lines[at + 1 : at + 3] == ['  1 | duration = "5 sec"', "    |            ^"]
+    assert lines[at + 3].startswith("  expected a number with")
+    at = next(at for at, line in enumerate(lines) if line.startswith("error: tcp.cc"))
+    # A tab is one column for the caret, too.
+    assert lines[at + 1 : at + 3] == ['  3 |  cc = "cubik"', "    |       ^"]
+
+
+def test_an_error_shows_the_part_of_a_long_line_that_it_is_about(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text(f'tcp = {{ cc = "reno", reordering = 3, {" " * 100}like = "nobody" }}\n')
+    lines = cli("check", path).stderr.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith("error: tcp.like"))
+    shown, caret = lines[at + 1], lines[at + 2]
+    assert max(len(shown), len(caret)) <= 80
+    assert shown[caret.index("^") :].startswith('"nobody"')
+
+
+def test_the_line_of_a_problem_may_come_with_the_error():
+    problem = SimpleNamespace(line=7, column=3, source_line="a = b")
+    error = bp.errors.ScenarioError("error: a is wrong   -:7:3\n  expected c")
+    assert described(error) == str(error)
+    error.problems = (problem,)
+    assert described(error) == "error: a is wrong   -:7:3\n  7 | a = b\n    |   ^\n  expected c"
+
+
+@pytest.mark.parametrize("place", ["nowhere.toml:1:1", "FILE:9:1", "FILE:0:1", ".:1:1"])
+def test_a_place_that_cannot_be_shown_is_only_named(tmp_path, place):
+    (tmp_path / "file.toml").write_text("a = 1\n")
+    text = f"error: a   {place.replace('FILE', str(tmp_path / 'file.toml'))}"
+    assert described(bp.errors.ScenarioError(text)) == text
+
+
+# Colour, and saying nothing
+
+
+def coloured(text):
+    return "\x1b[" in text
+
+
+@pytest.mark.parametrize("args", [["--help"], ["list", "cc"], ["run", "SMALL"], ["check", "BROKEN"]])
+def test_colours_are_for_terminals_and_no_color_forbids_them(small, tmp_path, monkeypatch, args):
+    (tmp_path / "broken.toml").write_text(BROKEN)
+    places = {"SMALL": str(small), "BROKEN": str(tmp_path / "broken.toml")}
+    args = [places.get(arg, arg) for arg in args]
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    plain = cli(*args).output
+    assert not coloured(plain)
+    # As on a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    painted = CliRunner().invoke(app, args, color=True).output
+    assert coloured(painted)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR")
+    assert not coloured(CliRunner().invoke(app, args, color=True).output)
+
+
+def test_a_terminal_gets_colours():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    assert is_coloured(Terminal()) == ("NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb")
+    assert not is_coloured(io.StringIO())
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "SMALL", "--save", "OUT"],
+        ["compare", "SMALL", "--cc", "reno,sack", "-n", 2, "--save", "OUT"],
+        ["mix", "SMALL", "--cc", "reno,sack", "-n", 2, "-o", "OUT"],
+        ["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "-n", 2, "--store", "OUT"],
+        ["check", "SMALL"],
+    ],
+)
+def test_quiet_commands_print_nothing(small, tmp_path, args):
+    places = {"SMALL": small, "OUT": tmp_path / "out"}
+    done = cli(*(places.get(arg, arg) for arg in args), "--quiet")
+    assert (done.exit_code, done.output) == (0, "")
+    assert (tmp_path / "out").exists() == ("OUT" in args)
+
+
+def test_quiet_commands_print_errors_and_json(small):
+    assert "did you mean 'reno'" in cli("run", small, "--cc", "ren", "-q").stderr
+    assert json.loads(cli("run", small, "-q", "--json").stdout)["title"] == bp.load(small).title
+
+
+# Progress
+
+
+def test_one_bar_shows_what_every_experiment_reports(monkeypatch):
+    shown, begun = [], []
+    monkeypatch.setattr(progress, "APPEARS_AFTER_S", 0)
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=shown.append, flush=lambda: None))
+    step = SimpleNamespace(done=0, total=4, share=0.0, label="0 of 4 runs", left_s=None)
+    with progress.Bar(lambda: begun.append(step.done)) as bar:
+        bar(step)
+        assert begun == []
+        step.done, step.share, step.label, step.left_s = 1, 0.25, "1 of 4 runs", 90.0
+        bar(step)
+        bar(step)
+        bar._bar.refresh()
+    assert begun == [1]
+    text = "".join(shown)
+    assert "1 of 4 runs" in text
+    assert "25%" in text
+    assert "1:30 left" in text
+
+
+def test_a_bar_without_a_terminal_says_at_most_how_it_ended(capsys):
+    step = SimpleNamespace(done=4, total=4, share=1.0, label="4 of 4 runs", left_s=0.0)
+    for options, said in (({}, ""), ({"is_summed_up": True}, "4 of 4 runs in "), ({"is_quiet": True}, "")):
+        with progress.Bar(**options) as bar:
+            bar(step)
+        text = capsys.readouterr().err
+        assert text.startswith(said)
+        assert bool(text) == bool(said)
+
+
+# Lists
+
+
+def test_every_column_is_listed_with_its_unit_and_meaning():
+    listed = json.loads(cli("list", "columns", "--json").stdout)
+    assert {(each["table"], each["name"]) for each in listed} == {
+        (table, entry["name"])
+        for table, entries in dictionary().items()
+        if table not in ("series", "causes")
+        for entry in entries
+    }
+    assert all(each["summary"] for each in listed)
+    text = " ".join(cli("list", "columns").stdout.split())
+    assert "flows: flow Name of the flow." in text
+    assert re.search(r"start_s Instant of the first packet sent [^\]]* \[s\]", text)
+
+
+def test_all_topics_are_listed_with_their_names():
+    listed = {each["name"]: each["entries"] for each in json.loads(cli("list", "--json").stdout)}
+    assert set(listed["columns"]) == dictionary().keys() - {"series", "causes"}
+    assert listed["cc"] == [choice["name"] for choice in bp.choices()["cc"]]
+    assert "hswa" in listed["papers"]
+
+
+def test_lists_read_no_claims_and_check_no_scenarios(monkeypatch):
+    def read(*_):
+        raise AssertionError("not for a list")
+
+    monkeypatch.setattr("bentpipe.papers.claims.paper", read)
+    monkeypatch.setattr("bentpipe.scenario.scenario.load", read)
+    for topic in ([], ["papers"], ["scenarios"]):
+        assert cli("list", *topic).exit_code == 0
+
+
+# Mistakes that would be found late
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["compare", "SMALL", "--cc", "reno,reno"], "reno is there twice"),
+        (["mix", "SMALL", "--cc", "reno,reno"], "reno is there twice"),
+        (["compare", "SMALL", "--case", "a: tcp.cc=nope", "--case", "b:"], "nope"),
+        (["compare", "SMALL", "--cc", "reno", "--against", "sack"], "--against"),
+        (["sweep", "SMALL", "--vary", "seed=1,2", "--replications", "2"], "share runs"),
+        (["run", "SMALL", "--cc", "FAILS"], "boom"),
+        (["run", "SMALL", "--seed", "-1"], "seed = -1"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_printed(small, tmp_path, monkeypatch, args, said):
+    monkeypatch.chdir(tmp_path)
+    fails = "class Fails(bp.CongestionControl):\n    def __init__(self, *_):\n        raise ValueError('boom')\n"
+    (tmp_path / "fails.py").write_text(f"import bentpipe as bp\n\n\n{fails}")
+    places = {"SMALL": str(small), "FAILS": "fails.py:Fails"}
+    done = cli(*(places.get(arg, arg) for arg in args))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr

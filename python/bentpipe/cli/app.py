@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from bentpipe import files
+from bentpipe.catalog import unknown
 from bentpipe.cli.help import Context
 from bentpipe.cli.printing import print_error
 from bentpipe.errors import BentpipeError
@@ -42,6 +43,13 @@ class App(click.Group):
             return None
         command: click.Command = import_module(f"bentpipe.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise BentpipeError("error: " + unknown(args[0], "a command", COMMANDS))
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

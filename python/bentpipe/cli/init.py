@@ -88,9 +88,7 @@ def command(name: str | None, source: str | None) -> None:
     place = Path(name or f"{source or 'scenario'}.toml")
     place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
     if not str(place).isprintable():
-        raise BentpipeError(
-            f"error: {ascii(str(place))} cannot be the name of a scenario\n  expected printable letters"
-        )
+        raise BentpipeError(f"error: {str(place)!a} is not a name for a file\n  expected printable letters")
     # Before anything is asked.
     if place.exists():
         raise _is_there(place)

@@ -1,0 +1,108 @@
+"""The help of the command line: everything explained, in lines that fit, with examples that run."""
+
+import re
+import shlex
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from bentpipe.cli.app import COMMANDS, app
+from bentpipe.experiment.options import CHARTS, CORRECTIONS, MIX_CHARTS, STATISTICS, SWEEP_CHARTS
+from bentpipe.metrics import METRICS
+
+LETTERS = 45
+"""Of the first line of a command's help at most, so that no list of commands cuts it."""
+
+
+def help_of(*args):
+    done = CliRunner().invoke(app, [*args, "--help"])
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def command(name):
+    with click.Context(app) as ctx:
+        return app.get_command(ctx, name)
+
+
+@pytest.mark.parametrize("args", [[], *([name] for name in COMMANDS)])
+def test_lines_of_help_fit_the_terminal(args):
+    # Examples are copied, so they are never broken.
+    lines = help_of(*args).partition("Examples:")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_first_line_of_help_is_whole_in_the_list_of_commands(name):
+    first = command(name).help.splitlines()[0]
+    assert len(first) <= LETTERS
+    assert re.search(rf"^  {name} +{re.escape(first)}$", help_of(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_and_option_is_explained(name):
+    text = help_of(name)
+    for parameter in command(name).params:
+        assert parameter.help, parameter.name
+        assert " ".join(parameter.help.split()[:3]) in " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_are_commands(name):
+    examples = command(name).examples
+    assert examples
+    assert "Examples:\n" + "".join(f"  {example}\n" for example in examples) in help_of(name)
+    for example in examples:
+        assert len(example) <= 80
+        words = shlex.split(example.partition(" >")[0])
+        assert words[:2] == ["bentpipe", name]
+        command(name).make_context(name, words[2:])
+
+
+def test_pages_can_be_made_of_the_examples():
+    assert command("show").epilog == "Examples:\n\n    bentpipe show geo\n    bentpipe show geo > mine.toml"
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "choices"),
+    [
+        ("compare", "--statistic", STATISTICS),
+        ("compare", "--correction", CORRECTIONS),
+        ("compare", "--chart", CHARTS),
+        ("mix", "--chart", MIX_CHARTS),
+        ("sweep", "--chart", SWEEP_CHARTS),
+    ],
+)
+def test_help_shows_the_choices(name, option, choices):
+    assert f"{option} {'|'.join(choices)} " in help_of(name)
+
+
+def test_help_names_the_metrics():
+    assert ", ".join(METRICS) in " ".join(help_of("compare").split())
+
+
+def test_an_option_has_the_same_letter_everywhere():
+    letters = {}
+    for name in COMMANDS:
+        for option in command(name).params:
+            for letter in (each for each in option.opts if len(each) == 2):
+                letters.setdefault(letter, set()).update(each for each in option.opts if len(each) > 2)
+    assert letters.pop("-o") == {"--save", "--out"}
+    assert letters == {
+        "-c": {"--cc"},
+        "-s": {"--seed"},
+        "-m": {"--metric"},
+        "-n": {"--replications"},
+        "-p": {"--plot"},
+        "-j": {"--jobs"},
+        "-q": {"--quiet"},
+    }
+
+
+def test_the_nearest_command_and_option_are_named():
+    done = CliRunner().invoke(app, ["compere", "geo"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: 'compere' is not a command\n")
+    assert "did you mean 'compare'?" in done.stderr
+    assert "--metric" in CliRunner().invoke(app, ["compare", "geo", "--metrik", "rtt"]).stderr
