@@ -103,7 +103,7 @@ def test_commands_of_the_pages_can_be_typed(entry):
     for line in senders.commands(entry.name).splitlines():
         options = line.split()
         assert options[0] == "bentpipe"
-        assert options[1] in ("compare", "sweep")
+        assert options[1] in ("compare", "mix", "sweep")
         known = runner.invoke(app, [options[1], "--help"]).stdout
         assert all(option in known for option in options if option.startswith("--")), line
 
