@@ -370,6 +370,28 @@ def test_a_bar_without_a_terminal_says_at_most_how_it_ended(capsys):
         assert bool(text) == bool(said)
 
 
+@pytest.mark.parametrize("command", ["compare", "mix"])
+def test_what_is_in_a_store_is_not_run_again(small, tmp_path, begun, command):
+    args = [command, small, "--cc", "reno,sack", "--store", tmp_path / "store", "--json"]
+    first = cli(*args, "-n", 2)
+    count = len(begun)
+    assert count > 0
+    assert cli(*args, "-n", 2).stdout == first.stdout
+    assert len(begun) == count
+    assert len({row["seed"] for row in json.loads(cli(*args, "-n", 3).stdout)["runs"]}) == 3
+    assert len(begun) == 1.5 * count
+
+
+@pytest.mark.parametrize(("command", "metric"), [("compare", "goodput"), ("mix", "share")])
+def test_replications_are_added_until_intervals_are_narrow(small, command, metric):
+    args = [command, small, "--cc", "reno,sack", "-n", 3, "--until", f"{metric}=0.001%", "--json"]
+    found = json.loads(cli(*args, "--replications-max", 5).stdout)
+    assert len({row["seed"] for row in found["runs"]}) == 5
+    done = cli(*args[:-2], "nothing=1%")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "nothing" in done.stderr
+
+
 # Lists
 
 

@@ -16,6 +16,8 @@ from bentpipe.scenario import overrides
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bentpipe.experiment.options import Correction, Statistic
+
 
 @click.command(
     "compare",
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 @options.cc("Congestion controls, or all; see: list cc. One of your own: FILE.py:CLASS.")
 @options.case
 @options.replications(10, "Runs of each one, each with its own seed.")
+@options.until
+@options.replications_max
 @options.metric
 @options.statistic
 @options.confidence
@@ -37,7 +41,9 @@ if TYPE_CHECKING:
 @options.against
 @options.sets
 @options.seed
+@options.store
 @options.jobs
+@options.on
 @options.save
 @options.plot
 @options.chart(*CHARTS)
@@ -48,14 +54,18 @@ def command(
     cc: str | None,
     cases: tuple[str, ...],
     replications: int,
+    until: str | None,
+    replications_max: int | None,
     metric: str,
-    statistic: str,
+    statistic: Statistic,
     confidence: float,
-    correction: str,
+    correction: Correction,
     against: str | None,
     sets: tuple[str, ...],
     seed: int | None,
+    store: Path | None,
     jobs: int | None,
+    on: str | None,
     save: Path | None,
     plot: Path | None,
     chart: str | None,
@@ -76,7 +86,7 @@ def command(
     if cc is not None:
         # Before statistics are loaded, which takes longer than to find what is wrong.
         named(cc)
-    settings = overrides.cases(cases)
+    settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, overrides.pairs(sets, seed))
 
     def work(progress: Any) -> Any:
@@ -87,12 +97,16 @@ def command(
             cc,
             cases=settings,
             replications=replications,
+            replications_max=replications_max,
+            until=enough,
             metric=metric,
             confidence=confidence,
             statistic=statistic,
             correction=correction,
             against=against,
+            store=store,
             jobs=jobs,
+            on=on,
             progress=progress,
         )
 

@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 @options.cc("Congestion controls or names of cases; by default, each case. See: list cc.")
 @options.case
 @options.replications(10, "Runs of the mix, and of each one among its own kind.")
+@options.until
+@options.replications_max
 @options.confidence
 @options.sets
 @options.seed
+@options.store
 @options.jobs
+@options.on
 @options.save
 @options.plot
 @options.chart(*MIX_CHARTS)
@@ -44,10 +48,14 @@ def command(
     cc: str | None,
     cases: tuple[str, ...],
     replications: int,
+    until: str | None,
+    replications_max: int | None,
     confidence: float,
     sets: tuple[str, ...],
     seed: int | None,
+    store: Path | None,
     jobs: int | None,
+    on: str | None,
     save: Path | None,
     plot: Path | None,
     chart: str | None,
@@ -64,7 +72,7 @@ def command(
     charted(chart, is_mix=True, is_drawn=plot is not None)
     from bentpipe.scenario.scenario import load
 
-    settings = overrides.cases(cases)
+    settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, overrides.pairs(sets, seed))
     members = cc or ",".join({**scenario.cases, **settings})
 
@@ -76,8 +84,12 @@ def command(
             members,
             cases=settings,
             replications=replications,
+            replications_max=replications_max,
+            until=enough,
             confidence=confidence,
+            store=store,
             jobs=jobs,
+            on=on,
             progress=progress,
         )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from bentpipe.progress import clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,13 +19,11 @@ APPEARS_AFTER_S = 1
 
 
 class Progress(Protocol):
-    """What an experiment reports while it runs."""
+    """What is shown of a `bentpipe.progress.Progress`, or of what is like it."""
 
     @property
-    def done(self) -> int: ...
-
-    @property
-    def total(self) -> int: ...
+    def total(self) -> int:
+        """Runs that are wanted."""
 
     @property
     def share(self) -> float:
@@ -64,8 +64,8 @@ class Bar:
     def __enter__(self) -> Bar:
         return self
 
-    def __call__(self, *told: Any) -> None:
-        progress = self._last = _progress(*told, began_s=self._began_s)
+    def __call__(self, progress: Progress) -> None:
+        self._last = progress
         if self._begun is not None and progress.share > 0:
             begun, self._begun = self._begun, None
             begun()
@@ -76,7 +76,7 @@ class Bar:
             self._bar.add_task("", total=1.0, left="")
             self._bar.start()
         left_s = progress.left_s
-        left = "" if left_s is None else f"{_clock(left_s)} left"
+        left = "" if left_s is None else f"{clock(left_s)} left"
         self._bar.update(self._bar.task_ids[0], description=progress.label, completed=progress.share, left=left)
 
     def __exit__(
@@ -95,34 +95,3 @@ def _bar() -> RichProgress:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
     return RichProgress(*columns, console=Console(stderr=True), transient=True)
-
-
-def _clock(seconds: float) -> str:
-    """Such as `9 s`, `12:30` or `3:04:05`."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-
-
-class _Step(NamedTuple):
-    """A `Progress` of what reports a share alone."""
-
-    label: str
-    share: float
-    left_s: float | None
-    done: int = 0
-    total: int = 0
-
-
-def _progress(*told: Any, began_s: float) -> Progress:
-    """What an experiment reports as a `Progress`: some report a share, and what it is of."""
-    first, share = told[0], told[-1]
-    if isinstance(share, float):
-        left_s = (monotonic() - began_s) * (1 - share) / share if share > 0 else None
-        return _Step(first if len(told) > 1 else "simulating", share, left_s)
-    if hasattr(first, "share"):
-        reported: Progress = first
-        return reported
-    share = 1 - first.left / first.total if first.total else 0.0
-    return _Step(str(first), share, None, first.total - first.left, first.total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,6 +13,15 @@ from bentpipe.cli.progress import Bar
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+class Step(NamedTuple):
+    """A claim that is measured, or a figure that is drawn."""
+
+    label: str
+    share: float
+    left_s: float | None = None
+    total: int = 0
 
 
 @click.command(
@@ -69,6 +78,13 @@ def command(
     from bentpipe.papers.reproduce import reproduce
 
     with Bar(is_quiet=quiet) as bar:
-        result = reproduce(papers, only=claims, is_full=not quick, folder=out, jobs=jobs, progress=bar)
+        result = reproduce(
+            papers,
+            only=claims,
+            is_full=not quick,
+            folder=out,
+            jobs=jobs,
+            progress=lambda label, share: bar(Step(label, share)),
+        )
     place = None if claims else out
     print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)

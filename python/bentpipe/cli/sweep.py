@@ -8,7 +8,7 @@ import click
 
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
-from bentpipe.cli.printing import check_places, print_parts, print_result
+from bentpipe.cli.printing import check_places, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import Interrupted
 from bentpipe.experiment.options import SWEEP_CHARTS, sweep_charted
@@ -85,7 +85,8 @@ def command(
     """
     check_places(plot=plot)
     sweep_charted(chart)
-    from bentpipe.experiment.design import arguments, parsed
+    from bentpipe.experiment.grid import arguments
+    from bentpipe.experiment.vary import parsed
     from bentpipe.scenario.scenario import STDIN, load, names_of
 
     scenario = load(file, overrides.pairs(sets, seed))
@@ -105,14 +106,14 @@ def command(
         )
     )
     from bentpipe.cli import render
-    from bentpipe.experiment.execution import sweep
+    from bentpipe.experiment.grid import sweep
 
     try:
         with Bar(is_quiet=quiet, is_summed_up=True) as bar:
             result = sweep(scenario, store=place, jobs=jobs, on=on, progress=bar)
     except Interrupted as interrupt:
-        if not (json or quiet):
-            print_parts(render.sweep(interrupt.result, place))
+        part = interrupt.result
+        print_result(part.to_dict, lambda: render.sweep(part, place), json=json, quiet=quiet)
         raise
     print_result(result.to_dict, lambda: render.sweep(result, place), json=json, quiet=quiet)
     # Last: there may be nothing to draw, and what was computed is worth having all the same.

@@ -37,7 +37,7 @@ def carry_out(
     """
     title = Title(scenario, is_shown=not (json or quiet))
 
-    def finished(result: Any, *, json: bool) -> None:
+    def finished(result: Any) -> None:
         if save is not None:
             result.save(save)
         title.show()
@@ -49,11 +49,11 @@ def carry_out(
     except Interrupted as interrupt:
         if interrupt.result is None:
             raise
-        finished(interrupt.result, json=json)
+        finished(interrupt.result)
         if save is not None:
             raise Interrupted(f"{interrupt}; these are saved in {save}") from None
         raise
-    finished(result, json=json)
+    finished(result)
     # Last: there may be nothing to draw, and what was computed is worth having all the same.
     if plot is not None:
         from bentpipe.plot import save as save_figure
