@@ -248,11 +248,13 @@ def test_an_error_shows_the_line_that_it_is_about(tmp_path):
     path.write_text(BROKEN)
     lines = cli("check", path).stderr.splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith('error: duration = "5 sec"'))
-    assert lines[at + 1 : at + 3] == ['  1 | duration = "5 sec"', "    |            ^"]
+    assert lines[at + 1] == '  1 | duration = "5 sec"'
+    assert re.fullmatch(r"    \|            \^+", lines[at + 2])
     assert lines[at + 3].startswith("  expected a number with")
     at = next(at for at, line in enumerate(lines) if line.startswith("error: tcp.cc"))
     # A tab is one column for the caret, too.
-    assert lines[at + 1 : at + 3] == ['  3 |  cc = "cubik"', "    |       ^"]
+    assert lines[at + 1] == '  3 |  cc = "cubik"'
+    assert re.fullmatch(r"    \|       \^+", lines[at + 2])
 
 
 def test_an_error_shows_the_part_of_a_long_line_that_it_is_about(tmp_path):
@@ -265,12 +267,16 @@ def test_an_error_shows_the_part_of_a_long_line_that_it_is_about(tmp_path):
     assert shown[caret.index("^") :].startswith('"nobody"')
 
 
-def test_the_line_of_a_problem_may_come_with_the_error():
-    problem = SimpleNamespace(line=7, column=3, source_line="a = b")
-    error = bp.errors.ScenarioError("error: a is wrong   -:7:3\n  expected c")
-    assert described(error) == str(error)
-    error.problems = (problem,)
-    assert described(error) == "error: a is wrong   -:7:3\n  7 | a = b\n    |   ^\n  expected c"
+def test_carets_stand_under_all_that_a_problem_is_about(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text("a = wrong\n")
+    error = bp.errors.ScenarioError(f"error: a is wrong   {path}:1:5\n  expected right")
+    error.problems = (SimpleNamespace(file=str(path), line=1, column=5, end_line=1, end_column=10),)
+    assert described(error).endswith(":1:5\n  1 | a = wrong\n    |     ^^^^^\n  expected right")
+    # What goes over the line, or over several, is only begun.
+    for end in ((1, 99), (2, 1)):
+        error.problems = (SimpleNamespace(file=str(path), line=1, column=5, end_line=end[0], end_column=end[1]),)
+        assert f"|     {'^^^^^' if end[0] == 1 else '^'}\n" in described(error)
 
 
 @pytest.mark.parametrize("place", ["nowhere.toml:1:1", "FILE:9:1", "FILE:0:1", ".:1:1"])

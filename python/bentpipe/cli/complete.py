@@ -32,13 +32,16 @@ def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     return _items(shipped(), incomplete)
 
 
-def files(incomplete: str, suffixes: tuple[str, ...]) -> list[CompletionItem]:
-    """Files that end like this, and folders to look for them in."""
+def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionItem]:
+    """Files that end like this, and folders."""
     folder, name = os.path.split(incomplete)
     found = []
     for path in sorted(Path(folder or ".").glob("*")):
-        if path.name.startswith(name) and (path.is_dir() or path.name.endswith(suffixes)):
-            found.append(CompletionItem(os.path.join(folder, path.name) + ("/" if path.is_dir() else "")))  # noqa: PTH118
+        if not path.name.startswith(name) or (path.name.startswith(".") and not name):
+            continue
+        if path.is_dir() or (suffixes and path.name.endswith(suffixes)):
+            # Not a Path, which would drop the `./` that somebody typed.
+            found.append(CompletionItem(os.path.join(folder, path.name) + "/" * path.is_dir()))  # noqa: PTH118
     return found
 
 
@@ -72,10 +75,10 @@ def until(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def papers(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Papers."""
+    """Papers, and folders of one's own."""
     from bentpipe.papers.claims import names
 
-    return _items(dict.fromkeys(names(), ""), incomplete)
+    return _items(dict.fromkeys(names(), ""), incomplete) + files(incomplete)
 
 
 def topics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-_PLACE = re.compile(r" {2,}(?P<source>\S.*):(?P<line>\d+):(?P<column>\d+)$")
+_PLACE = re.compile(r" {2,}(?P<file>\S.*):(?P<line>\d+):(?P<column>\d+)$")
 BEFORE = 40
 WIDTH = 72
 """Letters of a line that are shown, and of these, how many before the caret at most."""
@@ -15,10 +15,11 @@ WIDTH = 72
 
 def described(error: BaseException, is_coloured: bool = False) -> str:
     """The text of an error, in which an excerpt of the scenario follows each place."""
-    sources = {
-        (problem.line, problem.column): problem.source_line
+    # By where a problem begins, how many letters it is about.
+    lengths = {
+        (problem.file, problem.line, problem.column): problem.end_column - problem.column
         for problem in getattr(error, "problems", ())
-        if getattr(problem, "source_line", None)
+        if problem.line is not None and problem.end_line == problem.line
     }
     read: dict[str, list[str]] = {}
     lines = []
@@ -27,10 +28,9 @@ def described(error: BaseException, is_coloured: bool = False) -> str:
         lines.append(_coloured(line, place) if is_coloured else line)
         if place is None:
             continue
-        row, column = int(place["line"]), int(place["column"])
-        text = sources.get((row, column)) or _line(place["source"], row, read)
-        if text:
-            lines += _excerpt(text, row, column, is_coloured)
+        file, row, column = place["file"], int(place["line"]), int(place["column"])
+        if text := _line(file, row, read):
+            lines += _excerpt(text, row, column, lengths.get((file, row, column), 1), is_coloured)
     return "\n".join(lines)
 
 
@@ -43,24 +43,24 @@ def _coloured(line: str, place: re.Match[str] | None) -> str:
     return text + (click.style(rest, fg="cyan") if rest else "")
 
 
-def _line(source: str, row: int, read: dict[str, list[str]]) -> str:
+def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
     """A line of a scenario file; empty where there is none, as of the standard input."""
-    if source not in read:
+    if file not in read:
         try:
-            path = Path(source)
-            read[source] = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+            path = Path(file)
+            read[file] = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
         except (OSError, ValueError):
             # The error itself is still worth printing.
-            read[source] = []
-    return read[source][row - 1].rstrip("\r") if 0 < row <= len(read[source]) else ""
+            read[file] = []
+    return read[file][row - 1].rstrip("\r") if 0 < row <= len(read[file]) else ""
 
 
-def _excerpt(text: str, row: int, column: int, is_coloured: bool) -> list[str]:
-    """The part of a line around a column, counted from 1, and the caret under it."""
+def _excerpt(text: str, row: int, column: int, length: int, is_coloured: bool) -> list[str]:
+    """The part of a line around a column, counted from 1, and carets under so many letters, at least one."""
     first = max(0, column - 1 - BEFORE) if len(text) > WIDTH else 0
     # A tab would move the caret.
     shown = text[first : first + WIDTH].replace("\t", " ")
-    gutter, caret = f"  {row} | ", "^"
+    gutter, carets = f"  {row} | ", "^" * max(1, min(length, len(shown) - (column - 1 - first)))
     if is_coloured:
-        gutter, caret = click.style(gutter, fg="blue"), click.style(caret, fg="red", bold=True)
-    return [gutter + shown, " " * len(f"  {row} ") + "| " + " " * (column - 1 - first) + caret]
+        gutter, carets = click.style(gutter, fg="blue"), click.style(carets, fg="red", bold=True)
+    return [gutter + shown, " " * len(f"  {row} ") + "| " + " " * (column - 1 - first) + carets]
