@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from bentpipe.cli.app import COMMANDS, app
 from bentpipe.experiment.options import CHARTS, CORRECTIONS, MIX_CHARTS, STATISTICS, SWEEP_CHARTS
 from bentpipe.metrics import METRICS
+from bentpipe.papers.claims import paper
+from bentpipe.scenario.scenario import shipped_text
 
 LETTERS = 45
 """Of the first line of a command's help at most, so that no list of commands cuts it."""
@@ -58,6 +60,42 @@ def test_examples_are_commands(name):
         words = shlex.split(example.partition(" >")[0])
         assert words[:2] == ["bentpipe", name]
         command(name).make_context(name, words[2:])
+
+
+# What makes an example short enough for a test. Of papers, whose runs are long, only names are looked at.
+SHORT = {
+    "run": ["--set", "duration=2 s"],
+    "compare": ["--set", "duration=2 s", "--replications", "1"],
+    "mix": ["--set", "duration=2 s", "--replications", "1"],
+    "sweep": ["--set", "duration=2 s", "--replications", "2", "--replications-max", "2"],
+}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("report", "reproduce")])
+def test_examples_run(name, tmp_path, monkeypatch):
+    for number, example in enumerate(command(name).examples):
+        place = tmp_path / str(number)
+        place.mkdir()
+        monkeypatch.chdir(place)
+        if name == "check":
+            (place / "mine.toml").write_text(shipped_text("geo"))
+        words = shlex.split(example.partition(" >")[0])[1:]
+        done = CliRunner().invoke(app, [*words, *SHORT.get(name, [])])
+        assert done.exit_code == 0, done.output
+
+
+def test_examples_of_reports_and_papers_name_what_there_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    sweep = ["sweep", "geo", "--vary", "tcp.cc=cubic,reno", *SHORT["sweep"]]
+    assert runner.invoke(app, sweep).exit_code == 0
+    for example in command("report").examples:
+        done = runner.invoke(app, shlex.split(example)[1:])
+        assert done.exit_code == 0, done.output
+    for example in command("reproduce").examples:
+        given = command("reproduce").make_context("reproduce", shlex.split(example)[2:]).params
+        claims = {claim.id for name in given["papers"] for claim in paper(name).claims}
+        assert claims >= {*given["claims"]}
 
 
 def test_pages_can_be_made_of_the_examples():

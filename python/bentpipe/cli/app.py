@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import get_completion_class
 
 from bentpipe import files
 from bentpipe.catalog import unknown
@@ -16,9 +16,6 @@ from bentpipe.cli.help import Context
 from bentpipe.cli.printing import print_error
 from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COMMANDS = (
     *("init", "run", "compare", "mix", "sweep", "report", "reproduce"),
@@ -90,10 +87,6 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
         ctx.exit()
 
 
-def _shells(_: click.Context, __: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
-    return [CompletionItem(shell) for shell in SHELLS if shell.startswith(incomplete)]
-
-
 @click.group(cls=App, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="bentpipe %(version)s", help="Print the version and exit.")
 @click.option(
@@ -102,7 +95,6 @@ def _shells(_: click.Context, __: click.Parameter, incomplete: str) -> Sequence[
     is_eager=True,
     expose_value=False,
     callback=_print_completion,
-    shell_complete=_shells,
     help='Print the completion script of a shell and exit: eval "$(bentpipe --completion bash)" in ~/.bashrc.',
 )
 def app() -> None:

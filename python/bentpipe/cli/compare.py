@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @options.file
 @options.cc("Congestion controls, or all; see: list cc. One of your own: FILE.py:CLASS.")
 @options.case
-@options.replications(10, "Runs of each one, each with its own seed.")
+@options.replications(10, "Runs of each, all with different seeds.")
 @options.until
 @options.replications_max
 @options.metric

@@ -141,4 +141,4 @@ def _ends(source: str, destination: str) -> str:
 
 def is_answered() -> bool:
     """Whether somebody is there to answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin.isatty() and sys.stdout.isatty()

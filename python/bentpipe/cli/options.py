@@ -71,7 +71,7 @@ against = click.option(
     "--against",
     metavar="NAME",
     shell_complete=complete.senders,
-    help="Compare each other one with this one; by default, the best with each other one.",
+    help="Compare all others with this one only; by default, with the best one.",
 )
 confidence = click.option(
     "--confidence",

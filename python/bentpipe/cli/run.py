@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     examples=(
         "run geo",
         "run geo --cc cubic --set duration='60 s' --plot cubic.png",
-        "run leo --series cwnd_bytes,rtt_s --save leo-run",
+        "run leo --series cwnd_bytes,srtt_s --save leo-run",
     ),
 )
 @options.file

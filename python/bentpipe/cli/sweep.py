@@ -34,7 +34,7 @@ from bentpipe.scenario import overrides
     " each. 'KEY=VALUES; KEY=VALUES' go together. A congestion control of your own is FILE.py:CLASS. Overrides [sweep]"
     " in the file.",
 )
-@options.replications(None, "Runs of each point, each with its own seed; 10 if the file says nothing.")
+@options.replications(None, "Runs of each point, all with different seeds; 10 if the file says nothing.")
 @options.until
 @options.replications_max
 @click.option(
