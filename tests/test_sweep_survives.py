@@ -105,7 +105,7 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
     for _ in range(KILLS):
         moment = draw.randrange(120)
         # It does not get far beyond, and never to the end, however slow the test is to kill it.
-        with Watched(tmp_path, small, *options, waiting_max=250, hold=moment + 60) as sweep:
+        with Watched(tmp_path, small, *options, hold=moment + 60) as sweep:
             before = len(sweep.begun())
             sweep.wait_for(before + moment)
             sweep.process.kill()
@@ -115,7 +115,7 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
             assert set(sweep.begun()[before:]) - kept <= claimed
             kept_before = kept
             in_flight.update(claimed - kept)
-    with Watched(tmp_path, small, *options, waiting_max=250) as sweep:
+    with Watched(tmp_path, small, *options) as sweep:
         code, _, errors = sweep.end()
         assert (code, "Traceback" in errors) == (0, False)
     begun = Counter(sweep.begun())
@@ -138,21 +138,21 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
     "die",
     [
         ["_connect", 1, "after"],
-        # The first is of the file that says which sweep it is.
-        ["_replace", 1, "before"],
-        ["_replace", 1, "after"],
-        ["_replace", 2, "before"],
-        ["_replace", 2, "after"],
-        ["_replace", 5, "after"],
+        ["begin", 1, "before"],
+        ["begin", 1, "after"],
+        ["keep", 5, "after"],
+        ["_export", 1, "before"],
+        ["_export", 1, "after"],
+        ["_export", 2, "after"],
     ],
 )
 def test_killed_while_the_store_is_opened_or_written_it_goes_on(small, tmp_path, die):
     options = grid(3, 8)
-    with Watched(tmp_path, small, *options, waiting_max=10, die=die) as sweep:
+    with Watched(tmp_path, small, *options, die=die) as sweep:
         assert sweep.end()[0] == -signal.SIGKILL
     kept, _ = index(sweep.store)
     begun = len(sweep.begun())
-    with Watched(tmp_path, small, *options, waiting_max=10) as sweep:
+    with Watched(tmp_path, small, *options) as sweep:
         assert sweep.end()[0] == 0
     assert len(sweep.begun()) - begun == 24 - len(kept)
     assert files(sweep.store) == undisturbed(small, tmp_path, 3, 8)

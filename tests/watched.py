@@ -3,7 +3,6 @@
     python watched.py '{"log": "begun.txt", ...}' sweep FILE ...
 
 - `log`: a line `PROCESS RUN` for each run that is begun.
-- `waiting_max`: runs after which the Parquet files are written.
 - `hold`: after so many runs here, hold each one until told to stop.
 - `meet`: hold every run until so many processes have begun one.
 - `die`: `[name, number, "before" or "after"]`: kill this process at that call of this method of the store.
@@ -28,7 +27,6 @@ def watch(asked):
     execute = workers.execute
     log = Path(asked["log"])
     count = itertools.count(1)
-    store.WAITING_MAX = asked.get("waiting_max", store.WAITING_MAX)
 
     def watched(scenario, seed, tables, is_stopped=lambda: False, progress=None):
         write_down(log, f"{os.getpid()} {task.name(scenario.digest, seed)}\n")

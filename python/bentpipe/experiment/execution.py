@@ -161,8 +161,6 @@ class Execution:
             running += len(mine)
             self.progress.running = min(running, self.place.count)
             self.progress.under_way = self.place.under_way()
-            if self.store.is_due():
-                self.store.write()
             self.notify()
             if not left and not running:
                 return

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bentpipe.experiment.store import SCHEMA, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Memory(Store):
@@ -20,7 +17,6 @@ class Memory(Store):
     def __init__(self) -> None:
         self.folder = Path(":memory:")
         self._is_read_only = False
-        self._total = self._waiting = 0
         self._owner = "this"
         self._index = sqlite3.connect(":memory:", isolation_level=None)
         self._index.executescript(SCHEMA)
@@ -28,13 +24,6 @@ class Memory(Store):
     def close(self) -> None:
         """Forget everything."""
         self._index.close()
-
-    def is_due(self) -> bool:
-        """Never."""
-        return False
-
-    def begin(self, sweep: Mapping[str, Any]) -> None:
-        """There is nowhere to write to."""
 
     def aside(self) -> list[dict[str, Any]]:
         """There was nothing before."""

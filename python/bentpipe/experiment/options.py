@@ -77,13 +77,3 @@ def sweep_charted(chart: str) -> None:
     """Whether there is such a chart of a sweep."""
     if chart not in SWEEP_CHARTS:
         raise BentpipeError("error: " + unknown(chart, "a chart of a sweep", SWEEP_CHARTS))
-
-
-def unmixed(*, cc: str | None, metric: str, statistic: str, correction: str, against: str | None) -> None:
-    """Refuse with a mix what is for senders that run apart."""
-    if cc is not None:
-        raise ScenarioError("error: --cc runs senders apart, --mix together\n  expected one of them")
-    if (metric, statistic, correction, against) != ("goodput", "mean", "holm", None):
-        raise BentpipeError(
-            "error: a mix is about shares of the goodput\n  expected no --metric, --statistic, --correction, --against"
-        )

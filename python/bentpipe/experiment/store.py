@@ -1,17 +1,15 @@
-"""The store of a sweep: a folder of Parquet files, and an index of what is in it and who is working on the rest.
+"""The store of an experiment: an index, which is all that counts, and tables for others to read.
 
-What a run gave is committed to the index as soon as it is there, which survives `kill -9`. From time to time, and at
-the end, all of it is written into the Parquet files, sorted, each under a temporary name that is then renamed: the same
-runs are the same bytes, whatever the order in which they were done. Several processes may use a store at once; each
-holds a lock on a file of its own for as long as it lives, so that the work of one that died is known to be free.
+What a run gave is committed to the index, an SQLite file, as soon as it is there, which survives `kill -9`. At the end
+the tables are exported as Parquet, sorted, each under a temporary name that is then renamed: the same runs are the
+same bytes, whatever the order in which they were done. Several processes may use a store at once; each holds a lock on
+a file of its own for as long as it lives, so that the work of one that died is known to be free.
 
 All runs of a store are of one number of results (`_core.RESULTS`); see `aside` for those of another.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import shutil
 import sqlite3
@@ -21,42 +19,43 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
-import polars as pl
 from filelock import FileLock, Timeout
 
 from bentpipe import _core, files
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import aside, task
-from bentpipe.experiment.frames import RUNS, merged, parameters_of
-from bentpipe.files import is_no_sweep, parquet, refuse_unless_writable_folder
+from bentpipe.experiment.frames import RUNS, merged
+from bentpipe.files import is_no_sweep, refuse_unless_writable_folder
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import polars as pl
+
 INDEX = "index.sqlite"
 OWNERS = "working"
-SWEEP = "sweep.json"
 FAILURES = "failures"
-WAITING_MAX = 2000
-"""Runs in the index alone before the Parquet files are written again; or as many as these have, which is more later."""
 BUSY_S = 60
 """How long to wait for another process that is writing."""
+LAYOUT = 2
+"""Of the index: one with another number is of another state of bentpipe."""
 
-READINGS = 3
 _WRITING = "writing"
-SCHEMA = """
+SCHEMA = f"""
+pragma user_version = {LAYOUT};
 create table if not exists facts (name text primary key, value text not null);
 create table if not exists runs (
     id text primary key,
-    parameters text not null,  -- of all sweeps that have it, as JSON
+    parameters text not null,  -- of all experiments that have it, as JSON
     tables text not null,      -- that are kept of it, as JSON
-    record blob                -- null once it is in the Parquet files
+    record blob not null,      -- what it gave
+    checksum integer not null  -- of the record
 );
 create table if not exists failures (id text primary key, parameters text not null, message text not null);
 create table if not exists claims (id text primary key, owner text not null);
-create table if not exists files (name text primary key, sha256 text not null, next text);
 """
 
 
@@ -94,7 +93,6 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
         self.folder = Path(folder)
         self._is_read_only = is_read_only
-        self._total = self._waiting = 0
         self._owner = uuid.uuid4().hex
         try:
             if is_read_only:
@@ -106,12 +104,11 @@ class Store:
             raise
 
     def _open_to_read(self) -> None:
-        has_index = (self.folder / INDEX).is_file()
-        if not has_index and not self._path(RUNS).is_file():
-            raise is_no_sweep(self.folder)
+        if not (self.folder / INDEX).is_file():
+            raise self._has_tables_only() if self._parquet_files() else is_no_sweep(self.folder)
         with self._guarded():
             try:
-                self._connect(self.folder / INDEX if has_index else None, "ro")
+                self._connect(self.folder / INDEX, "ro")
             except sqlite3.OperationalError:
                 # Where nothing may be written, the index cannot be opened as long as it has a journal.
                 self._index.close()
@@ -119,40 +116,29 @@ class Store:
             others = self._of_others()
             if others is not None:
                 raise aside.refusal(self.folder, others)
-            if not has_index:
-                self._recover()
 
     def _open_to_write(self) -> None:
         refuse_unless_writable_folder(self.folder)
         # One that was killed at once may have left no more than this.
         is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
-        is_ours = (self.folder / INDEX).exists() or self._path(RUNS).is_file() or aside.listed(self.folder)
-        if not is_new and not is_ours:
-            raise self._is_foreign()
+        if not is_new and not (self.folder / INDEX).exists() and not aside.listed(self.folder):
+            raise self._has_tables_only() if self._path(RUNS).is_file() else self._is_foreign()
         with self._guarded():
             (self.folder / OWNERS).mkdir(parents=True, exist_ok=True)
             with self._alone():
                 self._begin_to_live()
                 self._connect(self.folder / INDEX, "rwc")
-                tables = self._tables()
-                if tables and "facts" not in tables:
-                    raise self._is_foreign()
                 others = self._of_others()
                 if others is not None:
                     self._put_aside(others)
                     self._connect(self.folder / INDEX, "rwc")
-                # What is in the Parquet files takes no room in the index.
-                self._index.execute("pragma auto_vacuum = full")
                 self._index.execute("pragma journal_mode = wal")
-                # A commit survives the end of the process, which is what is promised. What must survive a power cut
-                # is in `write`.
+                # A commit survives the end of the process, which is what is promised; a power cut may cost the last
+                # ones, and damages nothing.
                 self._index.execute("pragma synchronous = normal")
                 self._index.executescript(SCHEMA)
                 with self._transaction():
                     self._index.execute("insert or ignore into facts values ('form', ?)", (str(_core.RESULTS),))
-                    self._recover()
-                    self._check_files()
-            self._count()
 
     def close(self) -> None:
         """Give back what was claimed. The store can be opened again."""
@@ -239,20 +225,20 @@ class Store:
             for id_, parameters, own, record in done:
                 others, before = older.get(id_, ((), None))
                 kept = json.dumps(sorted({*own, *others}))
-                rows.append((id_, _text(parameters), kept, task.united(before, record)))
+                whole = task.united(before, record)
+                rows.append((id_, _text(parameters), kept, whole, crc32(whole)))
             self._index.executemany(
-                "insert into runs values (?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
-                " record = excluded.record",
+                "insert into runs values (?, ?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
+                " record = excluded.record, checksum = excluded.checksum",
                 rows,
             )
+            self._make_stale()
             self._index.executemany(
                 "insert or replace into failures values (?, ?, ?)",
                 [(id_, _text(parameters), message) for id_, parameters, message in failed],
             )
             ids = [(each[0],) for each in (*done, *failed)]
             self._index.executemany("delete from claims where id = ?", ids)
-        self._waiting += len(done)
-        self._total += len(done)
 
     def keep_replay(self, id_: str, text: str) -> None:
         """Write a scenario that shows a failure again."""
@@ -267,67 +253,47 @@ class Store:
             rows = self._index.execute("select id, parameters, message from failures order by id").fetchall()
         return [dict(zip(("id", "parameters", "message"), row, strict=True)) for row in rows]
 
-    def is_due(self) -> bool:
-        """Whether so many runs are in the index alone that the Parquet files should be written."""
-        return self._waiting >= max(WAITING_MAX, self._total - self._waiting)
-
     def write(self) -> None:
-        """Bring the Parquet files up to date. Each is complete at every moment, before and after."""
+        """Export the tables as Parquet. Each is complete at every moment, before and after."""
         with self._guarded(), self._alone():
-            self._count()
             stale = self._noted("stale")
-            if self._waiting == 0 and stale is None:
+            if stale is None and all(self._path(name).exists() for name in (RUNS, *self._kept_tables())):
                 return
-            # Other processes go on meanwhile: what they add after this is not taken for written.
-            waiting = self._index.execute("select id, tables from runs where record is not null").fetchall()
+            # Other processes go on meanwhile: what they add after this is not taken for exported.
             frames = self._frames()
-            content = {name: parquet(frame) for name, frame in frames.items()}
-            hashes = [(name, _hash(data)) for name, data in content.items()]
-            # These must not be lost in a power cut, as the files are not.
-            self._index.execute("pragma synchronous = full")
-            # First what the files will be, then the files, then that they are: a crash in between is seen and mended.
+            for name, frame in frames.items():
+                self._export(name, frame)
             with self._transaction():
-                self._index.executemany(
-                    "insert into files values (?, '', ?) on conflict (name) do update set next = excluded.next", hashes
-                )
-            for name, data in content.items():
-                self._replace(f"{name}.parquet", data)
-            with self._transaction():
-                self._index.execute("update files set sha256 = next, next = null where next is not null")
-                self._index.executemany("update runs set record = null where id = ? and tables = ?", waiting)
                 self._index.execute("delete from facts where name = 'stale' and value = ?", (json.dumps(stale),))
-            self._index.execute("pragma synchronous = normal")
-            self._count()
+
+    def _export(self, name: str, frame: pl.DataFrame) -> None:
+        # What a process that dies leaves behind has its mark.
+        files.replace(self._path(name), files.parquet(frame), mark=self._owner)
+
+    def _kept_tables(self) -> set[str]:
+        """Of any run."""
+        rows = self._index.execute("select distinct tables from runs")
+        return {name for (kept,) in rows for name in json.loads(kept)}
 
     def _make_stale(self) -> None:
-        """The Parquet files are to be written although no run is new. Each time is another, so that none is missed."""
+        """The tables are to be exported again. Each time is another, so that none is missed."""
         self._index.execute("insert or replace into facts values ('stale', ?)", (json.dumps(uuid.uuid4().hex),))
 
-    def _count(self) -> None:
-        count = "select count(*), count(record) from runs"
-        self._total, self._waiting = self._index.execute(count).fetchone()
-
     def frames(self, tables: Sequence[str], ids: Iterable[str]) -> dict[str, pl.DataFrame]:
-        """The table of the runs, and others, of these runs: from the files, and what is in the index alone."""
+        """The table of the runs, and others, of these runs."""
         with self._guarded():
             return self._frames(tables, ids)
 
     def begin(self, sweep: Mapping[str, Any]) -> None:
-        """Remember which sweep was last begun. It is in a file of its own, so that nothing is in the index alone."""
-        with self._guarded():
-            self._replace(SWEEP, json.dumps(sweep).encode())
+        """Remember which experiment was last begun."""
+        with self._guarded(), self._transaction():
+            self._index.execute("insert or replace into facts values ('begun', ?)", (json.dumps(sweep),))
 
     def begun(self) -> dict[str, Any] | None:
-        """The sweep that was last begun, or None."""
+        """The experiment that was last begun, or None."""
         with self._guarded():
-            try:
-                return dict(json.loads((self.folder / SWEEP).read_bytes()))
-            except FileNotFoundError:
-                return None
-            except ValueError as error:
-                raise BentpipeError(
-                    f"error: {self.folder / SWEEP} is damaged: {error}\n  start the same sweep again: that writes it"
-                ) from error
+            found = self._noted("begun")
+        return None if found is None else dict(found)
 
     def aside(self) -> list[dict[str, Any]]:
         """Runs of another simulator that are kept beside: `results`, `runs`, `versions`, `folder`."""
@@ -338,6 +304,12 @@ class Store:
         """A fact, or None."""
         row = self._index.execute("select value from facts where name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
+
+    def _has_tables_only(self) -> BentpipeError:
+        return BentpipeError(
+            f"error: {self.folder} has exported tables and no {INDEX}, which is the store\n"
+            "  put it back, choose another folder, or read the Parquet files as they are"
+        )
 
     def has_no_sweep(self) -> BentpipeError:
         """For a store in which nothing was begun."""
@@ -352,14 +324,19 @@ class Store:
         with self._guarded(), self._transaction():
             yield
 
-    def _connect(self, place: Path | None, mode: str) -> None:
-        """To the index in a file, or to one in memory for a store that has none."""
-        uri = "file::memory:" if place is None else f"{place.absolute().as_uri()}?mode={mode}"
+    def _connect(self, place: Path, mode: str) -> None:
         # Transactions are begun by hand: see `_transaction`.
+        uri = f"{place.absolute().as_uri()}?mode={mode}"
         self._index = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
-        if place is None:
-            self._index.executescript(SCHEMA)
-        self._index.execute("select count(*) from sqlite_master")
+        tables = self._tables()
+        if tables and "facts" not in tables:
+            raise self._is_foreign()
+        (layout,) = self._index.execute("pragma user_version").fetchone()
+        if tables and layout != LAYOUT and self._noted("form") == _core.RESULTS:
+            raise BentpipeError(
+                f"error: {self.folder} is of another state of bentpipe: layout {layout}, and this one writes {LAYOUT}\n"
+                "  choose another folder, or use the bentpipe that made it"
+            )
 
     def _connect_to_copy(self) -> None:
         with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
@@ -408,7 +385,7 @@ class Store:
         if "malformed" in why or "not a database" in why:
             return BentpipeError(
                 f"error: {self.folder / INDEX} is damaged: {why}\n"
-                "  delete it and start again: it is made anew from the Parquet files"
+                "  put a copy back, or choose another folder; the Parquet files have what was exported last"
             )
         if "disk is full" in why or "No space left" in why:
             return BentpipeError(
@@ -422,19 +399,13 @@ class Store:
 
     def _of_others(self) -> dict[str, Any] | None:
         """What there is to know of the runs that are here, if another simulator gave them."""
-        tables = self._tables()
-        form = self._noted("form") if "facts" in tables else None
+        if not self._tables():
+            return None
+        form = self._noted("form")
         if form == _core.RESULTS:
             return None
-        versions: dict[str, str] = {}
-        if self._path(RUNS).is_file():
-            frame = self._parsed(RUNS, self._path(RUNS).read_bytes())
-            if not {"run", "version"} <= set(frame.columns):
-                raise BentpipeError(f"error: {self._path(RUNS)} is not the table of a sweep\n  choose another folder")
-            versions = dict(frame.select("run", "version").iter_rows())
-        if "runs" in tables:
-            rows = self._index.execute("select id, record from runs where record is not null")
-            versions |= {id_: json.loads(record)["version"] for id_, record in rows}
+        rows = self._index.execute("select id, record from runs where record is not null")
+        versions = {id_: json.loads(record)["version"] for id_, record in rows}
         return aside.of_others(form, versions)
 
     def _put_aside(self, others: Mapping[str, Any]) -> None:
@@ -450,55 +421,7 @@ class Store:
         if is_empty:
             (self.folder / INDEX).unlink()
         # The index last: until it is gone, whoever comes after a crash goes on with this.
-        last = [self.folder / name for name in (FAILURES, SWEEP, INDEX)]
-        aside.put(self.folder, others, [*self._parquet_files(), *last])
-
-    def _recover(self) -> None:
-        """Take over what is there without the index."""
-        (known,) = self._index.execute("select count(*) from runs").fetchone()
-        if known or not self._path(RUNS).exists():
-            return
-        frames = {path.stem: self._parsed(path.stem, path.read_bytes()) for path in self._parquet_files()}
-        parameters = parameters_of(frames[RUNS])
-        # A run whose table is empty cannot be told from one whose table was not kept: it is done again if asked for.
-        have = {name: set(frame["run"]) for name, frame in frames.items() if name != RUNS and "run" in frame.columns}
-        self._index.executemany(
-            "insert into runs values (?, ?, ?, null)",
-            [
-                (id_, _text(own), json.dumps([name for name in sorted(have) if id_ in have[name]]))
-                for id_, own in parameters.items()
-            ],
-        )
-        self._index.executemany(
-            "insert or replace into files values (?, ?, null)",
-            [(path.stem, _hash(path.read_bytes())) for path in self._parquet_files()],
-        )
-
-    def _check_files(self) -> None:
-        """Whether the Parquet files are what was written; the runs of one that was taken away are done again."""
-        for name, sha256, following in self._index.execute("select name, sha256, next from files").fetchall():
-            path = self._path(name)
-            if not path.exists():
-                # With the first writing of a file not finished, all of it is in the index.
-                if sha256:
-                    has_it = "" if name == RUNS else f"""and tables like '%"{name}"%'"""
-                    self._index.execute(f"delete from runs where record is null {has_it}")
-                    self._forget_table(name)
-                    self._make_stale()
-                self._index.execute("delete from files where name = ?", (name,))
-                continue
-            found = _hash(path.read_bytes())
-            if found not in (sha256, following):
-                raise self._is_damaged(name, "it is not what was written")
-            self._index.execute("update files set sha256 = ?, next = null where name = ?", (found, name))
-
-    def _forget_table(self, name: str) -> None:
-        """Of runs whose record is in the index, and was added to what had been written."""
-        query = """select id, tables, record from runs where record is not null and tables like '%"' || ? || '"%'"""
-        for id_, kept, record in self._index.execute(query, (name,)).fetchall():
-            if name not in json.loads(record)["tables"]:
-                rest = json.dumps([table for table in json.loads(kept) if table != name])
-                self._index.execute("update runs set tables = ? where id = ?", (rest, id_))
+        aside.put(self.folder, others, [*self._parquet_files(), self.folder / FAILURES, self.folder / INDEX])
 
     def _begin_to_live(self) -> None:
         """Have a lock that ends with the process, whatever ends it, and clear away after those that died."""
@@ -531,51 +454,22 @@ class Store:
     def _parquet_files(self) -> list[Path]:
         return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
 
-    def _replace(self, name: str, data: bytes) -> None:
-        # What a process that dies leaves behind has its mark.
-        files.replace(self.folder / name, data, mark=self._owner)
-
-    def _read(self, name: str) -> pl.DataFrame:
-        """One of the Parquet files, as it was written."""
-        # Another process may be replacing it just now.
-        for _ in range(READINGS):
-            data = self._path(name).read_bytes()
-            row = self._index.execute("select sha256, next from files where name = ?", (name,)).fetchone()
-            if row is not None and _hash(data) in row:
-                return self._parsed(name, data)
-        raise self._is_damaged(name, "it is not what was written")
-
-    def _parsed(self, name: str, data: bytes) -> pl.DataFrame:
-        try:
-            return pl.read_parquet(io.BytesIO(data))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise self._is_damaged(name, str(error).splitlines()[0]) from error
-
-    def _is_damaged(self, name: str, why: str) -> BentpipeError:
-        return BentpipeError(
-            f"error: {self._path(name)} is damaged: {why}\n"
-            "  put a copy back, or delete it: then its runs are done again, and all else is kept"
-        )
-
     def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
-        """All tables of all runs, or some: what is in the files with what is in the index alone."""
-        query, chosen = "select id, parameters, record from runs", ""
+        """All tables of all runs, or some."""
+        query, chosen = "select id, parameters, record, checksum from runs", ""
         if ids is not None:
             query, chosen = f"{query} where id in (select value from json_each(?))", json.dumps(list(ids))
-        rows = self._index.execute(query, (chosen,) if chosen else ()).fetchall()
-        fresh = {id_: task.unpacked(record) for id_, _, record in rows if record is not None}
-        written = [path.stem for path in self._parquet_files()]
-        if tables is not None:
-            wanted = {RUNS, *tables}
-            written = [name for name in written if name in wanted]
-            for record in fresh.values():
-                record["tables"] = {name: found for name, found in record["tables"].items() if name in wanted}
-        return merged({id_: json.loads(text) for id_, text, _ in rows}, fresh, written, self._read)
+        parameters: dict[str, dict[str, Any]] = {}
+        records: dict[str, dict[str, Any]] = {}
+        for id_, text, record, checksum in self._index.execute(query, (chosen,) if chosen else ()):
+            if crc32(record) != checksum:
+                raise self._said(f"malformed record of the run {id_}")
+            parameters[id_], records[id_] = json.loads(text), task.unpacked(record)
+            if tables is not None:
+                known = records[id_]["tables"]
+                records[id_]["tables"] = {name: known[name] for name in tables if name in known}
+        return merged(parameters, records)
 
 
 def _text(parameters: Mapping[str, Any]) -> str:
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
