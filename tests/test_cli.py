@@ -388,6 +388,15 @@ def test_what_is_in_a_store_is_not_run_again(small, tmp_path, begun, command):
     assert len(begun) == 1.5 * count
 
 
+@pytest.mark.parametrize("command", ["compare", "mix"])
+def test_what_was_kept_becomes_a_report(small, tmp_path, command):
+    assert cli(command, small, "--cc", "reno,sack", "-n", 2, "--store", tmp_path / "store", "-q").exit_code == 0
+    done = cli("report", tmp_path / "store", "--out", tmp_path / "page")
+    assert done.exit_code == 0
+    assert f"page     {tmp_path}/page/report.html\n" in done.stdout
+    assert (tmp_path / "page" / "report.html").is_file()
+
+
 @pytest.mark.parametrize(("command", "metric"), [("compare", "goodput"), ("mix", "share")])
 def test_replications_are_added_until_intervals_are_narrow(small, command, metric):
     args = [command, small, "--cc", "reno,sack", "-n", 3, "--until", f"{metric}=0.001%", "--json"]

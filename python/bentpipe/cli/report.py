@@ -15,24 +15,27 @@ if TYPE_CHECKING:
 
 
 @click.command("report", cls=Command, examples=("report geo.sweep", "report geo.sweep --against cubic --out page"))
-@click.argument("store", type=options.PLACE, metavar="STORE", help="Folder with the results of a sweep.")
-@click.option(
-    "-o", "--out", type=options.PLACE, metavar="FOLDER", help="Where to write; by default, `report` in the store."
+@click.argument(
+    "source",
+    type=options.PLACE,
+    metavar="FOLDER",
+    help="The store of a sweep, comparison or mix, or what one of them saved.",
 )
+@click.option("-o", "--out", type=options.PLACE, metavar="FOLDER", help="Where to write; by default, `report` in it.")
 @options.against
 @options.json
 @options.quiet
-def command(store: Path, out: Path | None, against: str | None, json: bool, quiet: bool) -> None:
-    """Render a sweep as an HTML report.
+def command(source: Path, out: Path | None, against: str | None, json: bool, quiet: bool) -> None:
+    """Render results as an HTML report.
 
     Writes one page that needs nothing else, its figures (SVG, PNG) and its tables (CSV, LaTeX).
     """
-    if not store.is_dir():
+    if not source.is_dir():
         from bentpipe.files import is_no_sweep
 
-        raise is_no_sweep(store)
+        raise is_no_sweep(source)
     from bentpipe.cli import render
     from bentpipe.experiment.report import report
 
-    written = report(store, out, against=against)
+    written = report(source, out, against=against)
     print_result(written.to_dict, lambda: render.report(written), json=json, quiet=quiet)
