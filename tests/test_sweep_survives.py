@@ -128,7 +128,6 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
         "drops.parquet",
         "index.sqlite",
         "runs.parquet",
-        "sweep.json",
         "working",
     ]
     assert [path.name for path in (sweep.store / "working").iterdir()] == ["writing"]
