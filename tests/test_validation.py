@@ -1,7 +1,4 @@
-"""Agreement with ns-2, on a sample; `python validation/ns2.py` compares all of it.
-
-These need ns-2's results, which do not come with bentpipe: without them the tests are skipped and say so.
-"""
+"""Agreement with ns-2, on a sample; `python validation/ns2.py` compares all of it."""
 
 import importlib.util
 import sys
@@ -11,9 +8,6 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT.parent / "shared" / "reference"
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no ns-2 results at {FOLDER}")
 
 
 @pytest.fixture(scope="module")
@@ -28,33 +22,33 @@ def ns2() -> ModuleType:
 
 
 def test_s1_utilisation_and_fairness_are_ns2s_within_0_03(ns2: ModuleType) -> None:
-    for utilisation, jain in ns2.s1(FOLDER, seeds=4, rates=("1e-3", "1e-2", "1e-1")):
+    for utilisation, jain in ns2.s1(seeds=4, rates=("1e-3", "1e-2", "1e-1")):
         assert utilisation.ours == pytest.approx(utilisation.theirs, abs=0.03), utilisation
         assert jain.ours == pytest.approx(jain.theirs, abs=0.03), jain
 
 
 def test_s1_without_loss_differs_for_tahoe_only(ns2: ModuleType) -> None:
     # ns-2's Tahoe senders all lose at once and recover at once; see docs/validation/ns2.md.
-    for utilisation, jain in ns2.s1(FOLDER, seeds=4, rates=("0",)):
+    for utilisation, jain in ns2.s1(seeds=4, rates=("0",)):
         tolerance = 0.045 if "tahoe" in utilisation.case else 0.03
         assert utilisation.ours == pytest.approx(utilisation.theirs, abs=tolerance), utilisation
         assert jain.ours == pytest.approx(jain.theirs, abs=0.03), jain
 
 
 def test_s2_without_loss_is_ns2s_within_one_percent(ns2: ModuleType) -> None:
-    for row in ns2.s2(FOLDER, seeds=1, rates=("0",)):
+    for row in ns2.s2(seeds=1, rates=("0",)):
         assert row.ours == pytest.approx(row.theirs, rel=0.01), row
 
 
 def test_s3_completion_times_are_ns2s_within_a_thousandth(ns2: ModuleType) -> None:
-    rows = list(ns2.s3(FOLDER))
+    rows = list(ns2.s3())
     assert len(rows) == 125
     for row in rows:
         assert row.ours == pytest.approx(row.theirs, rel=1e-3), row
 
 
 def test_s4_the_same_packets_leave_at_the_same_times(ns2: ModuleType) -> None:
-    for trace in ns2.s4(FOLDER):
+    for trace in ns2.s4():
         if trace.case in ("sack two", "sack three", "sack four"):
             # ns-2's Sack1 estimates the pipe as Fall and Floyd did in 1996, before RFC 3517.
             assert trace.same > 30, trace

@@ -1,11 +1,10 @@
 """Makes "Senders against ns-2 and their closed forms" and "Sharing", for all senders of the registry.
 
-    .venv/bin/python validation/agreement.py [--ns2 FOLDER] [s1] [response] [sharing] [pages]
+    .venv/bin/python validation/agreement.py [s1] [response] [sharing] [pages]
 
 Runs the parts that are named, all of them without names, and writes `docs/validation/agreement.json` and the two
-pages; what is not run keeps its numbers, and `pages` alone runs nothing. FOLDER holds ns-2's results (`s1_ns2.csv`) and
-is needed for `s1` only. A sender that is in ns-2's results and not yet in the registry has an empty place in the table;
-it is filled when it is there.
+pages; what is not run keeps its numbers, and `pages` alone runs nothing. A sender that is in ns-2's results and not
+yet in the registry has an empty place in the table; it is filled when it is there.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "validation"
 NUMBERS = DOCS / "agreement.json"
-REFERENCE = HERE.parents[1] / "shared" / "reference"
 
 LOSS = ("0", "1e-5", "1e-4", "1e-3", "1e-2", "3e-2", "1e-1", "3e-1")
 SEEDS = 5
@@ -152,10 +150,10 @@ def utilisations(changes: dict[str, Any], sender: str, cc: dict[str, Any], rates
     ]
 
 
-def s1(folder: Path) -> dict[str, Any]:
+def s1() -> dict[str, Any]:
     """Ours and ns-2's, ours with the causes of large differences, and our Reno as that kernel would send."""
     theirs: dict[str, list[float]] = {name: [math.nan] * len(LOSS) for name in ("own sack", *MODULES)}
-    for row in ns2.table(folder, "s1_ns2.csv"):
+    for row in ns2.table("s1_ns2.csv"):
         module = "own sack" if row["agent"] == "sack" else row["agent"].removeprefix("linux:")
         is_other = module == row["agent"] or module not in theirs
         if not is_other and (row["n"], row["unit"], row["lossack"], row["psz"]) == ("10", "pkt", "0", "1024"):
@@ -374,13 +372,12 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=["s1", "response", "sharing", "pages", []], default=[])
-    parser.add_argument("--ns2", type=Path, default=REFERENCE)
     parser.add_argument("--cc", nargs="*", help="for `sharing`: these senders only; the others keep their numbers")
     arguments = parser.parse_args()
     parts = arguments.parts or ["s1", "response", "sharing"]
     found = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {}
     if "s1" in parts:
-        found["s1"] = s1(arguments.ns2)
+        found["s1"] = s1()
     if "response" in parts:
         found["response"] = responses()
     if "sharing" in parts:

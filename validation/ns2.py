@@ -1,9 +1,9 @@
 """Compare bentpipe with what ns-2 measured on the same topologies.
 
-    python validation/ns2.py FOLDER [s1] [s2] [s3] [s4] [--seeds N]
+    python validation/ns2.py [s1] [s2] [s3] [s4] [--seeds N]
 
-FOLDER holds ns-2's results (`s1_ns2.csv` and its like). Each comparison prints a table; docs/validation/ns2.md says
-how the two are configured alike and which differences remain.
+Each comparison prints a table. docs/validation/ns2.md says how the two are configured alike, and which differences
+remain.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ SENDERS = ("tahoe", "reno", "newreno", "sack")
 HERE = Path(__file__).parent
 """With scenarios that are `like = "ns-2"`, and stay as they are."""
 
+DATA = HERE / "data" / "ns2"
+"""What ns-2 measured; its README says how."""
+
 
 class Row(NamedTuple):
     """One comparison: what, ours (mean and its standard error), theirs."""
@@ -36,9 +39,9 @@ class Row(NamedTuple):
     theirs: float
 
 
-def table(folder: Path, name: str) -> Iterator[dict[str, str]]:
+def table(name: str) -> Iterator[dict[str, str]]:
     """Rows of one of ns-2's files, comments left out."""
-    path = folder / name
+    path = DATA / name
     with gzip.open(path, "rt") if name.endswith(".gz") else path.open() as lines:
         yield from csv.DictReader(line for line in lines if not line.startswith("#"))
 
@@ -56,10 +59,10 @@ def mean(values: list[float]) -> tuple[float, float]:
     return statistics.fmean(values), error
 
 
-def s1(folder: Path, seeds: int, rates: tuple[str, ...] | None = None) -> Iterator[tuple[Row, Row]]:
+def s1(seeds: int, rates: tuple[str, ...] | None = None) -> Iterator[tuple[Row, Row]]:
     """REFWA Plus topology, loss on data: utilisation and Jain's index."""
     scenario = bp.load(HERE / "ns2" / "s1.toml")
-    for row in table(folder, "s1_ns2.csv"):
+    for row in table("s1_ns2.csv"):
         wanted = row["agent"] in SENDERS and (row["n"], row["unit"], row["lossack"], row["psz"]) == (
             "10",
             "pkt",
@@ -79,10 +82,10 @@ def s1(folder: Path, seeds: int, rates: tuple[str, ...] | None = None) -> Iterat
         )
 
 
-def s2(folder: Path, seeds: int, rates: tuple[str, ...] | None = None) -> Iterator[Row]:
+def s2(seeds: int, rates: tuple[str, ...] | None = None) -> Iterator[Row]:
     """GEO bent pipe: utilisation."""
     scenario = bp.load(HERE / "ns2" / "s2.toml")
-    for row in table(folder, "s2_ns2.csv"):
+    for row in table("s2_ns2.csv"):
         if row["agent"] not in SENDERS or (rates and row["p"] not in rates):
             continue
         loss = {"link.downlink.forward.error": {"kind": "packet", "rate": float(row["p"])}}
@@ -91,10 +94,10 @@ def s2(folder: Path, seeds: int, rates: tuple[str, ...] | None = None) -> Iterat
         yield Row(f"S2 {row['agent']} p={row['p']}", *mean(utilisation), float(row["util_goodput_payload_mean"]))
 
 
-def s3(folder: Path) -> Iterator[Row]:
+def s3() -> Iterator[Row]:
     """GEO transfers: completion time in seconds; ns-2's runs show slow start without a threshold."""
     scenario = bp.load(HERE / "ns2" / "s3.toml")
-    for row in table(folder, "s3_ns2.csv"):
+    for row in table("s3_ns2.csv"):
         changes = {
             "tcp.initial_ssthresh": "unlimited",
             "tcp.initial_window": f"{row['initial_window_pkts']} segments",
@@ -115,10 +118,10 @@ class Trace(NamedTuple):
     worst_s: float
 
 
-def s4(folder: Path) -> Iterator[Trace]:
+def s4() -> Iterator[Trace]:
     """Listed drops: the packets sent, in order, with their times, up to our first timeout."""
     scenario = bp.load(HERE / "drops.toml")
-    for row in table(folder, "drops_summary.csv"):
+    for row in table("drops_summary.csv"):
         drops = [int(index) for index in row["drop_arrival_indices"].split()]
         loss = {"link.access.forward.error": {"kind": "arrivals", "list": drops}} if drops else {}
         events = bp.run(configured(scenario, row["agent"], **loss)).events
@@ -129,7 +132,7 @@ def s4(folder: Path) -> Iterator[Trace]:
         ]
         theirs = [
             (float(line["time_s"]), int(line["value"]))
-            for line in table(folder, f"drops_trace_{row['agent']}.csv.gz")
+            for line in table(f"drops_trace_{row['agent']}.csv.gz")
             if (line["case"], line["event"]) == (row["case"], "send")
         ]
         same, worst = 0, 0.0
@@ -151,24 +154,23 @@ def show(row: Row) -> None:
 def main() -> None:
     """Print the tables asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
     parser.add_argument("cases", nargs="*", choices=["s1", "s2", "s3", "s4", []], default=[])
     parser.add_argument("--seeds", type=int, default=5)
     arguments = parser.parse_args()
     cases = arguments.cases or ["s1", "s2", "s3", "s4"]
     print(f"{'case':42} {'bentpipe':18} {'ns-2':9} difference")
     if "s1" in cases:
-        for utilisation, jain in s1(arguments.folder, arguments.seeds):
+        for utilisation, jain in s1(arguments.seeds):
             show(utilisation)
             show(jain)
     if "s2" in cases:
-        for row in s2(arguments.folder, arguments.seeds):
+        for row in s2(arguments.seeds):
             show(row)
     if "s3" in cases:
-        for row in s3(arguments.folder):
+        for row in s3():
             show(row)
     if "s4" in cases:
-        for trace in s4(arguments.folder):
+        for trace in s4():
             packets = f"{trace.same} of {trace.until_timeout}"
             print(f"S4 {trace.case:20} same packets: {packets}, times within {trace.worst_s * 1e3:.2f} ms")
 
