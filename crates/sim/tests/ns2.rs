@@ -1,4 +1,4 @@
-//! Against ns-2, where the program `ns` is installed: `cargo test -p bentpipe-sim --test ns2 -- --ignored --nocapture`. The
+//! Against ns-2, where the program `ns` is installed: `cargo test -p bentpipe-sim --test it ns2 -- --ignored --nocapture`. The
 //! scenarios and ns-2's scripts are in `validation`; docs/validation/ns2.md says what agreement means.
 #![allow(clippy::print_stdout)]
 

@@ -192,13 +192,13 @@ fn what_changes_a_result_raises_its_number() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, now).unwrap();
     } else {
-        assert!(before == now, "{FILE} is stale: BLESS=1 cargo test -p bentpipe-sim --test recorded");
+        assert!(before == now, "{FILE} is stale: BLESS=1 cargo test -p bentpipe-sim --test it recorded");
     }
 }
 
 /// For a change that must not change results: the numbers of every shipped scenario under every sender.
 #[test]
-#[ignore = "takes minutes: cargo test --release -p bentpipe-sim --test recorded -- --ignored"]
+#[ignore = "takes minutes: cargo test --release -p bentpipe-sim --test it recorded -- --ignored"]
 fn every_scenario_gives_every_sender_the_same_numbers() {
     const FILE: &str = "tests/recorded-numbers.txt";
     let mut found = BTreeMap::new();

@@ -61,13 +61,17 @@ fn each_shipped_scenario_can_be_written_out() {
 fn the_settings_that_they_suggest_are_accepted() {
     for (name, text) in shipped() {
         for line in text.lines().filter(|line| line.starts_with("#   bentpipe ")) {
-            let settings = line.split("--set ").skip(1).map(|rest| rest.split_once('=').unwrap());
-            let sets: Vec<(&str, &str)> = settings
-                .map(|(key, value)| match value.strip_prefix('\'') {
-                    Some(quoted) => (key, quoted.split('\'').next().unwrap()),
-                    None => (key, value.split_whitespace().next().unwrap()),
-                })
-                .collect();
+            // Quoted as a whole, only the value, or not at all.
+            let word = |text: &str| -> String {
+                let mut is_quoted = false;
+                let inside = text.chars().take_while(|&c| {
+                    is_quoted ^= c == '\'';
+                    is_quoted || !c.is_whitespace()
+                });
+                inside.filter(|&c| c != '\'').collect()
+            };
+            let settings: Vec<String> = line.split("--set ").skip(1).map(word).collect();
+            let sets: Vec<(&str, &str)> = settings.iter().map(|setting| setting.split_once('=').unwrap()).collect();
             load(&name, &text, &sets);
         }
     }

@@ -352,6 +352,19 @@ fn files_are_clean_and_small() {
     none(findings);
 }
 
+/// What `main.rs` does not name is not compiled, and its tests pass by not being there.
+#[test]
+fn every_file_of_tests_belongs_to_a_binary() {
+    let folder = "crates/sim/tests/";
+    let (manifest, main) = (include_str!("../Cargo.toml"), include_str!("main.rs"));
+    let tests = files().into_iter().filter_map(|file| file.name.strip_prefix(folder).map(str::to_owned));
+    let modules = tests.filter(|name| name != "main.rs" && !name.contains('/') && name.ends_with(".rs"));
+    none(modules.filter(|name| {
+        let module = name.trim_end_matches(".rs");
+        !main.contains(&format!("\nmod {module};\n")) && !manifest.contains(&format!("name = \"{module}\"\n"))
+    }));
+}
+
 /// Links between pages lead somewhere.
 #[test]
 fn links_in_documents_lead_to_files() {

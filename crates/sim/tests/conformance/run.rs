@@ -1,6 +1,6 @@
 //! Running a case against a connection.
 
-use crate::script::{Action, Case, Packet};
+use super::script::{Action, Case, Packet};
 use bentpipe_tcp::{
     Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
 };

@@ -124,7 +124,7 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
          For each section of an RFC that the code speaks of: where it is implemented, what tests it, and where bentpipe\n\
          deviates and why. Tests in sentences are conformance scripts (`crates/sim/tests/conformance/`): a connection, what its\n\
          application and its peer do, and what it must send at which instant. Names like `rfc5681_3_2_fast_recovery` are unit\n\
-         tests. `cargo test --test conformance` runs the scripts.\n",
+         tests. `cargo test --test it conformance` runs the scripts.\n",
     );
     let mut last = 0;
     for (section, row) in rows(scripts) {

@@ -67,7 +67,7 @@ fn the_page_of_conformance_is_current() {
     let kept = std::fs::read_to_string(table::path()).unwrap_or_default();
     assert!(
         kept == page,
-        "docs/validation/conformance.md is not current: BLESS=1 cargo test --test conformance writes it"
+        "docs/validation/conformance.md is not current: BLESS=1 cargo test --test it conformance writes it"
     );
 }
 

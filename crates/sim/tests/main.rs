@@ -1,0 +1,18 @@
+//! What the crate promises, as seen from outside, in one binary: it is linked once. `tidy` checks that each file is named.
+
+mod bbr;
+mod conformance;
+mod determinism;
+mod ends;
+mod middleboxes;
+mod ns2;
+mod peach;
+mod ports;
+mod processing;
+mod recorded;
+mod rooms;
+mod shipped;
+mod theory;
+mod tidy;
+mod traces;
+mod traffic;
