@@ -2,22 +2,30 @@
 # some minutes the first time and nothing afterwards. Needed: Python 3.10 or newer, Rust, a C compiler.
 
 PYTHON ?= python3
+# Of the extension in .venv and of the Rust tests, which share what they build; `make release` has the fast one.
+PROFILE ?= ci
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+# Of its tests, what takes no time.
+QUICK := python tests/test_statistics.py tests/test_scenario.py tests/test_core.py
 
-.PHONY: demo test lint bench bless clean
+.PHONY: demo test check lint bench bless release wheel clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
 	@echo "The figure is in demo.png."
 
 test: lint
-	cargo test
-	$(BIN)/pytest
+	cargo test --profile ci
+	$(BIN)/pytest --numprocesses auto --dist worksteal
+
+# Seconds, while you work: formatting, lints, types, and the tests that take no time.
+check: lint
+	$(BIN)/pytest --quiet $(QUICK)
 
 lint: .venv/built
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- --deny warnings
+	cargo clippy --profile ci --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -27,15 +35,23 @@ bench:
 
 # Rewrites recorded results and generated files; the diff is for review.
 bless: .venv/built
-	BLESS=1 cargo test
+	BLESS=1 cargo test --profile ci
 	BLESS=1 $(BIN)/pytest
 
+# As users have it: link-time optimisation, no assertions. For `validation/*.py`, and wherever speed is measured.
+release:
+	@$(MAKE) --always-make .venv/built PROFILE=release
+
+# What is uploaded, tried where there is no compiler; see RELEASING.md.
+wheel: .venv/tools
+	PYTHON=$(BIN)/python .ci/wheel
+
 clean:
-	rm -rf .venv target demo.png
+	rm -rf .venv target dist demo.png
 
 .venv/built: .venv/tools $(RUST)
 	@echo "Building: some minutes the first time."
-	@$(BIN)/maturin develop --uv --release --quiet --extras test > .venv/log 2>&1 || { cat .venv/log; exit 1; }
+	@$(BIN)/maturin develop --uv --profile $(PROFILE) --quiet --extras test > .venv/log 2>&1 || { cat .venv/log; exit 1; }
 	@touch $@
 
 .venv/tools: pyproject.toml
