@@ -2,21 +2,23 @@
 # some minutes the first time and nothing afterwards. Needed: Python 3.10 or newer, Rust, a C compiler.
 
 PYTHON ?= python3
-# Of the extension in .venv and of the Rust tests, which share what they build; `make release` has the fast one.
-PROFILE ?= ci
+# Of the extension in .venv: `dev` shares what is built with the Rust tests, `release` is what users have.
+PROFILE ?= dev
 BIN := .venv/bin
+# The versions that the tests were last run with.
+export UV_CONSTRAINT := constraints.txt
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # Of its tests, what takes no time.
 QUICK := python tests/test_statistics.py tests/test_scenario.py tests/test_core.py
 
-.PHONY: demo test check lint bench bless release wheel clean
+.PHONY: demo test check lint bench bless release wheel lock clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
 	@echo "The figure is in demo.png."
 
 test: lint
-	cargo test --profile ci
+	cargo test
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 # Seconds, while you work: formatting, lints, types, and the tests that take no time.
@@ -25,7 +27,7 @@ check: lint
 
 lint: .venv/built
 	cargo fmt --all --check
-	cargo clippy --profile ci --workspace --all-targets -- --deny warnings
+	cargo clippy --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -35,16 +37,22 @@ bench:
 
 # Rewrites recorded results and generated files; the diff is for review.
 bless: .venv/built
-	BLESS=1 cargo test --profile ci
+	BLESS=1 cargo test
 	BLESS=1 $(BIN)/pytest
 
 # As users have it: link-time optimisation, no assertions. For `validation/*.py`, and wherever speed is measured.
 release:
-	@$(MAKE) --always-make .venv/built PROFILE=release
+	@rm -f .venv/built
+	@$(MAKE) --no-print-directory .venv/built PROFILE=release
 
 # What is uploaded, tried where there is no compiler; see RELEASING.md.
 wheel: .venv/tools
-	PYTHON=$(BIN)/python .ci/wheel
+	.ci/wheel
+
+# Newer versions of the Python libraries for the tests.
+lock: .venv/tools
+	UV_CONSTRAINT= $(BIN)/uv pip compile --quiet --upgrade --universal --all-extras --no-annotate \
+	    --custom-compile-command "make lock" --output-file constraints.txt pyproject.toml
 
 clean:
 	rm -rf .venv target dist demo.png
@@ -54,7 +62,7 @@ clean:
 	@$(BIN)/maturin develop --uv --profile $(PROFILE) --quiet --extras test > .venv/log 2>&1 || { cat .venv/log; exit 1; }
 	@touch $@
 
-.venv/tools: pyproject.toml
+.venv/tools: pyproject.toml constraints.txt
 	@command -v cargo > /dev/null || { echo "Rust is missing: install it with rustup."; exit 1; }
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 10))" \
 	    || { echo "Python 3.10 or newer is needed: make PYTHON=..."; exit 1; }

@@ -1,0 +1,83 @@
+"""What is uploaded: metadata, versions, and nothing that a system or another machine does not have."""
+
+import ast
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted((ROOT / "python").rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+POSIX_ONLY = {"curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
+
+
+def imported(source):
+    """The modules that a file imports, wherever it does, by their first name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module.split(".")[0]
+
+
+def test_imports_are_found_wherever_they_stand():
+    assert list(imported("import fcntl as f\ndef g():\n    from pwd import getpwnam\n")) == ["fcntl", "pwd"]
+
+
+def test_no_module_imports_what_windows_and_macos_do_not_have():
+    assert len(SOURCES) > 50
+    found = {path.relative_to(ROOT): POSIX_ONLY & set(imported(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    assert not {str(path): names for path, names in found.items() if names}
+
+
+def test_text_is_read_and_written_as_utf_8_on_every_system():
+    text = {"read_text", "write_text"}
+    bare = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_text = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in text
+            if is_text and not any(keyword.arg == "encoding" for keyword in node.keywords):
+                bare.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not bare
+
+
+def test_each_file_of_the_project_says_the_same_version():
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert cargo["version"] == bp.__version__
+    assert re.findall(r"(?m)^version: (.*)$", citation) == [bp.__version__]
+    assert f'repository-code: "{cargo["repository"]}"' in citation
+    assert PROJECT["urls"]["Repository"] == cargo["repository"]
+
+
+def test_the_index_has_a_readme_a_licence_and_where_to_ask():
+    found = metadata.metadata("bentpipe")
+    assert found["Summary"] == PROJECT["description"]
+    assert found["License-Expression"] == PROJECT["license"]
+    assert sorted(found.get_all("License-File")) == sorted(PROJECT["license-files"])
+    assert {each.split(", ")[0] for each in found.get_all("Project-URL")} == PROJECT["urls"].keys()
+    assert found["Description-Content-Type"].startswith("text/markdown")
+    assert found["Description"] or found.get_payload()
+
+
+@pytest.mark.parametrize("name", ["constraints.txt", "Cargo.lock"])
+def test_locks_name_no_index_of_a_machine(name):
+    urls = set(re.findall(r"\w+://[^\s\"#]+", (ROOT / name).read_text(encoding="utf-8")))
+    assert urls <= {"https://github.com/rust-lang/crates.io-index"}
+
+
+def test_each_direct_dependency_is_locked():
+    extras = [each for group in PROJECT["optional-dependencies"].values() for each in group]
+    named = {re.split(r"[^\w.-]", each)[0].lower() for each in PROJECT["dependencies"] + extras}
+    locked = re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"))
+    assert named <= set(locked), "make lock"
