@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 
 import bentpipe as bp
 
@@ -81,3 +82,19 @@ def test_each_direct_dependency_is_locked():
     named = {re.split(r"[^\w.-]", each)[0].lower() for each in PROJECT["dependencies"] + extras}
     locked = re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"))
     assert named <= set(locked), "make lock"
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_parse_and_say_that_they_are_untested(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Untested: ")
+    # YAML 1.1 takes the key `on` for true.
+    assert {"name", True, "permissions", "jobs"} <= yaml.safe_load(text).keys()
+
+
+def test_settings_of_tools_parse():
+    for path in [*sorted((ROOT / ".github").rglob("*.yml")), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"]:
+        assert yaml.safe_load(path.read_text(encoding="utf-8")), path
