@@ -29,6 +29,10 @@ class SenderError(BentpipeError, RuntimeError):
     """A congestion control in Python failed, and the run with it. The text has the simulated time and the traceback."""
 
 
+class PaperError(BentpipeError, ValueError):
+    """A paper's folder makes no sense, or a measure of it failed. The text has the file, the claim and the remedy."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended the work early; the text says how far it was, and in which congestion control in Python, if in one.
 

@@ -161,7 +161,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
     for kind in kinds:
         counts.add_column(kind.replace(" ", "\n", 1), justify="right", vertical="bottom")
     for each in result.papers:
-        counts.add_row(Text(each.paper.name), *(str(each.counts.get(kind, 0)) for kind in kinds))
+        counts.add_row(Text(each.paper.name), *(summary.count(each, kind) for kind in kinds))
     yield counts
     yield f"\nPages, figures and claims.csv are in {place}"
 

@@ -1,17 +1,24 @@
-"""What the papers claim, as data: `paper.toml` and `claims.toml` of each paper's folder."""
+"""What papers claim, as data: where their folders are, and `paper.toml` and `claims.toml` in each."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import PaperError
 from bentpipe.papers.verdicts import KINDS, REPRODUCED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from importlib.metadata import EntryPoint
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,6 +27,8 @@ else:
 
 FOLDER = Path(__file__).parent
 PACKS = FOLDER / "packs"
+GROUP = "bentpipe.papers"
+"""Entry points by which an installed package brings papers: a name, and the package that is the paper's folder."""
 
 RUNS = "runs"
 BASES = (RUNS, "arithmetic", "definition")
@@ -99,9 +108,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper of the pack."""
+    """A paper, as its folder describes it."""
 
     name: str
+    """Of its folder, or of its entry point."""
+    folder: Path
+    called: str
+    """What names it on the command line: its name, or for a folder of one's own the path that was given."""
     title: str
     authors: str
     published: str
@@ -115,13 +128,16 @@ class Paper:
     figures: tuple[Figure, ...]
 
     @property
-    def folder(self) -> Path:
-        return PACKS / self.name
+    def files(self) -> list[Path]:
+        """Its data, scenarios and code, in an order that is the same everywhere."""
+        kinds = ("*.toml", "scenarios/*.toml", "*.py")
+        found = [path for kind in kinds for path in sorted(self.folder.glob(kind))]
+        return [path for path in found if path.name != "__init__.py"]
 
 
 def names() -> list[str]:
-    """Of all papers."""
-    return sorted(path.parent.name for path in PACKS.glob("*/paper.toml"))
+    """Of all papers that are known by name: those that come with bentpipe, and those of installed packages."""
+    return sorted({*shipped(), *_installed()})
 
 
 def title(name: str) -> str:
@@ -130,61 +146,190 @@ def title(name: str) -> str:
 
 
 @cache
-def paper(name: str) -> Paper:
-    """One paper with its claims.
+def shipped() -> tuple[str, ...]:
+    """Names of the papers that come with bentpipe."""
+    return tuple(sorted(path.parent.name for path in PACKS.glob("*/paper.toml")))
+
+
+def title(name: str) -> str:
+    """Of a paper, without its claims, which take longer to read."""
+    return _about(_folder(name))["title"]  # type: ignore[no-any-return]
+
+
+def paper(which: str | os.PathLike[str]) -> Paper:
+    """A paper with its claims.
+
+    Parameters
+    ----------
+    which : str or path
+        A name (see `bentpipe list papers`), or a folder with `paper.toml`, `claims.toml` and `measures.py`.
 
     Raises
     ------
-    BentpipeError
-        There is no such paper.
+    PaperError
+        There is no such paper, or its folder makes no sense.
     """
-    if name not in names():
-        raise BentpipeError("error: " + unknown(name, "a paper of the pack", names()))
-    about, claims = _read(name, "paper.toml"), _read(name, "claims.toml")
-    readings = [_reading(entry) for entry in about.get("readings", [])]
+    if isinstance(which, str) and which in shipped():
+        return _shipped(which)
+    if isinstance(which, str) and which in _installed():
+        return _read(which, _folder(which), which)
+    folder = Path(which)
+    if not folder.exists() and isinstance(which, str) and re.fullmatch(r"\w[\w-]*", which):
+        raise PaperError(
+            f"error: {unknown(which, 'a paper', names())}\n  a paper of your own is given as its folder: ./{which}"
+        )
+    if not (folder / "paper.toml").is_file():
+        what = "has no paper.toml" if folder.is_dir() else "is no folder"
+        raise PaperError(f"error: {folder} {what}\n  expected the folder of a paper, with paper.toml and claims.toml")
+    return _read(check_name(folder), folder, os.fspath(which))
+
+
+def check_name(folder: Path) -> str:
+    """The name of a paper's folder, which its pages will have.
+
+    Raises
+    ------
+    PaperError
+        They cannot have it.
+    """
+    name = folder.resolve().name
+    if not re.fullmatch(r"\w[\w. -]*", name) or name in ("index", "runs"):
+        raise PaperError(
+            f"error: a paper cannot be called {name!r}: its pages could not\n"
+            "  expected a folder's name of letters, digits and hyphens, other than 'index' and 'runs'"
+        )
+    return name
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _folder(name: str) -> Path:
+    """Of a paper that is known by name."""
+    if name in shipped():
+        return PACKS / name
+    package = _installed()[name].value
+    try:
+        spec = find_spec(package)
+    except Exception as error:
+        raise PaperError(f"error: the package {package} of the paper {name!r} cannot be found: {error}") from error
+    for place in (spec and spec.submodule_search_locations) or ():
+        if (Path(place) / "paper.toml").is_file():
+            return Path(place)
+    raise PaperError(f"error: {package}, which is installed as the paper {name!r}, is no package with a paper.toml")
+
+
+@cache
+def _shipped(name: str) -> Paper:
+    return _read(name, PACKS / name, name)
+
+
+_ABOUT = {
+    "title": str,
+    "authors": str,
+    "published": str,
+    "proposed": str,
+    "assumed": list,
+    "readings": list,
+    "figures": list,
+}
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    about = _toml(folder / "paper.toml")
+    try:
+        _check("it", about, _ABOUT, ["title"])
+    except ValueError as error:
+        raise PaperError(f"error: {folder / 'paper.toml'}: {error}") from None
+    return about
+
+
+def _read(name: str, folder: Path, called: str) -> Paper:
+    about, claims = _about(folder), _toml(folder / "claims.toml")
+    try:
+        readings = [_reading(entry) for entry in about.get("readings", [])]
+        figures = tuple(map(_figure, about.get("figures", [])))
+    except ValueError as error:
+        raise PaperError(f"error: {folder / 'paper.toml'}: {error}") from None
+    try:
+        if not claims:
+            raise ValueError("it has no claims\n  expected at least one: a table such as [MINE-01]")
+        judged = tuple(_claim(id_, entry, readings) for id_, entry in claims.items())
+    except ValueError as error:
+        raise PaperError(f"error: {folder / 'claims.toml'}: {error}") from None
     return Paper(
         name=name,
-        title=about["title"],
-        authors=about["authors"],
-        published=about["published"],
-        proposed=_line(about["proposed"]),
-        assumed=tuple(map(_line, about["assumed"])),
+        folder=folder,
+        called=called,
+        title=_line(about["title"]),
+        authors=about.get("authors", ""),
+        published=about.get("published", ""),
+        proposed=_line(about.get("proposed", "")),
+        assumed=tuple(_line(str(each)) for each in about.get("assumed", [])),
         readings=tuple(readings),
-        claims=tuple(_claim(id_, entry, readings) for id_, entry in claims.items()),
-        figures=tuple(map(_figure, about.get("figures", []))),
+        claims=judged,
+        figures=figures,
     )
 
 
-def _read(name: str, file: str) -> dict[str, Any]:
-    return dict(tomllib.loads((PACKS / name / file).read_text(encoding="utf-8")))
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise PaperError(f"error: {path.parent} has no {path.name}") from None
+    except (OSError, ValueError) as error:
+        raise PaperError(f"error: {path} cannot be read: {error}") from None
 
 
-def _figure(entry: dict[str, Any]) -> Figure:
+_WORDS = {str: "a text", dict: "a table", list: "a list", bool: "true or false", float: "a number"}
+
+
+def _check(what: str, entry: object, kinds: Mapping[str, type | tuple[type, ...]], needed: Iterable[str] = ()) -> None:
+    """Refuse keys that are not known, missing, or have a value of another kind."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"{what} = {entry!r} is no table")
+    if others := sorted(entry.keys() - kinds.keys()):
+        raise ValueError(f"{what} has unknown keys: {', '.join(others)}\n  known: {', '.join(sorted(kinds))}")
+    if missing := [key for key in needed if key not in entry]:
+        raise ValueError(f"{what} has no {missing[0]}")
+    for key, value in entry.items():
+        kind = kinds[key]
+        allowed = kind if isinstance(kind, tuple) else (kind,)
+        # TOML tells integers from other numbers; a person does not.
+        given = float if type(value) is int else type(value)
+        if value is not None and given not in allowed:
+            expected = " or ".join(_WORDS[each] for each in allowed)
+            raise ValueError(f"{what} has {key} = {value!r}\n  expected {expected}")
+
+
+def _figure(entry: Any) -> Figure:
+    _check("a figure", entry, {"name": str, "title": str, "draw": str, "needs": list}, ("name", "title", "draw"))
     if not re.fullmatch(r"[a-z0-9-]+", entry["name"]):
-        raise ValueError(f"{entry['name']!r} is no name for a file everywhere")
+        raise ValueError(f"a figure has the name {entry['name']!r}\n  expected lower-case letters, digits and hyphens")
     return Figure(entry["name"], entry["title"], entry["draw"], tuple(entry.get("needs", ())))
 
 
-_KEYS = {
-    "statement",
-    "where",
-    "how",
-    "printed",
-    "value",
-    "unit",
-    "measure",
-    "with",
-    "readings",
-    "shared_readings",
-    "passes",
-    "possible",
-    "needs",
-    "why",
-    "by",
-    "one_run",
-    "parts",
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "statement": str,
+    "where": str,
+    "how": str,
+    "printed": (float, str),
+    "value": float,
+    "unit": str,
+    "measure": str,
+    "with": dict,
+    "readings": list,
+    "shared_readings": (bool, str),
+    "passes": dict,
+    "possible": str,
+    "needs": list,
+    "why": (str, dict),
+    "by": str,
+    "one_run": bool,
+    "parts": list,
 }
-_OF_PARTS = {"name", "statement", *_KEYS} - {"where", "parts"}
+_OF_PARTS = {"name": str, **{key: kind for key, kind in _KEYS.items() if key not in ("where", "parts")}}
 
 
 def _line(text: str) -> str:
@@ -192,7 +337,9 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _reading(entry: dict[str, Any]) -> Reading:
+def _reading(entry: Any) -> Reading:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise ValueError(f"{entry!r} is no reading\n  expected a table with a name, and arguments of measures")
     return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
 
 
@@ -212,8 +359,9 @@ def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Re
 
 
 def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str = "") -> Claim:
-    if not entry.keys() <= _KEYS:
-        raise ValueError(f"{id_} has unknown keys: {', '.join(sorted(entry.keys() - _KEYS))}")
+    if not re.fullmatch(r"\w[\w-]*", id_):
+        raise ValueError(f"{id_!r} is no name for a claim\n  expected letters, digits and hyphens, such as MINE-01")
+    _check(id_, entry, _KEYS, ("statement", "where", "how"))
     printed = entry.get("printed")
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
     arguments = entry.get("with", {})
@@ -238,20 +386,20 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         parts=tuple(_part(id_, entry, each, readings) for each in entry.get("parts", ())),
     )
     if claim.by not in BASES:
-        raise ValueError(f"{id_} is decided by {claim.by!r}, which is none of {', '.join(BASES)}")
+        raise ValueError(f"{id_} has by = {claim.by!r}\n  expected {', '.join(BASES)}")
     if claim.possible is not None and claim.value is None:
         raise ValueError(f"{id_} says what is possible, but not which value is claimed")
-    if not all(need.partition(":")[2] for need in claim.needs):
-        raise ValueError(f"{id_} needs what is not written as topic:name")
+    if not all(isinstance(need, str) and need.partition(":")[2] for need in claim.needs):
+        raise ValueError(f"{id_} has needs = {list(claim.needs)}\n  expected features as topic:name, such as cc:cubic")
     if not claim.needs and not claim.parts and (claim.measure is None or claim.criterion is None):
-        raise ValueError(f"{id_} needs nothing, so it must have a measure and say what passes")
+        lacking = "measure: a function of measures.py" if claim.measure is None else "passes: what its value has to be"
+        raise ValueError(f"{id_} has no {lacking}")
     return claim
 
 
 def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list[Reading]) -> Claim:
     """A part of a claim: what it does not say is as in the claim."""
-    if not entry.keys() <= _OF_PARTS:
-        raise ValueError(f"{id_} has a part with unknown keys: {', '.join(sorted(entry.keys() - _OF_PARTS))}")
+    _check(f"{id_}, a part of it,", entry, _OF_PARTS, ["name"])
     taken = {key: value for key, value in whole.items() if key not in ("parts", "why")}
     if entry.keys() & {"printed", "value"}:
         # They belong together: a part that prints another number does not compare the claim's.
@@ -273,16 +421,22 @@ def _why(id_: str, text: str | dict[str, str]) -> dict[str, str]:
 
 
 def _criterion(id_: str, passes: dict[str, Any], value: float | None) -> Criterion:
-    ((kind, limit),) = passes.items()
     inf = float("inf")
-    if kind == "within" and value is not None:
-        is_share = str(limit).endswith("%")
-        margin = abs(value) * float(str(limit).removesuffix("%")) / 100 if is_share else float(limit)
-        return Criterion(value - margin, value + margin, False, f"{value:g} ± {limit}")
-    if kind == "between" and limit[0] <= limit[1]:
-        return Criterion(float(limit[0]), float(limit[1]), False, f"{limit[0]:g} to {limit[1]:g}")
-    if kind == "above":
-        return Criterion(float(limit), inf, True, f"above {limit:g}")
-    if kind == "below":
-        return Criterion(-inf, float(limit), True, f"below {limit:g}")
-    raise ValueError(f"{id_} passes = {passes} is no band")
+    try:
+        ((kind, limit),) = passes.items()
+        if kind == "within" and value is not None:
+            is_share = str(limit).endswith("%")
+            margin = abs(value) * float(str(limit).removesuffix("%")) / 100 if is_share else float(limit)
+            return Criterion(value - margin, value + margin, False, f"{value:g} ± {limit}")
+        if kind == "between" and limit[0] <= limit[1]:
+            return Criterion(float(limit[0]), float(limit[1]), False, f"{limit[0]:g} to {limit[1]:g}")
+        if kind == "above":
+            return Criterion(float(limit), inf, True, f"above {limit:g}")
+        if kind == "below":
+            return Criterion(-inf, float(limit), True, f"below {limit:g}")
+    except (ValueError, TypeError, IndexError):
+        pass
+    raise ValueError(
+        f"{id_} has passes = {passes}, which is no band\n"
+        "  expected above, below, between = [LOW, HIGH], or within a number or share of the printed value"
+    )

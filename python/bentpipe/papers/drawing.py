@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe.plot.style import COLOURS, blank, label, style
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
 
     from bentpipe.papers.lab import Finding
+
+
+__all__ = ["COLOURS", "blank", "intervals", "label", "legend_above", "style"]
 
 
 def intervals(axes: Axes, xs: Sequence[float], found: Iterable[Finding], *, factor: float = 1.0, **style: Any) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.sweep import Sweep
     from bentpipe.scenario.scenario import Scenario
 
 T = TypeVar("T")
@@ -169,8 +170,14 @@ class Lab:
         return range(1, 1 + self.scale * (full if self.is_full else quick))
 
     def load(self, name: str, sets: Mapping[str, Any] | None = None, *, case: str | None = None) -> Scenario:
-        """A scenario of the paper's folder, by its name without `.toml`, or one of its cases."""
-        scenario = load(self.folder / f"{name}.toml", sets or {})
+        """A scenario of the paper's folder `scenarios`, by its name without `.toml`, or one of its cases.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such file, or it makes no sense with these values.
+        """
+        scenario = load(self.folder / "scenarios" / f"{name}.toml", sets or {})
         return scenario if case is None else scenario.cases[case]
 
     def run(
@@ -223,8 +230,7 @@ class Lab:
             over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
             asked = arguments(replications=replications, tables=tables or None)
             scenario = self.load(name, {**(sets or {}), **over}).with_sets(asked)
-            with closing(Threads(self.jobs or cores())) as place:
-                found = Execution(Grid(scenario)).run(self._opened(name), place)
+            found = _carried_out(scenario, self._opened(name), self.jobs)
             if found.failures:
                 raise BentpipeError(f"error: a run of {name} failed: {found.failures[0]['message']}")
             self._known[key] = Runs(found.runs.drop("point"), {table: found.kept(table) for table in tables})
@@ -243,6 +249,12 @@ class Lab:
             store = Memory() if self.store is None else Store(self.store / name)
             self._stores[name] = self._open.enter_context(store)
         return self._stores[name]
+
+
+def _carried_out(scenario: Scenario, store: Store, jobs: int | None) -> Sweep:
+    """A sweep with a store that stays open for the next."""
+    with closing(Threads(jobs or cores())) as place:
+        return Execution(Grid(scenario)).run(store, place)
 
 
 def _bytes(result: RunResult) -> int:

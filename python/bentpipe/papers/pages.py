@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
@@ -40,7 +41,7 @@ def page(reproduced: Reproduced, is_full: bool) -> str:
 def index(result: Reproduction) -> str:
     """The page that leads to the papers: verdicts of each."""
     kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
-    again = command([each.paper.name for each in result.papers], result.is_full)
+    again = command([each.paper.called for each in result.papers], result.is_full)
     lines = [
         "# Papers, claim by claim\n",
         f"Made by `{again}`; do not edit. Each page says what a paper",
@@ -50,14 +51,14 @@ def index(result: Reproduction) -> str:
         f"|---|{'---|' * (len(kinds) + 1)}",
     ]
     for each in result.papers:
-        counts = " | ".join(str(each.counts.get(kind, 0)) for kind in kinds)
+        counts = " | ".join(summary.count(each, kind) for kind in kinds)
         lines.append(f"| [{each.paper.title}]({each.paper.name}.md) | {counts} | {len(each.verdicts)} |")
     return "\n".join(lines) + "\n"
 
 
 def command(papers: Sequence[str], is_full: bool) -> str:
     """What makes the pages of these papers again."""
-    chosen = [] if list(papers) == claims.names() else papers
+    chosen = [] if list(papers) == claims.names() else map(shlex.quote, papers)
     return " ".join(["bentpipe reproduce", *chosen, "--full" if is_full else "--quick"])
 
 
@@ -153,9 +154,10 @@ def _number(number: float, unit: str) -> str:
 
 def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     paper = reproduced.paper
-    again = command([paper.name], is_full)
+    again = command([paper.called], is_full)
     yield f"# {paper.title}\n"
-    yield f"{paper.authors}. {paper.published}\n"
+    if origin := summary.origin(paper):
+        yield f"{origin}\n"
     yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
     yield "95 % interval of our value lies in the band that was set for it."
     if is_full:
@@ -163,10 +165,11 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield ""
     for sentence in summary.in_words(reproduced):
         yield f"- {sentence}"
-    yield f"\n## What it proposed\n\n{paper.proposed}\n"
-    yield "## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
-    for kind, count in reproduced.counts.items():
-        yield f"| {kind} | {count} | {_MEANINGS[kind]} |"
+    if paper.proposed:
+        yield f"\n## What it proposed\n\n{paper.proposed}"
+    yield "\n## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
+    for kind in reproduced.counts:
+        yield f"| {kind} | {summary.count(reproduced, kind)} | {_MEANINGS[kind]} |"
     yield f"| all | {len(reproduced.verdicts)} | |"
     yield "\n## Printed and ours\n"
     yield "A claim about an order or a shape has no printed number: what has to hold stands there. Ours is in the"
@@ -189,12 +192,14 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         yield "\n## Other figures"
         for figure in others:
             yield from _figure(paper, figure)
-    yield "\n## What we assumed\n"
+    if paper.assumed:
+        yield "\n## What we assumed\n"
     for assumption in paper.assumed:
         yield f"- {assumption}"
     yield "\n## What it was made from\n"
-    files = [path.name for path in sorted(paper.folder.glob("*.toml")) + sorted(paper.folder.glob("*.py"))]
-    links = [f"[{name}]({SOURCE}/{paper.name}/{name})" for name in files if name != "__init__.py"]
+    names = [path.relative_to(paper.folder).as_posix() for path in paper.files]
+    is_ours = paper.folder.parent == claims.PACKS
+    links = [f"[{name}]({SOURCE}/{paper.name}/{name})" if is_ours else f"`{name}`" for name in names]
     yield f"Claims, scenarios and measures: {', '.join(links)}."
     yield f"bentpipe {__version__}, fingerprint of all that decides: `{fingerprint.fingerprint(paper)}`."
 
@@ -205,7 +210,7 @@ def _by_reading(reproduced: Reproduced) -> Iterator[str]:
         return
     yield "\n## Which claims hold in which reading\n"
     yield "Readings that at least three claims share; nothing stands where a claim was not measured in a reading.\n"
-    heads = [f"[{id_.partition('-')[2]}](#{id_.lower()})" for id_ in table.claims]
+    heads = [f"[{summary.number(id_)}](#{id_.lower()})" for id_ in table.claims]
     yield f"| reading | {' | '.join(heads)} | hold |"
     yield f"|---|{'---|' * (len(heads) + 1)}"
     for name, cells in table.rows:

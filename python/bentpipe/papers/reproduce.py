@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
+import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import files
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError
-from bentpipe.papers import claims, pages, verdicts, webpage
+from bentpipe.errors import PaperError
+from bentpipe.papers import claims, loading, pages, verdicts, webpage
 from bentpipe.papers.lab import Lab
 from bentpipe.reports.figures import Drawn
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     from bentpipe.papers.claims import Figure, Paper
@@ -41,6 +40,12 @@ class Reproduced:
         """Claims of each kind of verdict, in the order of `verdicts.KINDS`."""
         found = Counter(verdict.kind for verdict in self.verdicts)
         return {kind: found[kind] for kind in verdicts.KINDS if found[kind]}
+
+    @property
+    def readings(self) -> tuple[int, int]:
+        """In how many readings the claims that hold under a reading only hold, and in how many they were tried."""
+        each = [verdict.readings for verdict in self.verdicts if verdict.kind == verdicts.UNDER_READING]
+        return sum(held for held, _ in each), sum(tried for _, tried in each)
 
 
 @dataclass(frozen=True)
@@ -68,14 +73,20 @@ class Reproduction:
             "version": __version__,
             "scale": "full" if self.is_full else "quick",
             "papers": [
-                {"paper": each.paper.name, "title": each.paper.title, "verdicts": each.counts} for each in self.papers
+                {
+                    "paper": each.paper.name,
+                    "title": each.paper.title,
+                    "verdicts": each.counts,
+                    "under_a_reading": dict(zip(("held", "tried"), each.readings, strict=True)),
+                }
+                for each in self.papers
             ],
             "claims": self.rows(),
         }
 
 
 def reproduce(
-    papers: Sequence[str] = (),
+    papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,
     only: Sequence[str] = (),
     is_full: bool = False,
@@ -83,12 +94,12 @@ def reproduce(
     jobs: int | None = None,
     progress: Callable[[str, float], object] | None = None,
 ) -> Reproduction:
-    """Measure every claim of papers, judge it, and draw their figures anew.
+    """Measure every claim of papers, judge it, and redraw their figures.
 
     Parameters
     ----------
-    papers : sequence of str
-        Their names, see `bentpipe list papers`; all if there are none.
+    papers : name, path, or several of them
+        Names as in `bentpipe list papers`, or folders of papers of your own; all named ones if there are none.
     only : sequence of str
         Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
     is_full : bool
@@ -107,13 +118,17 @@ def reproduce(
 
     Raises
     ------
+    PaperError
+        There is no such paper or claim, its folder makes no sense, or a measure failed.
     BentpipeError
-        There is no such paper or claim, or the folder cannot be written.
+        The folder cannot be written.
     """
     chosen = _chosen(papers, only)
     place = None if folder is None else Path(folder)
     if place is not None:
         files.refuse_unless_writable_folder(place)
+    for paper in chosen:
+        loading.check(paper)
     tell = progress or (lambda _what, _share: None)
     total = sum(len(paper.claims) + len(paper.figures) for paper in chosen)
     done, found = 0, []
@@ -138,27 +153,32 @@ def reproduce(
     return result
 
 
-def _chosen(papers: Sequence[str], only: Sequence[str]) -> list[Paper]:
+def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], only: Sequence[str]) -> list[Paper]:
     """The papers, with these claims alone and without figures if there are any."""
-    chosen = [claims.paper(name) for name in dict.fromkeys(papers or claims.names())]
+    given = [papers] if isinstance(papers, (str, os.PathLike)) else list(papers)
+    by_folder = {paper.folder.resolve(): paper for paper in map(claims.paper, given or claims.names())}
+    chosen = list(by_folder.values())
+    for name, count in Counter(paper.name for paper in chosen).items():
+        if count > 1:
+            places = ", ".join(str(paper.folder) for paper in chosen if paper.name == name)
+            raise PaperError(f"error: two papers are called {name}: {places}\n  expected folders of different names")
     if not only:
         return chosen
-    wanted = {id_.upper() for id_ in only}
-    known = [claim.id for paper in chosen for claim in paper.claims]
-    if lost := sorted(wanted - set(known)):
+    known = {claim.id.upper(): claim.id for paper in chosen for claim in paper.claims}
+    if lost := sorted({id_.upper() for id_ in only} - known.keys()):
         # Those of the same paper, or the first of each.
-        near = [id_ for id_ in known if id_.partition("-")[0] == lost[0].partition("-")[0]]
+        near = [id_ for id_ in known.values() if id_.partition("-")[0].upper() == lost[0].partition("-")[0]]
         near = near or [paper.claims[0].id for paper in chosen]
-        raise BentpipeError("error: " + unknown(lost[0], "a claim of these papers", near))
+        raise PaperError("error: " + unknown(lost[0], "a claim of these papers", near))
+    wanted = {known[id_.upper()] for id_ in only}
     kept = [(paper, tuple(claim for claim in paper.claims if claim.id in wanted)) for paper in chosen]
     return [replace(paper, claims=few, figures=()) for paper, few in kept if few]
 
 
 def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
-    module = importlib.import_module(f"bentpipe.papers.packs.{paper.name}.figures")
-    command = pages.command([paper.name], lab.is_full)
+    command = pages.command([paper.called], lab.is_full)
     note = f"{paper.title}: {figure.title}. bentpipe {__version__}. Made again by: {command}"
-    drawn = Drawn.of(getattr(module, figure.draw)(lab), note)
+    drawn = Drawn.of(loading.drawn(paper, figure.name, figure.draw, lab), note)
     if place is not None:
         target = place / paper.name
         with files.writing(target):
@@ -186,6 +206,7 @@ def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
     rows = []
     for each in verdict.judged:
         claim = each.claim
+        held, tried = verdict.readings
         head = {
             "paper": paper.name,
             "claim": claim.id,
@@ -196,6 +217,8 @@ def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
             "unit": claim.unit,
             "by": claim.by,
             "verdict": verdict.text,
+            "readings_held": held,
+            "readings_tried": tried,
             "part_verdict": each.text if claim.part else "",
             "passes": "" if claim.criterion is None else claim.criterion.text,
         }

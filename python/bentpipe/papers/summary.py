@@ -21,7 +21,7 @@ YES, NO, OPEN = "yes", "no", "open"
 _HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
 _WORDS = {
     verdicts.REPRODUCED: ("holds", "hold", "in the paper's own words"),
-    verdicts.UNDER_READING: ("holds", "hold", "in a reading that is named"),
+    verdicts.UNDER_READING: ("holds", "hold", "under a reading that is named"),
     verdicts.IN_PART: ("holds", "hold", "in part"),
     verdicts.NOT_REPRODUCED: ("does", "do", "not hold"),
     verdicts.IMPOSSIBLE: ("cannot", "cannot", "be as printed"),
@@ -34,8 +34,11 @@ _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII":
 
 def in_words(reproduced: Reproduced) -> Iterator[str]:
     """The bottom line: how many claims hold, what decides them, and which figures and tables hold as a whole."""
-    words = [(count, *_WORDS[kind]) for kind, count in reproduced.counts.items()]
-    counts = [f"{count} {one if count == 1 else several} {rest}" for count, one, several, rest in words]
+    words = [(kind, count, *_WORDS[kind]) for kind, count in reproduced.counts.items()]
+    counts = [
+        f"{count} {one if count == 1 else several} {rest}{_of_readings(reproduced, kind)}"
+        for kind, count, one, several, rest in words
+    ]
     yield f"Of {len(reproduced.verdicts)} claims, {', '.join(counts)}."
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in _HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
@@ -50,6 +53,30 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
     for (kind, number), found in sorted(places.items()):
         if len(found) > 1:
             yield f"{kind.capitalize()} {number}: {_together(found)}"
+
+
+def count(reproduced: Reproduced, kind: str) -> str:
+    """Of claims with this kind of verdict; of those that hold under a reading only, of how many readings in all."""
+    return f"{reproduced.counts.get(kind, 0)}{_of_readings(reproduced, kind)}"
+
+
+def _of_readings(reproduced: Reproduced, kind: str) -> str:
+    held, tried = reproduced.readings
+    return f" ({held} of {tried} readings)" if kind == verdicts.UNDER_READING and tried else ""
+
+
+def origin(paper: Paper) -> str:
+    """Who wrote it, and where it was published, as far as its folder says so."""
+    return ". ".join(filter(None, (paper.authors.removesuffix("."), paper.published)))
+
+
+def number(id_: str) -> str:
+    """The end of a claim's name, for the head of a column.
+
+    >>> number("HSWA-13"), number("fast")
+    ('13', 'fast')
+    """
+    return id_.partition("-")[2] or id_
 
 
 def _together(found: Sequence[Verdict]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bentpipe.catalog import choices
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import PaperError
+from bentpipe.papers import loading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.papers.lab import Finding, Lab, Possible
 
 REPRODUCED = "reproduced"
-UNDER_READING = "reproduced under reading"
+UNDER_READING = "reproduced under a reading"
 IN_PART = "in part"
 """Some parts of the claim hold; others fail, are undecided, or need what is not there."""
 NOT_REPRODUCED = "not reproduced"
@@ -73,8 +73,26 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """As in tables: with the reading, or with what is missing."""
-        return f"{self.kind} {self.reading or self.detail}" if self.kind in (UNDER_READING, NEEDS) else self.kind
+        """As in tables: with the reading and how many there are, or with what is missing."""
+        if self.kind == UNDER_READING:
+            held, tried = self.readings
+            return f"reproduced under {held} of {tried} readings: {self.reading}"
+        return f"{self.kind} {self.detail}" if self.kind == NEEDS else self.kind
+
+    @property
+    def readings(self) -> tuple[int, int]:
+        """In how many readings it holds with all its parts, and in how many it was tried.
+
+        A part that has nothing but readings of its own goes with any of the claim's: they multiply.
+        """
+        if not self.parts:
+            return len(self.holds_in), len(self.found)
+        bound = _bound(self.claim, self.parts)
+        held, tried = (len(_joint(self.claim, bound)), len(self.claim.readings)) if bound else (1, 1)
+        for part in self.parts:
+            if part not in bound:
+                held, tried = held * len(part.holds_in), tried * len(part.found)
+        return held, tried
 
     @property
     def is_open(self) -> bool:
@@ -131,28 +149,27 @@ def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     which it is reproduced, however close a tolerance lets it come; only where all readings do is the claim impossible.
     Parts are judged apart, and the claim is reproduced where all of them hold in the same reading.
     """
-    measures = importlib.import_module(f"bentpipe.papers.packs.{paper.name}.measures")
     if claim.parts:
-        return _whole(claim, tuple(_judge(measures, part, lab) for part in claim.parts))
-    return _judge(measures, claim, lab)
+        return _whole(claim, tuple(_judge(paper, part, lab) for part in claim.parts))
+    return _judge(paper, claim, lab)
 
 
-def _judge(measures: Any, claim: Claim, lab: Lab) -> Verdict:
+def _judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     bounds: list[Possible | None] = [None] * len(claim.readings)
     if claim.possible is not None:
-        bounds = [getattr(measures, claim.possible)(lab, **reading.arguments) for reading in claim.readings]
+        bounds = [loading.possible(paper, claim, each.name, lab, each.arguments) for each in claim.readings]
     contradictions = ["" if bound is None or bound.has(claim.value) else bound.why for bound in bounds]
     if missing(claim.needs):
         if all(contradictions):
             return Verdict(claim, IMPOSSIBLE, "", _detail(claim, IMPOSSIBLE, contradictions[0]), ())
         return Verdict(claim, NEEDS, "", ", ".join(missing(claim.needs)), ())
     if claim.measure is None or claim.criterion is None:
-        raise BentpipeError(f"error: {_name(claim)} has all that it needs, but no measure")
+        raise PaperError(f"error: {_name(claim)} has all that it needs, but no measure")
     found = []
     for reading, bound, contradiction in zip(claim.readings, bounds, contradictions, strict=True):
-        finding: Finding = getattr(measures, claim.measure)(lab, **reading.arguments)
+        finding = loading.measured(paper, claim, reading.name, lab, reading.arguments)
         if bound is not None and not bound.has(finding.value, slack=bound.slack):
-            raise BentpipeError(f"error: {_name(claim)} ({reading.name}): measured {finding.value}, but {bound.why}")
+            raise PaperError(f"error: {_name(claim)} ({reading.name}): measured {finding.value}, but {bound.why}")
         fits = _fits_one_run(claim, finding) if claim.one_run else None
         found.append(Found(reading, finding, passes(finding, claim.criterion), contradiction, fits))
     holding = [each.reading.name for each in found if each.holds]
@@ -178,9 +195,8 @@ def _detail(claim: Claim, kind: str, contradiction: str) -> str:
 def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
     """The verdict on a claim from those on its parts."""
     names = [reading.name for reading in claim.readings]
-    # A part that has nothing but readings of its own goes with any of the claim's.
-    bound = [part for part in parts if not set(names).isdisjoint(each.name for each in part.claim.readings)]
-    joint = [name for name in names if all(name in part.holds_in for part in bound)]
+    bound = _bound(claim, parts)
+    joint = _joint(claim, bound)
     if joint and all(part.holds_in for part in parts):
         own = [part.reading for part in parts if part.reading and part not in bound]
         readings = "; ".join(dict.fromkeys([*([joint[0]] if joint[0] != names[0] else []), *own]))
@@ -204,6 +220,18 @@ def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
         together = "not decided whether in one reading" if undecided else "in no reading together"
         said = [f"{together}: " + ", ".join(_with(part, " / ".join(part.holds_in)) for part in held)]
     return Verdict(claim, kind, "", ". ".join(filter(None, ("; ".join(said), claim.why.get(kind, "")))), (), parts)
+
+
+def _bound(claim: Claim, parts: Sequence[Verdict]) -> list[Verdict]:
+    """Parts with readings of the claim: one that has nothing but readings of its own goes with any of them."""
+    names = {reading.name for reading in claim.readings}
+    return [part for part in parts if not names.isdisjoint(each.name for each in part.claim.readings)]
+
+
+def _joint(claim: Claim, bound: Sequence[Verdict]) -> list[str]:
+    """Readings of the claim in which all of these parts hold."""
+    names = [reading.name for reading in claim.readings]
+    return [name for name in names if all(name in part.holds_in for part in bound)]
 
 
 def _may_hold(part: Verdict, reading: str) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def page(result: Reproduction) -> str:
     """The whole file."""
     count = sum(len(each.verdicts) for each in result.papers)
-    again = pages.command([each.paper.name for each in result.papers], result.is_full)
+    again = pages.command([each.paper.called for each in result.papers], result.is_full)
     lead = f"{count} claims; made by {again}, bentpipe {__version__}"
     sections = [Section("Verdicts", [Tabled(_counts(result), "Claims by paper and verdict.")])]
     sections += [_section(each) for each in result.papers]
@@ -32,7 +32,7 @@ def page(result: Reproduction) -> str:
 
 def _counts(result: Reproduction) -> Table:
     kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
-    rows = [[each.paper.name, *(str(each.counts.get(kind, 0)) for kind in kinds)] for each in result.papers]
+    rows = [[each.paper.name, *(summary.count(each, kind) for kind in kinds)] for each in result.papers]
     return _table("verdicts", ["paper", *kinds], rows, texts=1)
 
 
@@ -42,9 +42,9 @@ def _section(each: Reproduced) -> Section:
     head = ["claim", "what", "printed, or what has to hold", "ours, ± 95 %", "verdict"]
     table = _table(paper.name, head, rows, texts=5)
     blocks: list[Block] = [
-        Text(f"{paper.authors}. {paper.published}"),
+        *([Text(origin)] if (origin := summary.origin(paper)) else []),
         Points(list(summary.in_words(each))),
-        Text(paper.proposed),
+        *([Text(paper.proposed)] if paper.proposed else []),
         *(
             Picture(inline(drawn, f"{paper.name}{figure.name}".replace("-", ""), figure.title), f"{figure.title}.")
             for figure, drawn in each.figures.items()
@@ -52,7 +52,7 @@ def _section(each: Reproduced) -> Section:
         Tabled(table, "What is printed, what was measured in the reading that decided, and what follows."),
         *_by_reading(each),
         Folded("Each claim: how it is measured, every reading, why", [_claim(verdict) for verdict in each.verdicts]),
-        Folded("What we assumed", [Points(paper.assumed)]),
+        *([Folded("What we assumed", [Points(paper.assumed)])] if paper.assumed else []),
     ]
     return Section(paper.title, blocks)
 
@@ -61,7 +61,7 @@ def _by_reading(each: Reproduced) -> list[Block]:
     found = summary.by_reading(each)
     if found is None:
         return []
-    head = ["reading", *(id_.partition("-")[2] for id_ in found.claims)]
+    head = ["reading", *map(summary.number, found.claims)]
     table = _table(f"{each.paper.name}-readings", head, [[name, *cells] for name, cells in found.rows], len(head))
     return [Tabled(table, "Which claims hold in which reading; nothing stands where one was not measured.")]
 

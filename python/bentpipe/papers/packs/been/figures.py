@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.papers.drawing import intervals, legend_above
-from bentpipe.papers.lab import Finding
-from bentpipe.papers.packs.been.formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
-from bentpipe.papers.packs.been.measures import ERROR, PATH, SMSS, column, transfers
-from bentpipe.plot.style import COLOURS, blank, label, style
+from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_above, style
+
+from .formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
+from .measures import ERROR, PATH, SMSS, column, transfers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 LENGTHS = [payload + HEADER_BYTES for payload in PAYLOADS_BYTES]
 PRINTED_TCP_EFFICIENCY = {1e-2: [(90, 50)], 1e-3: [(1540, 50), (140, 80), (90, 90)]}

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.papers.lab import Finding, Possible
-from bentpipe.papers.packs.been.formulas import (
+from bentpipe.papers import Finding, Possible
+
+from .formulas import (
     HEADER_BYTES,
     PACKET_MIN_BYTES,
     PAYLOADS_BYTES,
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bentpipe.experiment.result import RunResult
-    from bentpipe.papers.lab import Lab
+    from bentpipe import RunResult
+    from bentpipe.papers import Lab
 
     Sets: TypeAlias = dict[str, str | float]
 

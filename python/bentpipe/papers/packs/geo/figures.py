@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bentpipe.papers.drawing import intervals
-from bentpipe.papers.lab import Finding
-from bentpipe.papers.packs.geo import measures, printed
-from bentpipe.plot.style import COLOURS, blank, label, style
+from bentpipe.papers import COLOURS, Finding, blank, intervals, label, style
+
+from . import measures, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 MARKERS = "osD^vP"
 FROM_SYN = measures.Network()

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.papers.lab import Finding, Possible
-from bentpipe.papers.packs.geo import printed
+from bentpipe.papers import Finding, Possible
+
+from . import printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
-    from bentpipe.experiment.result import RunResult
-    from bentpipe.papers.lab import Lab
+    from bentpipe import RunResult
+    from bentpipe.papers import Lab
 
 TOLERANCE = 0.05
 """Round trips that table III implies scatter by 5 % around 0.56 s: no row can be held to more."""

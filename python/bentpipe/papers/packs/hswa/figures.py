@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.papers.claims import paper
-from bentpipe.papers.drawing import intervals, legend_above
-from bentpipe.papers.lab import Finding
-from bentpipe.papers.packs.hswa.formulas import (
+from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_above, paper, style
+
+from .formulas import (
     ENHANCED_BPS,
     HSWA_BPS,
     RATE_BPS,
@@ -19,8 +19,7 @@ from bentpipe.papers.packs.hswa.formulas import (
     passed_share,
     step,
 )
-from bentpipe.papers.packs.hswa.runs import FLAVOURS, bdp_segments, throughputs
-from bentpipe.plot.style import COLOURS, blank, label, style
+from .runs import FLAVOURS, bdp_segments, throughputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,12 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 OTHERS = (*FLAVOURS, "vegas", "westwood", "highspeed", "scalable", "scps-vegas")
 """The paper's other flavours: it does not say which rules its SCPS-TP had."""
 MARKERS = "osdv<>PX^"
-READINGS = {each.name: each.arguments for each in paper("hswa").readings if each.arguments["error"] == "packet"}
+READINGS = {
+    each.name: each.arguments for each in paper(Path(__file__).parent).readings if each.arguments["error"] == "packet"
+}
 """Those with errors per packet: with errors per bit or byte nothing arrives where the paper still prints throughput."""
 ROUND_TRIP, ACK, _, PACKETS, SACK, NEWRENO = READINGS
 LABELS = dict(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.papers.lab import Finding, Possible
+from bentpipe.papers import Finding, Possible
 
 if TYPE_CHECKING:
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 RATE_BPS = 100e6
 PACKET_BYTES = 1040

@@ -8,17 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.papers.lab import Finding, Possible
+from bentpipe.papers import Finding, Possible
 
 # Claims find what is arithmetic alone here, too.
-from bentpipe.papers.packs.hswa.formulas import (
+from .formulas import (  # noqa: F401
     PACKET_BYTES,
     RATE_BPS,
     UNITS_BITS,
+    average_gain,
+    average_gain_possible,
+    distance_from_line,
+    equal_share,
+    equal_share_possible,
+    increment_possible,
+    increment_without_loss,
+    least_step_down,
     packets_needed,
     passed_share,
+    round_trip,
+    round_trip_possible,
 )
-from bentpipe.papers.packs.hswa.runs import (
+from .runs import (
     ERROR_KIND,
     ERROR_RATE,
     FLAVOURS,
@@ -36,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 # --- Throughput
 

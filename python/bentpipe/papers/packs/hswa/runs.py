@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe.papers.packs.hswa.formulas import LANS_RTT_S, RATE_BPS
+from .formulas import LANS_RTT_S, RATE_BPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 SCENARIO = "bent-pipe"
 FLAVOURS = ("reno", "newreno", "sack")

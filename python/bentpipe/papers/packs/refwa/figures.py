@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.papers.drawing import intervals
-from bentpipe.papers.lab import Finding
-from bentpipe.papers.packs.refwa import measures
-from bentpipe.plot.style import COLOURS, blank, label, style
+from bentpipe.papers import COLOURS, Finding, blank, intervals, label, style
+
+from . import measures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 NAMES = {"reno": "Reno", "newreno": "NewReno", "westwood-nr": "WestwoodNR"}
 MARKERS = ("o", "s", "d")

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.papers.lab import Finding, Possible, Runs
+from bentpipe.papers import Finding, Possible, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from bentpipe.experiment.result import RunResult
-    from bentpipe.papers.lab import Lab
+    from bentpipe import RunResult
+    from bentpipe.papers import Lab
 
 CAPACITY_BPS = 10e6
 FLOWS = 10

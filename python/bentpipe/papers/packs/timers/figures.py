@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from bentpipe.papers.drawing import intervals, legend_above
-from bentpipe.papers.lab import Finding
-from bentpipe.papers.packs.timers import runs
-from bentpipe.papers.packs.timers.measures import CONTINUOUS
-from bentpipe.papers.packs.timers.runs import HALF, HIGH_RATE, LARGE, LOW_RATE, ONE, RATE_BPS, SENDERS, SETTINGS
-from bentpipe.plot.style import COLOURS, blank, label, style
+from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_above, style
+
+from . import runs
+from .measures import CONTINUOUS
+from .runs import HALF, HIGH_RATE, LARGE, LOW_RATE, ONE, RATE_BPS, SENDERS, SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bentpipe.papers.lab import Lab
+    from bentpipe.papers import Lab
 
 NAMES = {LARGE: "64 kB", HALF: "3.3 kB", ONE: "1.46 kB", "6600 B": "6.6 kB"}
 SENDER_NAMES = {"tcpmin": "TCPmin", "reno": "Reno"}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import formatting
-from bentpipe.papers.lab import Finding, Possible
-from bentpipe.papers.packs.timers import runs
-from bentpipe.papers.packs.timers.runs import (
+from bentpipe.papers import Finding, Possible
+
+from . import runs
+from .runs import (
     ACK_S,
     BUFFERS,
     DATA_S,
@@ -30,8 +30,9 @@ from bentpipe.papers.packs.timers.runs import (
 )
 
 if TYPE_CHECKING:
-    from bentpipe.papers.lab import Lab
-    from bentpipe.papers.packs.timers.runs import Floats
+    from bentpipe.papers import Lab
+
+    from .runs import Floats
 
 CONTINUOUS = {"tcp.rto.granularity": "0 s", "tcp.rto.min_ticks": 0}
 """A clock without ticks: the paper's granularity of "zero"."""
@@ -440,7 +441,7 @@ def fast_share(lab: Lab, *, buffer: str) -> Finding:
     rows = _high(lab, "reno", buffer)
     each = rows.group_by("replication").agg(pl.col("fast_retransmits").sum(), pl.col("timeouts").sum())
     fast, slow = each["fast_retransmits"].to_numpy().astype(float), each["timeouts"].to_numpy().astype(float)
-    note = f"{formatting.count(int(fast.sum()), 'fast retransmit')}, {formatting.count(int(slow.sum()), 'timeout')}"
+    note = f"{int(fast.sum()):,} fast retransmits, {int(slow.sum()):,} timeouts"
     return runs.ratio(fast, fast + slow, note)
 
 

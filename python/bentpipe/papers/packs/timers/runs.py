@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.papers.lab import Finding
+from bentpipe.papers import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from bentpipe.experiment.result import RunResult
-    from bentpipe.papers.lab import Lab
+    from bentpipe import RunResult
+    from bentpipe.papers import Lab
 
     Floats = NDArray[np.float64]
 

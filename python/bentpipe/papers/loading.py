@@ -1,0 +1,138 @@
+"""The code of a paper's folder: its modules, the functions that claims and figures name, and what goes wrong there."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+import traceback
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError, PaperError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+    from bentpipe.papers.claims import Claim, Paper
+    from bentpipe.papers.lab import Finding, Lab, Possible
+
+T = TypeVar("T")
+
+MEASURES, FIGURES = "measures", "figures"
+
+
+def module(paper: Paper, name: str) -> ModuleType:
+    """A module of a paper's folder. The folder is a package of its own, so that it can import from its others by `.`.
+
+    Raises
+    ------
+    PaperError
+        It is not there, or cannot be imported; the text has the traceback.
+    """
+    path = paper.folder / f"{name}.py"
+    if not path.is_file():
+        raise PaperError(f"error: {paper.folder} has no {path.name}")
+    # Another name when a file has changed: whoever works in a notebook does not start again for it.
+    content = hashlib.sha256(os.fsencode(paper.folder.resolve()))
+    for each in sorted(paper.folder.glob("*.py")):
+        content.update(each.read_bytes())
+    package = f"_bentpipe_paper_{content.hexdigest()[:16]}"
+    if package not in sys.modules:
+        spec = ModuleSpec(package, None, is_package=True)
+        spec.submodule_search_locations = [str(paper.folder.resolve())]
+        sys.modules[package] = module_from_spec(spec)
+        importlib.invalidate_caches()
+    try:
+        return importlib.import_module(f"{package}.{name}")
+    except (Exception, SystemExit) as error:
+        raise PaperError(f"error: {path} cannot be imported\n\n{_traceback(paper, error)}") from error
+
+
+def check(paper: Paper) -> None:
+    """Refuse names of functions that are not there, and arguments that they do not take, before anything is run.
+
+    Raises
+    ------
+    PaperError
+    """
+    for whole in paper.claims:
+        for claim in whole.parts or (whole,):
+            for name in filter(None, (claim.measure, claim.possible)):
+                found = _function(paper, MEASURES, name, claim.id)
+                for reading in claim.readings:
+                    try:
+                        inspect.signature(found).bind(None, **reading.arguments)
+                    except TypeError as error:
+                        raise PaperError(
+                            f"error: {paper.folder / 'claims.toml'}: {claim.id} ({reading.name}): {error}\n"
+                            f"  expected what {name} in measures.py takes besides the lab"
+                        ) from None
+    for figure in paper.figures:
+        _function(paper, FIGURES, figure.draw, f"the figure {figure.name}")
+
+
+def measured(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Finding:
+    """The value of a claim in a reading.
+
+    Raises
+    ------
+    PaperError
+        The measure failed, or returned something else.
+    """
+    # Claims are listed without what runs them, which takes long to import.
+    from bentpipe.papers.lab import Finding
+
+    return _called(paper, str(claim.measure), f"{claim.id} ({reading})", lab, arguments, Finding)
+
+
+def possible(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Possible:
+    """What arithmetic allows for a claim in a reading. Errors are those of `measured`."""
+    from bentpipe.papers.lab import Possible
+
+    return _called(paper, str(claim.possible), f"{claim.id} ({reading})", lab, arguments, Possible)
+
+
+def drawn(paper: Paper, name: str, draw: str, lab: Lab) -> Any:
+    """A figure. Errors are those of `measured`."""
+    from matplotlib.figure import Figure
+
+    return _called(paper, draw, f"the figure {name}", lab, {}, Figure, FIGURES)
+
+
+def _called(
+    paper: Paper, name: str, what: str, lab: Lab, arguments: Mapping[str, Any], kind: type[T], file: str = MEASURES
+) -> T:
+    function = _function(paper, file, name, what)
+    place = f"{name} of {paper.folder / file}.py"
+    try:
+        result = function(lab, **arguments)
+    except BentpipeError as error:
+        raise PaperError(f"error: {what}: {place}: {str(error).removeprefix('error: ')}") from error
+    except (Exception, SystemExit) as error:
+        raise PaperError(f"error: {what}: {place} failed\n\n{_traceback(paper, error)}") from error
+    if not isinstance(result, kind):
+        raise PaperError(f"error: {what}: {place} returned {result!r}\n  expected a {kind.__name__}")
+    return result
+
+
+def _function(paper: Paper, file: str, name: str, what: str) -> Callable[..., Any]:
+    found = module(paper, file)
+    function = getattr(found, name, None)
+    if not callable(function):
+        own = [key for key, value in vars(found).items() if inspect.isfunction(value) and not key.startswith("_")]
+        raise PaperError(f"error: {what}: {unknown(name, f'a function of {paper.folder / file}.py', own)}")
+    return function  # type: ignore[no-any-return]
+
+
+def _traceback(paper: Paper, error: BaseException) -> str:
+    """From the first line in the paper's folder on: what is before is ours."""
+    folder, frames = str(paper.folder.resolve()), error.__traceback__
+    while frames is not None and not frames.tb_frame.f_code.co_filename.startswith(folder):
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames)).rstrip()
