@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -202,7 +202,7 @@ def check_name(folder: Path) -> str:
 
 
 def _installed() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
 def _folder(name: str) -> Path:

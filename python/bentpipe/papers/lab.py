@@ -1,22 +1,18 @@
-"""What measures and figures of the papers work with: sweeps and runs of the paper's scenarios, each done once."""
+"""What measures and figures of a paper work with: sweeps and runs of its scenarios, each done once."""
 
 from __future__ import annotations
 
 import json
 import math
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.execution import Execution
-from bentpipe.experiment.grid import Grid, arguments
-from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.run import run
-from bentpipe.experiment.store import Store
-from bentpipe.experiment.workers import Threads, cores
+from bentpipe.papers import engine
 from bentpipe.scenario.scenario import load
 from bentpipe.statistics.estimates import estimate
 
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bentpipe.experiment.result import RunResult
-    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.experiment.store import Store
     from bentpipe.scenario.scenario import Scenario
 
 T = TypeVar("T")
@@ -228,12 +224,10 @@ class Lab:
         if key not in self._known:
             # In place of the file's axes, not besides.
             over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
-            asked = arguments(replications=replications, tables=tables or None)
-            scenario = self.load(name, {**(sets or {}), **over}).with_sets(asked)
-            found = _carried_out(scenario, self._opened(name), self.jobs)
-            if found.failures:
-                raise BentpipeError(f"error: a run of {name} failed: {found.failures[0]['message']}")
-            self._known[key] = Runs(found.runs.drop("point"), {table: found.kept(table) for table in tables})
+            scenario = self.load(name, {**(sets or {}), **over})
+            self._known[key] = Runs(
+                *engine.swept(scenario, self._opened(name), replications=replications, tables=tables, jobs=self.jobs)
+            )
         return cast("Runs", self._known[key])
 
     def once(self, name: str, make: Callable[[], T]) -> T:
@@ -246,15 +240,9 @@ class Lab:
     def _opened(self, name: str) -> Store:
         # One for all sweeps of a scenario: to open a store takes longer than many a sweep.
         if name not in self._stores:
-            store = Memory() if self.store is None else Store(self.store / name)
+            store = engine.opened(None if self.store is None else self.store / name)
             self._stores[name] = self._open.enter_context(store)
         return self._stores[name]
-
-
-def _carried_out(scenario: Scenario, store: Store, jobs: int | None) -> Sweep:
-    """A sweep with a store that stays open for the next."""
-    with closing(Threads(jobs or cores())) as place:
-        return Execution(Grid(scenario)).run(store, place)
 
 
 def _bytes(result: RunResult) -> int:

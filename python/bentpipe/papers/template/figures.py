@@ -18,8 +18,13 @@ RATES = [1e-3, 3e-3, 1e-2, 3e-2]
 def figure_1(lab: Lab) -> Figure:
     """Completion time over the error rate, by congestion control."""
     key = "link.sat.forward.error.rate"
-    vary = {"tcp.cc": SENDERS, key: RATES}
-    flows = lab.sweep("path", vary=vary, replications=lab.choose(quick=10, full=40), tables=["flows"]).tables["flows"]
+    runs = lab.sweep(
+        "path",
+        vary={"tcp.cc": SENDERS, key: RATES},
+        replications=lab.choose(quick=10, full=40),
+        tables=["flows"],
+    )
+    flows = runs.tables["flows"]
     with style():
         figure, (axes,) = blank(1, height=2.2)
         for cc, colour in zip(SENDERS, COLOURS, strict=False):
