@@ -9,9 +9,11 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import papers
+from bentpipe.cli.reproduce import command
 from bentpipe.errors import BentpipeError, PaperError
 from bentpipe.papers import claims, loading
 
@@ -44,6 +46,13 @@ def test_a_new_paper_is_reproduced_and_written_down(mine, tmp_path):
     assert "`scenarios/path.toml`" in page
     assert (tmp_path / "out" / "mine" / "figure-1.png").is_file()
     assert "A paper of your own" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_command_makes_a_new_paper(tmp_path):
+    place = tmp_path / "mypaper"
+    done = CliRunner().invoke(command, ["--new", str(place)])
+    assert (done.exit_code, done.output.startswith(f"wrote {place / 'claims.toml'}, ")) == (0, True)
+    assert claims.paper(place).title == "A paper of your own"
 
 
 def test_a_new_paper_takes_no_ones_place(mine, tmp_path):
@@ -181,7 +190,12 @@ WRONG = {
     "a measure that exits": ("measures.py", "return Finding.exact(", "exit(", "MINE-02 .* failed\n\n.*SystemExit"),
     "a key that is not there": ("measures.py", '"tcp.cc"', '"tcp.ccc"', "MINE-01 .*tcp.ccc"),
     "a number for a finding": ("measures.py", "Finding.exact(", "float(", r"returned 5\.\d+\n  expected a Finding"),
-    "a number for a bound": ("measures.py", "return Possible(", "return [1] or Possible(", r"returned \[1\]\n  expected a Possible"),
+    "a number for a bound": (
+        "measures.py",
+        "return Possible(",
+        "return [1] or Possible(",
+        r"returned \[1\]\n  expected a Possible",
+    ),
     "a bound that is not one": ("measures.py", "RTT_S / 2", "RTT_S * 20", "measured 5.*, but"),
 }
 
@@ -227,4 +241,4 @@ def test_the_guide_makes_a_paper_that_is_reproduced(tmp_path):
     (paper,) = bp.reproduce(tmp_path / "mypaper").papers
     shown = "\n".join(text for _, text in blocks("text"))
     for verdict in paper.verdicts:
-        assert re.search(rf"^{verdict.claim.id} .* {re.escape(verdict.text)}$", shown, re.MULTILINE), verdict.text
+        assert re.search(rf"^{verdict.claim.id} {re.escape(verdict.text)}$", shown, re.MULTILINE), verdict.text

@@ -1,15 +1,18 @@
 """Claims, bands and verdicts: what follows from numbers, whatever paper they are of."""
 
+import io
 import math
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from bentpipe.cli import render
 from bentpipe.errors import BentpipeError
 from bentpipe.papers import claims, loading, pages, summary, verdicts
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab, Possible
-from bentpipe.papers.reproduce import Reproduced
+from bentpipe.papers.reproduce import Reproduced, Reproduction
 
 PAPER = claims.paper("geo")
 
@@ -113,6 +116,25 @@ def test_verdicts_follow_from_values(judge):
     assert judge({"value": 5}, {"value": 10}).text == "reproduced under 1 of 2 readings: reading 1"
     assert judge({"value": 10}, {"value": 5}).text == "reproduced"
     assert judge({"value": 5}, {"value": math.inf}).text == "undecided"
+
+
+def test_what_holds_under_a_reading_says_of_how_many(judge):
+    values = [{"value": value} for value in (5, 10, 5, 10)]
+    found = judge(*values)
+    assert found.text == "reproduced under 2 of 4 readings: reading 1"
+    assert found.readings == (2, 4)
+    result = Reproduced(PAPER, (found, judge(*values[:2]), judge({"value": 10})), {})
+    assert result.readings == (3, 6)
+    assert summary.count(result, "reproduced under a reading") == "2 (3 of 6 readings)"
+    assert summary.count(result, "reproduced") == "1"
+    assert "2 hold under a reading that is named (3 of 6 readings)" in next(iter(summary.in_words(result)))
+    whole = Reproduction((result,), is_full=False)
+    assert "| 1 | 2 (3 of 6 readings) | 3 |" in pages.index(whole)
+    assert whole.to_dict()["papers"][0]["under_a_reading"] == {"held": 3, "tried": 6}
+    assert {(row["readings_held"], row["readings_tried"]) for row in whole.rows()} == {(2, 4), (1, 2), (1, 1)}
+    shown = Console(width=200, file=io.StringIO())
+    shown.print(*render.reproduction(whole, Path("out")))
+    assert "2 (3 of 6 readings)" in shown.file.getvalue()
 
 
 def test_arithmetic_goes_before_tolerance(judge):

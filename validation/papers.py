@@ -19,7 +19,8 @@ PAGES = Path(__file__).resolve().parent.parent / "docs" / "papers"
 
 def main() -> None:
     """Reproduce papers and put pages and figures in place of the old ones."""
-    names = sys.argv[1:] or claims.names()
+    # Not those of installed packages.
+    names = sys.argv[1:] or list(claims.shipped())
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
         bp.reproduce(names, is_full=True, folder=made)
@@ -28,7 +29,7 @@ def main() -> None:
             (PAGES / name).mkdir(parents=True)
             for path in [made / f"{name}.md", *(made / name).glob("*.png")]:
                 shutil.copyfile(path, PAGES / path.relative_to(made))
-        if names == claims.names():
+        if names == list(claims.shipped()):
             shutil.copyfile(made / "index.md", PAGES / "index.md")
 
 

@@ -27,14 +27,25 @@ class Step(NamedTuple):
 @click.command(
     "reproduce",
     cls=Command,
-    examples=("reproduce hswa", "reproduce hswa --claim HSWA-13", "reproduce --full --out reproduction"),
+    examples=(
+        "reproduce hswa",
+        "reproduce hswa --claim HSWA-13",
+        "reproduce --full --out reproduction",
+        "reproduce --new mypaper",
+    ),
 )
 @click.argument(
     "papers",
     nargs=-1,
     metavar="[PAPER]...",
     shell_complete=complete.papers,
-    help="Names of papers, see: list papers. By default, all of them.",
+    help="Names of papers, see: list papers, or folders of papers of your own. By default, all that have a name.",
+)
+@click.option(
+    "--new",
+    type=options.PLACE,
+    metavar="FOLDER",
+    help="Write the folder of a paper of your own, to start from, and measure nothing.",
 )
 @click.option(
     "--quick/--full",
@@ -62,6 +73,7 @@ class Step(NamedTuple):
 @options.quiet
 def command(
     papers: tuple[str, ...],
+    new: Path | None,
     quick: bool,
     claims: tuple[str, ...],
     out: Path,
@@ -74,6 +86,11 @@ def command(
     Runs the experiments of each paper, and reports for each claim the printed value, the measured one with its interval
     and the verdict. Redraws the figures.
     """
+    if new is not None:
+        from bentpipe.papers import scaffold
+
+        click.echo(f"wrote {', '.join(map(str, scaffold(new)))}")
+        return
     from bentpipe.cli import render
     from bentpipe.papers.reproduce import reproduce
 

@@ -140,11 +140,6 @@ def names() -> list[str]:
     return sorted({*shipped(), *_installed()})
 
 
-def title(name: str) -> str:
-    """Of a paper, without its claims, which take longer to read."""
-    return str(_read(name, "paper.toml")["title"])
-
-
 @cache
 def shipped() -> tuple[str, ...]:
     """Names of the papers that come with bentpipe."""
