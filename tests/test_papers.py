@@ -5,6 +5,8 @@ has changed, or if it is one of a sample:
 
     BENTPIPE_ALL=1 pytest tests/test_papers.py    measure all claims, and draw all figures
     BLESS=1 pytest tests/test_papers.py           record again what has changed
+
+BENTPIPE_STORES=FOLDER keeps the runs of either for the next time.
 """
 
 import csv
@@ -33,7 +35,7 @@ from bentpipe.papers.lab import Finding, Lab
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = Path(__file__).with_name("papers")
-ALL = bool(os.environ.get("BENTPIPE_ALL"))
+ALL, BLESS = (bool(os.environ.get(name)) for name in ("BENTPIPE_ALL", "BLESS"))
 SAMPLE = ("BEEN-09", "BEEN-22", "GEO-17", "GEO-29", "HSWA-05", "HSWA-07", "REF-25", "TIMER-12", "TIMER-37")
 """Claims that are measured even if nothing that decides them has changed."""
 STORES = Path(os.environ["BENTPIPE_STORES"]) if "BENTPIPE_STORES" in os.environ else None
@@ -366,17 +368,17 @@ def measured(paper, claim, store, known):
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_quick_verdicts_are_those_recorded(paper, tmp_path, record_property):
     kept, known = recorded(paper), {}
-    made = {
-        claim.id: measured(paper, claim, STORES / paper.name if STORES else tmp_path, known)
-        for claim in paper.claims
-        if ALL
-        or claim.id in SAMPLE
-        or claim.id not in kept
-        or kept[claim.id]["digest"] != deciding(paper, claim, kept[claim.id]["experiments"], known)
-    }
+    made = {}
+    for claim in paper.claims:
+        entry = kept.get(claim.id)
+        is_stale = entry is None or entry["digest"] != deciding(paper, claim, entry["experiments"], known)
+        if ALL or is_stale or claim.id in SAMPLE:
+            made[claim.id] = measured(paper, claim, STORES / paper.name if STORES else tmp_path, known)
+            if BLESS:
+                # At once: what takes minutes may be interrupted.
+                record(paper, kept | made)
     record_property("measured", len(made))
-    if os.environ.get("BLESS"):
-        record(paper, kept | made)
+    if BLESS:
         kept = recorded(paper)
 
     def verdict(entry):
