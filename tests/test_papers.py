@@ -413,7 +413,7 @@ def test_a_record_is_stale_where_what_decides_has_changed(tmp_path, monkeypatch)
     assert change("scenarios/errors.toml", 'delay = "270 ms"', 'delay = "27 ms"') == first
     assert change("figures.py", "figure_2", "figure_3") == first
     digests = [first, digest(value=0.1), digest(needs=("cc:no-such-sender",))]
-    digests.append(change("scenarios/dumbbell.toml", 'delay = "270 ms"', 'delay = "27 ms"'))
+    digests.append(change("scenarios/dumbbell.toml", 'rate = "10 Mbit/s"', 'rate = "9 Mbit/s"'))
     digests.append(change("measures.py", "import", "import  "))
     monkeypatch.setattr(fingerprint, "RESULTS", -1)
     digests.append(digest())
