@@ -284,7 +284,8 @@ fn starts_section(part: &str) -> bool {
 /// What a registry offers is explained in one sentence and appears in the reference.
 #[test]
 fn each_registered_name_is_documented() {
-    let reference = std::fs::read_to_string(root().join("docs/reference/scenario.md")).unwrap();
+    let pages = std::fs::read_dir(root().join("docs/reference/scenario")).unwrap();
+    let reference: String = pages.map(|page| std::fs::read_to_string(page.unwrap().path()).unwrap()).collect();
     let cc = CcKind::ALL.iter().map(|kind| ("cc", kind.name(), kind.summary()));
     let verdicts = VerdictKind::ALL.iter().map(|kind| ("verdict", kind.name(), kind.summary()));
     let middleboxes = MiddleboxConfig::ALL.iter().map(|&(name, summary)| ("middlebox", name, summary));

@@ -1,4 +1,4 @@
-//! What is made from the schema for people: lists of choices, the reference page, the Python types.
+//! What is generated from the schema for people: lists of choices, the pages of the reference, the Python types.
 
 use super::check::{format_of, options};
 use super::schema::root as schema;
@@ -61,46 +61,57 @@ pub fn choices() -> Vec<Choice> {
     all
 }
 
-/// The reference page of the scenario file, in Markdown.
-pub fn reference() -> String {
-    let mut out = String::from(
-        "# The scenario file\n\nGenerated from the schema; do not edit. `BLESS=1 cargo test` writes it anew.\n\n\
-         A scenario is TOML. Quantities are texts with a unit. A choice by `kind` that needs nothing else may be written \
-         as its name alone: `cc = \"reno\"`. Unknown keys are refused.\n",
-    );
-    let top = schema().as_object().expect("the schema is a table");
+/// The reference of the scenario file, in Markdown: the path of each page below `docs/reference`, and its text.
+pub fn reference() -> Vec<(String, String)> {
     let tables = [
-        ("top level", top),
-        ("`[tcp]`, `[flow.NAME.tcp]`", definition("Tcp")),
-        ("`rto`, in `[tcp]`", definition("Rto")),
-        ("`ack`, in `[tcp]`", definition("Ack")),
-        ("`[node.NAME]`", definition("Node")),
-        ("`[link.NAME]`", definition("Link")),
-        ("`[link.NAME.forward]`, `[link.NAME.reverse]`", definition("Direction")),
-        ("`[flow.NAME]`", definition("Flow")),
-        ("`[[at]]`", definition("At")),
-        ("`install`, in `[[at]]`", definition("Install")),
-        ("`handover`, in `[[at]]`", definition("Handover")),
-        ("`[record]`", definition("Record")),
-        ("`[sweep]`", definition("Sweep")),
-        ("`until`, in `[sweep]`", definition("Until")),
+        ("tcp", "`[tcp]`, `[flow.NAME.tcp]`", "Tcp"),
+        ("rto", "`rto`, in `[tcp]`", "Rto"),
+        ("ack", "`ack`, in `[tcp]`", "Ack"),
+        ("node", "`[node.NAME]`", "Node"),
+        ("link", "`[link.NAME]`", "Link"),
+        ("direction", "`[link.NAME.forward]`, `[link.NAME.reverse]`", "Direction"),
+        ("flow", "`[flow.NAME]`", "Flow"),
+        ("at", "`[[at]]`", "At"),
+        ("install", "`install`, in `[[at]]`", "Install"),
+        ("handover", "`handover`, in `[[at]]`", "Handover"),
+        ("record", "`[record]`", "Record"),
+        ("sweep", "`[sweep]`", "Sweep"),
+        ("until", "`until`, in `[sweep]`", "Until"),
     ];
-    for (title, shape) in tables {
-        let _ = write!(out, "\n## {title}\n\n{}\n", sentence(shape));
-        keys(&mut out, shape);
+    let mut first = String::from(
+        "# The scenario file\n\n<!-- Generated from the schema by `BLESS=1 cargo test`; do not edit. -->\n\n\
+         A scenario is TOML. Quantities are strings with a unit. A choice by `kind` that needs no other key may be \
+         written as its name alone: `cc = \"reno\"`. Unknown keys are refused. Each table has a page:\n\n\
+         | table | describes |\n|---|---|\n",
+    );
+    for (page, title, name) in tables {
+        let _ = writeln!(first, "| [{title}](scenario/{page}.md) | {} |", sentence(definition(name)));
     }
-    out
+    let top = schema().as_object().expect("the schema is a table");
+    let _ = write!(first, "\n## Top level\n\n{}\n", sentence(top));
+    keys(&mut first, top, None);
+    choices_of(&mut first, top, None, 3);
+    let mut pages = vec![("scenario.md".to_owned(), first)];
+    for (page, title, name) in tables {
+        // A direction has most keys of its link.
+        let told = (name == "Direction").then(|| definition("Link"));
+        let shape = definition(name);
+        let mut text =
+            format!("# {title}\n\n<!-- Generated from the schema; do not edit. -->\n\n{}\n", sentence(shape));
+        keys(&mut text, shape, told);
+        choices_of(&mut text, shape, told, 2);
+        pages.push((format!("scenario/{page}.md"), text));
+    }
+    pages
 }
 
 fn definition(name: &str) -> &'static Map<String, Json> {
     schema()["$defs"][name].as_object().expect("a table of the schema")
 }
 
-/// One table of keys, then the choices that they offer.
-fn keys(out: &mut String, shape: &'static Map<String, Json>) {
-    let Some(Json::Object(properties)) = shape.get("properties") else { return };
-    let properties: Vec<_> =
-        properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect();
+/// One table of keys. Those that `told` has too, and describes alike, link to the page of a link.
+fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Option<&'static Map<String, Json>>) {
+    let properties = properties_of(shape);
     if properties.is_empty() {
         return;
     }
@@ -114,8 +125,13 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>) {
             None => String::new(),
         };
         let origin = property.get("x-origin").and_then(Json::as_str).unwrap_or_default();
+        let has_choices = !choices_of_key(key, property).is_empty();
         let row = [
-            format!("`{key}`"),
+            if has_choices && is_told(told, key, property) {
+                format!("[`{key}`](link.md#{key})")
+            } else {
+                format!("`{key}`")
+            },
             value(property),
             default,
             origin.into(),
@@ -123,34 +139,66 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>) {
         ];
         let _ = writeln!(out, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
     }
-    for (key, property) in &properties {
-        let property = property.get("items").unwrap_or(property);
-        for option in options(property) {
-            let fields = option.get("properties").and_then(Json::as_object);
-            let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());
-            let known = ["Tcp", "Rto", "Ack", "Direction", "Record", "At", "Install", "Handover"].map(definition);
-            match (kind, fields, option.get("const").and_then(Json::as_str)) {
-                (Some(kind), Some(fields), _) if fields.len() == 1 => {
-                    let _ = write!(out, "\n`{key} = \"{kind}\"`: {}\n", sentence(option));
-                }
-                (Some(kind), Some(fields), _) => {
-                    let names: Vec<String> = fields.keys().skip(1).map(|name| format!(", {name}")).collect();
-                    let _ =
-                        write!(out, "\n`{key} = {{ kind = \"{kind}\"{} }}`: {}\n", names.concat(), sentence(option));
-                }
-                (None, Some(fields), _) if !known.contains(&option) => {
-                    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
-                    let _ = write!(out, "\n`{key} = {{ {} }}`: {}\n", names.join(", "), sentence(option));
-                }
-                (None, None, Some(word)) if !has_kind(property, word) => {
-                    let _ = write!(out, "\n`{key} = \"{word}\"`: {}\n", sentence(option));
-                    continue;
-                }
-                _ => continue,
+}
+
+/// The choices that the keys of a table offer, each key under a heading of this level; without headings from 0 on.
+fn choices_of(
+    out: &mut String,
+    shape: &'static Map<String, Json>,
+    told: Option<&'static Map<String, Json>>,
+    level: usize,
+) {
+    for (key, property) in properties_of(shape) {
+        if is_told(told, key, property) {
+            continue;
+        }
+        let choices = choices_of_key(key, property);
+        if level > 0 && !choices.is_empty() {
+            let _ = write!(out, "\n{} {key}\n", "#".repeat(level));
+        }
+        for (written, option) in choices {
+            let _ = write!(out, "\n`{written}`: {}\n", sentence(option));
+            if option.get("const").is_none() {
+                keys(out, option, None);
+                choices_of(out, option, None, 0);
             }
-            keys(out, option);
         }
     }
+}
+
+/// The properties of a table that are written: all but the name of the kind.
+fn properties_of(shape: &'static Map<String, Json>) -> Vec<(&'static String, &'static Json)> {
+    let Some(Json::Object(properties)) = shape.get("properties") else { return Vec::new() };
+    properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect()
+}
+
+fn is_told(told: Option<&'static Map<String, Json>>, key: &str, property: &Json) -> bool {
+    told.is_some_and(|told| options(&told["properties"][key]) == options(property))
+}
+
+/// What may be chosen for a key, as a scenario writes it.
+fn choices_of_key(key: &str, property: &'static Json) -> Vec<(String, &'static Map<String, Json>)> {
+    let property = property.get("items").unwrap_or(property);
+    let pages =
+        ["Tcp", "Rto", "Ack", "Direction", "Record", "At", "Install", "Handover", "Sweep", "Until"].map(definition);
+    let written = |option: &'static Map<String, Json>| {
+        let fields = option.get("properties").and_then(Json::as_object);
+        let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());
+        match (kind, fields, option.get("const").and_then(Json::as_str)) {
+            (Some(kind), Some(fields), _) if fields.len() == 1 => Some(format!("{key} = \"{kind}\"")),
+            (Some(kind), Some(fields), _) => {
+                let names: Vec<String> = fields.keys().skip(1).map(|name| format!(", {name}")).collect();
+                Some(format!("{key} = {{ kind = \"{kind}\"{} }}", names.concat()))
+            }
+            (None, Some(fields), _) if !pages.contains(&option) => {
+                let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+                Some(format!("{key} = {{ {} }}", names.join(", ")))
+            }
+            (None, None, Some(word)) if !has_kind(property, word) => Some(format!("{key} = \"{word}\"")),
+            _ => None,
+        }
+    };
+    options(property).into_iter().filter_map(|option| Some((written(option)?, option))).collect()
 }
 
 fn has_kind(property: &'static Json, word: &str) -> bool {

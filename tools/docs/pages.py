@@ -1,0 +1,214 @@
+"""Makes the pages of the site that follow from the program itself, while mkdocs builds the site.
+
+Columns, causes, metrics and names come from what the core exports (`bentpipe.catalog`), the command line from each
+command's `--help`, the gallery from the scenarios that come with bentpipe. mkdocs calls `on_files` (see `hooks` in
+mkdocs.yml); everything else is free of mkdocs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from importlib.resources import files as resources
+from pathlib import Path
+
+import bentpipe as bp
+from bentpipe.catalog import choices, dictionary
+from bentpipe.metrics import METRICS
+
+TABLES = {
+    "flows": "A row per flow.",
+    "links": "A row per link and direction.",
+    "drops": "A row per place, flow and cause of loss.",
+    "completions": "A row per flow that makes several transfers, and class of sizes.",
+    "transfers": "A row per transfer that is complete.",
+    "datagrams": "A row per flow of datagrams.",
+    "summary": "One row: the run.",
+    "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` says what it is of.",
+    "events": "What happens to a connection. Each is a row of the series `events`.",
+}
+PYTHON = {
+    "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
+    "Scenarios": ["load", "loads", "check", "Scenario", "schema", "choices"],
+    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction"],
+    "Your own code": ["CongestionControl", "Network"],
+    "Errors": ["errors"],
+}
+
+
+def pages() -> dict[str, str]:
+    """Path below `docs` to Markdown, of every page but the gallery's."""
+    return {
+        "reference/columns.md": columns(),
+        "reference/causes.md": causes(),
+        "reference/metrics.md": metrics(),
+        "reference/names.md": names(),
+        "reference/command-line.md": command_line(),
+        "reference/python.md": python(),
+    }
+
+
+def _table(heads: str, rows: list[list[str]]) -> str:
+    lines = [heads.split(), ["---"] * len(heads.split()), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def columns() -> str:
+    """The dictionary of columns: every table, every column, its unit and meaning."""
+    text = (
+        "# Columns\n\nEvery column of every table that a run gives, as the program defines it. The unit `1` is a count or a"
+        " ratio; an empty unit is text. [Results](../concepts/results.md) says how the tables relate to one another.\n"
+    )
+    for table, about in TABLES.items():
+        rows = dictionary()[table]
+        is_series = "entity" in rows[0]
+        cells = [
+            [f"`{row['name']}`", *([row["entity"]] if is_series else []), row["unit"], row["meaning"]] for row in rows
+        ]
+        text += f"\n## {table}\n\n{about}\n\n"
+        text += _table("column entity unit meaning" if is_series else "column unit meaning", cells)
+    return text
+
+
+def causes() -> str:
+    """The closed list of causes of loss."""
+    return (
+        "# Causes of loss\n\nEach packet that a run loses has exactly one of these causes, and a place (a link or a node). The"
+        " list is closed: a run in which a packet is missing without a cause fails. `bentpipe run` and the table"
+        " [`drops`](columns.md#drops) count packets per place, flow and cause.\n\n"
+        + _table("cause meaning", [[f"`{row['name']}`", row["meaning"]] for row in dictionary()["causes"]])
+    )
+
+
+def metrics() -> str:
+    """What compare, mix and sweep can judge by."""
+    rows = [
+        [f"`{each.name}`", f"`{each.column}`", each.unit, "more" if each.is_more_better else "less", each.meaning]
+        for each in METRICS.values()
+    ]
+    return (
+        "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or in Python as"
+        " `metric=`. The column is its name in tables of runs; better says which direction is better.\n\n"
+        + _table("metric column unit better meaning", rows)
+    )
+
+
+def names() -> str:
+    """Everything that a scenario can refer to by name."""
+    text = (
+        "# Names\n\nEverything that a scenario can name, by key. `bentpipe list` prints the same, and"
+        " `bentpipe list KEY` one of them with its meanings. [The scenario file](scenario.md) has the settings of each.\n"
+    )
+    for topic, entries in choices().items():
+        text += f"\n## {topic}\n\n" + _table("name meaning", [[f"`{e['name']}`", e["summary"]] for e in entries])
+    return text
+
+
+def _help(*words: str) -> str:
+    # Without what tells the program of a terminal: the page must not depend on where it is built.
+    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "bentpipe", *words, "--help"]
+    done = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True, check=True)
+    return done.stdout.replace("python -m bentpipe", "bentpipe").strip("\n")
+
+
+@cache
+def commands() -> list[str]:
+    """The commands that `bentpipe --help` lists."""
+    listed = _help().split("Commands:\n", 1)[1]
+    return re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
+
+
+def command_line() -> str:
+    """The help of each command."""
+    text = (
+        "# Command line\n\nThe help of every command, as the program prints it. Exit codes: 0, done; 2, something in the"
+        " command, the scenario or a run is wrong, and the message says what; 130,"
+        f" interrupted by Ctrl-C.\n\n```text\n{_help()}\n```\n"
+    )
+    for command in commands():
+        text += f"\n## bentpipe {command}\n\n```text\n{_help(command)}\n```\n"
+    return text
+
+
+def python() -> str:
+    """The public names, in sections; mkdocstrings puts each docstring in its place."""
+    text = "# Python\n\n`import bentpipe as bp`. Tables are polars data frames; units are in the names of their columns.\n"
+    known = {name for names in PYTHON.values() for name in names}
+    rest = [name for name in bp.__all__ if name not in known and not name.startswith("__")]
+    for title, listed in {**PYTHON, "More": rest}.items():
+        if listed:
+            text += f"\n## {title}\n" + "".join(f"\n::: bentpipe.{name}\n" for name in listed if name in bp.__all__)
+    return text
+
+
+def shipped() -> list[str]:
+    """The names of the scenarios that come with bentpipe."""
+    folder = resources("bentpipe.scenario") / "shipped"
+    return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
+
+
+def gallery_page(name: str) -> str:
+    """A shipped scenario: what its file says of itself, its commands, its picture and its text."""
+    scenario = (resources("bentpipe.scenario") / "shipped" / f"{name}.toml").read_text()
+    lines = scenario.splitlines()
+    head = [line[1:] for line in lines[: next(i for i, line in enumerate(lines) if not line.startswith("#"))]]
+    about = "\n".join(line[1:] for line in head if not line.startswith("   bentpipe ")).strip()
+    listed = "\n".join(line.strip() for line in head if line.startswith("   bentpipe "))
+    return (
+        f"# {name}\n\n**{bp.load(name).title}**\n\n{about}\n\n![Goodput, window and queue over time]({name}.png)\n\n"
+        f"*`bentpipe run {name} --plot {name}.png`*\n\n## Commands\n\n```\n{listed}\n```\n\n"
+        f"## The file\n\n```toml\n{scenario}```\n"
+    )
+
+
+def gallery_index() -> str:
+    """Every shipped scenario with its picture."""
+    cells = [
+        f'<a class="card" href="{name}/"><img src="{name}.png" alt="" loading="lazy"><b>{name}</b> {bp.load(name).title}</a>'
+        for name in shipped()
+    ]
+    return (
+        "# Gallery\n\nThe scenarios that come with bentpipe. Each name stands wherever a file does:"
+        " `bentpipe run geo`. A scenario's page has its commands and its text to start from.\n\n"
+        '<div class="gallery">\n' + "\n".join(cells) + "\n</div>\n"
+    )
+
+
+@cache
+def picture(name: str) -> bytes:
+    """What `bentpipe run NAME --plot` draws."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.png"
+        command = [sys.executable, "-m", "bentpipe", "run", name, "--plot", str(path)]
+        subprocess.run(command, capture_output=True, text=True, check=True)
+        return path.read_bytes()
+
+
+def on_config(config):
+    """Called by mkdocs: lists the pages of the gallery and of the senders."""
+    senders = sorted(page.name for page in (Path(config.docs_dir) / "senders").glob("*.md") if page.name != "index.md")
+    listed = {
+        "Gallery": ["gallery/index.md", *(f"gallery/{name}.md" for name in shipped())],
+        "Senders": ["senders/index.md", *(f"senders/{name}" for name in senders)],
+    }
+    for item in config.nav:
+        for title in item.keys() & listed.keys():
+            item[title] = listed[title]
+    return config
+
+
+def on_files(files, config):
+    """Called by mkdocs: adds the pages to those of the folder."""
+    from mkdocs.structure.files import File
+
+    made: dict[str, str | bytes] = {**pages(), "gallery/index.md": gallery_index()}
+    for name in shipped():
+        made |= {f"gallery/{name}.md": gallery_page(name), f"gallery/{name}.png": picture(name)}
+    for path, content in made.items():
+        files.append(File.generated(config, path, content=content))
+    return files
