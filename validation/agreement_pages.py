@@ -182,7 +182,7 @@ product, over a round trip of {leo.rtt_ms} ms (a low orbit, or a line on the gro
 From the start of the second on, for {leo.duration_s} s and {geo.duration_s} s, what each delivers in windows of
 {leo.window_s} s and {geo.window_s} s gives Jain's index.
 
-A time is that after which the index stays at {agreement.FAIR} or above to the end, at the latest of
+Each cell is the time after which Jain's index stays at {agreement.FAIR} or above to the end, in the slowest of
 {agreement.SHARING_SEEDS} seeds; 0 s is from the first window. Where in some seed it falls below in the last quarter,
 the two do not converge in that sense: "on average" says that over the whole second half the index is {agreement.FAIR}
 or more, "no" that it is not even that. Behind it stand that index and the share of the windows of the second half

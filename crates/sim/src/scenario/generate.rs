@@ -172,7 +172,7 @@ fn properties_of(shape: &'static Map<String, Json>) -> Vec<(&'static String, &'s
     properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect()
 }
 
-fn is_told(told: Option<&'static Map<String, Json>>, key: &str, property: &Json) -> bool {
+fn is_told(told: Option<&'static Map<String, Json>>, key: &str, property: &'static Json) -> bool {
     told.is_some_and(|told| options(&told["properties"][key]) == options(property))
 }
 

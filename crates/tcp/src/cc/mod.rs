@@ -378,7 +378,7 @@ registry! {
     "illinois" => Illinois(Illinois, IllinoisSettings), SACK, [slow_start, ecn];
     /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
     "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK, [slow_start, ecn, shrinks];
-    /// BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
+    /// BBR that probes the path again after each satellite reconfiguration (Lai et al. 2025).
     "leocc" => Leocc(LeoCc, LeoCcSettings), SACK, [];
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
     "peach" => Peach(Peach, PeachSettings), partial_acks(), [slow_start, increase, ecn];

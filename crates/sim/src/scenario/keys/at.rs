@@ -47,9 +47,9 @@ settings! {
         from: String;
         /// A node that has links to the same neighbours, or a link that joins the same two nodes.
         to: String;
-        /// The old links go down so much later than the new ones take over.
+        /// How long the old links stay up after the new ones take over.
         make_before_break: Option<Duration>;
-        /// The old links go down at this instant, the new ones come up so much later. With `waiting = "lost"` there is no route in between; else packets wait for the new links.
+        /// How long after the old links go down the new ones come up. With `waiting = "lost"` there is no route in between; otherwise packets wait for the new links.
         break_before_make: Option<Duration>;
     }
 }

@@ -32,7 +32,7 @@ settings! {
         at: Vec<At> = Vec::new();
         /// Which time series are kept.
         record: Record = Record::default();
-        /// Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.
+        /// Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that overrides the rest, such as `[case.prr]` with `tcp.reduction = "prr"`.
         case: BTreeMap<String, Case> = BTreeMap::new();
         /// A grid of experiments, for `bentpipe sweep`.
         sweep: Sweep = Sweep::default();
@@ -80,7 +80,7 @@ settings! {
 }
 
 settings! {
-    /// One direction of a link: what stands here goes before the link's own keys.
+    /// One direction of a link: a key here overrides the link's own.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Direction {
         /// Bit rate of this direction.

@@ -59,7 +59,7 @@ settings! {
         gamma_max: f64 = 30.0, [1.0, 10_000.0], "draft-sridharan-tcpm-ctcp";
         /// λ: share of its error by which γ moves.
         lambda: f64 = 0.25, [0.0, 1.0], "draft-sridharan-tcpm-ctcp";
-        /// Below so many segments it is Reno.
+        /// Below this window, in segments, it is Reno.
         low_window: u64 = 38, [1, 1_000_000], "Tan 2006; the draft: 41";
         /// What becomes of the delay-based window below that.
         below_low_window: enum BelowLowWindow = BelowLowWindow::Drop, "our reading of Tan 2006";

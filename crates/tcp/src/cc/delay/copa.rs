@@ -55,7 +55,7 @@ settings! {
         rtt_max_rounds: u64 = 4, [1, 1000], "Arun 2018";
         /// How long the least round-trip time is remembered.
         rtt_min_window: Duration = Duration::from_secs(10), "Arun 2018";
-        /// RTTstanding is the least of so much of the smoothed round-trip time.
+        /// The window over which RTTstanding is the minimum, as a share of the smoothed round-trip time.
         standing_share: f64 = 0.5, [0.01, 10.0], "Arun 2018";
         /// Round trips that the direction has to hold before v doubles.
         steady_rounds: u64 = 3, [1, 1000], "Arun 2018";

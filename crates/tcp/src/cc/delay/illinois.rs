@@ -47,7 +47,7 @@ settings! {
         theta: u64 = 5, [1, 1000], "Liu 2006";
         /// Whether those round trips must follow one another; if not, a long queue in between does not clear the count.
         in_a_row: bool = true, "Liu 2006; Linux: not";
-        /// Below so many segments it is Reno.
+        /// Below this window, in segments, it is Reno.
         low_window: u64 = 15, [1, 1_000_000], "Linux";
         /// How long the greatest round-trip time is remembered; 0: for the connection. 10 s suits low orbits.
         max_rtt_window: Duration = Duration::ZERO, "Liu 2006";

@@ -54,13 +54,13 @@ settings! {
         base_history: u64 = 10, [1, 60], "RFC 6817 §2.5";
         /// The time that each of them is the least of.
         base_interval: Duration = Duration::from_secs(60), "RFC 6817 §2.4.2";
-        /// The least of so many last samples is the present delay.
+        /// Number of last samples whose minimum is the present delay.
         current_filter: u64 = 4, [1, 100], "RFC 6817 §2.5";
         /// The window at the start, segments, if the connection does not start with less.
         initial_window: u64 = 2, [1, 100], "RFC 6817 §2.5";
         /// The least window but after a timeout, segments.
         min_window: u64 = 2, [1, 100], "RFC 6817 §2.5";
-        /// Slow start below the threshold until so much of the target is queued; 0: none.
+        /// Share of the target that may be queued before slow start ends, below the threshold; 0: no slow start.
         slow_start_until: f64 = 0.0, [0.0, 1.0], "RFC 6817 allows it only while no delay is measured";
         /// Which delay is looked at.
         delay: enum LedbatDelay = LedbatDelay::OneWay, "RFC 6817 §2.2";

@@ -44,9 +44,9 @@ settings! {
         gamma: f64 = 1.0, [0.0, 10_000.0], "Brakmo 1995, Linux";
         /// What is compared with the three thresholds.
         diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1995";
-        /// Slow start doubles the window once in so many round trips.
+        /// Round trips in which slow start doubles the window once.
         double_every: u64 = 2, [1, 16], "Brakmo 1995; Linux has 1";
-        /// In congestion avoidance the window changes once in so many round trips.
+        /// Round trips in which congestion avoidance changes the window once.
         adjust_every: u64 = 1, [1, 16], "Brakmo 1995; 2 is how the Linux module of ns-2 behaves";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.5, [0.001, 0.9], "Linux; Brakmo 1995 has 0.25 after its earlier retransmission";

@@ -65,7 +65,7 @@ settings! {
         rto: enum VenoRto = VenoRto::Paper, "Fu 2003";
         /// How the window grows at half the pace.
         pace: enum VenoPace = VenoPace::Ack, "Fu 2003";
-        /// Whether a loss makes the smallest round-trip time begin anew.
+        /// Whether a loss resets the smallest round-trip time.
         forget_base_rtt: bool = false, "Linux";
         /// How long the smallest round-trip time is remembered; 0: for ever.
         base_rtt_window: Duration = Duration::ZERO, "Linux";

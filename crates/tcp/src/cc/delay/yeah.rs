@@ -40,7 +40,7 @@ settings! {
         phi: u64 = 8, [1, 1000], "Baiocchi 2007; Linux";
         /// rho: slow rounds in a row after which a loss halves the window.
         rho: u64 = 16, [1, 1_000_000], "Baiocchi 2007; Linux";
-        /// zeta: fast rounds after which the estimate of Reno's window begins anew.
+        /// zeta: fast rounds after which the estimate of Reno's window is reset.
         zeta: u64 = 50, [1, 1_000_000], "Baiocchi 2007; Linux";
         /// Segments that each ACK of a segment adds to the window in fast mode.
         increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";

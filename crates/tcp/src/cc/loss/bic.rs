@@ -49,7 +49,7 @@ settings! {
     pub struct BicSettings {
         /// Which form of the search.
         form: enum BicForm = BicForm::Linux, "Linux";
-        /// Up to so many segments it is Reno.
+        /// Up to this window, in segments, it is Reno.
         low_window: u64 = 14, [0, 1_000_000], "Linux; Xu 2004";
         /// Segments added in a round trip at most.
         smax: f64 = 16.0, [0.01, 1_000_000.0], "Linux; Xu 2004: 32";

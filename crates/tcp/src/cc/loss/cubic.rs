@@ -10,8 +10,8 @@
 //! W_est += α / cwnd,  α = 3 (1 - β) / (1 + β), and 1 from cwnd_prior on;  cwnd = W_est where W(t) < W_est
 //! ```
 //!
-//! Slow start is the setting that all controllers share. What was saved before a loss that was none comes back with the
-//! whole controller, t_epoch included (§4.9).
+//! Slow start is the setting that all controllers share. After a spurious loss the state of the whole controller
+//! is restored, t_epoch included (§4.9).
 //!
 //! Linux differs: β is 717/1024, the target is that of the least round trip, an ACK of n segments adds at most n/2, the
 //! flat part still grows by a hundredth of a segment for each one, the window grows by at least 5 % in a round trip

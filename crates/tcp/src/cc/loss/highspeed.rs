@@ -39,7 +39,7 @@ bentpipe_units::words! {
 settings! {
     /// Settings of HighSpeed TCP.
     pub struct HighSpeedSettings {
-        /// Up to so many segments it is Reno.
+        /// Up to this window, in segments, it is Reno.
         low_window: u64 = 38, [2, 10_000], "RFC 3649 §5";
         /// Loss rate, per segment, at which the window is `low_window` on average.
         low_p: f64 = 1e-3, [1e-5, 0.1], "RFC 3649 §5";

@@ -27,7 +27,7 @@ settings! {
         increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003";
-        /// Up to so many segments it is Reno.
+        /// Up to this window, in segments, it is Reno.
         low_window: u64 = 16, [1, 1_000_000], "Kelly 2003";
         /// Whether it halves such a window for a loss, as Reno does; otherwise it takes `decrease` as above.
         halve_low: bool = true, "Kelly 2003; Linux: not";

@@ -76,7 +76,7 @@ settings! {
         virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
         /// When a loss takes effect on the window.
         cut: enum WestwoodCut = WestwoodCut::AtLoss, "Mascolo 2001";
-        /// Whether a timeout makes the least round-trip time begin anew.
+        /// Whether a timeout resets the least round-trip time.
         forget_min_rtt: bool = false, "Mascolo 2001; Linux: yes";
         /// By what the estimate is multiplied, to learn what a wrong one costs.
         estimate_factor: f64 = 1.0, [0.01, 100.0], "Mascolo 2001";
@@ -92,7 +92,7 @@ settings! {
         shortest_sample: Duration = Duration::from_millis(50), "Grieco and Mascolo 2004; Linux";
         /// When a loss takes effect on the window.
         cut: enum WestwoodCut = WestwoodCut::AtLoss, "Grieco and Mascolo 2004";
-        /// Whether a timeout makes the least round-trip time begin anew.
+        /// Whether a timeout resets the least round-trip time.
         forget_min_rtt: bool = true, "Linux";
         /// By what the estimate is multiplied, to learn what a wrong one costs.
         estimate_factor: f64 = 1.0, [0.01, 100.0], "Grieco and Mascolo 2004";

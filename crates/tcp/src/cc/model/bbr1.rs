@@ -64,8 +64,8 @@ settings! {
         policer: bool = true, "Linux";
         /// Whether samples at the limit of the receiver's window only raise the bandwidth.
         rwnd_limited_is_app_limited: bool = false, "Linux";
-        /// Whether it is told when the path is reconfigured: losses do not count for half a second then, the least
-        /// round-trip time begins anew, and the bandwidth is kept two cycles longer.
+        /// Whether the sender is notified when the path is reconfigured. Then losses do not count for half a
+        /// second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer.
         leo: bool = false, "reading: no published BBR is told";
         /// Time between reconfigurations; 0: there are none.
         period: Duration = Duration::from_secs(15), "Starlink's scheduling period";

@@ -62,7 +62,7 @@ settings! {
         reallocation: enum Reallocations = Reallocations::Announced, "Lai 2025";
         /// Time from one reallocation of the satellites to the next.
         period: Duration = Duration::from_secs(15), "Lai 2025";
-        /// The first of them that is told, from the start of the run.
+        /// When the first of them happens, from the start of the run.
         offset: Duration = Duration::from_secs(12), "Lai 2025: 12,000 ms";
         /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are
         /// found.

@@ -11,7 +11,7 @@
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// How a sender knows when satellites are allotted anew.
+    /// How a sender learns of reconfigurations of the satellite path.
     pub enum Reallocations {
         /// The instants are those of `period` and `offset`.
         "announced" => Announced,

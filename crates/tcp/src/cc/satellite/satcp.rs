@@ -43,7 +43,7 @@ settings! {
         reallocation: enum Reallocations = Reallocations::Announced, "Cao 2023: a predictor at the terminal";
         /// Time from one reallocation of the satellites to the next.
         period: Duration = Duration::from_secs(15), "Starlink; N. Mohan 2024";
-        /// The first of them that is told, from the start of the run.
+        /// When the first of them happens, from the start of the run.
         offset: Duration = Duration::from_secs(12), "Starlink: seconds 12, 27, 42 and 57 of each minute";
         /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are
         /// found.

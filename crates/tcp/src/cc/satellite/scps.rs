@@ -53,7 +53,7 @@ settings! {
         congestion: enum ScpsCongestion = ScpsCongestion::Vj, "CCSDS 714.0-B";
         /// The rate of the route, headers and ACKs included; 0 bit/s: no rate control.
         rate: Rate = Rate::from_bps(0), "reading: a rate belongs to a route, and no route is known";
-        /// A tick of the clock by which the depth of the bucket is told.
+        /// Tick of the clock that the depth of the bucket is measured with.
         tick: Duration = Duration::from_millis(10), "reading: a usual clock";
         /// How many ticks' worth of packets may leave at once after a pause.
         depth: u64 = 5, [1, 1000], "the reference implementation: 5 for a host, 2 for a gateway";

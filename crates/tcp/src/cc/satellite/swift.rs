@@ -45,7 +45,7 @@ settings! {
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
         /// So many losses in a window are congestion.
         many_losses: u64 = 3, [2, 1_000_000], "reading";
-        /// A round-trip time above so many times the smallest is congestion.
+        /// A round-trip time above this multiple of the smallest means congestion.
         rtt_rise: f64 = 1.25, [1.0, 1000.0], "reading";
         /// Whether there is a window expanding period; if not, recovery is Reno's.
         expand: bool = true, "Leung 2004";
