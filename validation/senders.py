@@ -49,8 +49,8 @@ BELOW = """Above, the congestion window over time, first replication; below, goo
 acknowledgements, and dotted `reno`.
 """
 
-BESIDE = """As many flows of `sack` on the same path (`bentpipe mix`), with losses by full queues only; half is fair. Means
-of {replications} replications.
+BESIDE = """As many flows of `sack` on the same path (`bentpipe mix`), with losses by full queues only; half is fair.
+Means of {replications} replications.
 
 | path | share of the goodput (%) | left to `sack`, of what it gets among its own kind (%) |
 |---|---|---|
@@ -73,8 +73,9 @@ it shares with Reno's window, and its settings.
 
 Goodput in Mbit/s, each sender alone, with the settings of the scenario: on the plain paths `geo` (20 Mbit/s, 120 s) and
 `leo` (100 Mbit/s), of ten flows in `s1` (10 Mbit/s) that lose one packet in a thousand, and over the geostationary `s2`
-(100 Mbit/s) at one packet in 10,000. A high number is not good in itself: the last column is the share of the goodput that it
-takes in `s1` beside as many flows of `sack` ([`bentpipe mix`](../guides/compare-senders.md#let-them-share)); half is fair.
+(100 Mbit/s) at one packet in 10,000. A high number is not good in itself: the last column is the share of the goodput
+that it takes in `s1` beside as many flows of `sack` ([`bentpipe mix`](../guides/compare-senders.md#let-them-share));
+half is fair.
 
 """
 
@@ -451,7 +452,7 @@ def commands(name: str) -> str:
     for scenario, shared in SHARED:
         if name != REFERENCES[0]:
             sets = "".join(f" --set {key}='{value}'" for key, value in shared.items())
-            text += f"bentpipe compare {scenario} --mix {name},sack{sets} --replications {SHARED_REPLICATIONS}\n"
+            text += f"bentpipe mix {scenario} --cc {name},sack{sets} --replications {SHARED_REPLICATIONS}\n"
     return text
 
 

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
@@ -60,8 +61,8 @@ def _table(heads: str, rows: list[list[str]]) -> str:
 def columns() -> str:
     """The dictionary of columns: every table, every column, its unit and meaning."""
     text = (
-        "# Columns\n\nEvery column of every table that a run gives, as the program defines it. The unit `1` is a count or a"
-        " ratio; an empty unit is text. [Results](../concepts/results.md) says how the tables relate to one another.\n"
+        "# Columns\n\nEvery column of every table that a run gives, as the program defines it. The unit `1` is a count"
+        " or a ratio; an empty unit is text. [Results](../concepts/results.md) says how they relate.\n"
     )
     for table, about in TABLES.items():
         rows = dictionary()[table]
@@ -77,9 +78,9 @@ def columns() -> str:
 def causes() -> str:
     """The closed list of causes of loss."""
     return (
-        "# Causes of loss\n\nEach packet that a run loses has exactly one of these causes, and a place (a link or a node). The"
-        " list is closed: a run in which a packet is missing without a cause fails. `bentpipe run` and the table"
-        " [`drops`](columns.md#drops) count packets per place, flow and cause.\n\n"
+        "# Causes of loss\n\nEach packet that a run loses has exactly one of these causes, and a place (a link or"
+        " node). The list is closed: a run in which a packet is missing without a cause fails. `bentpipe run` and"
+        " the table [`drops`](columns.md#drops) count packets per place, flow and cause.\n\n"
         + _table("cause meaning", [[f"`{row['name']}`", row["meaning"]] for row in dictionary()["causes"]])
     )
 
@@ -91,8 +92,8 @@ def metrics() -> str:
         for each in METRICS.values()
     ]
     return (
-        "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or in Python as"
-        " `metric=`. The column is its name in tables of runs; better says which direction is better.\n\n"
+        "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or in Python"
+        " as `metric=`. The column is its name in tables of runs; better says which direction is better.\n\n"
         + _table("metric column unit better meaning", rows)
     )
 
@@ -101,7 +102,8 @@ def names() -> str:
     """Everything that a scenario can refer to by name."""
     text = (
         "# Names\n\nEverything that a scenario can name, by key. `bentpipe list` prints the same, and"
-        " `bentpipe list KEY` one of them with its meanings. [The scenario file](scenario.md) has the settings of each.\n"
+        " `bentpipe list KEY` one of them with its meanings."
+        " [The scenario file](scenario.md) has the settings of each.\n"
     )
     for topic, entries in choices().items():
         text += f"\n## {topic}\n\n" + _table("name meaning", [[f"`{e['name']}`", e["summary"]] for e in entries])
@@ -126,8 +128,8 @@ def commands() -> list[str]:
 def command_line() -> str:
     """The help of each command."""
     text = (
-        "# Command line\n\nThe help of every command, as the program prints it. Exit codes: 0, done; 2, something in the"
-        " command, the scenario or a run is wrong, and the message says what; 130,"
+        "# Command line\n\nThe help of every command, as the program prints it. Exit codes: 0, done; 2, something in"
+        " the command, the scenario or a run is wrong, and the message says what; 130,"
         f" interrupted by Ctrl-C.\n\n```text\n{_help()}\n```\n"
     )
     for command in commands():
@@ -137,7 +139,9 @@ def command_line() -> str:
 
 def python() -> str:
     """The public names, in sections; mkdocstrings puts each docstring in its place."""
-    text = "# Python\n\n`import bentpipe as bp`. Tables are polars data frames; units are in the names of their columns.\n"
+    text = (
+        "# Python\n\n`import bentpipe as bp`. Tables are polars data frames; units are in the names of their columns.\n"
+    )
     known = {name for names in PYTHON.values() for name in names}
     rest = [name for name in bp.__all__ if name not in known and not name.startswith("__")]
     for title, listed in {**PYTHON, "More": rest}.items():
@@ -169,7 +173,8 @@ def gallery_page(name: str) -> str:
 def gallery_index() -> str:
     """Every shipped scenario with its picture."""
     cells = [
-        f'<a class="card" href="{name}/"><img src="{name}.png" alt="" loading="lazy"><b>{name}</b> {bp.load(name).title}</a>'
+        f'<a class="card" href="{name}/"><img src="{name}.png" alt="" loading="lazy">'
+        f"<b>{name}</b> {bp.load(name).title}</a>"
         for name in shipped()
     ]
     return (
@@ -207,8 +212,9 @@ def on_files(files, config):
     from mkdocs.structure.files import File
 
     made: dict[str, str | bytes] = {**pages(), "gallery/index.md": gallery_index()}
-    for name in shipped():
-        made |= {f"gallery/{name}.md": gallery_page(name), f"gallery/{name}.png": picture(name)}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, drawn in zip(shipped(), pool.map(picture, shipped()), strict=True):
+            made |= {f"gallery/{name}.md": gallery_page(name), f"gallery/{name}.png": drawn}
     for path, content in made.items():
         files.append(File.generated(config, path, content=content))
     return files

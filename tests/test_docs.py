@@ -1,0 +1,178 @@
+"""README and guides: what they show can be typed, and what they link to is there."""
+
+import re
+import shlex
+import sys
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.__main__ import main
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs" / "guides").glob("*.md")), *sorted((ROOT / "docs" / "concepts").glob("*.md"))]
+
+# Commands that need what no test has: a scheduler, a store of a run that failed, a sender that the reader writes.
+OUT_OF_REACH = ("dask://", "local:", "/failures/", " FILE ", "mine.py", "multcp", "myidea")
+# Settings that make a run short. A later option goes over an earlier one.
+SHORT = {
+    "run": ["--set", "duration=3 s"],
+    "compare": ["--set", "duration=3 s", "--replications", "2"],
+    "mix": ["--set", "duration=3 s", "--replications", "2"],
+    "sweep": ["--set", "duration=3 s", "--replications", "2"],
+}
+
+
+def _pages():
+    spec = spec_from_file_location("docs_pages", ROOT / "tools" / "docs" / "pages.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page, in order: language and text."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    """The commands that a page shows, without prompts and comments."""
+    shown = "\n".join(text for language, text in blocks(page) if language in ("", "sh")).replace("\\\n", " ")
+    lines = [line.removeprefix("$ ") for line in shown.splitlines()]
+    typed = [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith("bentpipe ")]
+    return [line for line in typed if not any(each in f"{line} " for each in OUT_OF_REACH)]
+
+
+def save_files(page: Path, folder: Path) -> None:
+    """What the reader is asked to save, or is shown as the file that the commands name."""
+    text = page.read_text()
+    saved = re.findall(r"Save this as `([\w.]+)`.*?```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    first = [("geo.toml", block) for language, block in blocks(page) if language == "toml"]
+    # Later steps of a tutorial change the file: the last of them has all the keys that its commands set.
+    whole = [("geo.toml", block) for _, block in first if "[link.feeder]" in block]
+    for name, block in [*first[:1], *saved, *whole]:
+        (folder / name).write_text(block)
+
+
+WITH_COMMANDS = [page for page in PAGES if commands(page) and page.name != "tcp-over-satellite.md"]  # see test_guide
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_files(page, tmp_path)
+    for command in commands(page):
+        words = shlex.split(command)[1:]
+        monkeypatch.setattr(sys, "argv", ["bentpipe", *words, *SHORT.get(words[0], [])])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, f"{command}\n{capsys.readouterr().err}"
+
+
+# The others have tests of their own: open-network in test_network, own-sender in test_own.
+PYTHON = [README, *(ROOT / "docs" / name for name in ("guides/compare-senders.md", "concepts/statistics.md"))]
+
+
+@pytest.mark.parametrize("page", PYTHON, ids=lambda page: page.stem)
+def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("compare", "mix"):
+        verb = getattr(bp, name)
+        monkeypatch.setattr(
+            bp,
+            name,
+            lambda scenario, *rest, verb=verb, **options: verb(
+                (bp.load(scenario) if isinstance(scenario, str) else scenario).replace("duration", "5 s"),
+                *rest,
+                **options | {"replications": 4},
+            ),
+        )
+    code = [text for language, text in blocks(page) if language == "python"]
+    assert code
+    # The class of a page is one of a file, as its reader would write it.
+    (tmp_path / "page.py").write_text("import bentpipe as bp\n" + "\n".join(code))
+    text = (tmp_path / "page.py").read_text()
+    exec(compile(text, str(tmp_path / "page.py"), "exec"), {"__name__": "page"})
+
+
+def test_python_of_the_guide_to_sweeps_runs(tmp_path, monkeypatch):
+    page = ROOT / "docs" / "guides" / "sweeps.md"
+    monkeypatch.chdir(tmp_path)
+    save_files(page, tmp_path)
+    code = [text for language, text in blocks(page) if language == "python"]
+    needs_more = ("pandas", "dask_jobqueue")
+    text = "\n".join(text for text in code if not any(each in text for each in needs_more))
+    exec(text.replace("replications=20", "replications=2"), {})
+
+
+def test_the_readme_shows_what_mix_finds():
+    shown = " ".join(README.read_text().split())
+    mixed = bp.mix("geo", ["reno", "cubic", "bbr3"])
+    assert len(mixed.statements) == 3
+    for statement in mixed.statements:
+        assert statement in shown
+
+
+def test_the_command_line_page_has_every_command_and_option():
+    page = _pages().command_line()
+    assert {"run", "compare", "sweep", "reproduce", "report", "check", "list"} <= set(_pages().commands())
+    for command in _pages().commands():
+        assert f"\n## bentpipe {command}\n" in page
+    assert "--replications" in page
+    assert "\x1b" not in page
+
+
+def test_each_public_name_is_in_the_python_reference():
+    page = _pages().python()
+    for name in bp.__all__:
+        assert name.startswith("__") or page.count(f"::: bentpipe.{name}\n") == 1, name
+
+
+def test_each_column_cause_and_metric_is_in_the_reference():
+    pages = _pages().pages()
+    dictionary = bp.catalog.dictionary()
+    for table, rows in dictionary.items():
+        page = pages["reference/causes.md" if table == "causes" else "reference/columns.md"]
+        for row in rows:
+            assert f"| `{row['name']}` |" in page, (table, row["name"])
+            assert row["meaning"].replace("|", "\\|") in page
+
+
+def test_the_gallery_has_each_shipped_scenario_with_commands():
+    pages = _pages()
+    index = pages.gallery_index()
+    assert len(pages.shipped()) >= 16
+    for name in pages.shipped():
+        assert f'href="{name}/"' in index
+        page = pages.gallery_page(name)
+        assert f"\nbentpipe run {name}" in page or f"\nbentpipe compare {name}" in page, name
+
+
+def _anchors(text: str) -> set[str]:
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    words = (re.sub(r"\[(.*?)\]\(.*?\)|`", r"\1", head) for head in heads)
+    return {re.sub(r"[\s_-]+", "-", re.sub(r"[^\w\s-]", "", head).strip().lower()) for head in words}
+
+
+def test_every_link_of_the_pages_leads_somewhere():
+    pages = _pages()
+    made = {f"docs/{path}": text for path, text in pages.pages().items()} | {"docs/gallery/index.md": ""}
+    dead = []
+    for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", text):
+            path, _, anchor = "".join(link).partition("#")
+            if path.startswith(("http:", "https:")):
+                continue
+            target = (page.parent / path).resolve() if path else page
+            written = str(target.relative_to(ROOT)) if target.is_relative_to(ROOT) else ""
+            if not target.exists() and written not in made:
+                dead.append(f"{page.name}: {path}")
+            elif anchor and written.endswith(".md") and written not in made:
+                dead += [] if anchor in _anchors(target.read_text()) else [f"{page.name}: {path}#{anchor}"]
+    assert not dead
