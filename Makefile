@@ -11,7 +11,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 # Tests that take no time; after a change of Rust, clippy speaks for the rest.
 QUICK := python tests/test_statistics.py tests/test_scenario.py tests/test_rooms.py tests/test_release.py
 
-.PHONY: demo test check lint bench bless release wheel lock clean
+.PHONY: demo test check lint bench bless release wheel lock docs clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
@@ -54,8 +54,13 @@ lock: .venv/tools
 	UV_CONSTRAINT= $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --all-extras --no-annotate \
 	    --custom-compile-command "make lock" --output-file constraints.txt pyproject.toml
 
+# The site, in `site`; a dead link fails. Draws the gallery: some minutes.
+docs: .venv/built
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --requirements pyproject.toml --extra docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf .venv target dist demo.png
+	rm -rf .venv target dist site demo.png
 
 .venv/built: .venv/tools $(RUST)
 	@echo "Building: some minutes the first time."

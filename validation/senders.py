@@ -74,8 +74,8 @@ it shares with Reno's window, and its settings.
 Goodput in Mbit/s, each sender alone, with the settings of the scenario: on the plain paths `geo` (20 Mbit/s, 120 s) and
 `leo` (100 Mbit/s), of ten flows in `s1` (10 Mbit/s) that lose one packet in a thousand, and over the geostationary `s2`
 (100 Mbit/s) at one packet in 10,000. A high number is not good in itself: the last column is the share of the goodput
-that it takes in `s1` beside as many flows of `sack` ([`bentpipe mix`](../guides/compare-senders.md#let-them-share));
-half is fair.
+that it takes in `s1` beside as many flows of `sack`; half is fair. See
+[`bentpipe mix`](../guides/compare-senders.md#let-them-share).
 
 """
 
