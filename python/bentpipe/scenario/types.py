@@ -25,7 +25,7 @@ class CcBbr1(_CcBbr1Required, total=False):
         Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
 
     leo :
-        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+        Whether the sender is notified when the path is reconfigured. Then losses do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
 
     period :
         Time between reconfigurations; 0: there are none. Default: "15 s".
@@ -68,7 +68,7 @@ class CcBbr2(_CcBbr2Required, total=False):
         Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
 
     leo :
-        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+        Whether the sender is notified when the path is reconfigured. Then losses do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
 
     period :
         Time between reconfigurations; 0: there are none. Default: "15 s".
@@ -116,7 +116,7 @@ class CcBbr3(_CcBbr3Required, total=False):
         Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
 
     leo :
-        Whether it is told when the path is reconfigured: losses do not count for half a second then, the least round-trip time begins anew, and the bandwidth is kept two cycles longer. Default: false.
+        Whether the sender is notified when the path is reconfigured. Then losses do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
 
     period :
         Time between reconfigurations; 0: there are none. Default: "15 s".
@@ -150,7 +150,7 @@ class CcBic(_CcBicRequired, total=False):
         Which form of the search. Default: "linux".
 
     low_window :
-        Up to so many segments it is Reno. Default: 14.
+        Up to this window, in segments, it is Reno. Default: 14.
 
     smax :
         Segments added in a round trip at most. Default: 16.0.
@@ -243,7 +243,7 @@ class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
         λ: share of its error by which γ moves. Default: 0.25.
 
     low_window :
-        Below so many segments it is Reno. Default: 38.
+        Below this window, in segments, it is Reno. Default: 38.
 
     below_low_window :
         What becomes of the delay-based window below that. Default: "drop".
@@ -297,7 +297,7 @@ class CcCopa(_CcCopaRequired, total=False):
         How long the least round-trip time is remembered. Default: "10 s".
 
     standing_share :
-        RTTstanding is the least of so much of the smoothed round-trip time. Default: 0.5.
+        The window over which RTTstanding is the minimum, as a share of the smoothed round-trip time. Default: 0.5.
 
     steady_rounds :
         Round trips that the direction has to hold before v doubles. Default: 3.
@@ -447,7 +447,7 @@ class CcHighspeed(_CcHighspeedRequired, total=False):
     """The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
 
     low_window :
-        Up to so many segments it is Reno. Default: 38.
+        Up to this window, in segments, it is Reno. Default: 38.
 
     low_p :
         Loss rate, per segment, at which the window is `low_window` on average. Default: 0.001.
@@ -674,7 +674,7 @@ class CcIllinois(_CcIllinoisRequired, total=False):
         Whether those round trips must follow one another; if not, a long queue in between does not clear the count. Default: true.
 
     low_window :
-        Below so many segments it is Reno. Default: 15.
+        Below this window, in segments, it is Reno. Default: 15.
 
     max_rtt_window :
         How long the greatest round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
@@ -723,7 +723,7 @@ class CcLedbat(_CcLedbatRequired, total=False):
         The time that each of them is the least of. Default: "60 s".
 
     current_filter :
-        The least of so many last samples is the present delay. Default: 4.
+        Number of last samples whose minimum is the present delay. Default: 4.
 
     initial_window :
         The window at the start, segments, if the connection does not start with less. Default: 2.
@@ -732,7 +732,7 @@ class CcLedbat(_CcLedbatRequired, total=False):
         The least window but after a timeout, segments. Default: 2.
 
     slow_start_until :
-        Slow start below the threshold until so much of the target is queued; 0: none. Default: 0.0.
+        Share of the target that may be queued before slow start ends, below the threshold; 0: no slow start. Default: 0.0.
 
     delay :
         Which delay is looked at. Default: "one-way".
@@ -758,7 +758,7 @@ _CcLeoccRequired = TypedDict(
 
 
 class CcLeocc(_CcLeoccRequired, total=False):
-    """BBR that looks at the path anew when satellites are allotted anew (Lai et al. 2025).
+    """BBR that probes the path again after each satellite reconfiguration (Lai et al. 2025).
 
     reallocation :
         How LeoCC knows when reconfigurations are due. Default: "announced".
@@ -767,7 +767,7 @@ class CcLeocc(_CcLeoccRequired, total=False):
         Time from one reallocation of the satellites to the next. Default: "15 s".
 
     offset :
-        The first of them that is told, from the start of the run. Default: "12 s".
+        When the first of them happens, from the start of the run. Default: "12 s".
 
     jump :
         By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found. Default: "6 ms".
@@ -918,7 +918,7 @@ class CcSatcp(_CcSatcpRequired, total=False):
         Time from one reallocation of the satellites to the next. Default: "15 s".
 
     offset :
-        The first of them that is told, from the start of the run. Default: "12 s".
+        When the first of them happens, from the start of the run. Default: "12 s".
 
     jump :
         By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found. Default: "6 ms".
@@ -991,7 +991,7 @@ class CcScalable(_CcScalableRequired, total=False):
         Share of the window that a loss takes. Default: 0.125.
 
     low_window :
-        Up to so many segments it is Reno. Default: 16.
+        Up to this window, in segments, it is Reno. Default: 16.
 
     halve_low :
         Whether it halves such a window for a loss, as Reno does; otherwise it takes `decrease` as above. Default: true.
@@ -1020,7 +1020,7 @@ class CcScps(_CcScpsRequired, total=False):
         The rate of the route, headers and ACKs included; 0 bit/s: no rate control. Default: "0 bit/s".
 
     tick :
-        A tick of the clock by which the depth of the bucket is told. Default: "10 ms".
+        Tick of the clock that the depth of the bucket is measured with. Default: "10 ms".
 
     depth :
         How many ticks' worth of packets may leave at once after a pause. Default: 5.
@@ -1049,7 +1049,7 @@ class CcSwift(_CcSwiftRequired, total=False):
         So many losses in a window are congestion. Default: 3.
 
     rtt_rise :
-        A round-trip time above so many times the smallest is congestion. Default: 1.25.
+        A round-trip time above this multiple of the smallest means congestion. Default: 1.25.
 
     expand :
         Whether there is a window expanding period; if not, recovery is Reno's. Default: true.
@@ -1084,10 +1084,10 @@ class CcVegas(_CcVegasRequired, total=False):
         What is compared with the three thresholds. Default: "paper".
 
     double_every :
-        Slow start doubles the window once in so many round trips. Default: 2.
+        Round trips in which slow start doubles the window once. Default: 2.
 
     adjust_every :
-        In congestion avoidance the window changes once in so many round trips. Default: 1.
+        Round trips in which congestion avoidance changes the window once. Default: 1.
 
     decrease :
         Share of the window that a loss takes. Default: 0.5.
@@ -1132,7 +1132,7 @@ class CcVeno(_CcVenoRequired, total=False):
         How the window grows at half the pace. Default: "ack".
 
     forget_base_rtt :
-        Whether a loss makes the smallest round-trip time begin anew. Default: false.
+        Whether a loss resets the smallest round-trip time. Default: false.
 
     base_rtt_window :
         How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
@@ -1167,7 +1167,7 @@ class CcWestwood(_CcWestwoodRequired, total=False):
         When a loss takes effect on the window. Default: "at-loss".
 
     forget_min_rtt :
-        Whether a timeout makes the least round-trip time begin anew. Default: false.
+        Whether a timeout resets the least round-trip time. Default: false.
 
     estimate_factor :
         By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
@@ -1200,7 +1200,7 @@ class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
         When a loss takes effect on the window. Default: "at-loss".
 
     forget_min_rtt :
-        Whether a timeout makes the least round-trip time begin anew. Default: false.
+        Whether a timeout resets the least round-trip time. Default: false.
 
     estimate_factor :
         By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
@@ -1233,7 +1233,7 @@ class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
         When a loss takes effect on the window. Default: "at-loss".
 
     forget_min_rtt :
-        Whether a timeout makes the least round-trip time begin anew. Default: true.
+        Whether a timeout resets the least round-trip time. Default: true.
 
     estimate_factor :
         By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
@@ -1275,7 +1275,7 @@ class CcYeah(_CcYeahRequired, total=False):
         rho: slow rounds in a row after which a loss halves the window. Default: 16.
 
     zeta :
-        zeta: fast rounds after which the estimate of Reno's window begins anew. Default: 50.
+        zeta: fast rounds after which the estimate of Reno's window is reset. Default: 50.
 
     increase :
         Segments that each ACK of a segment adds to the window in fast mode. Default: 0.01.
@@ -2879,7 +2879,7 @@ class LinkOutageFile(_LinkOutageFileRequired, total=False):
 
 
 class Direction(TypedDict, total=False):
-    """One direction of a link: what stands here goes before the link's own keys.
+    """One direction of a link: a key here overrides the link's own.
 
     rate :
         Bit rate of this direction.
@@ -3425,10 +3425,10 @@ class Handover(_HandoverRequired, total=False):
         A node that has links to the same neighbours, or a link that joins the same two nodes.
 
     make_before_break :
-        The old links go down so much later than the new ones take over.
+        How long the old links stay up after the new ones take over.
 
     break_before_make :
-        The old links go down at this instant, the new ones come up so much later. With `waiting = "lost"` there is no route in between; else packets wait for the new links.
+        How long after the old links go down the new ones come up. With `waiting = "lost"` there is no route in between; otherwise packets wait for the new links.
     """
 
     make_before_break: str
@@ -3596,7 +3596,7 @@ class Scenario(_ScenarioRequired, total=False):
         Which time series are kept.
 
     case :
-        Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that goes over the rest, as `[case.prr]` with `tcp.reduction = "prr"`.
+        Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that overrides the rest, such as `[case.prr]` with `tcp.reduction = "prr"`.
 
     sweep :
         A grid of experiments, for `bentpipe sweep`.
