@@ -17,6 +17,8 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.cc import loading
+from bentpipe.cc.base import HOOKS
+from bentpipe.cc.fingerprint import code_of
 from bentpipe.cli.app import app
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
 
@@ -585,7 +587,7 @@ def test_the_code_of_a_class_is_what_it_does():
     def made(text, **around):
         namespace = {"bp": bp, **around}
         exec(textwrap.dedent(text), namespace)
-        return loading.code_of(namespace["Mine"])
+        return code_of(namespace["Mine"])
 
     text = """
     def helper(x):
@@ -610,7 +612,7 @@ def test_the_code_of_a_class_is_what_it_does():
             def on_congestion(self, why, path):
                 self.cwnd = path.share(part)
 
-        return loading.code_of(Mine)
+        return code_of(Mine)
 
     assert closed_over(0.5) == closed_over(0.5) != closed_over(0.6)
 
@@ -621,7 +623,7 @@ def test_the_code_does_not_depend_on_how_a_file_was_found(tmp_path, idea, monkey
     monkeypatch.delitem(sys.modules, "myidea", raising=False)
     imported = __import__("myidea").MyIdea
     assert imported is not loaded
-    assert loading.code_of(imported) == loading.code_of(loaded)
+    assert code_of(imported) == code_of(loaded)
     monkeypatch.chdir(tmp_path)
     assert loading.where(imported) == loading.where(loaded) == "myidea.py:MyIdea"
     assert loading.where(Inherits) == f"{Path(__file__)}:Inherits"
@@ -698,4 +700,4 @@ def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
 
 def test_the_guide_names_every_hook():
     table = GUIDE.read_text()
-    assert set(re.findall(r"^\| `(\w+)\(", table, flags=re.MULTILINE)) == {"__init__", *loading.HOOKS}
+    assert set(re.findall(r"^\| `(\w+)\(", table, flags=re.MULTILINE)) == {"__init__", *HOOKS}

@@ -1,7 +1,7 @@
 from . import errors as errors
 from .catalog import choices as choices
 from .catalog import schema as schema
-from .cc.loading import CongestionControl as CongestionControl
+from .cc.base import CongestionControl as CongestionControl
 from .experiment.compare import Comparison as Comparison
 from .experiment.compare import compare as compare
 from .experiment.grid import sweep as sweep

@@ -1,10 +1,8 @@
-"""Congestion controls of your own, in Python: the class to extend, and how classes are found, named and told apart."""
+"""Congestion controls of your own as classes: how they are found, named, told apart and taken to other processes."""
 
 from __future__ import annotations
 
-import copy
 import hashlib
-import inspect
 import linecache
 import os
 import re
@@ -13,12 +11,11 @@ import traceback
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from bentpipe import _core
-from bentpipe._core import AckSample, Congestion, Delivery, Init, PathState
 from bentpipe.catalog import choices, unknown
+from bentpipe.cc.base import Absent, CongestionControl, check_hooks
+from bentpipe.cc.fingerprint import code_of
 from bentpipe.errors import ScenarioError
 
 if sys.version_info >= (3, 11):
@@ -27,16 +24,12 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import ModuleType
 
     Sender: TypeAlias = "str | type[CongestionControl]"
     """The name of a congestion control, `FILE.py:CLASS`, or a class."""
 
-__all__ = ["AckSample", "Congestion", "CongestionControl", "Delivery", "Init", "PathState"]
-
-HOOKS: tuple[str, ...] = tuple(_core.hooks())
-STATE = tuple(name for name, value in vars(_core.CongestionControl).items() if isinstance(value, GetSetDescriptorType))
-"""What the connection reads from an object: `cwnd` and `ssthresh`."""
 LIKE = {
     "sack": "sack",
     "newreno": "newreno",
@@ -50,70 +43,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
 _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
-class CongestionControl(_core.CongestionControl):
-    """Extend this to write a congestion control of your own. What you do not override does what Reno does.
-
-    A hook is called with the same facts as one in Rust, in the same order: on one ACK first losses are found
-    (`on_congestion`, `on_recovery_exit`), then comes `on_delivery`, then `on_ack`. Set `cwnd` and `ssthresh` in it;
-    what they are when it returns is what the connection uses. Retransmission, timers and loss recovery belong to the
-    connection.
-
-    The objects that a hook is given are the same each time, with new values: keep the values, not the objects. For
-    random choices use `random.Random(init.seed)`: then equal seeds give equal results.
-
-    Attributes
-    ----------
-    cwnd : float
-        The congestion window, bytes, with fractions; 0 to 2**40. Never below one segment: less becomes one.
-    ssthresh : float
-        The slow start threshold, bytes; `math.inf`: none yet.
-    name : str
-        For tables and figures; the name of the class if not given.
-    recovery : str
-        Loss recovery, unless the scenario names one: `sack` (if not given), `newreno`, `reno`, `fast-retransmit` or
-        `timeout-only`.
-
-    Examples
-    --------
-    >>> import bentpipe as bp
-    >>> class Gentle(bp.CongestionControl):
-    ...     "Reno that keeps 70 % of the window."
-    ...
-    ...     def on_congestion(self, why, path):
-    ...         kept = path.share(why.left(0.7))
-    ...         self.reduce(path.as_ssthresh(kept), kept)
-    >>> comparison = bp.compare("geo", cc=["newreno", Gentle], replications=2)      # doctest: +SKIP
-    """
-
-    name: ClassVar[str]
-    recovery: ClassVar[str] = "sack"
-
-    def __init__(self, init: _core.Init) -> None:
-        """Begin with a window of `init.cwnd` bytes in slow start; see `Init`.
-
-        Called for both ends of a connection, when it is made and again when its data transfer begins.
-        """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _check_hooks(cls)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> CongestionControl:
-        # Made without `__init__`, which may have any arguments.
-        new = type(self).__new__(type(self))
-        memo[id(self)] = new
-        _core.CongestionControl.undo(new, self)
-        for key, value in _state(self):
-            setattr(new, key, copy.deepcopy(value, memo))
-        return new
-
-    def undo(self, before: _core.CongestionControl) -> None:
-        """What looked like congestion was none: go on as `before` it, a copy of this object."""
-        super().undo(before)
-        for key, value in _state(before):
-            setattr(self, key, value)
-
-
 MARKER = "marker-of-takers"
 
 
@@ -121,71 +50,6 @@ MARKER = "marker-of-takers"
 def marker(recovery: str) -> type[CongestionControl]:
     """To put in the place of another, to see which flows take it; it is called `MARKER`."""
     return type(MARKER, (CongestionControl,), {"recovery": recovery})
-
-
-def _state(of: _core.CongestionControl) -> Iterator[tuple[str, Any]]:
-    yield from vars(of).items()
-    for cls in type(of).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(of, slot):
-                yield slot, getattr(of, slot)
-
-
-def _check_hooks(cls: type) -> None:
-    """Refuse what looks like a hook and would never run, and what hides what the connection sets and reads."""
-    for each in (each for each in cls.__mro__ if each not in CongestionControl.__mro__):
-        for name, value in vars(each).items():
-            if name in STATE:
-                raise ScenarioError(
-                    f"error: {each.__name__} has a {name} of its own ({type(value).__name__}), which would hide that of"
-                    f" the connection\n  expected another name; hooks set self.{name}"
-                )
-            if name in HOOKS and (what := _why_no_hook(value)):
-                raise ScenarioError(f"error: {name} of {each.__name__} is {what}")
-            if name not in HOOKS and callable(getattr(value, "__func__", value)) and _is_slip(name):
-                raise ScenarioError(
-                    "error: " + unknown(name, f"a hook, and {each.__name__} has a method of that name", HOOKS)
-                )
-
-
-def _why_no_hook(value: object) -> str:
-    """What it is instead of a method that does its work when it is called; empty if it is one."""
-    if isinstance(value, (staticmethod, classmethod)):
-        return f"a {type(value).__name__}\n  expected a method: it works on the window of one connection"
-    if not callable(value):
-        return f"{'a property' if isinstance(value, property) else repr(value)}\n  expected a method"
-    function = inspect.unwrap(value)
-    if inspect.isgeneratorfunction(function):
-        return "a generator, and its lines would never run\n  expected a method without `yield`"
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        return "`async`, and its lines would never run\n  expected a method without `async`"
-    return ""
-
-
-def _is_slip(name: str) -> bool:
-    """Whether a name is meant as a hook: like `onAck`, or one letter, or two that changed places, away from one."""
-    if name.startswith("_") or name in dir(_core.CongestionControl):
-        return False
-    return re.match("on_|[oO]n[A-Z]", name) is not None or any(_is_near(_flat(name), _flat(hook)) for hook in HOOKS)
-
-
-def _flat(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-def _is_near(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > 1:
-        return False
-    start = _shared(one, other)
-    end = _shared(one[start:][::-1], other[start:][::-1])
-    left, right = one[start : len(one) - end], other[start : len(other) - end]
-    return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])
-
-
-def _shared(one: str, other: str) -> int:
-    """How many letters they begin with alike."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def is_key(key: str) -> bool:
@@ -227,7 +91,7 @@ def taken(sender: Sender) -> Sender:
 
 def _check_class(cls: type[CongestionControl]) -> None:
     # Once more: attributes can be put into a class after it was made.
-    _check_hooks(cls)
+    check_hooks(cls)
     name = name_of(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
         raise ScenarioError(f"error: a congestion control cannot be called {name!r}\n  expected a name like MyIdea")
@@ -424,105 +288,6 @@ def _traceback(error: BaseException) -> str:
     # Without the frames of this module.
     frames = error.__traceback__.tb_next if error.__traceback__ else None
     return "".join(traceback.format_exception(type(error), error, frames)).rstrip()
-
-
-def code_of(cls: type) -> str:
-    """16 hexadecimal digits that differ wherever a class may act differently.
-
-    They are made of the files that define it and the classes that it extends, or the cells of a notebook; where the
-    source cannot be had, of the compiled methods. Values count, too: attributes of the classes, and what their methods
-    take from around them, as far as these are plain values or functions.
-    """
-    if "_code" in vars(cls) and issubclass(cls, Absent):
-        return str(vars(cls)["_code"])
-    digest = hashlib.sha256()
-    for each in cls.__mro__[: cls.__mro__.index(CongestionControl)]:
-        digest.update(f"{each.__qualname__}\0{_source(each)}\0".encode())
-        for fact in _facts(vars(each), set()):
-            digest.update(f"{fact}\0".encode())
-    return digest.hexdigest()[:16]
-
-
-def _source(cls: type) -> str:
-    module = sys.modules.get(cls.__module__)
-    kept = getattr(module, "__source__", None)
-    if isinstance(kept, bytes):
-        return kept.decode("utf-8", "replace")
-    try:
-        return "".join(inspect.findsource(cls)[0])
-    except (OSError, TypeError):
-        return ""
-
-
-_NO_FACTS = ("__doc__", "__firstlineno__", "__static_attributes__", "__dict__", "__weakref__", "__module__")
-"""What says nothing about what a class does; its module may be imported under any name."""
-
-
-def _facts(values: Mapping[str, Any], seen: set[int]) -> Iterator[str]:
-    """What is known of values: plain ones as they are, functions by what they do and use."""
-    for name, value in sorted(values.items()):
-        if name in _NO_FACTS:
-            continue
-        function = getattr(value, "__func__", getattr(value, "fget", value))
-        if isinstance(function, FunctionType):
-            if id(function) not in seen:
-                seen.add(id(function))
-                yield f"{name}:"
-                yield from _code(function.__code__)
-                yield repr(_plain((function.__defaults__, function.__kwdefaults__)))
-                yield from _facts({f".{k}": v for k, v in _around(function)}, seen)
-        else:
-            yield f"{name}={_plain(value)!r}"
-
-
-def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function takes from around it."""
-    names = set(_names(function.__code__))
-    yield from ((name, value) for name, value in function.__globals__.items() if name in names)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # Not set yet.
-            continue
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from _names(const)
-
-
-def _code(code: CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr((code.co_names, code.co_varnames))
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from _code(const)
-        else:
-            yield repr(_plain(const))
-
-
-def _plain(value: Any) -> Any:
-    """The value, if equal ones read the same; else of what type it is."""
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        return value
-    if isinstance(value, (tuple, list)):
-        return [type(value).__name__, *map(_plain, value)]
-    if isinstance(value, (set, frozenset)):
-        return [type(value).__name__, *sorted(map(repr, map(_plain, value)))]
-    if isinstance(value, dict):
-        return {repr(_plain(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, (type, ModuleType)):
-        return value.__name__
-    return type(value).__qualname__
-
-
-class Absent(CongestionControl):
-    """One that a saved result names, and whose class is not known."""
-
-    def __init__(self, init: Init) -> None:
-        raise ScenarioError(f"{type(self).__name__} is not a part of the result: put the class in its place, as cc=...")
 
 
 def absent(text: str | Mapping[str, Any]) -> dict[str, type[CongestionControl]]:

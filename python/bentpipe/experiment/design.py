@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe import _core
-    from bentpipe.cc.loading import CongestionControl
+    from bentpipe.cc.base import CongestionControl
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate

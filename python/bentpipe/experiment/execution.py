@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.cc import loading
+from bentpipe.cc.fingerprint import code_of
 from bentpipe.errors import Interrupted, SenderError
 from bentpipe.experiment import task
 from bentpipe.experiment.commands import run_command
@@ -221,8 +222,7 @@ class Execution:
             "version": __version__,
             "results": _core.RESULTS,
             "senders": {
-                name: {"class": loading.where(cls), "code": loading.code_of(cls)}
-                for name, cls in design.senders.items()
+                name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in design.senders.items()
             },
             "aside": self.store.aside(),
             **design.facts(),

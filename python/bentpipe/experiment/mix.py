@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe import _core
-    from bentpipe.cc.loading import CongestionControl, Sender
+    from bentpipe.cc.base import CongestionControl
+    from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
     from bentpipe.progress import Progress
     from bentpipe.statistics.estimates import Interval

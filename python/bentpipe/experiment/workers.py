@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bentpipe import _core
+    from bentpipe.cc.base import CongestionControl
     from bentpipe.experiment.task import Task
 
     Outcome: TypeAlias = bytes | Failure | BaseException | None
@@ -46,7 +47,7 @@ class Workers(Protocol):
     def count(self) -> int:
         """Runs at the same time."""
 
-    def begin(self, senders: Mapping[str, type[loading.CongestionControl]]) -> None:
+    def begin(self, senders: Mapping[str, type[CongestionControl]]) -> None:
         """Runs will follow that may name these congestion controls in Python."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
@@ -148,7 +149,7 @@ class Threads(_Queue):
     def count(self) -> int:
         return self._count
 
-    def begin(self, senders: Mapping[str, type[loading.CongestionControl]]) -> None:
+    def begin(self, senders: Mapping[str, type[CongestionControl]]) -> None:
         """Threads have them already."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
@@ -239,7 +240,7 @@ class Cluster(_Queue):
     def count(self) -> int:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
 
-    def begin(self, senders: Mapping[str, type[loading.CongestionControl]]) -> None:
+    def begin(self, senders: Mapping[str, type[CongestionControl]]) -> None:
         """Other processes read their source."""
         self._senders = loading.written(senders)
 

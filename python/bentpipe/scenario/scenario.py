@@ -24,8 +24,10 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from bentpipe.cc.base import CongestionControl
+
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
-    Senders = dict[str, type[loading.CongestionControl]]
+    Senders = dict[str, type[CongestionControl]]
 
 SIZE_MAX = 16 * 1024 * 1024
 """Bytes. A larger scenario file is certainly something else."""
@@ -180,7 +182,7 @@ class Scenario:
         folder: str | os.PathLike[str] | None = None,
         case: str | None = None,
         over: Sets = (),
-        senders: Mapping[str, type[loading.CongestionControl]] | None = None,
+        senders: Mapping[str, type[CongestionControl]] | None = None,
     ) -> None:
         found: Senders = {}
         if isinstance(scenario, str):
@@ -238,7 +240,7 @@ class Scenario:
         return self._text, self._form
 
     @property
-    def senders(self) -> dict[str, type[loading.CongestionControl]]:
+    def senders(self) -> dict[str, type[CongestionControl]]:
         """By name, the congestion controls of one's own that it may name."""
         return dict(self._senders)
 

@@ -1,0 +1,106 @@
+"""What tells congestion controls of your own apart: digits that differ wherever two classes may act differently."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.cc.base import Absent, CongestionControl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def code_of(cls: type) -> str:
+    """16 hexadecimal digits that differ wherever a class may act differently.
+
+    They are made of the files that define it and the classes that it extends, or the cells of a notebook; where the
+    source cannot be had, of the compiled methods. Values count, too: attributes of the classes, and what their methods
+    take from around them, as far as these are plain values or functions.
+    """
+    if "_code" in vars(cls) and issubclass(cls, Absent):
+        return str(vars(cls)["_code"])
+    digest = hashlib.sha256()
+    for each in cls.__mro__[: cls.__mro__.index(CongestionControl)]:
+        digest.update(f"{each.__qualname__}\0{_source(each)}\0".encode())
+        for fact in _facts(vars(each), set()):
+            digest.update(f"{fact}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+def _source(cls: type) -> str:
+    module = sys.modules.get(cls.__module__)
+    kept = getattr(module, "__source__", None)
+    if isinstance(kept, bytes):
+        return kept.decode("utf-8", "replace")
+    try:
+        return "".join(inspect.findsource(cls)[0])
+    except (OSError, TypeError):
+        return ""
+
+
+_NO_FACTS = ("__doc__", "__firstlineno__", "__static_attributes__", "__dict__", "__weakref__", "__module__")
+"""What says nothing about what a class does; its module may be imported under any name."""
+
+
+def _facts(values: Mapping[str, Any], seen: set[int]) -> Iterator[str]:
+    """What is known of values: plain ones as they are, functions by what they do and use."""
+    for name, value in sorted(values.items()):
+        if name in _NO_FACTS:
+            continue
+        function = getattr(value, "__func__", getattr(value, "fget", value))
+        if isinstance(function, FunctionType):
+            if id(function) not in seen:
+                seen.add(id(function))
+                yield f"{name}:"
+                yield from _code(function.__code__)
+                yield repr(_plain((function.__defaults__, function.__kwdefaults__)))
+                yield from _facts({f".{k}": v for k, v in _around(function)}, seen)
+        else:
+            yield f"{name}={_plain(value)!r}"
+
+
+def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function takes from around it."""
+    names = set(_names(function.__code__))
+    yield from ((name, value) for name, value in function.__globals__.items() if name in names)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # Not set yet.
+            continue
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _names(const)
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_varnames))
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _code(const)
+        else:
+            yield repr(_plain(const))
+
+
+def _plain(value: Any) -> Any:
+    """The value, if equal ones read the same; else of what type it is."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [type(value).__name__, *map(_plain, value)]
+    if isinstance(value, (set, frozenset)):
+        return [type(value).__name__, *sorted(map(repr, map(_plain, value)))]
+    if isinstance(value, dict):
+        return {repr(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (type, ModuleType)):
+        return value.__name__
+    return type(value).__qualname__
