@@ -87,13 +87,6 @@ class CongestionControl(_core.CongestionControl):
             setattr(self, key, value)
 
 
-class Absent(CongestionControl):
-    """One that a saved result names, and whose class is not known."""
-
-    def __init__(self, init: Init) -> None:
-        raise ScenarioError(f"{type(self).__name__} is not a part of the result: put the class in its place, as cc=...")
-
-
 def _state(of: _core.CongestionControl) -> Iterator[tuple[str, Any]]:
     yield from vars(of).items()
     for cls in type(of).__mro__:
@@ -157,3 +150,10 @@ def _is_near(one: str, other: str) -> bool:
 def _shared(one: str, other: str) -> int:
     """How many letters they begin with alike."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+class Absent(CongestionControl):
+    """One that a saved result names, and whose class is not known."""
+
+    def __init__(self, init: Init) -> None:
+        raise ScenarioError(f"{type(self).__name__} is not a part of the result: put the class in its place, as cc=...")
