@@ -2,6 +2,7 @@
 
 use super::check::{format_of, options};
 use super::schema::root as schema;
+use bentpipe_tcp::cc::CcKind;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
@@ -14,6 +15,9 @@ pub struct Choice {
     pub name: String,
     /// One line.
     pub summary: String,
+    /// All that is said about it, in Markdown: of a congestion control its source, equations and behaviour by headings, of
+    /// others what they are and each of their keys.
+    pub doc: String,
 }
 
 /// Everything that can be chosen by `kind`.
@@ -54,7 +58,12 @@ pub fn choices() -> Vec<Choice> {
             // Choices that have no settings are words; those that have are tables, and their words the short form.
             let word = shape.get("const").and_then(Json::as_str).filter(|_| !is_table);
             if let Some(name) = kind.or(word) {
-                all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape) });
+                let mut doc = sentence(shape);
+                match CcKind::ALL.iter().find(|kind| topic == "cc" && kind.name() == name) {
+                    Some(kind) => doc = kind.doc(),
+                    None => keys(&mut doc, shape),
+                }
+                all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape), doc });
             }
         }
     }

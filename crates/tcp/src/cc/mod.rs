@@ -12,6 +12,7 @@ mod custom;
 mod delay;
 mod loss;
 mod model;
+mod module_doc;
 mod parts;
 mod probe_segments;
 mod satellite;
@@ -137,7 +138,8 @@ impl Takes {
 macro_rules! registry {
     ($(
         $(#[doc = $doc:literal])+
-        $name:literal => $kind:ident($type:ident, $settings:ident), $recovery:expr, [$($takes:ident),*] $(, $verdict:ident)?;
+        $name:literal => $kind:ident($type:ident, $settings:ident) in $file:literal,
+            $recovery:expr, [$($takes:ident),*] $(, $verdict:ident)?;
     )+) => {
         /// The congestion controls by the names that scenario files use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +157,19 @@ macro_rules! registry {
             /// One line for lists and the reference.
             pub const fn summary(self) -> &'static str {
                 match self { $(Self::$kind => concat!($($doc),+).trim_ascii(),)+ }
+            }
+
+            /// What is said about it at the head of its file, in Markdown: the source, the equations, and under headings what it
+            /// is good for. What is there about others of the same file is left out.
+            pub fn doc(self) -> String {
+                let doc = match self {
+                    $(Self::$kind => {
+                        const FILE: &[u8] = include_bytes!($file);
+                        const DOC: &[u8] = &module_doc::head::<{ module_doc::length(FILE) }>(FILE);
+                        DOC
+                    })+
+                };
+                module_doc::text(doc, |heading| Self::ALL.iter().any(|other| *other != self && other.name() == heading))
             }
 
             /// The loss recovery with which it was published; used unless the scenario names one.
@@ -337,72 +352,72 @@ fn rack() -> Recovery {
     Recovery::Rack(Rack::default())
 }
 
-// A line says: the name, the kind with its type and its settings, the recovery with which it was published, what it
+// A line says: the name, the kind with its type and its settings, the file, the recovery with which it was published, what it
 // [`Takes`], and what it takes a loss to mean, if not congestion.
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
-    "tahoe" => Tahoe(Tahoe, NoSettings), Recovery::FastRetransmit, [slow_start, increase, ecn];
+    "tahoe" => Tahoe(Tahoe, NoSettings) in "loss/tahoe.rs", Recovery::FastRetransmit, [slow_start, increase, ecn];
     /// Tahoe without fast retransmit: only the timer finds losses (Emmelmann's study of timers).
-    "tcpmin" => TcpMin(Tahoe, NoSettings), Recovery::TimeoutOnly, [slow_start, increase, ecn];
+    "tcpmin" => TcpMin(Tahoe, NoSettings) in "loss/tahoe.rs", Recovery::TimeoutOnly, [slow_start, increase, ecn];
     /// Additive increase, halving, fast recovery (RFC 5681).
-    "reno" => Reno(Reno, NoSettings), Recovery::Reno, [slow_start, increase, ecn];
+    "reno" => Reno(Reno, NoSettings) in "loss/reno.rs", Recovery::Reno, [slow_start, increase, ecn];
     /// Reno's window with recovery through partial ACKs (RFC 6582).
-    "newreno" => NewReno(Reno, NoSettings), newreno(), [slow_start, increase, ecn];
+    "newreno" => NewReno(Reno, NoSettings) in "loss/reno.rs", newreno(), [slow_start, increase, ecn];
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
-    "sack" => Sack(Reno, NoSettings), SACK, [slow_start, increase, ecn];
+    "sack" => Sack(Reno, NoSettings) in "loss/reno.rs", SACK, [slow_start, increase, ecn];
     /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
-    "bbr1" => Bbr1(Bbr1, Bbr1Settings), rack(), [];
+    "bbr1" => Bbr1(Bbr1, Bbr1Settings) in "model/bbr1.rs", rack(), [];
     /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
-    "bbr2" => Bbr2(Bbr3, Bbr2Settings), rack(), [];
+    "bbr2" => Bbr2(Bbr3, Bbr2Settings) in "model/bbr3/mod.rs", rack(), [];
     /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
-    "bbr3" => Bbr3(Bbr3, Bbr3Settings), rack(), [];
+    "bbr3" => Bbr3(Bbr3, Bbr3Settings) in "model/bbr3/mod.rs", rack(), [];
     /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
-    "bic" => Bic(Bic, BicSettings), SACK, [slow_start, increase, ecn];
+    "bic" => Bic(Bic, BicSettings) in "loss/bic.rs", SACK, [slow_start, increase, ecn];
     /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
-    "compound" => Compound(Compound, CompoundSettings), SACK, [slow_start, increase, ecn, shrinks];
+    "compound" => Compound(Compound, CompoundSettings) in "delay/compound.rs", SACK, [slow_start, increase, ecn, shrinks];
     /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
-    "copa" => Copa(Copa, CopaSettings), SACK, [slow_start, shrinks];
+    "copa" => Copa(Copa, CopaSettings) in "delay/copa.rs", SACK, [slow_start, shrinks];
     /// A cubic function of the time since the last loss (RFC 9438).
-    "cubic" => Cubic(Cubic, CubicSettings), SACK, [slow_start, ecn];
+    "cubic" => Cubic(Cubic, CubicSettings) in "loss/cubic.rs", SACK, [slow_start, ecn];
     /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
-    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings), SACK, [slow_start, ecn];
+    "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings) in "satellite/enhanced_hswa.rs", SACK, [slow_start, ecn];
     /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
-    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings), SACK, [slow_start, increase, ecn];
+    "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings) in "loss/highspeed.rs", SACK, [slow_start, increase, ecn];
     /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
-    "hswa" => Hswa(Hswa, HswaSettings), SACK, [slow_start, ecn];
+    "hswa" => Hswa(Hswa, HswaSettings) in "satellite/hswa.rs", SACK, [slow_start, ecn];
     /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
-    "htcp" => Htcp(Htcp, HtcpSettings), SACK, [slow_start, ecn];
+    "htcp" => Htcp(Htcp, HtcpSettings) in "loss/htcp.rs", SACK, [slow_start, ecn];
     /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
-    "hybla" => Hybla(Hybla, HyblaSettings), SACK, [slow_start, increase, ecn];
+    "hybla" => Hybla(Hybla, HyblaSettings) in "loss/hybla.rs", SACK, [slow_start, increase, ecn];
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
-    "illinois" => Illinois(Illinois, IllinoisSettings), SACK, [slow_start, ecn];
+    "illinois" => Illinois(Illinois, IllinoisSettings) in "delay/illinois.rs", SACK, [slow_start, ecn];
     /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
-    "ledbat" => Ledbat(Ledbat, LedbatSettings), SACK, [slow_start, ecn, shrinks];
+    "ledbat" => Ledbat(Ledbat, LedbatSettings) in "delay/ledbat.rs", SACK, [slow_start, ecn, shrinks];
     /// BBR that probes the path again after each satellite reconfiguration (Lai et al. 2025).
-    "leocc" => Leocc(LeoCc, LeoCcSettings), SACK, [];
+    "leocc" => Leocc(LeoCc, LeoCcSettings) in "model/leocc.rs", SACK, [];
     /// Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
-    "peach" => Peach(Peach, PeachSettings), partial_acks(), [slow_start, increase, ecn];
+    "peach" => Peach(Peach, PeachSettings) in "satellite/peach.rs", partial_acks(), [slow_start, increase, ecn];
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
-    "peach-plus" => PeachPlus(Peach, PeachPlusSettings), SACK, [slow_start, increase, ecn];
+    "peach-plus" => PeachPlus(Peach, PeachPlusSettings) in "satellite/peach.rs", SACK, [slow_start, increase, ecn];
     /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
-    "satcp" => SaTcp(SaTcp, SaTcpSettings), SACK, [slow_start, ecn];
+    "satcp" => SaTcp(SaTcp, SaTcpSettings) in "satellite/satcp.rs", SACK, [slow_start, ecn];
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
-    "scalable" => Scalable(Scalable, ScalableSettings), SACK, [slow_start, increase, ecn];
+    "scalable" => Scalable(Scalable, ScalableSettings) in "loss/scalable.rs", SACK, [slow_start, increase, ecn];
     /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
-    "scps" => Scps(Scps, ScpsSettings), Recovery::Snack(Snack::default()), [slow_start, increase, ecn, shrinks],
+    "scps" => Scps(Scps, ScpsSettings) in "satellite/scps.rs", Recovery::Snack(Snack::default()), [slow_start, increase, ecn, shrinks],
         AssumeCongestion;
     /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
-    "swift" => Swift(Swift, SwiftSettings), partial_acks(), [slow_start, increase, ecn, shrinks];
+    "swift" => Swift(Swift, SwiftSettings) in "satellite/swift.rs", partial_acks(), [slow_start, increase, ecn, shrinks];
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
-    "vegas" => Vegas(Vegas, VegasSettings), SACK, [slow_start, increase, ecn, shrinks];
+    "vegas" => Vegas(Vegas, VegasSettings) in "delay/vegas.rs", SACK, [slow_start, increase, ecn, shrinks];
     /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
-    "veno" => Veno(Veno, VenoSettings), SACK, [slow_start, increase, ecn];
+    "veno" => Veno(Veno, VenoSettings) in "delay/veno.rs", SACK, [slow_start, increase, ecn];
     /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
-    "westwood" => Westwood(Westwood, WestwoodSettings), Recovery::Reno, [slow_start, increase, ecn];
+    "westwood" => Westwood(Westwood, WestwoodSettings) in "loss/westwood.rs", Recovery::Reno, [slow_start, increase, ecn];
     /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
-    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings), newreno(), [slow_start, increase, ecn];
+    "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings) in "loss/westwood.rs", newreno(), [slow_start, increase, ecn];
     /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
-    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings), SACK, [slow_start, increase, ecn];
+    "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings) in "loss/westwood.rs", SACK, [slow_start, increase, ecn];
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
-    "yeah" => Yeah(Yeah, YeahSettings), SACK, [slow_start, increase, ecn, shrinks];
+    "yeah" => Yeah(Yeah, YeahSettings) in "delay/yeah.rs", SACK, [slow_start, increase, ecn, shrinks];
 }
