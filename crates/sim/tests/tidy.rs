@@ -307,7 +307,7 @@ fn each_column_has_a_unit_and_a_meaning() {
     let series: Vec<Column> = SERIES.iter().map(|series| series.column).collect();
     let tables = [("flows", FLOWS), ("links", LINKS), ("drops", DROPS), ("summary", SUMMARY), ("series", &series)];
     let tables = tables.into_iter().chain([("events", EVENTS), ("causes", CAUSES), ("completions", COMPLETIONS)]);
-    let tables = tables.chain([("transfers", TRANSFERS), ("datagrams", DATAGRAMS)]);
+    let tables = tables.chain([("transfers", TRANSFERS), ("datagrams", DATAGRAMS), ("losses", LOSSES)]);
     let endings = [("_bytes", "B"), ("_bps", "bit/s"), ("_pct", "%"), ("_s", "s"), ("bytes", "B")];
     let mut findings = Vec::new();
     for (table, columns) in tables {

@@ -220,8 +220,26 @@ series! {
     }
 }
 
+/// What is recorded like a series and is a list of what happened: its name, and what a row of it is about.
+pub const HAPPENINGS: &[(&str, &str)] = &[
+    ("events", "What happened to each connection, when."),
+    ("decisions", "The same without what every packet does: events other than `sent` and `acked`."),
+    ("losses", "Each packet lost: when, where, of which flow, why, and its bytes."),
+];
+
+table! {
+    /// One row per packet lost, in order of time, kept when the series `losses` is asked for.
+    LOSSES, LossRow {
+        time_s: real, "s", "When it was lost; a corrupted packet where it was dropped.";
+        place as "where": text, "", "The link (`NAME.forward`) or node where it was lost.";
+        flow: text, "", "The flow that it belonged to.";
+        cause: text, "", "Why: see the list of causes.";
+        bytes: whole, "B", "Its bytes, headers included.";
+    }
+}
+
 names! {
-    /// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` is asked for.
+    /// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` or `decisions` is asked for.
     EVENTS, pub(crate) EventKind {
         Established "established", "1", "The connection is open; value 0.";
         FastRetransmit "fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte.";

@@ -145,7 +145,7 @@ impl Network {
         let host = &mut self.traffic.hosts[endpoint];
         let packet = host.send(self.now, segment, &mut self.bodies);
         self.ledger.sent += 1;
-        if self.recorder.wants_events && segment.len > 0 && host.sends_data {
+        if self.recorder.wants_decisions && segment.len > 0 && host.sends_data {
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, packet.flow(), event_of_segment(segment), offset);
         }
@@ -202,7 +202,7 @@ impl Network {
             self.update_horizon();
         }
         let host = &self.traffic.hosts[endpoint];
-        if !self.recorder.wants_events || !host.sends_data {
+        if !self.recorder.wants_decisions || !host.sends_data {
             return;
         }
         if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {

@@ -251,6 +251,7 @@ impl Network {
     fn lose(&mut self, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
+        self.recorder.on_loss(self.now, place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
         self.traffic.on_loss(&packet);

@@ -12,6 +12,16 @@ pub(crate) enum LossPlace {
     Node(NodeId),
 }
 
+impl LossPlace {
+    /// Its name in tables.
+    pub(super) fn name<'a>(self, names: &Names<'a>) -> &'a str {
+        match self {
+            Self::Link(link) => names.links[link],
+            Self::Node(node) => names.nodes[node],
+        }
+    }
+}
+
 /// Packets and bytes lost, by place, flow and cause.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drops(BTreeMap<(LossPlace, FlowId, Cause), (u64, u64)>);
@@ -26,10 +36,7 @@ impl Drops {
 
     pub(crate) fn table(&self, names: &Names<'_>) -> Table {
         DropRow::table(self.0.iter().map(|(&(place, flow, cause), &(packets, bytes))| DropRow {
-            place: match place {
-                LossPlace::Link(link) => names.links[link],
-                LossPlace::Node(node) => names.nodes[node],
-            },
+            place: place.name(names),
             flow: names.flows[flow],
             cause: cause.name(),
             packets,

@@ -1,8 +1,8 @@
 //! Time series and events, kept only where asked for. Recording never changes the trajectory.
 
 use super::transfers::{Transfer, TransferRows};
-use super::Names;
-use crate::dictionary::{EventKind, FlowSeries, LinkSeries, SenderSeries, Table, Values};
+use super::{LossPlace, Names};
+use crate::dictionary::{Cause, EventKind, FlowSeries, LinkSeries, LossRow, SenderSeries, Table, Values};
 use crate::ids::FlowId;
 use crate::spec::Record;
 use bentpipe_units::{Duration, Time};
@@ -13,16 +13,23 @@ use bentpipe_units::{Duration, Time};
 pub(crate) struct Recorder {
     interval: Duration,
     next_sample: Time,
-    room: Room,
+    /// Rows that are kept of each series.
+    rows_max: u64,
     /// The last value written, by flow.
     senders: Vec<Track<SenderSeries, f64>>,
     /// The bytes counted at the last sample, by flow and by link.
     flows: Vec<Track<FlowSeries, u64>>,
     links: Vec<Track<LinkSeries, u64>>,
     pub(crate) wants_flow_series: bool,
+    /// Whether every event is kept, those of each packet among them.
     pub(crate) wants_events: bool,
+    /// Whether events other than those of each packet are kept, alone or among all.
+    pub(crate) wants_decisions: bool,
+    wants_losses: bool,
     wants_samples: bool,
     events: Events,
+    decisions: Option<Events>,
+    losses: Losses,
     transfers: TransferRows,
 }
 
@@ -58,14 +65,15 @@ struct Rows {
     time: Vec<Time>,
     entity: Vec<u32>,
     value: Vec<f64>,
+    cut: Cut,
 }
 
-/// Rows of series and events that may still be kept.
-#[derive(Clone, Copy, Debug)]
-struct Room {
-    max: u64,
-    left: u64,
-    lost: u64,
+/// Rows that did not fit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cut {
+    rows: u64,
+    /// The instant of the first of them.
+    from: Time,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -74,6 +82,13 @@ struct Events {
     flow: Vec<FlowId>,
     event: Vec<EventKind>,
     value: Vec<u64>,
+    cut: Cut,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Losses {
+    rows: Vec<(Time, LossPlace, FlowId, Cause, u64)>,
+    cut: Cut,
 }
 
 impl Recorder {
@@ -81,17 +96,22 @@ impl Recorder {
         let senders = Track::all(SenderSeries::asked_for(&record.series), flows, f64::NAN);
         let flows = Track::all(FlowSeries::asked_for(&record.series), flows, 0);
         let links = Track::all(LinkSeries::asked_for(&record.series), links, 0);
+        let wants = |wanted: &str| record.series.iter().any(|name| name == wanted);
         Self {
             interval: record.interval,
             next_sample: Time::ZERO + record.interval,
-            room: Room { max: record.rows_max, left: record.rows_max, lost: 0 },
+            rows_max: record.rows_max,
             wants_flow_series: !senders.is_empty(),
             wants_samples: !(flows.is_empty() && links.is_empty()) && record.interval > Duration::ZERO,
-            wants_events: record.series.iter().any(|name| name == "events"),
+            wants_events: wants("events"),
+            wants_decisions: wants("events") || wants("decisions"),
+            wants_losses: wants("losses"),
             senders,
             flows,
             links,
             events: Events::default(),
+            decisions: wants("decisions").then(Events::default),
+            losses: Losses::default(),
             transfers: TransferRows::new(record.transfers_max),
         }
     }
@@ -110,24 +130,31 @@ impl Recorder {
         for track in &mut self.senders {
             if let Some(value) = value(track.series).filter(|&value| value != track.last[flow]) {
                 track.last[flow] = value;
-                track.rows.write(&mut self.room, now, flow.index(), value);
+                track.rows.write(self.rows_max, now, flow.index(), value);
             }
         }
     }
 
     pub(crate) fn on_event(&mut self, now: Time, flow: FlowId, event: EventKind, value: u64) {
-        if self.room.take() {
-            self.events.time.push(now);
-            self.events.flow.push(flow);
-            self.events.event.push(event);
-            self.events.value.push(value);
+        let is_of_packet = matches!(event, EventKind::Sent | EventKind::Acked);
+        if let Some(decisions) = self.decisions.as_mut().filter(|_| !is_of_packet) {
+            decisions.add(self.rows_max, now, flow, event, value);
+        }
+        if self.wants_events {
+            self.events.add(self.rows_max, now, flow, event, value);
+        }
+    }
+
+    pub(crate) fn on_loss(&mut self, now: Time, place: LossPlace, flow: FlowId, cause: Cause, bytes: u64) {
+        if self.wants_losses && self.losses.cut.fits(self.losses.rows.len(), self.rows_max, now) {
+            self.losses.rows.push((now, place, flow, cause, bytes));
         }
     }
 
     /// A transfer is complete.
     pub(crate) fn on_transfer(&mut self, now: Time, flow: FlowId, transfer: &Transfer) {
         self.transfers.add(flow, transfer);
-        if self.wants_events {
+        if self.wants_decisions {
             self.on_event(now, flow, EventKind::Transfer, transfer.size);
         }
     }
@@ -144,35 +171,48 @@ impl Recorder {
     {
         self.next_sample = now + self.interval;
         for track in &mut self.flows {
-            track.sample(&mut self.room, now, self.interval, flows(track.series));
+            track.sample(self.rows_max, now, self.interval, flows(track.series));
         }
         for track in &mut self.links {
-            track.sample(&mut self.room, now, self.interval, links(track.series));
+            track.sample(self.rows_max, now, self.interval, links(track.series));
         }
     }
 
     /// The tables: each series asked for, the events and the transfers.
     pub(crate) fn finish(self, names: &Names<'_>) -> Recorded {
-        let senders = self.senders.into_iter().map(|track| track.rows.table("flow", track.series.name(), &names.flows));
-        let flows = self.flows.into_iter().map(|track| track.rows.table("flow", track.series.name(), &names.flows));
-        let links = self.links.into_iter().map(|track| track.rows.table("link", track.series.name(), &names.links));
-        let series = senders.chain(flows).chain(links).collect();
-        let Events { time, flow, event, value } = self.events;
-        let events = Table {
-            columns: vec![
-                ("time_s", Values::Real(seconds(&time))),
-                ("flow", Values::Text(flow.iter().map(|&flow| names.flows[flow].to_owned()).collect())),
-                ("event", Values::Text(event.iter().map(|&event| event.name().to_owned()).collect())),
-                ("value", Values::Whole(value.iter().map(|&value| value as i64).collect())),
-            ],
-        };
-        let mut notes = Vec::new();
-        if self.room.lost > 0 {
-            notes.push(format!(
-                "{} rows of series and events did not fit record.rows_max = {} and were not kept",
-                self.room.lost, self.room.max
-            ));
+        let (of_flows, of_links) = (("flow", &names.flows[..]), ("link", &names.links[..]));
+        let senders = self.senders.into_iter().map(|track| (track.series.name(), of_flows, track.rows));
+        let flows = self.flows.into_iter().map(|track| (track.series.name(), of_flows, track.rows));
+        let links = self.links.into_iter().map(|track| (track.series.name(), of_links, track.rows));
+        let mut cuts = Vec::new();
+        let mut series: Vec<(String, Table)> = senders
+            .chain(flows)
+            .chain(links)
+            .map(|(name, (entity, entities), rows)| {
+                cuts.push((name, rows.cut));
+                (name.to_owned(), rows.table(entity, name, entities))
+            })
+            .collect();
+        cuts.push(("events", self.events.cut));
+        if let Some(decisions) = self.decisions {
+            cuts.push(("decisions", decisions.cut));
+            series.push(("decisions".to_owned(), decisions.table(names)));
         }
+        if self.wants_losses {
+            cuts.push(("losses", self.losses.cut));
+            series.push(("losses".to_owned(), self.losses.table(names)));
+        }
+        let cut = cuts.into_iter().filter(|(_, cut)| cut.rows > 0);
+        let mut notes: Vec<String> = cut
+            .map(|(name, cut)| {
+                let (rows, from_s) = (cut.rows, cut.from.as_secs_f64());
+                format!(
+                    "{name} ends at {from_s:.6} s: {rows} more rows did not fit record.rows_max = {}",
+                    self.rows_max
+                )
+            })
+            .collect();
+        let events = self.events.table(names);
         if self.transfers.lost > 0 {
             notes.push(format!(
                 "{} transfers did not fit record.transfers_max = {} and were not kept one by one",
@@ -192,7 +232,7 @@ impl<S: Copy, L: Copy> Track<S, L> {
 }
 
 impl<S> Track<S, u64> {
-    fn sample(&mut self, room: &mut Room, now: Time, interval: Duration, samples: impl IntoIterator<Item = Sample>) {
+    fn sample(&mut self, rows_max: u64, now: Time, interval: Duration, samples: impl IntoIterator<Item = Sample>) {
         for (entity, (sample, last)) in samples.into_iter().zip(&mut self.last).enumerate() {
             let value = match sample {
                 Sample::Value(value) => value,
@@ -201,38 +241,73 @@ impl<S> Track<S, u64> {
                     (bytes - before) as f64 * 8.0 / interval.as_secs_f64()
                 }
             };
-            self.rows.write(room, now, entity, value);
+            self.rows.write(rows_max, now, entity, value);
         }
     }
 }
 
 impl Rows {
-    fn write(&mut self, room: &mut Room, now: Time, entity: usize, value: f64) {
-        if room.take() {
+    fn write(&mut self, rows_max: u64, now: Time, entity: usize, value: f64) {
+        if self.cut.fits(self.time.len(), rows_max, now) {
             self.time.push(now);
             self.entity.push(entity as u32);
             self.value.push(value);
         }
     }
 
-    /// The name of the series and its table.
-    fn table(self, entity: &'static str, series: &'static str, names: &[&str]) -> (String, Table) {
+    fn table(self, entity: &'static str, series: &'static str, names: &[&str]) -> Table {
         let columns = vec![
             ("time_s", Values::Real(seconds(&self.time))),
             (entity, Values::Text(self.entity.iter().map(|&index| names[index as usize].to_owned()).collect())),
             (series, Values::Real(self.value)),
         ];
-        (series.to_owned(), Table { columns })
+        Table { columns }
     }
 }
 
-impl Room {
-    /// Whether one more row is kept; counted either way.
-    fn take(&mut self) -> bool {
-        let has_room = self.left > 0;
-        self.left -= u64::from(has_room);
-        self.lost += u64::from(!has_room);
-        has_room
+impl Events {
+    fn add(&mut self, rows_max: u64, now: Time, flow: FlowId, event: EventKind, value: u64) {
+        if self.cut.fits(self.time.len(), rows_max, now) {
+            self.time.push(now);
+            self.flow.push(flow);
+            self.event.push(event);
+            self.value.push(value);
+        }
+    }
+
+    fn table(&self, names: &Names<'_>) -> Table {
+        Table {
+            columns: vec![
+                ("time_s", Values::Real(seconds(&self.time))),
+                ("flow", Values::Text(self.flow.iter().map(|&flow| names.flows[flow].to_owned()).collect())),
+                ("event", Values::Text(self.event.iter().map(|&event| event.name().to_owned()).collect())),
+                ("value", Values::Whole(self.value.iter().map(|&value| value as i64).collect())),
+            ],
+        }
+    }
+}
+
+impl Losses {
+    fn table(&self, names: &Names<'_>) -> Table {
+        LossRow::table(self.rows.iter().map(|&(time, place, flow, cause, bytes)| LossRow {
+            time_s: time.as_secs_f64(),
+            place: place.name(names),
+            flow: names.flows[flow],
+            cause: cause.name(),
+            bytes,
+        }))
+    }
+}
+
+impl Cut {
+    /// Whether a row fits beside those that there are; counted if not.
+    fn fits(&mut self, rows: usize, rows_max: u64, now: Time) -> bool {
+        let fits = (rows as u64) < rows_max;
+        if !fits {
+            self.from = if self.rows == 0 { now } else { self.from };
+            self.rows += 1;
+        }
+        fits
     }
 }
 
@@ -243,7 +318,8 @@ fn seconds(times: &[Time]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dictionary::{Entity, SERIES};
+    use crate::dictionary::{Entity, HAPPENINGS, SERIES};
+    use crate::ids::LinkId;
 
     fn names(tables: &[(String, Table)]) -> Vec<&str> {
         tables.iter().map(|(name, _)| name.as_str()).collect()
@@ -254,6 +330,7 @@ mod tests {
     #[test]
     fn each_series_is_recorded_from_itself() {
         let all: Vec<String> = SERIES.iter().map(|series| series.column.name.to_owned()).collect();
+        assert!(HAPPENINGS.iter().all(|(name, _)| !all.iter().any(|series| series == name)));
         let record = Record { series: all.clone(), interval: Duration::from_secs(1), rows_max: 1000, transfers_max: 0 };
         let mut recorder = Recorder::new(&record, 1, 2);
         // The value of a series is its place in its enum; of link 1 it is 100 more.
@@ -273,9 +350,9 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_recorded_as_their_rate_and_rows_beyond_the_limit_are_counted() {
-        let series = ["carried_bps", "events"].map(str::to_owned).to_vec();
-        let record = Record { series, interval: Duration::from_millis(500), rows_max: 3, transfers_max: 0 };
+    fn bytes_are_recorded_as_their_rate_and_each_table_has_rows_of_its_own() {
+        let series = ["carried_bps", "events", "decisions", "losses"].map(str::to_owned).to_vec();
+        let record = Record { series, interval: Duration::from_millis(500), rows_max: 2, transfers_max: 0 };
         let mut recorder = Recorder::new(&record, 1, 1);
         assert!(recorder.wants_events && !recorder.wants_flow_series);
         for (half_seconds, bytes) in [(1, 1000), (2, 3000)] {
@@ -283,13 +360,19 @@ mod tests {
             let none = |_: FlowSeries| std::iter::empty();
             recorder.on_sample(recorder.next_wakeup(), none, |_| [Sample::Bytes(bytes)]);
         }
-        (0..2).for_each(|_| recorder.on_event(Time::ZERO, FlowId::new(0), EventKind::Timeout, 7));
+        let flow = FlowId::new(0);
+        for (half_seconds, event) in [EventKind::Sent, EventKind::Acked, EventKind::Timeout].into_iter().enumerate() {
+            recorder.on_event(Time::ZERO + record.interval * half_seconds as u64, flow, event, 7);
+        }
+        recorder.on_loss(Time::ZERO, LossPlace::Link(LinkId::new(0)), flow, Cause::Outage, 1500);
         let recorded = recorder.finish(&Names { flows: vec!["f"], links: vec!["l"], nodes: vec![] });
         assert_eq!(recorded.series[0].1.real("carried_bps"), [16_000.0, 32_000.0]);
-        assert_eq!(
-            (recorded.events.text("event"), recorded.events.whole("value")),
-            (&["timeout".into()][..], &[7][..])
-        );
-        assert!(recorded.notes[0].starts_with("1 rows"), "{:?}", recorded.notes);
+        assert_eq!(recorded.events.text("event"), ["sent", "acked"]);
+        let note = "events ends at 1.000000 s: 1 more rows did not fit record.rows_max = 2";
+        assert_eq!(recorded.notes, [note], "the other tables are whole");
+        assert_eq!(names(&recorded.series), ["carried_bps", "decisions", "losses"]);
+        let (decisions, losses) = (&recorded.series[1].1, &recorded.series[2].1);
+        assert_eq!((decisions.text("event"), decisions.whole("value")), (&["timeout".into()][..], &[7][..]));
+        assert_eq!((losses.text("where"), losses.whole("bytes")), (&["l".into()][..], &[1500][..]));
     }
 }

@@ -197,21 +197,21 @@ settings! {
         series: Vec<String> as SeriesNames = Vec::new();
         /// Time between samples of links and of rates.
         interval: Duration = Duration::from_millis(100);
-        /// Rows kept at most, over all series; what is beyond is counted, not kept.
+        /// Rows of each series kept at most; what is beyond is counted, not kept.
         rows_max: u64 = 1_000_000, [0, 1_000_000_000];
         /// Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all.
         transfers_max: u64 = 100_000, [0, 1_000_000_000];
     }
 }
 
-/// Names of time series of the dictionary, or `events`.
+/// Names of time series of the dictionary, or of lists of what happened.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesNames;
 
 impl Written<Vec<String>> for SeriesNames {
     fn shape() -> Shape {
         let series = dictionary::SERIES.iter().map(|series| (series.column.name, series.column.meaning));
-        let names = series.chain([("events", "What happened to each connection, when.")]).collect();
+        let names = series.chain(dictionary::HAPPENINGS.iter().copied()).collect();
         Shape::List(Box::new(Shape::Word("Series", names)), 0, None)
     }
     fn read(value: &Value) -> Result<Vec<String>, Unfit> {

@@ -2,7 +2,7 @@
 //! round trip, corruption that a bent pipe passes on.
 
 use super::draw::Dice;
-use crate::dictionary::SERIES;
+use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
@@ -58,7 +58,7 @@ impl Sketch {
         let flows: Vec<Flow> = (0..self.flows).zip(paths).map(flow).collect();
         let timeline = self.timeline(&flows, &links, &mut dice);
         let mut series: Vec<String> = SERIES.iter().map(|series| series.column.name.to_owned()).collect();
-        series.push("events".to_owned());
+        series.extend(HAPPENINGS.iter().map(|(name, _)| (*name).to_owned()));
         series.retain(|_| self.has(SERIES_KEPT, &mut dice));
         Scenario {
             title: format!("{self:?}"),

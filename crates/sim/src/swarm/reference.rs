@@ -455,9 +455,7 @@ impl<'a> Reference<'a> {
     }
 
     fn note(&mut self, flow: FlowId, event: EventKind, value: u64) {
-        if self.recorder.wants_events {
-            self.recorder.on_event(self.now, flow, event, value);
-        }
+        self.recorder.on_event(self.now, flow, event, value);
     }
 
     /// Packets come to middleboxes, or past the last one, each when all that came before has.
@@ -545,6 +543,7 @@ impl<'a> Reference<'a> {
     fn lose(&mut self, place: LossPlace, packet: &Packet, cause: Cause) {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
+        self.recorder.on_loss(self.now, place, packet.flow(), cause, packet.size());
         self.bodies.release(packet);
         self.traffic.on_loss(packet);
     }

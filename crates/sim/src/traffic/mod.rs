@@ -245,7 +245,7 @@ impl Traffic {
             (_, AppWait::Nothing, _) | (AppState::Datagrams(_) | AppState::Port(_), ..) => {}
             (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => state.received = Some(now),
             (AppState::Single, AppWait::Acked(bytes), _) => {
-                if recorder.wants_events {
+                if recorder.wants_decisions {
                     recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
                 state.completed = Some(now);
