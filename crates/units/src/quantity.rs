@@ -185,6 +185,41 @@ pub fn probability(text: &str) -> Result<f64, QuantityError> {
     Ok(value)
 }
 
+/// The kinds that have units, and the unit that a number of each is given in where it is no text.
+static KINDS: [(&Kind, &str); 5] =
+    [(&DURATION, "s"), (&RATE, "bit/s"), (&SIZE, "B"), (&DISTANCE, "m"), (&ANGLE, "deg")];
+
+/// Reads a number with a unit, whatever kind it is: the number nearest to it in `s`, `bit/s`, `B`, `m`, `deg` or `1` (a share,
+/// `50 %` being 0.5), or of another unit, such as `bdp` or `packets`, as it stands. None: it is no number with a unit.
+///
+/// ```
+/// # use bentpipe_units::quantity::any;
+/// assert_eq!(any("20 ms"), Some((0.02, "s".to_owned())));
+/// assert_eq!(any("1 packet"), Some((1.0, "packets".to_owned())));
+/// assert_eq!(any("-3e2"), Some((-300.0, "1".to_owned())));
+/// assert_eq!(any("fast"), None);
+/// ```
+pub fn any(text: &str) -> Option<(f64, String)> {
+    let text = text.trim();
+    let (sign, text) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
+    let Decimal { digits, exponent, unit } = Decimal::read(text).ok()?;
+    let number = |exponent| format!("{digits}e{exponent}").parse::<f64>().ok().map(|number| sign * number);
+    for (kind, base) in KINDS {
+        let size =
+            |of: &str| kind.units.iter().find(|(unit, _)| *unit == of || of == greek(unit)).map(|(_, size)| *size);
+        if let (Some(size), Some(one)) = (size(unit), size(base)) {
+            return Some((number(exponent)? * size as f64 / one as f64, base.to_owned()));
+        }
+    }
+    match unit {
+        "" => Some((number(exponent)?, "1".to_owned())),
+        "%" => Some((number(exponent - 2)?, "1".to_owned())),
+        "packet" | "segment" => Some((number(exponent)?, format!("{unit}s"))),
+        _ if unit.chars().all(char::is_alphabetic) => Some((number(exponent)?, unit.to_owned())),
+        _ => None,
+    }
+}
+
 /// Reads `NUMBER UNIT` for units that are given with their sizes; the product must be whole.
 ///
 /// # Errors
@@ -313,6 +348,24 @@ impl std::error::Error for QuantityError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_any_kind_are_in_one_unit() {
+        for (text, number, unit) in [
+            ("250 ms", 0.25, "s"),
+            ("500 kbit/s", 500_000.0, "bit/s"),
+            ("2 Mbps", 2e6, "bit/s"),
+            ("64 KiB", 65_536.0, "B"),
+            ("1.2 km", 1200.0, "m"),
+            ("50 %", 0.5, "1"),
+            ("0.25 bdp", 0.25, "bdp"),
+            ("10 packets", 10.0, "packets"),
+            ("1 μs", 1e-6, "s"),
+        ] {
+            assert_eq!(any(text), Some((number, unit.to_owned())), "{text}");
+        }
+        assert!(["", "ms", "1 2", "1..2", "5 a/b", "--1"].iter().all(|text| any(text).is_none()));
+    }
 
     #[test]
     fn units_are_exact() {
