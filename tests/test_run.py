@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe import catalog, plot
+from bentpipe import catalog, files, plot
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment import run as run_module
 from bentpipe.experiment.result import TABLES
@@ -220,3 +220,72 @@ def test_an_old_name_of_a_column_is_refused_with_the_new_one(before, now):
     assert catalog.unit("flows", now) in ("1", "bit/s")
     with pytest.raises(KeyError, match=f"did you mean '{now}'"):
         catalog.unit("flows", before)
+
+
+def test_losses_are_recorded_one_by_one_and_decisions_are_events_without_those_of_each_packet():
+    scenario = bp.load("geo", {"duration": "20 s"})
+    result = bp.run(scenario, series="events, decisions, losses")
+    losses = result.series("losses")
+    assert losses.columns == [column["name"] for column in catalog.dictionary()["losses"]]
+    counted = losses.group_by("where", "flow", "cause").agg(packets=pl.len(), bytes=pl.col("bytes").sum())
+    keys = ["where", "flow", "cause"]
+    assert counted.cast({"packets": pl.Int64}).sort(keys).equals(result.drops.sort(keys))
+    assert losses.height > 0
+    assert result.series("losses", link="sat.forward").height == losses.filter(where="sat.forward").height
+    assert result.series("decisions").equals(result.events.filter(~pl.col("event").is_in(["sent", "acked"])))
+
+
+def test_a_series_that_is_cut_cuts_no_other_and_is_reported():
+    series = "events, decisions, cwnd_bytes"
+    scenario = bp.load("geo", {"duration": "20 s"})
+    whole = bp.run(scenario, series=series)
+    most = max(table.height for table in whole.recorded.values())
+    cut = bp.run(scenario.replace("record.rows_max", most), series=series)
+    assert cut.events.height == most < whole.events.height
+    assert all(cut.recorded[name].equals(whole.recorded[name]) for name in whole.recorded)
+    assert [note.split(" ends at ")[0] for note in cut.notes] == ["events"]
+
+
+def test_values_at_an_instant_are_those_of_the_series(result, tmp_path):
+    result.save(tmp_path / "saved")
+    for each in (result, bp.RunResult.load(tmp_path / "saved")):
+        values = each.at(5.05)
+        assert set(values) == set(SERIES)
+        for flow, value in values["cwnd_bytes"].items():
+            rows = each.series("cwnd_bytes", flow=flow).filter(pl.col("time_s") <= 5.05)
+            assert value == rows["cwnd_bytes"][-1]
+        assert values["queue_bytes"].keys() == set(each.scenario.link_names)
+        with pytest.raises(BentpipeError, match="expected 0 to"):
+            each.at(1000)
+
+
+def test_a_rate_at_an_instant_is_that_of_the_interval_around_it(small):
+    result = bp.run(small, series="carried_bps")
+    rows = result.series("carried_bps", link="up.forward")
+    assert result.at(1.05)["carried_bps"]["up.forward"] == rows.filter(pl.col("time_s") > 1.05)["carried_bps"][0]
+
+
+def test_a_saved_result_reads_a_table_when_it_is_asked_for(result, tmp_path, monkeypatch):
+    result.save(tmp_path / "saved")
+    read = []
+    table = files.table
+    monkeypatch.setattr(files, "table", lambda folder, name: read.append(name) or table(folder, name))
+    loaded = bp.RunResult.load(tmp_path / "saved")
+    assert not read
+    assert loaded.series("cwnd_bytes").equals(result.series("cwnd_bytes"))
+    assert loaded.flows.equals(result.flows)
+    assert read == ["series-cwnd_bytes", "flows"]
+
+
+def test_a_result_draws_itself_and_a_part_of_itself(result):
+    assert result.plot().axes[-1].get_xlim() == (0, result.simulated_s)
+    assert result.plot(2, 5).axes[-1].get_xlim() == (2, 5)
+    with pytest.raises(BentpipeError, match="expected an end after the start"):
+        result.plot(5, 2)
+
+
+def test_a_notebook_shows_numbers_with_prefixes(result):
+    page = result._repr_html_()
+    assert "goodput (" in page
+    assert "bit/s)" in page
+    assert "goodput_bps" not in page

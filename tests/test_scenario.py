@@ -1,5 +1,6 @@
 """Reading scenarios: what is accepted, and what is said about what is not."""
 
+import json
 import os
 import pickle
 
@@ -161,3 +162,87 @@ def test_the_nearest_shipped_scenario_is_named(tmp_path, monkeypatch):
         bp.load("s11")
     with pytest.raises(ScenarioError):
         bp.load("../" + tmp_path.name + "/s1")
+
+
+WRONG = """duration = "1 s"
+[link.sat]  # é
+from = "a"
+to = "b"
+bandwidth = "1 Mbit/s"
+delay = "20 msec"
+[flow.f]
+from = "a"
+to = "b"
+tcp.cc = "CUBIC"
+"""
+
+
+def test_an_error_has_its_problems_as_data_with_the_place_of_each():
+    with pytest.raises(ScenarioError) as caught:
+        bp.Scenario(WRONG, source="wrong.toml", sets={"seed": -1})
+    problems = {problem.key: problem for problem in caught.value.problems}
+    assert list(problems) == ["link.sat.rate", "link.sat.bandwidth", "link.sat.delay", "flow.f.tcp.cc", "seed"]
+    delay = problems["link.sat.delay"]
+    assert (delay.value, delay.suggestion, delay.file) == ("20 msec", "20 ms", "wrong.toml")
+    assert (delay.line, delay.column, delay.end_line, delay.end_column) == (6, 9, 6, 18)
+    cc = problems["flow.f.tcp.cc"]
+    assert "cubic" in cc.known
+    assert (cc.suggestion, cc.place) == ("cubic", "wrong.toml:10:10")
+    assert (problems["link.sat.bandwidth"].suggestion, problems["link.sat.bandwidth"].value) == ("rate", "1 Mbit/s")
+    assert (problems["seed"].value, problems["seed"].place, problems["seed"].line) == (-1, "--set seed", None)
+
+
+def test_the_text_of_an_error_is_made_from_its_problems_and_both_cross_processes():
+    with pytest.raises(ScenarioError) as caught:
+        bp.loads(WRONG)
+    error = caught.value
+    assert str(error).splitlines()[-1] == "4 problems; nothing was run"
+    assert all(str(problem) in str(error) for problem in error.problems)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.problems) == (str(error), error.problems)
+    with pytest.raises(ScenarioError) as caught:
+        bp.loads(WRONG, {"link.sat.rate": object()})
+    assert [problem.key for problem in caught.value.problems] == ["link.sat.rate"]
+
+
+def test_numpy_values_go_wherever_numbers_go(small):
+    np = pytest.importorskip("numpy")
+    scenario = bp.load(small)
+    rate = "link.up.forward.error.rate"
+    sets = {"link.up.forward.error.kind": "packet", rate: 0.25}
+    assert scenario.with_sets({**sets, rate: np.float64(0.25)}) == scenario.with_sets(sets)
+    assert scenario.replace("seed", np.int64(9)).seed == 9
+    assert bp.Scenario({**scenario.to_dict(), "seed": np.uint8(9)}).seed == 9
+    points = scenario.with_sets([("sweep.vary.seed", np.arange(1, 4))])
+    assert points == scenario.with_sets([("sweep.vary.seed", range(1, 4))])
+
+
+def test_an_edited_text_differs_in_one_value_only(small):
+    text = small.read_text()
+    edited = bp.load(small).edited("link.up.rate", "2 Mbit/s")
+    assert bp.loads(edited) == bp.load(small, {"link.up.rate": "2 Mbit/s"})
+    changed = [(a, b) for a, b in zip(text.splitlines(), edited.splitlines(), strict=True) if a != b]
+    assert len(changed) == 1
+    commented = bp.loads("# head\n" + text.replace("[link.up]", "[link.up] # the way up")).edited("tcp.cc", "cubic")
+    assert "# head" in commented
+    assert "[link.up] # the way up" in commented
+    assert bp.loads(commented).to_dict()["tcp"]["cc"]["kind"] == "cubic"
+    for key in ("title.x", "", "a..b"):
+        with pytest.raises(ScenarioError) as caught:
+            bp.load(small).edited(key, 1)
+        assert caught.value.problems[0].key == key
+
+
+def test_a_network_is_plain_data_with_rates_and_delays_over_time():
+    network = bp.load("leo").network()
+    links = {link["link"]: link for link in network["links"]}
+    assert json.loads(json.dumps(network)) == network
+    assert {link["from"] for link in network["links"]} <= {node["node"] for node in network["nodes"]}
+    assert any(len(link["delay_s"]["times_s"]) > 1 for link in links.values())
+    assert all(set(flow["route"]) <= set(links) for flow in network["flows"])
+    assert all(len(link["rate_bps"]["times_s"]) == len(link["rate_bps"]["values"]) for link in links.values())
+
+
+def test_a_notebook_shows_what_is_in_a_scenario(small):
+    page = bp.load(small).replace("title", "<b>")._repr_html_()
+    assert all(text in page for text in ("&lt;b&gt;", "<td>up.forward</td>", "1.00 Mbit/s"))

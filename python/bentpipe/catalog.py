@@ -31,7 +31,8 @@ def choices() -> dict[str, list[dict[str, str]]]:
     -------
     dict
         Topic (`cc`, `recovery`, `verdict`, `ecn`, `pacing`, `queue`, `error`, `app`, `middlebox`) to a list of dicts
-        with `name` and `summary`.
+        with `name`, `summary` (one line) and `doc`, all that is said about it in Markdown: for a congestion control its
+        source, its equations and, by headings, when it helps; for others what they are and each of their keys.
     """
     return dict(json.loads(_core.choices()))
 
@@ -44,6 +45,7 @@ def dictionary() -> dict[str, list[dict[str, Any]]]:
     -------
     dict
         Table (`flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`, `summary`, `series`, `events`,
+        `losses`,
         `causes`) to its columns in order. The units are `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text).
         Series also have `entity` (`flow` or `link`) and `sampled`.
     """

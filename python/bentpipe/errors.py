@@ -2,19 +2,94 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SHOWN_MAX = 50
+"""Problems in the text of an error; the rest are counted."""
+
 
 class BentpipeError(Exception):
     """Base of all errors that bentpipe raises on purpose; its text is meant for people."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a scenario.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong, with the key and its value.
+    key : str
+        The dotted key concerned, such as `link.sat.rate`; empty where the whole is.
+    value : str, int, float, bool or None
+        What stands at the key; None if nothing does, or a table or a list. Long text is cut.
+    expected : str
+        What would have been right, in words; may be empty.
+    known : tuple of str
+        The names that would have been right, where it must be one of them.
+    suggestion : str
+        What was probably meant: a name, a value or a line such as `app = { kind = "file", size = ... }`; may be empty.
+    place : str
+        For messages: `FILE:LINE:COLUMN`, or the option of the command line, `--set KEY`; empty for values of Python.
+    file : str or None
+        Path or name of the text, if the problem stands in one. So do the four numbers.
+    line, column, end_line, end_column : int or None
+        Its first character, and the one behind its last; both count from 1. Lines of more than 1000 bytes are counted
+        in bytes.
+    """
+
+    message: str
+    key: str = ""
+    value: str | float | bool | None = None
+    expected: str = ""
+    known: tuple[str, ...] = ()
+    suggestion: str = ""
+    place: str = ""
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+
+    def __str__(self) -> str:
+        first = f"error: {self.message}"
+        meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
+        more = [
+            *([f"known: {', '.join(self.known)}"] if self.known else []),
+            *([self.expected] if self.expected else []),
+            *([f"did you mean {meant}?"] if self.suggestion else []),
+        ]
+        place = f"{first:<72}  {self.place}" if self.place else first
+        return f"{place}\n  {'; '.join(more)}" if more else place
+
+
 class ScenarioError(BentpipeError, ValueError):
-    """A scenario, or a request about one, makes no sense. The text lists all problems, with their places."""
+    """A scenario, or a request about one, makes no sense. The text lists all problems, with their places.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Everything that is wrong, in the order of the file. Empty where the request itself makes no sense, or the file
+        cannot be read; the text says why.
+    """
+
+    def __init__(self, *what: Problem | str) -> None:
+        super().__init__(*what)
+        self.problems = tuple(each for each in what if isinstance(each, Problem))
+
+    def __str__(self) -> str:
+        if not self.problems:
+            return super().__str__()
+        count = len(self.problems)
+        lines = [str(problem) for problem in self.problems[:SHOWN_MAX]]
+        lines += [f"... and {count - SHOWN_MAX} more"] if count > SHOWN_MAX else []
+        return "\n".join([*lines, f"{count} problem{'' if count == 1 else 's'}; nothing was run"])
 
 
 class NetworkError(BentpipeError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -136,6 +137,21 @@ def short_key(key: str, keys: Sequence[str]) -> str:
         if sum(other == end or other.endswith(f".{end}") for other in keys) == 1:
             return end
     return key
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
+    """A table for a notebook; the first so many columns are text, the others numbers.
+
+    >>> html_table(["flow", "cc"], [["<a>", "reno"]], texts=2)
+    '<table><tr><th>flow</th><th>cc</th></tr><tr><td>&lt;a&gt;</td><td>reno</td></tr></table>'
+    """
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        places = ["" if place < texts else ' style="text-align: right"' for place in range(len(cells))]
+        return "".join(f"<{tag}{how}>{escape(cell)}</{tag}>" for how, cell in zip(places, cells, strict=True))
+
+    lines = [line(head, "th"), *(line(row, "td") for row in rows)]
+    return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in lines)}</table>"
 
 
 def _digits(value: float) -> int:

@@ -20,7 +20,6 @@ use std::sync::Arc;
 
 pyo3::import_exception!(bentpipe.errors, NetworkError);
 pyo3::import_exception!(bentpipe.errors, RunError);
-pyo3::import_exception!(bentpipe.errors, ScenarioError);
 pyo3::import_exception!(bentpipe.errors, SenderError);
 
 #[pymodule]
@@ -32,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
-    use super::{build_info, choices, dictionary, hooks, schema, Run, Scenario};
+    use super::{build_info, choices, dictionary, hooks, quantity, schema, Run, Scenario};
     #[pymodule_export]
     const RESULTS: u32 = bentpipe_sim::RESULTS;
 }
@@ -47,8 +46,8 @@ struct Scenario {
 }
 
 impl Scenario {
-    fn new(resolved: Result<Resolved, Problems>, outside: Outside) -> PyResult<Self> {
-        let resolved = resolved.map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
+    fn new(py: Python<'_>, resolved: Result<Resolved, Problems>, outside: Outside) -> PyResult<Self> {
+        let resolved = resolved.map_err(|problems| tables::scenario_error(py, &problems))?;
         let duration_s = resolved.scenario.duration.as_secs_f64();
         Ok(Self { resolved, duration_s, outside })
     }
@@ -91,6 +90,7 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new()))]
     fn from_toml(
+        py: Python<'_>,
         text: &str,
         source: &str,
         sets: Vec<(String, String)>,
@@ -98,12 +98,13 @@ impl Scenario {
         senders: Vec<Given<'_>>,
     ) -> PyResult<Self> {
         let outside = Outside::new(folder, senders)?;
-        Self::new(scenario::from_toml_with(text, source, &sets, &outside), outside)
+        Self::new(py, scenario::from_toml_with(text, source, &sets, &outside), outside)
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new()))]
     fn from_json(
+        py: Python<'_>,
         text: &str,
         source: &str,
         sets: Vec<(String, String)>,
@@ -111,7 +112,7 @@ impl Scenario {
         senders: Vec<Given<'_>>,
     ) -> PyResult<Self> {
         let outside = Outside::new(folder, senders)?;
-        Self::new(scenario::from_json_with(text, source, &sets, &outside), outside)
+        Self::new(py, scenario::from_json_with(text, source, &sets, &outside), outside)
     }
 
     fn to_toml(&self) -> String {
@@ -120,6 +121,11 @@ impl Scenario {
 
     fn to_json(&self) -> String {
         self.resolved.to_json().to_string()
+    }
+
+    /// Nodes, links and flows, as JSON.
+    fn network(&self) -> String {
+        tables::network(&self.resolved.scenario).to_string()
     }
 
     /// Names of the alternatives of the scenario, in the order of the file.
@@ -133,9 +139,9 @@ impl Scenario {
     }
 
     /// A case, with values over it.
-    fn case(&self, name: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+    fn case(&self, py: Python<'_>, name: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
         let sweep = self.resolved.sweep.as_ref().ok_or_else(|| PyKeyError::new_err("a case has no cases"))?;
-        Self::new(sweep.case(name, &sets, &self.outside), self.outside.clone())
+        Self::new(py, sweep.case(name, &sets, &self.outside), self.outside.clone())
     }
 
     /// A point of the grid, given as a position on each axis.
@@ -145,7 +151,7 @@ impl Scenario {
         let sweep = self.resolved.sweep.as_ref().filter(|_| is_there);
         let sweep = sweep.ok_or_else(|| PyIndexError::new_err("no such point"))?;
         let point = py.detach(|| sweep.point(&positions, &self.outside));
-        Self::new(point, self.outside.clone())
+        Self::new(py, point, self.outside.clone())
     }
 
     #[getter]
@@ -229,6 +235,12 @@ impl Run {
 #[pyfunction]
 fn schema() -> String {
     scenario::schema().to_string()
+}
+
+/// A text as a number and its unit; none if it is no such text.
+#[pyfunction]
+fn quantity(text: &str) -> Option<(f64, String)> {
+    bentpipe_units::quantity::any(text)
 }
 
 /// What can be named in a scenario, as JSON.

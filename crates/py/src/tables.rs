@@ -1,11 +1,14 @@
 //! Tables as Python sees them: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
 
 use bentpipe_sim::dictionary::{self, Column, Entity, Table, Values};
+use bentpipe_sim::ids::{FlowId, LinkId, NodeId, PathId};
+use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
-use bentpipe_sim::scenario::{self, Sweep};
-use bentpipe_units::Word;
+use bentpipe_sim::scenario::{self, Expected, Problems, Sweep};
+use bentpipe_sim::spec::{Downtimes, Profile, Scenario};
+use bentpipe_units::{Duration, Time, Word};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use serde_json::{json, Map, Value};
 
 pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
@@ -25,6 +28,121 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     tables.set_item("events", table(py, &result.events)?)?;
     tables.set_item("notes", &result.notes)?;
     Ok(tables)
+}
+
+/// `ScenarioError` of problems, each with all that is known of it.
+pub(crate) fn scenario_error(py: Python<'_>, problems: &Problems) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let errors = py.import("bentpipe.errors")?;
+        let class = errors.getattr("Problem")?;
+        let found = PyList::empty(py);
+        for problem in &problems.problems {
+            let about = PyDict::new(py);
+            about.set_item("message", &problem.message)?;
+            about.set_item("key", &problem.path)?;
+            about.set_item("place", &problem.place)?;
+            about.set_item("suggestion", &problem.suggestion)?;
+            match &problem.expected {
+                Expected::Words(words) => about.set_item("expected", words)?,
+                Expected::OneOf(names) => about.set_item("known", PyTuple::new(py, names)?)?,
+            }
+            match &problem.value {
+                None | Some(Value::Null | Value::Array(_) | Value::Object(_)) => {}
+                Some(Value::Bool(flag)) => about.set_item("value", flag)?,
+                Some(Value::String(text)) => about.set_item("value", text)?,
+                Some(Value::Number(n)) => match (n.as_i64(), n.as_u64()) {
+                    (Some(n), _) => about.set_item("value", n)?,
+                    (None, Some(n)) => about.set_item("value", n)?,
+                    (None, None) => about.set_item("value", n.as_f64())?,
+                },
+            }
+            if let Some(span) = problem.span {
+                let ((line, column), (end_line, end_column)) = (span.start, span.end);
+                // The place is the file and the two numbers.
+                let source = problem.place.rsplitn(3, ':').last().unwrap_or_default();
+                about.set_item("file", source)?;
+                about.set_item("line", line)?;
+                about.set_item("column", column)?;
+                about.set_item("end_line", end_line)?;
+                about.set_item("end_column", end_column)?;
+            }
+            found.append(class.call((), Some(&about))?)?;
+        }
+        let error = errors.getattr("ScenarioError")?.call1(found.to_tuple())?;
+        Ok(PyErr::from_value(error))
+    };
+    make().unwrap_or_else(|error| error)
+}
+
+/// Nodes, links and flows, for drawing; times in seconds, rates in bit/s.
+pub(crate) fn network(scenario: &Scenario) -> Value {
+    let node = |node: NodeId| scenario.nodes[node].name.as_str();
+    let names = |route: &[LinkId]| route.iter().map(|&link| scenario.links[link].name.as_str()).collect::<Vec<_>>();
+    let nodes = scenario.nodes.iter().map(|node| {
+        let boxes: Vec<&str> = node.middleboxes.iter().map(MiddleboxConfig::name).collect();
+        json!({ "node": node.name, "kind": node.kind.name(), "middleboxes": boxes })
+    });
+    let absences = scenario.timeline.absences();
+    let links = LinkId::all(scenario.links.len()).zip(&scenario.links).map(|(id, link)| {
+        let away = absences.get(&id).into_iter().flatten();
+        json!({
+            "link": link.name,
+            "from": node(link.from),
+            "to": node(link.to),
+            "rate_bps": profile(&link.rate, |rate| rate.as_bps() as f64),
+            "delay_s": profile(&link.delay, |delay| delay.as_secs_f64()),
+            "outage": link.outage.as_ref().map(|outage| match &outage.when {
+                Downtimes::Spans { spans, period } => json!({
+                    "spans_s": spans.iter().map(|(from, to)| span(*from, *to)).collect::<Vec<_>>(),
+                    "period_s": period.map(Duration::as_secs_f64),
+                }),
+                Downtimes::Random { mean_up, mean_down } => {
+                    json!({ "mean_up_s": mean_up.as_secs_f64(), "mean_down_s": mean_down.as_secs_f64() })
+                }
+            }),
+            "away_s": away.map(|absence| span(absence.from, absence.to)).collect::<Vec<_>>(),
+        })
+    });
+    let changes = scenario.timeline.routes();
+    let flows = scenario.flows.iter().enumerate().map(|(index, flow)| {
+        let later = |path: PathId| {
+            let later = changes.get(&path).into_iter().flatten();
+            later
+                .map(|(at, route)| json!({ "time_s": at.as_secs_f64(), "route": route.map(names) }))
+                .collect::<Vec<_>>()
+        };
+        let flow_id = FlowId::new(index);
+        json!({
+            "flow": flow.name,
+            "from": node(flow.from),
+            "to": node(flow.to),
+            "route": names(&flow.route),
+            "reverse_route": names(&flow.reverse_route),
+            "routes_later": later(PathId::there(flow_id)),
+            "reverse_routes_later": later(PathId::back(flow_id)),
+        })
+    });
+    json!({
+        "duration_s": scenario.duration.as_secs_f64(),
+        "nodes": nodes.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+        "flows": flows.collect::<Vec<_>>(),
+    })
+}
+
+/// From when to when; null: for good.
+fn span(from: Time, to: Time) -> [Option<f64>; 2] {
+    [Some(from.as_secs_f64()), Some(to).filter(|&to| to != Time::NEVER).map(Time::as_secs_f64)]
+}
+
+fn profile<T: Copy>(profile: &Profile<T>, number: impl Fn(T) -> f64) -> Value {
+    let (points, linear, period) = match profile {
+        Profile::Constant(value) => (vec![(Time::ZERO, *value)], false, None),
+        Profile::Points { points, linear, period } => (points.clone(), *linear, *period),
+    };
+    let (times, values): (Vec<f64>, Vec<f64>) =
+        points.into_iter().map(|(at, value)| (at.as_secs_f64(), number(value))).unzip();
+    json!({ "times_s": times, "values": values, "linear": linear, "period_s": period.map(Duration::as_secs_f64) })
 }
 
 fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
@@ -70,6 +188,7 @@ pub(crate) fn dictionary() -> Value {
         "summary": columns(dictionary::SUMMARY),
         "series": Value::Array(series.collect()),
         "events": columns(dictionary::EVENTS),
+        "losses": columns(dictionary::LOSSES),
         "causes": columns(dictionary::CAUSES),
     })
 }
@@ -77,7 +196,7 @@ pub(crate) fn dictionary() -> Value {
 pub(crate) fn choices() -> Value {
     let mut topics = Map::new();
     for choice in scenario::choices() {
-        let entry = json!({ "name": choice.name, "summary": choice.summary });
+        let entry = json!({ "name": choice.name, "summary": choice.summary, "doc": choice.doc });
         match topics.entry(choice.topic).or_insert_with(|| json!([])) {
             Value::Array(entries) => entries.push(entry),
             _ => unreachable!("made above"),

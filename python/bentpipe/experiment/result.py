@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from bentpipe import files, formatting
+from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError
@@ -18,6 +20,9 @@ from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
 
     from bentpipe.experiment.tables import Columns, Tables
     from bentpipe.statistics.steady import Steady
@@ -25,7 +30,62 @@ if TYPE_CHECKING:
 FORM = "bentpipe run"
 LEVELS_MAX = 1_000_000
 """Intervals over which `steady` averages a series that has a row per change."""
+SHOWN_FLOWS = {
+    "flow": "flow",
+    "cc": "cc",
+    "outcome": "outcome",
+    "goodput_bps": "goodput",
+    "completion_s": "completion",
+    "rtt_p50_s": "median RTT",
+    "rtt_p95_s": "95 % RTT",
+    "retransmissions": "retransmissions",
+    "timeouts": "timeouts",
+}
+"""Columns that a notebook shows, by their headings."""
+SHOWN_LINKS = {
+    "link": "link",
+    "utilisation": "utilisation",
+    "carried_bps": "carried",
+    "queue_p50_s": "median wait",
+    "queue_p95_s": "95 % wait",
+    "dropped_packets": "dropped",
+    "corrupted_packets": "corrupted",
+}
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
+
+
+class _Saved(Mapping[str, pl.DataFrame]):
+    """Tables of a folder, each read when it is first asked for: an hour of packets is gigabytes."""
+
+    def __init__(self, folder: Path, files_of: dict[str, str]) -> None:
+        self._folder, self._files, self._read = folder, files_of, dict[str, pl.DataFrame]()
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._read:
+            self._read[name] = files.table(self._folder, self._files[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table of which only what is asked for is read."""
+        return pl.scan_parquet(self._folder / f"{self._files[name]}.parquet")
+
+
+class _Table:
+    """One of the tables of a result, as its attribute."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: RunResult | None, owner: type) -> pl.DataFrame:
+        if result is None:
+            raise AttributeError(self._name)
+        return result.tables[self._name]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,31 +116,26 @@ class RunResult:
     """
 
     scenario: Scenario
-    flows: pl.DataFrame
-    links: pl.DataFrame
-    drops: pl.DataFrame
-    completions: pl.DataFrame
-    transfers: pl.DataFrame
-    datagrams: pl.DataFrame
-    summary: pl.DataFrame
-    events: pl.DataFrame
-    recorded: dict[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame]
+    recorded: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
     version: str
+
+    flows = _Table()
+    links = _Table()
+    drops = _Table()
+    completions = _Table()
+    transfers = _Table()
+    datagrams = _Table()
+    summary = _Table()
+    events = _Table()
 
     @classmethod
     def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
         """From what the core's run returns."""
         return cls(
             scenario=scenario,
-            flows=columns_frame(tables["flows"]),
-            links=columns_frame(tables["links"]),
-            drops=columns_frame(tables["drops"]),
-            completions=columns_frame(tables["completions"]),
-            transfers=columns_frame(tables["transfers"]),
-            datagrams=columns_frame(tables["datagrams"]),
-            summary=columns_frame(tables["summary"]),
-            events=columns_frame(tables["events"]),
+            tables={name: columns_frame(columns) for name, columns in _tables(tables).items()},
             recorded={name: columns_frame(columns) for name, columns in tables["series"].items()},
             notes=tuple(tables["notes"]),
             version=__version__,
@@ -88,7 +143,7 @@ class RunResult:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> RunResult:
-        """Read what `save` wrote.
+        """Open what `save` wrote. Tables and series are read when they are first asked for.
 
         Raises
         ------
@@ -96,11 +151,13 @@ class RunResult:
             The folder is not the result of a run.
         """
         provenance = files.provenance(folder, FORM)
-        text = (Path(folder) / "scenario.toml").read_text(encoding="utf-8")
+        # Read later, wherever the process is then.
+        folder = Path(folder).absolute()
+        text = (folder / "scenario.toml").read_text(encoding="utf-8")
         return cls(
-            scenario=Scenario(text, source=str(Path(folder) / "scenario.toml"), senders=loading.absent(text)),
-            **{name: files.table(folder, name) for name in TABLES},
-            recorded={name: files.table(folder, f"series-{name}") for name in provenance["series"]},
+            scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.absent(text)),
+            tables=_Saved(folder, {name: name for name in TABLES}),
+            recorded=_Saved(folder, {name: f"series-{name}" for name in provenance["series"]}),
             notes=tuple(provenance["notes"]),
             version=provenance["version"],
         )
@@ -119,8 +176,7 @@ class RunResult:
         files.write(
             folder,
             FORM,
-            tables={name: getattr(self, name) for name in TABLES}
-            | {f"series-{name}": table for name, table in self.recorded.items()},
+            tables=dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
             scenario=self.scenario.resolved(),
             provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
         )
@@ -139,6 +195,7 @@ class RunResult:
         -------
         polars.DataFrame
             Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
+            `decisions` have the columns of `events`, `losses` those of `bentpipe.catalog.dictionary()["losses"]`.
 
         Raises
         ------
@@ -152,12 +209,80 @@ class RunResult:
         for entity, (wanted, known) in asked.items():
             if wanted is None:
                 continue
-            if entity not in table.columns:
+            # Losses are of a flow and of a place, which may be a link.
+            column = "where" if entity == "link" and "where" in table.columns else entity
+            if column not in table.columns:
                 raise BentpipeError(f"error: {name} is not a series of {entity}s")
             if wanted not in known:
                 raise BentpipeError("error: " + unknown(wanted, f"a {entity} of this scenario", known))
-            table = table.filter(pl.col(entity) == wanted)
+            table = table.filter(pl.col(column) == wanted)
         return table
+
+    def at(self, time_s: float) -> dict[str, dict[str, float]]:
+        """The values of all recorded series at an instant.
+
+        Parameters
+        ----------
+        time_s : float
+            Simulated seconds.
+
+        Returns
+        -------
+        dict
+            Series to a dict of flow or link to value; without those that have none yet. A value holds until the next
+            row. A rate that is sampled is the one of the interval that the instant is in. `losses` and `decisions`,
+            which are lists of what happened, are not among them.
+
+        Raises
+        ------
+        BentpipeError
+            The run has no such instant.
+        """
+        if not 0 <= time_s <= self.simulated_s:
+            raise BentpipeError(f"error: at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
+        values: dict[str, dict[str, float]] = {}
+        for entry in dictionary()["series"]:
+            name, entity = entry["name"], entry["entity"]
+            if name not in self.recorded:
+                continue
+            rows, time = self._scan(name), pl.col("time_s")
+            if entry["sampled"] and entry["unit"] == "bit/s":
+                # A row is about the interval before it.
+                found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()
+            else:
+                found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
+            values[name] = dict(found.select(entity, name).collect().iter_rows())
+        return values
+
+    def _scan(self, name: str) -> pl.LazyFrame:
+        return self.recorded.scan(name) if isinstance(self.recorded, _Saved) else self.recorded[name].lazy()
+
+    def plot(self, start_s: float = 0.0, end_s: float | None = None) -> Figure:
+        """A figure of the recorded series: goodput, congestion windows and queues over time, a panel each.
+
+        Parameters
+        ----------
+        start_s, end_s : float, optional
+            The part of the run to show; the whole without them.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            `savefig` writes it to a file.
+
+        Raises
+        ------
+        BentpipeError
+            None of these series was recorded, or there is no such part.
+        """
+        from bentpipe.plot.runs import run_figure
+
+        end_s = self.simulated_s if end_s is None else end_s
+        if not 0 <= start_s < end_s:
+            raise BentpipeError(f"error: from {start_s} s to {end_s} s\n  expected an end after the start")
+        figure = run_figure(self)
+        figure.axes[-1].set_xlim(start_s, end_s)
+        return figure
 
     def steady(
         self,
@@ -213,7 +338,7 @@ class RunResult:
         if len(present) > 1:
             raise BentpipeError(f"error: {name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
         times, values = table["time_s"].to_numpy(), table[name].to_numpy()
-        interval_s = _seconds(self.scenario.to_dict()["record"]["interval"])
+        interval_s = _interval_s(self.scenario)
         start_s, end_s = 0.0, self.simulated_s
         if entity == "flow" and present:
             row = self.flows.row(by_predicate=pl.col("flow") == present[0], named=True)
@@ -275,17 +400,47 @@ class RunResult:
         )
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in (self.summary, self.flows, self.links))
+        goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
+        head = f"{escape(self.scenario.title)}, seed {self.seed}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        flows = _readable(self.flows, "flows", SHOWN_FLOWS)
+        return f"<p><b>{head}</b></p>{flows}{_readable(self.links, 'links', SHOWN_LINKS)}{notes}"
 
 
-def _seconds(text: str) -> float:
-    """A time as the resolved scenario has it.
+def _readable(table: pl.DataFrame, name: str, columns: dict[str, str]) -> str:
+    """Columns of a table with prefixes and as many digits as matter, by their headings."""
+    units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
+    texts = sum(not units[column] for column in columns)
+    heads, cells = [], []
+    for column, head in columns.items():
+        if not units[column]:
+            heads.append(head)
+            cells.append(table[column].to_list())
+            continue
+        shown, unit = formatting.column(table[column].to_list(), units[column])
+        heads.append(f"{head} ({unit})" if unit else head)
+        cells.append(shown)
+    return formatting.html_table(heads, list(zip(*cells, strict=True)), texts)
 
-    >>> _seconds("250 ms")
-    0.25
-    """
-    number, unit = text.split()
-    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}[unit]
+
+def _tables(tables: Tables) -> dict[str, Columns]:
+    return {
+        "flows": tables["flows"],
+        "links": tables["links"],
+        "drops": tables["drops"],
+        "completions": tables["completions"],
+        "transfers": tables["transfers"],
+        "datagrams": tables["datagrams"],
+        "summary": tables["summary"],
+        "events": tables["events"],
+    }
+
+
+def _interval_s(scenario: Scenario) -> float:
+    """Time between samples of its series."""
+    found = _core.quantity(scenario.to_dict()["record"]["interval"])
+    assert found is not None, "the scenario is valid"
+    return found[0]
 
 
 def columns_frame(columns: Columns) -> pl.DataFrame:

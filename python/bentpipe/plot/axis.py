@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe import formatting
+from bentpipe import _core, formatting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,22 +19,6 @@ TICKS_MAX = 7
 TICK_LETTERS = 5
 SPAN = 4
 """Values of a log axis spread over so much at least: of less, ratios and differences are hardly told apart."""
-
-_FACTORS: dict[str, dict[str, float]] = {
-    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600},
-    "bit/s": {
-        f"{prefix}{unit}": factor
-        for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
-        for unit in ("bit/s", "b/s", "bps")
-    },
-    "B": {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
-    "m": {"m": 1, "km": 1e3},
-    "1": {"": 1, "%": 1e-2},
-    "packets": {"packet": 1, "packets": 1},
-    "segments": {"segment": 1, "segments": 1},
-}
-_UNITS = {unit: (factor, base) for base, units in _FACTORS.items() for unit, factor in units.items()}
-_QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ/%]*)")
 
 
 def numbers(values: Sequence[Any]) -> tuple[list[float], str] | None:
@@ -59,12 +42,7 @@ def _number(value: Any) -> tuple[float, str] | None:
     """A number and the unit that it counts."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value), "1"
-    found = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
-        return None
-    # Of other units, such as `bdp`, there is one each.
-    factor, base = _UNITS.get(found[2], (1, found[2]))
-    return float(found[1]) * factor, base
+    return _core.quantity(value) if isinstance(value, str) else None
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from copy import copy
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.cc import loading
-from bentpipe.errors import ScenarioError
-from bentpipe.formatting import count
+from bentpipe.errors import Problem, ScenarioError
+from bentpipe.formatting import count, html_table, quantity
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,7 +24,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from bentpipe.cc.base import CongestionControl
 
@@ -219,6 +221,39 @@ class Scenario:
             senders={**self._senders, **senders},
         )
 
+    def edited(self, key: str, value: Any) -> str:
+        """Its text with another value at a dotted key; comments, order and all else stay as they are.
+
+        The text is the one that was read (`written`), without the values that were put over it. It is not checked:
+        `loads` does that.
+
+        Raises
+        ------
+        ScenarioError
+            There can be no such key, the value cannot stand in a scenario, or the text is JSON.
+        """
+        from bentpipe.scenario.editing import edited
+
+        if self._form != "toml":
+            raise ScenarioError("error: a scenario in JSON has no comments to keep\n  expected TOML, or use replace")
+        return edited(self._text, key, _literals([(key, value)], {})[0][1])
+
+    def network(self) -> dict[str, Any]:
+        """Nodes, links and flows as plain data, for drawing.
+
+        Returns
+        -------
+        dict
+            `duration_s`, and three lists of dicts. `nodes`: `node`, `kind`, `middleboxes` (their kinds). `links`,
+            one for each direction: `link`, `from`, `to`; `rate_bps` and `delay_s` over time, each with `times_s`
+            and `values` from there on (`linear`: values in between are interpolated; `period_s`: it begins again
+            after so long, or None); `outage` (None, `spans_s` with `period_s`, or `mean_up_s` and `mean_down_s`
+            where it is random); `away_s`, from when to when the timeline takes it away (None: for good). `flows`:
+            `flow`, `from`, `to`, the links of `route` and `reverse_route` at the start, and what they are later
+            (`routes_later`, `reverse_routes_later`: `time_s` and `route`, None where there is none).
+        """
+        return dict(json.loads(self._core.network()))
+
     @property
     def cases(self) -> dict[str, Scenario]:
         """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of the file."""
@@ -320,6 +355,20 @@ class Scenario:
         flows = count(len(self.flow_names), "flow")
         return f"<Scenario {self.title!r}: {flows}, {self.duration_s:.10g} s, seed {self.seed}>"
 
+    def _repr_html_(self) -> str:
+        network = self.network()
+        links = [
+            [link["link"], link["from"], link["to"], _span(link["rate_bps"], "bit/s"), _span(link["delay_s"], "s")]
+            for link in network["links"]
+        ]
+        flows = [[flow["flow"], flow["from"], flow["to"], ", ".join(flow["route"])] for flow in network["flows"]]
+        head = f"<p><b>{escape(self.title)}</b>, {self.duration_s:.10g} s, seed {self.seed}</p>"
+        return (
+            head
+            + html_table(["link", "from", "to", "rate", "delay"], links, texts=3)
+            + html_table(["flow", "from", "to", "route"], flows, texts=4)
+        )
+
 
 def _find(path: str | os.PathLike[str]) -> Path:
     found, name = Path(path), os.fspath(path)
@@ -382,10 +431,29 @@ def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
         raise ScenarioError(f"error: this dict cannot be a scenario: {error}") from error
 
 
+def _span(profile: Mapping[str, Any], unit: str) -> str:
+    """A value over time by its least and its greatest."""
+    least, most = (quantity(value, unit) for value in (min(profile["values"]), max(profile["values"])))
+    return least if least == most else f"{least} to {most}"
+
+
 def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     """Values as text. Classes become their names, and are put into `senders`."""
     pairs = sets.items() if hasattr(sets, "items") else sets
-    return [(readable(key), readable(_literal(_with_classes(key, value), senders))) for key, value in pairs]
+    return [
+        (readable(key), readable(_literal(key, _with_classes(key, _plain(value)), senders))) for key, value in pairs
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy, ranges and whatever can be gone through, as numbers and lists."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "items") and not isinstance(value, type):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, type)):
+        return [_plain(item) for item in value]
+    return value
 
 
 def _with_classes(key: str, value: Any) -> Any:
@@ -399,8 +467,10 @@ def _with_classes(key: str, value: Any) -> Any:
     return loading.taken(value) if loading.is_own(value) else value
 
 
-def _noted(value: Any, senders: Senders) -> str:
-    """The name of a class of one's own."""
+def _noted(value: Any, senders: Senders) -> Any:
+    """What JSON cannot hold: the name of a class of one's own; numbers and arrays of NumPy."""
+    if (plain := _plain(value)) is not value:
+        return plain
     if not isinstance(value, type):
         raise TypeError(f"{value!r} cannot be a value in a scenario")
     cls = loading.taken(value)
@@ -409,20 +479,23 @@ def _noted(value: Any, senders: Senders) -> str:
     return loading.name_of(cls)
 
 
-def _literal(value: Any, senders: Senders) -> str:
+def _literal(key: str, value: Any, senders: Senders) -> str:
     """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
     if isinstance(value, type):
-        return _noted(value, senders)
-    return value if isinstance(value, str) else _toml(value, senders)
+        return str(_noted(value, senders))
+    return value if isinstance(value, str) else _toml(key, value, senders)
 
 
-def _toml(value: Any, senders: Senders) -> str:
+def _toml(key: str, value: Any, senders: Senders) -> str:
     if hasattr(value, "items") and not isinstance(value, type):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item, senders)}" for key, item in value.items()) + " }"
+        return (
+            "{ " + ", ".join(f"{json.dumps(name)} = {_toml(key, item, senders)}" for name, item in value.items()) + " }"
+        )
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(item, senders) for item in value) + "]"
+        return "[" + ", ".join(_toml(key, item, senders) for item in value) + "]"
     if isinstance(value, type):
         return json.dumps(_noted(value, senders))
     if isinstance(value, (str, bool, int, float)):
         return json.dumps(value)
-    raise ScenarioError(f"error: {value!r} cannot be a value in a scenario")
+    expected = "expected text, a number, true or false, or a list or dict of these"
+    raise ScenarioError(Problem(f"{key} = {value!r} cannot be a value in a scenario", key=key, expected=expected))

@@ -6,12 +6,10 @@ use super::tree::{Tree, Value};
 /// Takes the cases out of what was written, in the order of the file.
 pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>, Problem> {
     let Some(cases) = tree.table_mut().and_then(|table| table.remove("case")) else { return Ok(Vec::new()) };
-    let wrong = |at: &Tree, path: &str| Problem {
-        place: at.place.shown(source),
-        path: path.to_owned(),
-        message: format!("{path} = {at} is no table"),
-        expected: "expected keys of a scenario, as in [case.prr] with tcp.reduction = \"prr\"".to_owned(),
-        hint: String::new(),
+    let wrong = |at: &Tree, path: &str| {
+        let expected = "expected keys of a scenario, as in [case.prr] with tcp.reduction = \"prr\"";
+        let problem = Problem::new(at.place.shown(source), path, format!("{path} = {at} is no table"), expected);
+        Problem { span: at.place.span(), value: at.scalar(), ..problem }
     };
     let Value::Table(table) = cases.value else { return Err(wrong(&cases, "case")) };
     match table.iter().find(|(_, case)| case.table().is_none()) {

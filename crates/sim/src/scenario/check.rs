@@ -4,6 +4,7 @@
 //! pairs, texts with a format, words, numbers, and choices between these. A choice between tables has a `kind`; a kind
 //! that needs nothing else may be written as its name alone, which is turned into the table here.
 
+use super::problem::Expected;
 use super::report::Findings;
 use super::schema::{self, formats};
 use super::tree::{join, quoted, Place, Tree, Value, NAME_MAX};
@@ -222,7 +223,13 @@ impl Walk<'_> {
             return false;
         }
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.findings.add(&child.place, path, format!("{path} is not in the scenario"), list("known", &known), hint);
+        self.findings.add(
+            &child.place,
+            path,
+            format!("{path} is not in the scenario"),
+            Expected::one_of(known.iter().copied()),
+            hint,
+        );
         true
     }
 
@@ -243,7 +250,13 @@ impl Walk<'_> {
                     hint if hint.is_empty() => self.findings.guess(key, known.iter().copied()),
                     hint => hint,
                 };
-                self.findings.add(&child.key, &path, format!("{path} is not a known key"), list("known", &known), hint);
+                self.findings.add(
+                    &child.key,
+                    &path,
+                    format!("{path} is not a known key"),
+                    Expected::one_of(known.iter().copied()),
+                    hint,
+                );
             }
         }
         let required = shape.get("required").and_then(Json::as_array).into_iter().flatten();
@@ -263,7 +276,7 @@ impl Walk<'_> {
     /// Names stand in tables, file names and figures.
     fn name(&mut self, name: &str, place: &Place, path: &str) {
         if let Some(why) = bad_name(name) {
-            self.findings.add(place, path, format!("the name {} {why}", quoted(name)), NAME.into(), String::new());
+            self.findings.add(place, path, format!("the name {} {why}", quoted(name)), NAME, String::new());
         }
     }
 
@@ -302,7 +315,7 @@ impl Walk<'_> {
             "Middlebox" => "a middlebox",
             _ => "one of the choices",
         };
-        let (place, path, message, expected, hint) = match &tree.value {
+        let (place, path, message, expected, hint): (_, _, _, Expected, _) = match &tree.value {
             Value::Table(table) if !kinds.is_empty() => match table.get("kind") {
                 Some(kind) => {
                     let path = join(path, "kind");
@@ -310,11 +323,17 @@ impl Walk<'_> {
                         Value::Text(text) => self.findings.guess(text, kinds.iter().copied()),
                         _ => String::new(),
                     };
-                    (&kind.place, path.clone(), format!("{path} = {kind} is not {what}"), list("known", &kinds), hint)
+                    (
+                        &kind.place,
+                        path.clone(),
+                        format!("{path} = {kind} is not {what}"),
+                        Expected::one_of(kinds.iter().copied()),
+                        hint,
+                    )
                 }
                 None => {
                     let message = format!("{} is missing", join(path, "kind"));
-                    (&tree.place, path.to_owned(), message, list("known", &kinds), String::new())
+                    (&tree.place, path.to_owned(), message, Expected::one_of(kinds.iter().copied()), String::new())
                 }
             },
             Value::Text(text) => {
@@ -330,7 +349,7 @@ impl Walk<'_> {
                     (Some(said), Some(format)) => {
                         let expected = format!("expected {}, like \"{}\"", format.expected, format.example);
                         let hint = words::quantity(text, format);
-                        (&tree.place, path.to_owned(), format!("{path} = {tree} {said}"), expected, hint)
+                        (&tree.place, path.to_owned(), format!("{path} = {tree} {said}"), expected.into(), hint)
                     }
                     _ if words.is_empty() && kinds.is_empty() => {
                         let message = format!("{path} = {tree} is a text");
@@ -338,7 +357,7 @@ impl Walk<'_> {
                             &tree.place,
                             path.to_owned(),
                             message,
-                            format!("expected {}", describe(options)),
+                            format!("expected {}", describe(options)).into(),
                             String::new(),
                         )
                     }
@@ -350,7 +369,7 @@ impl Walk<'_> {
                             &tree.place,
                             path.to_owned(),
                             format!("{path} = {tree} is not {what}"),
-                            list("known", known),
+                            Expected::one_of(known.iter().copied()),
                             hint,
                         )
                     }
@@ -362,7 +381,7 @@ impl Walk<'_> {
                     &tree.place,
                     path.to_owned(),
                     format!("{path} = {tree} is {}", type_name(tree)),
-                    expected,
+                    expected.into(),
                     String::new(),
                 )
             }
@@ -404,12 +423,6 @@ fn describe(options: &[&'static Shape]) -> String {
         }
     }
     said.join(" or ")
-}
-
-fn list(what: &str, names: &[&str]) -> String {
-    let mut names: Vec<&str> = names.to_vec();
-    names.sort_unstable();
-    format!("{what}: {}", names.join(", "))
 }
 
 /// What is wrong with a name, if anything.

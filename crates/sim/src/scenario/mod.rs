@@ -40,7 +40,7 @@ pub use crate::spec::*;
 pub use files::{Files, Folder, NoFiles, Sender};
 pub use generate::{choices, python_types, reference, Choice};
 pub use keys::Table;
-pub use problem::{Problem, Problems};
+pub use problem::{Expected, Problem, Problems, Span};
 pub use resolved::Resolved;
 pub use sweep::{Axis, Sweep};
 
@@ -93,8 +93,10 @@ pub fn from_json_with(
     match json::read(text) {
         Ok(tree) => from_tree(tree, source, sets, files),
         Err(error) => {
-            let place = format!("{source}:{}:{}", error.line(), error.column());
-            Err(Problems::alone(place, format!("not JSON: {error}"), String::new()))
+            let at = (error.line(), error.column());
+            let place = format!("{source}:{}:{}", at.0, at.1);
+            let problem = Problem::new(place, "", format!("not JSON: {error}"), "");
+            Err(Problems { problems: vec![Problem { span: Some(Span { start: at, end: at }), ..problem }] })
         }
     }
 }
@@ -115,6 +117,6 @@ fn too_large(text: &str, source: &str, sets: &[(String, String)]) -> Result<(), 
     Err(Problems::alone(
         source.into(),
         format!("the scenario has {size} B of text"),
-        format!("expected at most {TEXT_MAX} B"),
+        &format!("expected at most {TEXT_MAX} B"),
     ))
 }

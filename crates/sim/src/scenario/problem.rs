@@ -9,12 +9,65 @@ pub struct Problem {
     pub place: String,
     /// The key concerned: `link.feeder.error.rate`. Empty for the text as a whole.
     pub path: String,
+    /// Where it begins and ends in the text, if it stands there.
+    pub span: Option<Span>,
+    /// What stands at the key; none if nothing does, or a table.
+    pub value: Option<serde_json::Value>,
     /// What is wrong, with the key and the offending value.
     pub message: String,
-    /// What would have been right; may be empty.
-    pub expected: String,
-    /// What was probably meant; may be empty.
-    pub hint: String,
+    /// What would have been right.
+    pub expected: Expected,
+    /// The name, value or line that was probably meant; may be empty.
+    pub suggestion: String,
+}
+
+/// A stretch of the text: the first character, and the one behind the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// Line and column, from 1.
+    pub start: (usize, usize),
+    /// Line and column, from 1.
+    pub end: (usize, usize),
+}
+
+/// What would have been right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// In words, after "expected" mostly; may be empty.
+    Words(String),
+    /// One of these names.
+    OneOf(Vec<String>),
+}
+
+impl Expected {
+    /// One of these names, in the order of the alphabet.
+    pub(super) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        names.sort_unstable();
+        Self::OneOf(names)
+    }
+}
+
+impl From<String> for Expected {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl From<&str> for Expected {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words(words) => f.write_str(words),
+            Self::OneOf(names) if names.is_empty() => f.write_str("known: none"),
+            Self::OneOf(names) => write!(f, "known: {}", names.join(", ")),
+        }
+    }
 }
 
 /// Everything that is wrong with a scenario, in the order of the file.
@@ -26,8 +79,16 @@ pub struct Problems {
 
 impl Problems {
     /// One, of the text as a whole.
-    pub(super) fn alone(place: String, message: String, expected: String) -> Self {
-        Self { problems: vec![Problem { place, path: String::new(), message, expected, hint: String::new() }] }
+    pub(super) fn alone(place: String, message: String, expected: &str) -> Self {
+        Self { problems: vec![Problem::new(place, "", message, expected)] }
+    }
+}
+
+impl Problem {
+    /// One of which no more is known.
+    pub(super) fn new(place: String, path: &str, message: String, expected: impl Into<Expected>) -> Self {
+        let (path, expected) = (path.to_owned(), expected.into());
+        Self { place, path, span: None, value: None, message, expected, suggestion: String::new() }
     }
 }
 
@@ -39,13 +100,17 @@ impl fmt::Display for Problem {
         } else {
             write!(f, "{line:<72}  {}", self.place)?;
         }
-        let more = match (self.expected.is_empty(), self.hint.is_empty()) {
-            (true, true) => return Ok(()),
-            (false, true) => self.expected.clone(),
-            (true, false) => self.hint.clone(),
-            (false, false) => format!("{}; {}", self.expected, self.hint),
+        let meant = match self.suggestion.as_str() {
+            "" => String::new(),
+            line if line.contains(" = ") => format!("did you mean {line}?"),
+            name => format!("did you mean \"{name}\"?"),
         };
-        write!(f, "\n  {more}")
+        let more: Vec<String> =
+            [self.expected.to_string(), meant].into_iter().filter(|text| !text.is_empty()).collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n  {}", more.join("; "))
     }
 }
 
@@ -81,9 +146,9 @@ pub(super) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>)
     (best.0 <= (length / 3).max(1) && best.0 < length).then_some(best.1)
 }
 
-/// `did you mean "cubic"?`, or nothing.
-pub(super) fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(given, names).map_or(String::new(), |name| format!("did you mean \"{name}\"?"))
+/// The name that was probably meant, or nothing.
+pub(super) fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, names).unwrap_or_default().to_owned()
 }
 
 /// Levenshtein, with two neighbours exchanged counted as one mistake.

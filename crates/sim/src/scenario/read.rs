@@ -18,13 +18,13 @@ pub(super) fn from_tree(
 ) -> Result<Resolved, Problems> {
     if tree.table().is_none() {
         let message = format!("a scenario is a table, and this is {}", check::type_name(&tree));
-        return Err(Problems::alone(source.into(), message, "expected duration, link and flow, by name".into()));
+        return Err(Problems::alone(source.into(), message, "expected duration, link and flow, by name"));
     }
     let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
     let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
     let mut findings = Findings::default();
     let axes = sweep::take(&mut tree, sets, &mut findings);
-    problems.extend(findings.found.into_iter().map(|found| located(found, source)));
+    problems.extend(findings.found.into_iter().map(|found| located(found, source, &tree)));
     let (mut whole, written) = read(tree.clone(), source, problems, files)?;
     for (name, case) in &cases {
         let mut own = tree.clone();
@@ -89,13 +89,14 @@ fn read(
         }
     }
     findings.found.sort_by(|a, b| a.place.cmp(&b.place));
-    problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source)));
+    problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source, &tree)));
     // What is inherited is wrong once, however many inherit it.
     let mut seen = std::collections::BTreeSet::new();
     problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
     Err(Problems { problems })
 }
 
-fn located(found: Found, source: &str) -> Problem {
-    Problem { place: found.place.shown(source), ..found.problem }
+fn located(found: Found, source: &str, tree: &Tree) -> Problem {
+    let value = tree.found(&found.problem.path).and_then(Tree::scalar);
+    Problem { place: found.place.shown(source), span: found.place.span(), value, ..found.problem }
 }

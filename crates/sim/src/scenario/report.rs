@@ -1,7 +1,7 @@
 //! What is found to be wrong with a scenario, and where: at the place of the key concerned.
 
 use super::files::Files;
-use super::problem::{did_you_mean, Problem, SHOWN};
+use super::problem::{suggestion, Expected, Problem, SHOWN};
 use super::tree::{join, Place, Tree};
 
 /// Problems with the places of their keys.
@@ -17,20 +17,21 @@ pub(super) struct Report<'a> {
 impl<'a> Report<'a> {
     /// `PATH = VALUE message`, where the key stands.
     pub(super) fn value(&mut self, path: &[String], message: &str, expected: &str) {
-        self.hint(path, message, expected, String::new());
+        self.suggest(path, message, expected, String::new());
     }
 
-    pub(super) fn hint(&mut self, path: &[String], message: &str, expected: &str, hint: String) {
+    /// The same, with what was probably meant.
+    pub(super) fn suggest(&mut self, path: &[String], message: &str, expected: &str, suggestion: String) {
         let (path, tree) = self.written(path);
         let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
-        self.findings.add(&tree.place, &shown, format!("{shown} = {tree} {message}"), expected.into(), hint);
+        self.findings.add(&tree.place, &shown, format!("{shown} = {tree} {message}"), expected, suggestion);
     }
 
     /// `PATH message`, for a key that may not be there.
     pub(super) fn key(&mut self, path: &[String], message: &str, expected: &str) {
         let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
         let tree = self.tree.at(path.iter().map(String::as_str));
-        self.findings.add(&tree.key, &shown, format!("{shown} {message}"), expected.into(), String::new());
+        self.findings.add(&tree.key, &shown, format!("{shown} {message}"), expected, String::new());
     }
 
     pub(super) fn is_default(&self, path: &[String]) -> bool {
@@ -69,15 +70,22 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn add(&mut self, place: &Place, path: &str, message: String, expected: String, hint: String) {
-        let problem = Problem { place: String::new(), path: path.into(), message, expected, hint };
+    pub(super) fn add(
+        &mut self,
+        place: &Place,
+        path: &str,
+        message: String,
+        expected: impl Into<Expected>,
+        suggestion: String,
+    ) {
+        let problem = Problem { suggestion, ..Problem::new(String::new(), path, message, expected) };
         self.found.push(Found { place: place.clone(), problem });
     }
 
-    /// `did you mean`, for as many problems as anybody reads: comparing names takes time.
+    /// What was probably meant, for as many problems as anybody reads: comparing names takes time.
     pub(super) fn guess<'a>(&self, given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
         if self.found.len() < SHOWN {
-            did_you_mean(given, names)
+            suggestion(given, names)
         } else {
             String::new()
         }

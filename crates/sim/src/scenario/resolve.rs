@@ -149,7 +149,7 @@ fn check_nodes(file: &File, names: &BTreeSet<&str>, report: &mut Report<'_>) {
         let place = report.tree.at(["node", name]).key.clone();
         let shown = join("node", name);
         let message = format!("{shown} is on no link");
-        report.findings.add(&place, &shown, message, "expected the name of a node that a link names".into(), hint);
+        report.findings.add(&place, &shown, message, "expected the name of a node that a link names", hint);
     }
 }
 
@@ -161,7 +161,12 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
             if !names.contains(end.as_str()) && said.insert((flow.entry, key)) {
                 let hint = report.findings.guess(end, names.iter().copied());
                 let message = format!("is no node: no link names \"{end}\"");
-                report.hint(&path(["flow", flow.entry, key]), &message, "expected a node at the end of a link", hint);
+                report.suggest(
+                    &path(["flow", flow.entry, key]),
+                    &message,
+                    "expected a node at the end of a link",
+                    hint,
+                );
             }
         }
     }
@@ -178,7 +183,7 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
             if links_at[end.as_str()] == 1 && !used.contains(end.as_str()) && said.insert((link.entry, key)) {
                 let hint = report.findings.guess(end, names.iter().copied().filter(|name| name != end));
                 let message = format!("leads nowhere: no other link and no flow is at \"{end}\"");
-                report.hint(
+                report.suggest(
                     &path(["link", link.entry, key]),
                     &message,
                     "expected a node of another link or of a flow",
@@ -254,7 +259,7 @@ fn find_routes(
                 Ok(route) => routes[index][side] = route,
                 Err(bad) if said.insert((flow.entry, key)) => {
                     let (message, hint) = explain(&bad, names[ends.1], &names, report.findings);
-                    report.hint(
+                    report.suggest(
                         &path(["flow", flow.entry, key]),
                         &message,
                         "expected neighbouring nodes, or links between them",
@@ -299,7 +304,7 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut R
         if let (Some(name), true) = (name, graph.is_parallel(id)) {
             let message = format!("link \"{name}\" is named like a node, and another link joins the same nodes");
             let place = report.tree.at(["link", name]).key.clone();
-            let expected = "expected a name by which routes can tell it from the node".into();
+            let expected = "expected a name by which routes can tell it from the node";
             report.findings.add(&place, &join("link", name), message, expected, String::new());
         }
     }

@@ -1,5 +1,6 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+use super::problem::Span;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::schema::to_json;
@@ -141,7 +142,9 @@ impl Resolved {
             };
         };
         let origin = match &written.place {
-            Place::Line { line, .. } if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
+            Place::Line(Span { start: (line, _), .. })
+                if path[0] == "tcp" || (written.inherited && path[0] == "flow") =>
+            {
                 format!("[tcp] line {line}")
             }
             place => place.origin(),
@@ -171,7 +174,7 @@ impl Place {
     fn origin(&self) -> String {
         match self {
             Self::Nowhere => "given".into(),
-            Self::Line { line, .. } => format!("file line {line}"),
+            Self::Line(Span { start: (line, _), .. }) => format!("file line {line}"),
             Self::Set(_) => "--set".into(),
             Self::Default(Some(origin)) => format!("default, {origin}"),
             Self::Default(None) => "default".into(),

@@ -5,7 +5,7 @@
 
 use super::cases;
 use super::keys::{self, Table};
-use super::problem::{Problem, Problems};
+use super::problem::{Expected, Problem, Problems};
 use super::report::Findings;
 use super::schema::formats;
 use super::tree::{join, split_path, Place, Tree, Value};
@@ -119,15 +119,10 @@ impl Sweep {
     }
 
     fn no_case(&self, value: &Tree) -> Problem {
-        let names: Vec<&str> = self.cases.iter().map(|(name, _)| name.as_str()).collect();
-        let known = if names.is_empty() { "none".into() } else { names.join(", ") };
-        Problem {
-            place: value.place.shown(&self.source),
-            path: CASE.into(),
-            message: format!("{value} is not a case of this scenario"),
-            expected: format!("known: {known}"),
-            hint: String::new(),
-        }
+        let known = Expected::OneOf(self.cases.iter().map(|(name, _)| name.clone()).collect());
+        let message = format!("{value} is not a case of this scenario");
+        let problem = Problem::new(value.place.shown(&self.source), CASE, message, known);
+        Problem { span: value.place.span(), value: value.scalar(), ..problem }
     }
 }
 
@@ -160,7 +155,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
         }
         Some((place, _)) => {
             let message = "sweep.together is no list of tables".into();
-            findings.add(&place, "sweep.together", message, "expected [[sweep.together]]".into(), String::new());
+            findings.add(&place, "sweep.together", message, "expected [[sweep.together]]", String::new());
         }
         None => {}
     }
@@ -194,7 +189,7 @@ fn entries(table: &Tree, path: &str, findings: &mut Findings) -> Vec<Entry> {
         collect(table, path, "", findings, &mut found);
     } else {
         let message = format!("{path} = {table} is no table");
-        findings.add(&table.place, path, message, EXPECTED_KEYS.into(), String::new());
+        findings.add(&table.place, path, message, EXPECTED_KEYS, String::new());
     }
     found.sort_by(|a: &Entry, b| a.place.cmp(&b.place));
     found
@@ -209,7 +204,7 @@ fn collect(table: &Tree, path: &str, key: &str, findings: &mut Findings, found: 
                 match values_of(range, &child.place) {
                     Ok(values) => values,
                     Err((message, expected)) => {
-                        findings.add(&child.place, &path, format!("{path}: {message}"), expected.into(), String::new());
+                        findings.add(&child.place, &path, format!("{path}: {message}"), expected, String::new());
                         continue;
                     }
                 }
@@ -220,13 +215,13 @@ fn collect(table: &Tree, path: &str, key: &str, findings: &mut Findings, found: 
             }
             _ => {
                 let message = format!("{path} = {child} is a single value");
-                findings.add(&child.place, &path, message, EXPECTED_VALUES.into(), String::new());
+                findings.add(&child.place, &path, message, EXPECTED_VALUES, String::new());
                 continue;
             }
         };
         if values.is_empty() {
             let message = format!("{path} is empty: nothing would be run");
-            findings.add(&child.place, &path, message, "expected at least one value".into(), String::new());
+            findings.add(&child.place, &path, message, "expected at least one value", String::new());
             continue;
         }
         let mut seen = BTreeSet::new();
@@ -248,7 +243,7 @@ fn refuse_twice(axes: &[Axis], findings: &mut Findings) {
             if !seen.insert(key) {
                 let place = &axis.values[0][at].place;
                 let message = format!("the sweep has {key} twice");
-                findings.add(place, key, message, "expected one list of values".into(), String::new());
+                findings.add(place, key, message, "expected one list of values", String::new());
             }
         }
     }

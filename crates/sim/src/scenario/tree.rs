@@ -1,10 +1,11 @@
 //! What was written, with the place of each value: the common form of TOML, JSON and `--set`.
 
-use super::problem::Problem;
+use super::problem::{Problem, Span};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_units::settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
@@ -42,8 +43,8 @@ pub(super) enum Value {
 pub(super) enum Place {
     /// A value of Python or JSON.
     Nowhere,
-    /// In the text, from 1.
-    Line { line: usize, column: usize },
+    /// In the text.
+    Line(Span),
     /// A `--set`.
     Set(Arc<str>),
     /// Not written at all; the source of the default.
@@ -94,6 +95,21 @@ impl Tree {
         node
     }
 
+    /// The node at a path as messages show it, `a.b[2]`; none if there is none.
+    pub(super) fn found(&self, path: &str) -> Option<&Tree> {
+        let path = split_path(&path.replace('[', ".").replace(']', ""))?;
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// A value that is neither a table nor a list.
+    pub(super) fn scalar(&self) -> Option<serde_json::Value> {
+        match &self.value {
+            Value::Table(_) | Value::List(_) | Value::Null => None,
+            Value::Text(text) if text.len() > TEXT_KEPT => Some(cut(text, TEXT_KEPT).into()),
+            _ => Some(self.to_json()),
+        }
+    }
+
     /// A value as TOML writes it, that stands at `place`.
     pub(super) fn of_toml(value: &str, place: &Place) -> Self {
         let mut tree = parse_value(value);
@@ -105,16 +121,11 @@ impl Tree {
     pub(super) fn from_toml(text: &str, source: &str) -> Result<Self, Problem> {
         let lines = Lines::of(text);
         match DeTable::parse(text) {
-            Ok(table) => Ok(from_table(table.get_ref(), Place::Line { line: 1, column: 1 }, &lines)),
+            Ok(table) => Ok(from_table(table.get_ref(), lines.place(0..0), &lines)),
             Err(error) => {
-                let (line, column) = lines.at(error.span().map_or(0, |span| span.start));
-                Err(Problem {
-                    place: format!("{source}:{line}:{column}"),
-                    path: String::new(),
-                    message: format!("not TOML: {}", error.message().replace('\n', "; ")),
-                    expected: String::new(),
-                    hint: String::new(),
-                })
+                let place = lines.place(error.span().unwrap_or(0..0));
+                let message = format!("not TOML: {}", error.message().replace('\n', "; "));
+                Err(Problem { span: place.span(), ..Problem::new(place.shown(source), "", message, "") })
             }
         }
     }
@@ -180,23 +191,20 @@ impl Tree {
     /// Puts a value at a path of keys, whatever is there.
     pub(super) fn put(&mut self, key: &str, new: Tree) -> Result<(), Problem> {
         let place = new.place.clone();
-        let problem = |message: String, hint: &str| Problem {
-            place: place.shown(""),
-            path: key.into(),
-            message,
-            expected: String::new(),
-            hint: hint.into(),
+        let problem = |message: String, expected: &str| Problem {
+            span: place.span(),
+            ..Problem::new(place.shown(""), key, message, expected)
         };
         let Some(path) = split_path(key) else {
             let message = format!("\"{}\" is not a path of keys", shortened(key));
-            return Err(problem(message, "for example link.feeder.rate"));
+            return Err(problem(message, "expected a path like link.feeder.rate"));
         };
         let mut node = self;
         for step in &path {
             if node.table().is_none() && !matches!(node.value, Value::List(_)) {
                 return Err(problem(
                     format!("{key} cannot be set: {step} is below a single value"),
-                    "set that as a whole",
+                    "expected that to be set as a whole",
                 ));
             }
             node = match &mut node.value {
@@ -212,7 +220,7 @@ impl Tree {
                         None => {
                             let message =
                                 format!("{key} cannot be set: the list has {length} entries, and no \"{step}\"");
-                            return Err(problem(message, "they are counted from 0"));
+                            return Err(problem(message, "expected one of its entries, counted from 0"));
                         }
                     }
                 }
@@ -234,11 +242,19 @@ impl Tree {
 }
 
 impl Place {
+    /// The stretch of the text, if it is there.
+    pub(super) fn span(&self) -> Option<Span> {
+        match self {
+            Place::Line(span) => Some(*span),
+            _ => None,
+        }
+    }
+
     /// For messages; empty where there is no text.
     pub(super) fn shown(&self, source: &str) -> String {
         match self {
             Place::Nowhere | Place::Default(_) => source.to_owned(),
-            Place::Line { line, column } => format!("{source}:{line}:{column}"),
+            Place::Line(Span { start: (line, column), .. }) => format!("{source}:{line}:{column}"),
             // By the option that it came from.
             Place::Set(key) => match key.strip_prefix("sweep.vary.") {
                 Some(key) => format!("--vary {}", shortened(key)),
@@ -338,14 +354,14 @@ fn parse_value(text: &str) -> Tree {
 fn from_table(table: &DeTable<'_>, place: Place, lines: &Lines<'_>) -> Tree {
     let entries = table.iter().map(|(key, value)| {
         let mut tree = from_value(value, lines);
-        tree.key = lines.place(key.span().start);
+        tree.key = lines.place(key.span());
         (key.get_ref().to_string(), tree)
     });
     Tree::new(Value::Table(entries.collect()), place)
 }
 
 fn from_value(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Tree {
-    let place = lines.place(value.span().start);
+    let place = lines.place(value.span());
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(n) => {
@@ -372,9 +388,8 @@ impl<'a> Lines<'a> {
         Self { text, starts: [0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect() }
     }
 
-    fn place(&self, byte: usize) -> Place {
-        let (line, column) = self.at(byte);
-        Place::Line { line, column }
+    fn place(&self, bytes: Range<usize>) -> Place {
+        Place::Line(Span { start: self.at(bytes.start), end: self.at(bytes.end) })
     }
 
     fn at(&self, byte: usize) -> (usize, usize) {
@@ -388,6 +403,8 @@ impl<'a> Lines<'a> {
 
 /// Characters of a value that a message shows.
 const WIDTH: usize = 60;
+/// Letters of a value that a problem keeps.
+const TEXT_KEPT: usize = 1000;
 /// Characters of a name at most.
 pub(super) const NAME_MAX: usize = 200;
 /// Keys in a path: more than any scenario has.
@@ -421,8 +438,9 @@ mod tests {
     #[test]
     fn places_count_characters_from_one() {
         let tree = Tree::from_toml("a = 1\nb = { \"é\" = 2, c = 3 }", "f").unwrap();
-        assert_eq!(tree.at(["b", "c"]).place, Place::Line { line: 2, column: 20 });
-        assert_eq!(tree.at(["b", "c"]).key, Place::Line { line: 2, column: 16 });
+        let span = |start, end| Place::Line(Span { start: (2, start), end: (2, end) });
+        assert_eq!(tree.at(["b", "c"]).place, span(20, 21));
+        assert_eq!(tree.at(["b", "c"]).key, span(16, 17));
         assert_eq!(Tree::from_toml("a = \n", "f").unwrap_err().place, "f:1:5");
     }
 }

@@ -28,21 +28,18 @@ const KEYS: &[(&[&str], &[&str])] = &[
 /// Values that had other names before.
 const RENAMED: &[(&str, &str)] = &[("told", "announced"), ("found", "detected")];
 
-/// The present name of a value, if it is among those that are known: `did you mean "announced"?`.
+/// The present name of a value, if it is among those that are known: `announced`.
 pub(super) fn renamed(given: &str, known: &[&str]) -> Option<String> {
     let (_, now) = RENAMED.iter().find(|(before, now)| *before == given && known.contains(now))?;
-    Some(format!("did you mean \"{now}\"?"))
+    Some((*now).to_owned())
 }
 
-/// The key that was probably meant: `did you mean "rate"?`, or nothing.
+/// The key that was probably meant, such as `rate`, or nothing.
 pub(super) fn key(given: &str, is_known: impl Fn(&str) -> bool) -> String {
     let given = given.to_lowercase().replace('-', "_");
     let of_word = KEYS.iter().filter(|(words, _)| words.contains(&given.as_str())).flat_map(|(_, meant)| *meant);
     let found = of_word.copied().find(|meant| meant.split(['.', ' ']).next().is_some_and(&is_known));
-    found.map_or(String::new(), |meant| match meant.contains(' ') {
-        true => format!("did you mean {meant}?"),
-        false => format!("did you mean \"{meant}\"?"),
-    })
+    found.unwrap_or_default().to_owned()
 }
 
 /// What others write for a unit, in small letters, and what it may be here.
@@ -70,15 +67,14 @@ const UNITS: &[(&[&str], &[&str])] = &[
     (&["kilometers", "kilometres", "km"], &["km"]),
 ];
 
-/// The quantity that was probably meant: `did you mean "50 Mbit/s"?`, or nothing.
+/// The quantity that was probably meant, such as `50 Mbit/s`, or nothing.
 pub(super) fn quantity(given: &str, format: &Format) -> String {
     let given = given.trim();
     let number = given.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = given[number.len()..].trim().to_lowercase();
     let of_word = UNITS.iter().filter(|(words, _)| words.contains(&unit.as_str())).flat_map(|(_, meant)| *meant);
     let mut texts = of_word.map(|unit| format!("{number} {unit}"));
-    let found = texts.find(|text| text.len() < LONGEST && (format.check)(text).is_ok());
-    found.map_or(String::new(), |text| format!("did you mean \"{text}\"?"))
+    texts.find(|text| text.len() < LONGEST && (format.check)(text).is_ok()).unwrap_or_default()
 }
 
 const LONGEST: usize = 40;
@@ -93,9 +89,9 @@ mod tests {
         "duration = \"1 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                         [flow.f]\nfrom = \"a\"\nto = \"b\"\n";
 
-    fn hint(set: &str) -> String {
+    fn suggestion(set: &str) -> String {
         let (key, value) = set.split_once('=').unwrap();
-        from_toml(TEXT, "f", &[(key.into(), value.into())]).map(drop).unwrap_err().problems[0].hint.clone()
+        from_toml(TEXT, "f", &[(key.into(), value.into())]).map(drop).unwrap_err().problems[0].suggestion.clone()
     }
 
     #[test]
@@ -126,10 +122,10 @@ mod tests {
             ("tcp.cc={ kind = \"satcp\", reallocation = \"told\" }", "\"announced\""),
             ("tcp.cc={ kind = \"leocc\", reallocation = \"found\" }", "\"detected\""),
         ] {
-            assert_eq!(hint(set), format!("did you mean {meant}?"), "{set}");
+            assert_eq!(suggestion(set), meant.trim_matches('"'), "{set}");
         }
-        assert_eq!(hint("link.l.rate=50 parsecs"), "");
-        assert_eq!(hint("link.l.colour=red"), "");
+        assert_eq!(suggestion("link.l.rate=50 parsecs"), "");
+        assert_eq!(suggestion("link.l.colour=red"), "");
     }
 
     /// A hint that leads to another error is none.

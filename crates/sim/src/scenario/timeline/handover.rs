@@ -212,7 +212,7 @@ impl Between {
             if found.0.is_none() && found.1.is_empty() {
                 let known = names.links.iter().filter_map(|link| link.name.strip_suffix(".forward"));
                 let hint = report.findings.guess(name, names.nodes.keys().copied().chain(known));
-                report.hint(&below(path, key), "is no node and no link", "expected two nodes or two links", hint);
+                report.suggest(&below(path, key), "is no node and no link", "expected two nodes or two links", hint);
             }
             found
         });

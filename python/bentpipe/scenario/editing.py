@@ -1,0 +1,69 @@
+"""Changing the text of a scenario and nothing else in it: comments, order and spaces stay."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from bentpipe.errors import Problem, ScenarioError
+
+if TYPE_CHECKING:
+    from tomlkit.items import Item
+
+_STEP = re.compile(r'"([^"]+)"|([^".]+)')
+
+
+def edited(text: str, key: str, literal: str) -> str:
+    """TOML text with another value at a dotted key.
+
+    Parameters
+    ----------
+    text : str
+        It need not be a valid scenario, only TOML.
+    key : str
+        Such as `link.sat.rate`; entries of lists count from 0: `at.0.time`. Tables that are missing are added.
+    literal : str
+        As after `--set KEY=`: a value of TOML, or else text.
+
+    Raises
+    ------
+    ScenarioError
+        The text is not TOML, or the key is no path or leads below a single value.
+    """
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ScenarioError(Problem(f"not TOML: {error}", key=key)) from error
+    path = [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
+    if not path or ".".join(path) != key.replace('"', ""):
+        raise ScenarioError(Problem(f"{key!r} is no path of keys", key=key, expected="expected one like link.sat.rate"))
+    node: Any = document
+    for place, step in enumerate(path):
+        is_last = place == len(path) - 1
+        try:
+            name: str | int = int(step) if isinstance(node, list) else step
+            if is_last:
+                node[name] = _value(literal)
+            elif isinstance(node, dict) and name not in node:
+                node[name] = tomlkit.table(is_super_table=place < len(path) - 2)
+            node = node[name]
+        except (LookupError, TypeError, ValueError, TOMLKitError) as error:
+            below = ".".join(path[:place])
+            expected = f"expected {below} to be set as a whole" if below else ""
+            raise ScenarioError(
+                Problem(f"{key} cannot be set: {step} is not in {below}", key, expected=expected)
+            ) from error
+    return tomlkit.dumps(document)
+
+
+def _value(literal: str) -> Item:
+    """A value of TOML, or else the text itself; dates are text, as in all that scenarios have."""
+    try:
+        value = tomlkit.value(literal)
+    except (TOMLKitError, ValueError):
+        return tomlkit.string(literal)
+    is_date = hasattr(value, "isoformat")
+    return tomlkit.string(literal) if is_date else value
