@@ -2,7 +2,7 @@
 //! the line, and all of them at once.
 
 use bentpipe_sim::dictionary::{
-    Column, CAUSES, COMPLETIONS, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, SERIES, SUMMARY, TRANSFERS,
+    Column, CAUSES, COMPLETIONS, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, LOSSES, SERIES, SUMMARY, TRANSFERS,
 };
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_tcp::cc::CcKind;

@@ -3489,13 +3489,13 @@ class Record(TypedDict, total=False):
         Time between samples of links and of rates. Default: "100 ms".
 
     rows_max :
-        Rows kept at most, over all series; what is beyond is counted, not kept. Default: 1000000.
+        Rows of each series kept at most; what is beyond is counted, not kept. Default: 1000000.
 
     transfers_max :
         Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses"]]
     interval: str
     rows_max: int
     transfers_max: int
