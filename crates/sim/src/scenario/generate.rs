@@ -61,7 +61,10 @@ pub fn choices() -> Vec<Choice> {
                 let mut doc = sentence(shape);
                 match CcKind::ALL.iter().find(|kind| topic == "cc" && kind.name() == name) {
                     Some(kind) => doc = kind.doc(),
-                    None => keys(&mut doc, shape),
+                    None => {
+                        keys(&mut doc, shape, None);
+                        choices_of(&mut doc, shape, None, 0);
+                    }
                 }
                 all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape), doc });
             }
