@@ -11,14 +11,14 @@ import polars as pl
 
 from bentpipe import formatting
 from bentpipe.catalog import unknown
-from bentpipe.cc.loading import absent, parts, united
+from bentpipe.cc.loading import absent, parts
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment import options
 from bentpipe.experiment.commands import SENDERS_VARY
-from bentpipe.experiment.compare import senders_of
 from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.plan import Plan
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.scenario.scenario import Scenario, scenario_of
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe import _core
-    from bentpipe.cc.base import CongestionControl
     from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
     from bentpipe.progress import Progress
@@ -207,93 +206,6 @@ def _complete(sweep: Sweep, plan: Plan) -> list[int]:
     """The replications of which all runs have ended."""
     counts = sweep.runs["replication"].value_counts()
     return sorted(counts.filter(pl.col("count") == len(plan.names) + 1)["replication"].to_list())
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Which senders share a scenario, and in which flows."""
-
-    names: tuple[str, ...]
-    base: dict[str, Any]
-    """The scenario, resolved."""
-    flows: list[dict[str, dict[str, Any]]]
-    """For each sender, by name of a flow that takes part, the flow with its transport."""
-    folder: str | None
-    classes: dict[str, type[CongestionControl]]
-    """By name, those of one's own."""
-
-    @classmethod
-    def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
-        """Check what is asked for."""
-        known = scenario.cases | {name: scenario.with_sets(sets) for name, sets in cases.items()}
-        members: dict[str, Scenario] = {}
-        for name in names:
-            is_case = isinstance(name, str) and name in known
-            members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
-        if len(members) < 2:
-            given = ", ".join(members) or "none"
-            raise ScenarioError(f"error: a mix of {given}\n  expected two senders or more, as reno,cubic")
-        base = scenario.to_dict()
-        resolved = {name: member.to_dict() for name, member in members.items()}
-        for name, content in resolved.items():
-            if changed := [key for key in base if _shared(base, key) != _shared(content, key)]:
-                raise ScenarioError(
-                    f"error: case {name} changes [{changed[0]}], which all senders share\n"
-                    "  expected changes of tcp only, such as tcp.pacing=window"
-                )
-        transports = {
-            flow: [_transport(content, flow) for content in resolved.values()]
-            for flow in scenario.flow_names
-            if base["flow"][flow]["app"].get("kind") != "datagrams"
-        }
-        takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
-        if not takers:
-            raise ScenarioError(
-                "error: every flow would have the same transport with each of the senders\n"
-                "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
-            )
-        flows = [
-            {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}
-            for place in range(len(members))
-        ]
-        senders = united(*(member.senders for member in members.values()))
-        return cls(tuple(members), base, flows, scenario.folder, senders)
-
-    def mixed(self, kinds: list[int]) -> Scenario:
-        """The scenario in which the copies of each flow have these senders, in order."""
-        flows = {name: flow for name, flow in self.base["flow"].items() if name not in self.flows[0]}
-        for name in self.flows[0]:
-            for slot, kind in enumerate(kinds):
-                flows[self._copy(name, slot)] = self.flows[kind][name]
-        return Scenario({**self.base, "flow": flows}, folder=self.folder, senders=self.classes)
-
-    def senders(self, turn: int) -> dict[str, str]:
-        """By name of a flow in the mix of replication `turn`, its sender."""
-        count = len(self.names)
-        return {
-            self._copy(name, slot): self.names[(slot + turn) % count] for name in self.flows[0] for slot in range(count)
-        }
-
-    def _copy(self, name: str, slot: int) -> str:
-        copy = f"{name}.{slot + 1}"
-        # A flow of the scenario may have that name already.
-        while copy in self.base["flow"]:
-            copy += "'"
-        return copy
-
-
-def _transport(content: dict[str, Any], flow: str) -> dict[str, Any]:
-    """That of a flow, whole: a resolved flow names only what differs from `tcp`."""
-    common, own = content["tcp"], content["flow"][flow].get("tcp", {})
-    deep = {key: {**common[key], **own.get(key, {})} for key in ("rto", "ack")}
-    return {**common, **own, **deep}
-
-
-def _shared(content: dict[str, Any], key: str) -> Any:
-    """What a case may not change."""
-    if key == "flow":
-        return {name: {k: v for k, v in flow.items() if k != "tcp"} for name, flow in content["flow"].items()}
-    return None if key in ("tcp", "title") else content.get(key)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ pub(crate) struct LinkCounters {
     pub(crate) backlog_bytes_max: u64,
 }
 
-/// Packets that a link lost, with the cause.
+/// Packets that a link lost, each with the cause, and with the instant in its `at` once the link has handed it over.
 pub(crate) type Losses = Vec<(Packet, Cause)>;
 
 impl LazyLink {
@@ -126,7 +126,7 @@ impl LazyLink {
         let was_empty = self.ring.len() == 0;
         if self.outages.is_some() {
             if let Some(cause) = self.closed(now) {
-                self.lose(*packet, cause, losses);
+                self.lose(now, *packet, cause, losses);
                 return None;
             }
         }
@@ -140,7 +140,7 @@ impl LazyLink {
             slot.at = now;
             self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(queue.bytes());
         } else {
-            self.lose(*packet, Cause::QueueOverflow, losses);
+            self.lose(now, *packet, Cause::QueueOverflow, losses);
         }
         None
     }
@@ -151,7 +151,7 @@ impl LazyLink {
         let (was_empty, before) = (self.ring.len() == 0, losses.len());
         self.queue.enqueue(now, packet, losses);
         let next = if self.free_at <= now { self.queue.dequeue(now, losses) } else { None };
-        self.counters.dropped += (losses.len() - before) as u64;
+        self.count_dropped(now, &mut losses[before..]);
         self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
         let next = next?;
         self.waits.record_zero();
@@ -211,8 +211,14 @@ impl LazyLink {
             }
         }
         let packet = self.queue.dequeue(self.free_at, losses);
-        self.counters.dropped += (losses.len() - before) as u64;
+        self.count_dropped(self.free_at, &mut losses[before..]);
         packet
+    }
+
+    /// What the queue lost at this instant.
+    fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
+        self.counters.dropped += lost.len() as u64;
+        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
 
     /// When the head of the ring arrives; [`Time::NEVER`]: there is none.
@@ -302,8 +308,9 @@ impl LazyLink {
         outages.uptime(at)
     }
 
-    fn lose(&mut self, packet: Packet, cause: Cause, losses: &mut Losses) {
+    fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
         self.counters.dropped += 1;
+        packet.at = now;
         losses.push((packet, cause));
     }
 
@@ -322,7 +329,7 @@ impl LazyLink {
             Waiting::Lost => {
                 let mut lost = Vec::new();
                 self.queue.extract(&mut |_| true, &mut lost);
-                lost.into_iter().for_each(|packet| self.lose(packet, Cause::Handover, losses));
+                lost.into_iter().for_each(|packet| self.lose(now, packet, Cause::Handover, losses));
             }
         }
     }

@@ -21,7 +21,7 @@ impl Network {
         let endpoint = packet.endpoint();
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+            return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
         let segment = packet.segment(&self.bodies);
@@ -187,10 +187,10 @@ impl Network {
     /// A message to an end of a connection, if that is still there.
     fn receive_message(&mut self, node: NodeId, packet: &Packet) {
         let Some(Message::SegmentSize(recipient, bytes)) = self.bodies.message(packet) else {
-            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+            return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
         };
         if !self.traffic.is_there(recipient) {
-            return self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+            return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
         }
         self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u32::from(u16::MAX)));
         self.consume(packet);

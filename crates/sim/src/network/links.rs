@@ -66,7 +66,7 @@ impl Network {
             if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
                 continue;
             }
-            if far_end.is_asked && !self.find_way(far_end.node, &mut packet) {
+            if far_end.is_asked && !self.find_way(packet.at, far_end.node, &mut packet) {
                 continue;
             }
             let next = LinkId::new(self.routes.hops[packet.next as usize] as usize);
@@ -88,7 +88,7 @@ impl Network {
             return self.ends_corrupted(far_end, packet);
         };
         self.links[index].count_lost();
-        self.lose(LossPlace::Link(index), *packet, cause);
+        self.lose(packet.at, LossPlace::Link(index), *packet, cause);
         true
     }
 
@@ -102,7 +102,7 @@ impl Network {
         }
         let is_dropped = far_end.drops_corrupted || is_at_host;
         if is_dropped {
-            self.lose(LossPlace::Node(far_end.node), *packet, Cause::BitError);
+            self.lose(packet.at, LossPlace::Node(far_end.node), *packet, Cause::BitError);
         }
         is_dropped
     }

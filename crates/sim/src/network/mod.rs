@@ -243,15 +243,15 @@ impl Network {
 
     fn count_losses(&mut self, link: LinkId) {
         while let Some((packet, cause)) = self.losses.pop() {
-            self.lose(LossPlace::Link(link), packet, cause);
+            self.lose(packet.at, LossPlace::Link(link), packet, cause);
         }
     }
 
     #[cold]
-    fn lose(&mut self, place: LossPlace, packet: Packet, cause: Cause) {
+    fn lose(&mut self, at: Time, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
-        self.recorder.on_loss(self.now, place, packet.flow(), cause, packet.size());
+        self.recorder.on_loss(at, place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
         self.traffic.on_loss(&packet);

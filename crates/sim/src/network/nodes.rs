@@ -122,18 +122,18 @@ impl Network {
 
     /// A packet goes on from its node, or is lost if that knows no way.
     pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
-        if self.find_way(node, &mut packet) {
+        if self.find_way(self.now, node, &mut packet) {
             self.forward(node, &packet);
         }
     }
 
     /// Where the node decides: points the packet to its next hop, or loses it and returns false.
-    pub(super) fn find_way(&mut self, node: NodeId, packet: &mut Packet) -> bool {
+    pub(super) fn find_way(&mut self, at: Time, node: NodeId, packet: &mut Packet) -> bool {
         if packet.next != UNROUTED && !self.routes.is_by_node() {
             return true;
         }
         let Some(next) = self.routes.at(packet.path(), node) else {
-            self.lose(LossPlace::Node(node), *packet, Cause::RouteMissing);
+            self.lose(at, LossPlace::Node(node), *packet, Cause::RouteMissing);
             return false;
         };
         packet.next = next;
@@ -199,7 +199,7 @@ impl Network {
                     continue;
                 }
                 Action::Drop(packet, cause) => {
-                    self.lose(LossPlace::Node(node), packet, cause);
+                    self.lose(self.now, LossPlace::Node(node), packet, cause);
                     continue;
                 }
             };
@@ -239,7 +239,7 @@ impl Network {
         if (0..boxes).any(|position| read(self, position)) {
             self.consume(packet);
         } else {
-            self.lose(LossPlace::Node(node), *packet, Cause::NoListener);
+            self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
         }
         true
     }

@@ -288,8 +288,11 @@ impl Events {
 }
 
 impl Losses {
+    /// In order of time; a link that is looked at late has recorded its losses late.
     fn table(&self, names: &Names<'_>) -> Table {
-        LossRow::table(self.rows.iter().map(|&(time, place, flow, cause, bytes)| LossRow {
+        let mut rows = self.rows.clone();
+        rows.sort_unstable();
+        LossRow::table(rows.iter().map(|&(time, place, flow, cause, bytes)| LossRow {
             time_s: time.as_secs_f64(),
             place: place.name(names),
             flow: names.flows[flow],
