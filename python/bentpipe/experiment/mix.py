@@ -12,7 +12,7 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.cc.loading import absent, parts
-from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment import options
 from bentpipe.experiment.commands import SENDERS_VARY
 from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough

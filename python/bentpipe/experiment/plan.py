@@ -13,8 +13,8 @@ from bentpipe.scenario.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bentpipe.cc.loading import Sender
     from bentpipe.cc.base import CongestionControl
+    from bentpipe.cc.loading import Sender
 
 
 @dataclass(frozen=True)
