@@ -270,13 +270,16 @@ def test_an_error_shows_the_part_of_a_long_line_that_it_is_about(tmp_path):
 def test_carets_stand_under_all_that_a_problem_is_about(tmp_path):
     path = tmp_path / "broken.toml"
     path.write_text("a = wrong\n")
-    error = bp.errors.ScenarioError(f"error: a is wrong   {path}:1:5\n  expected right")
-    error.problems = (SimpleNamespace(file=str(path), line=1, column=5, end_line=1, end_column=10),)
-    assert described(error).endswith(":1:5\n  1 | a = wrong\n    |     ^^^^^\n  expected right")
+
+    def wrong(*end):
+        place = {"file": str(path), "line": 1, "column": 5, "end_line": end[0], "end_column": end[1]}
+        problem = bp.errors.Problem("a is wrong", expected="expected right", place=f"{path}:1:5", **place)
+        return described(bp.errors.ScenarioError(problem))
+
+    assert ":1:5\n  1 | a = wrong\n    |     ^^^^^\n  expected right\n1 problem" in wrong(1, 10)
     # What goes over the line, or over several, is only begun.
     for end in ((1, 99), (2, 1)):
-        error.problems = (SimpleNamespace(file=str(path), line=1, column=5, end_line=end[0], end_column=end[1]),)
-        assert f"|     {'^^^^^' if end[0] == 1 else '^'}\n" in described(error)
+        assert f"|     {'^^^^^' if end[0] == 1 else '^'}\n" in wrong(*end)
 
 
 @pytest.mark.parametrize("place", ["nowhere.toml:1:1", "FILE:9:1", "FILE:0:1", ".:1:1"])

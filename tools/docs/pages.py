@@ -28,6 +28,7 @@ TABLES = {
     "completions": "A row per flow that makes several transfers, and class of sizes.",
     "transfers": "A row per transfer that is complete.",
     "datagrams": "A row per flow of datagrams.",
+    "losses": "A row per packet that is lost; the series `losses`.",
     "summary": "One row: the run.",
     "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` says what it is of.",
     "events": "What happens to a connection. Each is a row of the series `events`.",

@@ -210,7 +210,8 @@ class Cluster(_Queue):
                         n_workers=count,
                         threads_per_worker=1,
                         host="127.0.0.1",
-                        dashboard_address=None,
+                        # Its own server listens in any case: on a free port, so that several can run.
+                        dashboard_address="127.0.0.1:0",
                         # Its complaints about a slow event loop and the like are no business of who runs a sweep.
                         silence_logs=logging.CRITICAL + 1,
                         # A run takes the memory that it takes; to stop the worker would not help it.
