@@ -120,7 +120,7 @@ def real(id_, world=(), **altered):
 @pytest.mark.parametrize(
     ("id_", "kind", "altered", "other_kind"),
     [
-        ("BEEN-02", "reproduced under a reading", {"printed": 70}, "reproduced under reading"),
+        ("BEEN-02", "reproduced under a reading", {"printed": 70}, "reproduced under a reading"),
         ("BEEN-06", "reproduced", {"with": {"rates": [1e-6, 1e-3], "printed_bytes": [2240, 70]}}, "not reproduced"),
         ("BEEN-22", "in part", {"printed": 3}, "not reproduced"),
         ("GEO-10", "impossible as printed", {"value": 2.17}, "reproduced under a reading"),
