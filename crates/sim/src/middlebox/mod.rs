@@ -10,6 +10,8 @@
 mod ack_filter;
 mod context;
 mod impair;
+#[cfg(test)]
+mod suite;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 #[cfg(test)]
@@ -81,6 +83,11 @@ pub trait Middlebox: Debug {
 
     /// Packets that it holds; at most [`HELD_MAX`].
     fn held(&self) -> usize {
+        0
+    }
+
+    /// Flows of which it keeps something. What has ended is forgotten, so that a run may have any number of flows.
+    fn flows(&self) -> usize {
         0
     }
 }
@@ -183,6 +190,9 @@ macro_rules! registry {
                     $(Self::$kind(m) => m.held(),)+
                     Self::Own(m) => m.held(),
                 }
+            }
+            fn flows(&self) -> usize {
+                self.inner().flows()
             }
         }
 

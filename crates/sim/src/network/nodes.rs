@@ -210,6 +210,13 @@ impl Network {
         self.outbox.give_back(actions);
     }
 
+    /// Flows of which functions keep something, and packets that they hold.
+    #[cfg(test)]
+    pub(crate) fn kept_by_functions(&self) -> (usize, usize) {
+        let flows = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::flows).sum();
+        (flows, self.nodes.iter().map(NodeState::held).sum())
+    }
+
     /// A packet has reached its end in the network.
     pub(super) fn consume(&mut self, packet: &Packet) {
         self.ledger.delivered += 1;
