@@ -295,3 +295,44 @@ def test_settings_of_a_sender_are_settings_of_a_scenario(small):
         bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 1.5 }'})
     with pytest.raises(ScenarioError, match="means nothing to cubic"):
         bp.load(small, {"tcp.cc": "cubic", "tcp.increase": "by-k"})
+
+
+def parts_of(do):
+    """The result of so many replications, and by their number, those that could be had on the way."""
+    seen = {}
+
+    def look(progress):
+        if (part := progress.result()) is not None and part.runs.height:
+            seen[part.runs.height] = part
+
+    return do(6, look), seen
+
+
+@pytest.mark.parametrize("verb", [bp.compare, bp.mix])
+def test_the_result_so_far_is_that_of_the_replications_that_have_ended(small, verb):
+    def do(count, progress=None):
+        return verb(small, ["newreno", "sack"], replications=count, jobs=1, progress=progress)
+
+    whole, seen = parts_of(do)
+    part = seen[min(seen)]
+    assert len(part.seeds) < 6
+    assert part.table.equals(do(len(part.seeds)).table)
+    assert seen[max(seen)].table.equals(whole.table)
+
+
+def test_the_sweep_so_far_has_the_runs_that_have_ended_and_says_how_many_are_missing(small, tmp_path):
+    def do(count, progress):
+        vary = {"tcp.cc": ["newreno", "sack"]}
+        return bp.sweep(small, vary, replications=count, jobs=1, store=tmp_path / "store", progress=progress)
+
+    whole, seen = parts_of(do)
+    part = seen[min(seen)]
+    assert part.missing == 12 - part.runs.height > 0
+    assert part.runs.join(whole.runs, on=whole.runs.columns, how="anti", nulls_equal=True).height == 0
+    assert seen[max(seen)].table.equals(whole.table)
+
+
+def test_a_progress_without_a_part_of_a_result_gives_none(small):
+    seen = []
+    bp.run(small, progress=lambda progress: seen.append(progress.result()))
+    assert set(seen) == {None}

@@ -289,3 +289,37 @@ def test_a_notebook_shows_numbers_with_prefixes(result):
     assert "goodput (" in page
     assert "bit/s)" in page
     assert "goodput_bps" not in page
+
+
+def test_a_run_keeps_the_contract_of_results_as_one_replication(result, small, tmp_path):
+    seed = result.seed
+    compared = bp.compare(small, ["newreno"], replications=1)
+    own = bp.run(small, cc="newreno", seed=seed)
+    # The same numbers as a comparison of one replication, whether read back or not.
+    own.save(tmp_path / "run")
+    for run in (own, bp.RunResult.load(tmp_path / "run")):
+        assert run.runs.equals(compared.runs.drop("sender"))
+        assert run.table.equals(compared.table.drop("sender"))
+        assert run.differences.schema == compared.differences.schema
+        assert run.differences.height == 0
+        found = run.estimate("goodput")
+        assert (found.replications, found.value, found.low) == (1, run.summary["goodput_bps"][0], None)
+        assert "no intervals" in run.statements[0]
+        assert run.to_dict()["table"] == run.table.to_dicts()
+
+
+def test_a_run_has_a_report_with_its_tables_figure_and_command(result, small, tmp_path):
+    there = result.report(tmp_path / "page")
+    written = {path.stem for path in there.tables if path.suffix == ".csv"}
+    assert written == {"metrics", "flows", "links", "drops"}
+    assert [path.name for path in there.figures] == ["series.svg", "series.png"]
+    assert there.statements == result.statements
+    page = there.page.read_text(encoding="utf-8")
+    assert f"seed {result.seed}" in page
+    assert "bentpipe run" in page
+    result.save(tmp_path / "run")
+    again = bp.report(tmp_path / "run")
+    assert again.page.parent == tmp_path / "run" / "report"
+    assert (again.folder / "tables" / "flows.csv").read_bytes() == (there.folder / "tables" / "flows.csv").read_bytes()
+    plain = bp.run(bp.load(small)).report(tmp_path / "plain")
+    assert plain.figures == []

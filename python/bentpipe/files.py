@@ -133,7 +133,7 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     place = Path(folder)
     with writing(place):
         is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
-        if not is_free and _form(place) is None:
+        if not is_free and form_of(place) is None:
             raise BentpipeError(
                 f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in"
             )
@@ -204,7 +204,7 @@ def _why_not(folder: Path) -> str:
 
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
     """The provenance of a result folder of this form."""
-    if _form(Path(folder)) != form:
+    if form_of(Path(folder)) != form:
         raise BentpipeError(f"error: {Path(folder)} is not the result of a {form}")
     return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
 
@@ -216,7 +216,8 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
     return pl.read_parquet(Path(folder) / f"{name}.parquet")
 
 
-def _form(place: Path) -> str | None:
+def form_of(place: Path) -> str | None:
+    """The form of the result in a folder; None if there is none."""
     try:
         content = json.loads((place / PROVENANCE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass
@@ -23,6 +27,16 @@ class Progress:
     simulated_s: float | None = None
     """Of a single run, the simulated time that it has reached."""
     began_s: float = field(default_factory=time.monotonic)
+    make_result: Callable[[], Any] = field(default=lambda: None, repr=False)
+
+    def result(self) -> Any:
+        """What the runs that have ended give, as the verb returns it at the end: a `Sweep`, `Comparison` or `Mix`.
+
+        It is made when asked for, which takes as long as it does at the end. Ask within the callable that was passed as
+        `progress`, in its thread. None as long as there is nothing: a comparison or mix needs a replication that all
+        have finished; a single run and `reproduce` have no part of a result.
+        """
+        return self.make_result()
 
     @property
     def left(self) -> int:

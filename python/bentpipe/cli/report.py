@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "source",
     type=options.PLACE,
     metavar="FOLDER",
-    help="The store of a sweep, comparison or mix, or what one of them saved.",
+    help="The store of a sweep, comparison or mix, or what one of them or a run saved.",
 )
 @click.option("-o", "--out", type=options.PLACE, metavar="FOLDER", help="Where to write; by default, `report` in it.")
 @options.against

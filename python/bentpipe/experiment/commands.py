@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.cc import loading
+from bentpipe.cc.fingerprint import code_of
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.vary import parsed
 
@@ -19,6 +20,8 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from bentpipe.cc.base import CongestionControl
 
 WRITTEN = "scenario"
 """What the file beside a report is called that has the scenario as it was written."""
@@ -77,6 +80,11 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     sets.pop("seed", None)
     options = [part for key, text in sets.items() for part in ("--set", f"{key}={text}")]
     return shlex.join(["bentpipe", "run", _path(facts["source"]), *options, "--seed", str(seed)])
+
+
+def own(senders: Mapping[str, type[CongestionControl]]) -> dict[str, dict[str, Any]]:
+    """By name, of congestion controls of one's own: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
+    return {name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in senders.items()}
 
 
 def has_file(facts: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ import polars as pl
 
 from bentpipe import _core, metrics
 from bentpipe.cc import loading
-from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment import options
 from bentpipe.experiment.design import Arms
 from bentpipe.experiment.execution import carry_out
@@ -97,7 +97,7 @@ def compare(
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
-        Called several times a second with a `Progress`.
+        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
 
     Returns
     -------
@@ -138,19 +138,10 @@ def compare(
     design.against, design.metrics = against, [metric]
     design.said = {"metric": metric, "confidence": confidence, "statistic": statistic, "correction": correction}
     design.cases = cases or {}
-    try:
-        sweep = carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
-    except Interrupted as interrupted:
-        # Without a replication that every sender has finished there is nothing to compare.
-        part = interrupted.result
-        whole = Comparison.of(part, scenario, senders) if _complete(part) else None
-        raise Interrupted(str(interrupted), lambda: whole) from None
-    if not _complete(sweep):
-        raise BentpipeError(f"error: no replication could be run with every sender\n  {sweep.failures[0]['message']}")
-    return Comparison.of(sweep, scenario, senders)
+    return carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
 
 
-class Compared(Arms):
+class Compared(Arms["Comparison"]):
     """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
 
     verb = "compare"
@@ -158,6 +149,10 @@ class Compared(Arms):
     """What is asked of the comparison besides the runs."""
     cases: Mapping[str, Mapping[str, Any]]
     """Those that the scenario does not have itself."""
+
+    def result(self, sweep: Sweep) -> Comparison | None:
+        # Without a replication that every sender has finished there is nothing to compare.
+        return Comparison.of(sweep, self.scenario, self.arms) if _complete(sweep) else None
 
     def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         # Differences are taken in pairs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bentpipe.catalog import unknown
 from bentpipe.cc.loading import united
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate
+
+R = TypeVar("R")
 
 UNTIL_MAX = 100
 """Runs of a point at most, with `until`, if nothing else is said; as in `[sweep]`."""
@@ -74,7 +76,7 @@ class Point:
     """Hash of all that decides its results, but the seed."""
 
 
-class Design(ABC):
+class Design(ABC, Generic[R]):
     """What an experiment runs: points, each with several seeds, and what is kept of each run.
 
     Attributes
@@ -116,6 +118,10 @@ class Design(ABC):
     @abstractmethod
     def core(self, point: Point) -> _core.Scenario:
         """The scenario of a point, for the core."""
+
+    @abstractmethod
+    def result(self, sweep: Sweep) -> R | None:
+        """What the verb returns, of the runs that have ended; None if that is not enough for one."""
 
     def counts(self) -> list[int]:
         """Runs of each point to begin with."""
@@ -167,7 +173,7 @@ def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> 
     return max(len(values), min(math.ceil(len(values) * GROWTH), replications_max))
 
 
-class Arms(Design):
+class Arms(Design[R]):
     """Scenarios by name, each run with the same seeds."""
 
     def __init__(

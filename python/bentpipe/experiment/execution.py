@@ -7,14 +7,12 @@ from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bentpipe import _core
-from bentpipe.cc import loading
-from bentpipe.cc.fingerprint import code_of
-from bentpipe.errors import Interrupted, SenderError
+from bentpipe.errors import BentpipeError, Interrupted, SenderError
 from bentpipe.experiment import task
-from bentpipe.experiment.commands import run_command
+from bentpipe.experiment.commands import own, run_command
 from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.store import Store
 from bentpipe.experiment.sweep import Sweep
@@ -30,19 +28,21 @@ if TYPE_CHECKING:
     from bentpipe.experiment.design import Design, Point
     from bentpipe.experiment.workers import Finished, Workers
 
+R = TypeVar("R")
+
 AHEAD = 2
 AHEAD_MAX = 128
 """Runs handed out for each worker, so that none has to wait for the next: few of long ones, more of short ones."""
 
 
 def carry_out(
-    design: Design,
+    design: Design[R],
     *,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Callable[[Progress], object] | None = None,
-) -> Sweep:
+) -> R:
     """Run a design: what its store does not have yet.
 
     Parameters
@@ -60,7 +60,7 @@ def carry_out(
     Raises
     ------
     BentpipeError
-        The store or the cluster cannot be used. What was finished is kept.
+        The store or the cluster cannot be used, or every replication has a run that failed. What was finished is kept.
     Interrupted
         Ctrl-C; `result` has what was finished, and so has the store.
     """
@@ -68,12 +68,16 @@ def carry_out(
     execution = Execution(design, progress)
     with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
         try:
-            return execution.run(opened, place)
+            sweep = execution.run(opened, place)
         finally:
             opened.write()
+    found = design.result(sweep)
+    if found is None:
+        raise BentpipeError(f"error: no replication could be run as a whole\n  {sweep.failures[0]['message']}")
+    return found
 
 
-class Execution:
+class Execution(Generic[R]):
     """An experiment under way."""
 
     store: Store
@@ -81,9 +85,9 @@ class Execution:
     check: Callable[[], None]
     """Raises `KeyboardInterrupt` after a Ctrl-C that Python ignored."""
 
-    def __init__(self, design: Design, progress: Callable[[Progress], object] | None = None) -> None:
+    def __init__(self, design: Design[R], progress: Callable[[Progress], object] | None = None) -> None:
         self.design = design
-        self.progress = Progress()
+        self.progress = Progress(make_result=lambda: design.result(self._so_far()))
         self.notify = partial(progress or (lambda _: None), self.progress)
         self.points = design.points
         self.counts = design.counts()
@@ -104,11 +108,15 @@ class Execution:
                 self.place.close()
             self._keep(self.place.finished(0))
             done, total = self.progress.reused + self.progress.done, self.progress.total
-            result = self._so_far()
+            result = self.design.result(self._so_far())
+            self.progress.make_result = lambda: result
             message = f"interrupted after {done:,} of {total:,} runs" + (", which are kept" if self.store.lasts else "")
             where = " and ".join(dict.fromkeys(self.place.interrupted))
             raise Interrupted(message, lambda: result, where=where) from None
-        return self._so_far()
+        sweep = self._so_far()
+        # The store will be closed.
+        self.progress.make_result = lambda: self.design.result(sweep)
+        return sweep
 
     def _all(self) -> None:
         fresh = self._runs([(point, range(count)) for point, count in zip(self.points, self.counts, strict=True)])
@@ -221,9 +229,7 @@ class Execution:
             "until": None if design.until is None else asdict(design.until),
             "version": __version__,
             "results": _core.RESULTS,
-            "senders": {
-                name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in design.senders.items()
-            },
+            "senders": own(design.senders),
             "aside": self.store.aside(),
             **design.facts(),
             "points": [

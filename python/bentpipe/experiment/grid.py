@@ -27,7 +27,7 @@ KEPT_SCENARIOS = 1024
 """Of points, ready to be run again with another seed. A scenario takes some tens of kilobytes."""
 
 
-class Grid(Design):
+class Grid(Design["Sweep"]):
     """What a sweep runs: every combination of the values that vary.
 
     Raises
@@ -129,6 +129,9 @@ class Grid(Design):
     def core(self, point: Point) -> _core.Scenario:
         return self._cached(self._positions[point.index])
 
+    def result(self, sweep: Sweep) -> Sweep:
+        return sweep
+
     def first_seed(self, point: Point) -> int:
         """Of a point's first replication. A seed that is varied itself is where a point begins."""
         return self.core(point).seed if "seed" in self.keys else self.seed
@@ -197,7 +200,7 @@ def sweep(
     on : str, optional
         `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
     progress : callable, optional
-        Called several times a second with a `Progress`.
+        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
 
     Returns
     -------

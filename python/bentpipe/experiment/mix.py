@@ -12,7 +12,7 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.cc.loading import absent, parts
-from bentpipe.errors import BentpipeError, Interrupted
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
 from bentpipe.experiment.commands import SENDERS_VARY
 from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
@@ -110,7 +110,7 @@ def mix(
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
-        Called several times a second with a `Progress`.
+        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
 
     Returns
     -------
@@ -129,18 +129,10 @@ def mix(
     options.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
     plan = Plan.of(scenario.replace("record.series", []), parts(senders), cases or {})
     design = Mixed(scenario, plan, replications, replications_max, until, confidence)
-    try:
-        sweep = carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
-    except Interrupted as interrupted:
-        part = interrupted.result
-        mixed = Mix.of(part, scenario, plan) if _complete(part, plan) else None
-        raise Interrupted(str(interrupted), lambda: mixed) from None
-    if not _complete(sweep, plan):
-        raise BentpipeError(f"error: no replication of the mix could be run\n  {sweep.failures[0]['message']}")
-    return Mix.of(sweep, scenario, plan)
+    return carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
 
 
-class Mixed(Design):
+class Mixed(Design["Mix"]):
     """What a mix runs: the senders in each order of places, in turn, and each time all flows of one kind."""
 
     verb = "mix"
@@ -173,6 +165,9 @@ class Mixed(Design):
 
     def core(self, point: Point) -> _core.Scenario:
         return self._cores[point.index]
+
+    def result(self, sweep: Sweep) -> Mix | None:
+        return Mix.of(sweep, self.scenario, self.plan) if _complete(sweep, self.plan) else None
 
     def replications_of(self, point: Point) -> tuple[int, int]:
         turns = len(self.plan.names)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bentpipe.experiment.commands import WRITTEN, given_in_python, has_file, sweep_command
+from bentpipe import _core
+from bentpipe.experiment.commands import WRITTEN, given_in_python, has_file, own, run_command, sweep_command
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from bentpipe.experiment.result import RunResult
     from bentpipe.experiment.sweep import Sweep
 
 RESOLVED = "resolved.toml"
@@ -33,15 +35,36 @@ def of_sweep(sweep: Sweep) -> Provenance:
         seeds=_seeds(sweep),
         replications=_replications(sweep.points["replications"].to_list()),
         version=f"bentpipe {', '.join(versions)}, results {facts['results']}",
-        senders="; ".join(
-            f"{name}: {sender['class'] or 'a class'}, code {sender['code']}"
-            for name, sender in facts["senders"].items()
-        ),
+        senders=_described(facts["senders"]),
         command=sweep_command(facts),
         scenario=facts["scenario"],
         files={file: text, RESOLVED: facts["scenario"]},
         note="; ".join(filter(None, notes)),
     )
+
+
+def of_run(run: RunResult) -> Provenance:
+    """Of all that is made of a single run."""
+    scenario = run.scenario
+    facts: dict[str, Any] = {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
+    text = scenario.resolved()
+    return Provenance(
+        title=scenario.title,
+        source=scenario.source if has_file(facts) else "",
+        seeds=f"seed {run.seed}",
+        replications="one run",
+        version=f"bentpipe {run.version}, results {_core.RESULTS}",
+        senders=_described(facts["senders"]),
+        # The command line cannot name a case of a scenario.
+        command="" if scenario.case else run_command(facts, {}, run.seed),
+        scenario=text,
+        files={RESOLVED: text},
+        note="" if has_file(facts) else f"{RESOLVED} is beside the report",
+    )
+
+
+def _described(senders: Mapping[str, Mapping[str, Any]]) -> str:
+    return "; ".join(f"{name}: {each['class'] or 'a class'}, code {each['code']}" for name, each in senders.items())
 
 
 def _seeds(sweep: Sweep) -> str:

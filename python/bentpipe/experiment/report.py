@@ -15,12 +15,15 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment import aside
 from bentpipe.experiment.frames import column as as_column
 from bentpipe.experiment.mix import Mix, Mixed
-from bentpipe.experiment.provenance import of_sweep
+from bentpipe.experiment.provenance import of_run, of_sweep
+from bentpipe.experiment.result import FORM as RUN
+from bentpipe.experiment.result import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, RunResult, readable
 from bentpipe.experiment.rows import difference_row, ranked_row
 from bentpipe.experiment.store import FAILURES
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import METRICS
 from bentpipe.plot.maps import draw_map
+from bentpipe.plot.runs import PANELS
 from bentpipe.plot.style import Drawing, label
 from bentpipe.plot.sweeps import draw_sweep
 from bentpipe.reports import figures
@@ -29,7 +32,7 @@ from bentpipe.reports.tables import ROWS_MAX, Table
 from bentpipe.statistics.samples import AtLeast, bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bentpipe.experiment.contrasts import Ranked
     from bentpipe.experiment.outcome import Result
@@ -87,7 +90,7 @@ def report(
     Parameters
     ----------
     source : path
-        The store of a sweep, comparison or mix, or what one of them saved; it is only read.
+        The store of a sweep, comparison or mix, or what one of them or a run saved; it is only read.
     folder : path, optional
         Where to write; `report` in the source if not given.
     against : str, optional
@@ -105,6 +108,8 @@ def report(
         `against` is no sender or case of the sweep.
     """
     place = _place(Path(source), folder)
+    if against is None and files.form_of(Path(source)) == RUN:
+        return _OfRun(RunResult.load(source)).write(place)
     if against is None and Sweep.verb_of(source) == Mixed.verb:
         return _OfMix(Mix.load(source)).write(place)
     return _OfSweep(Sweep.load(source, against)).write(place)
@@ -113,11 +118,13 @@ def report(
 def report_of(result: Result, folder: str | os.PathLike[str]) -> Report:
     """The same of a result at hand."""
     files.refuse_unless_free(folder)
-    sweep = result if isinstance(result, Sweep) else getattr(result, "sweep", None)
     if isinstance(result, Mix):
         return _OfMix(result).write(Path(folder))
+    if isinstance(result, RunResult):
+        return _OfRun(result).write(Path(folder))
+    sweep = result if isinstance(result, Sweep) else getattr(result, "sweep", None)
     if sweep is None:
-        raise BentpipeError(f"error: {result!r} has no report\n  expected a sweep, a comparison or a mix")
+        raise BentpipeError("error: comparisons that were joined have no report\n  report each of them")
     return _OfSweep(sweep).write(Path(folder))
 
 
@@ -233,6 +240,40 @@ class _OfMix(_Reporter):
         return Table("totals", data, data.columns, rows, 0, data.height)
 
 
+class _OfRun(_Reporter):
+    def __init__(self, run: RunResult) -> None:
+        super().__init__(of_run(run))
+        self.run = run
+
+    def page(self) -> Page:
+        run = self.run
+        self.said = run.statements
+        first: list[Block] = [Points(self.said)]
+        if any(name in run.recorded for name in PANELS):
+            drawing = Drawing(run.plot(), [])
+            first.append(self.picture("series", drawing, "Series of the run", run.scenario.title, "as recorded"))
+        shown = (("flows", SHOWN_FLOWS), ("links", SHOWN_LINKS), ("drops", SHOWN_DROPS))
+        sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown]
+        return Page(
+            run.scenario.title or "untitled",
+            f"one run, seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s",
+            [Section("Run", first), Section(_RUN["metrics"][0], [self._metrics()]), *sections, self.scenario()],
+            f"{self.provenance.version}. One run has no intervals.",
+        )
+
+    def _metrics(self) -> Tabled:
+        data = self.run.table
+        rows = [[row["metric"], _valued(row)] for row in data.iter_rows(named=True)]
+        self.tables.append(Table("metrics", data, ["metric", "value"], rows, 1, len(rows)))
+        return Tabled(self.tables[-1], _RUN["metrics"][1], self.provenance)
+
+    def _tabled(self, name: str, columns: Mapping[str, str]) -> Tabled:
+        data = self.run.tables[name]
+        table = Table(name, data, *readable(data.head(ROWS_MAX), name, columns), data.height)
+        self.tables.append(table)
+        return Tabled(table, _caption(table, _RUN[name][1]), self.provenance)
+
+
 class _OfSweep(_Reporter):
     def __init__(self, sweep: Sweep) -> None:
         super().__init__(of_sweep(sweep))
@@ -332,7 +373,7 @@ class _OfSweep(_Reporter):
         ]
         table = Table(f"ranking-{name}", data, head, shown, len(keys), len(order))
         self.tables.append(table)
-        return Tabled(table, self._caption(table, f"{metric.title}. {_RANKING}"), self.provenance)
+        return Tabled(table, _caption(table, f"{metric.title}. {_RANKING}"), self.provenance)
 
     def _differences(self, metric: Metric) -> Tabled:
         contrasts = self.sweep.contrasts(metric.name)
@@ -395,7 +436,7 @@ class _OfSweep(_Reporter):
         who = "Each other one against" if self.sweep.against else "The best against each other one"
         who += f" {self.sweep.against}" if self.sweep.against else ""
         text = f"{metric.title}. {who}, {_DIFFERENCES}" + (f" {_HELD}" if is_held else "")
-        return Tabled(table, self._caption(table, text), self.provenance)
+        return Tabled(table, _caption(table, text), self.provenance)
 
     # What is about all of them.
 
@@ -435,12 +476,7 @@ class _OfSweep(_Reporter):
         rows = list(zip(*cells, strict=True))
         table = Table("points", data, head, rows, len(sweep.keys), sweep.points.height)
         self.tables.append(table)
-        return Tabled(table, self._caption(table, _POINTS), self.provenance)
-
-    def _caption(self, table: Table, text: str) -> str:
-        if table.total <= len(table.rows):
-            return text
-        return f"{text} The first {len(table.rows)} of {table.total:,} rows; tables/{table.name}.csv has all."
+        return Tabled(table, _caption(table, _POINTS), self.provenance)
 
     def _failures(self) -> Section:
         shown = self.sweep.failures[:FAILURES_MAX]
@@ -458,6 +494,12 @@ class _OfSweep(_Reporter):
         return Section("What failed", blocks)
 
 
+_RUN = {
+    "metrics": ("Metrics", "Each metric of the run; > is what a completion time is at least."),
+    "flows": ("Flows", "Each flow; the CSV file has all columns."),
+    "links": ("Links", "Each link and direction; the CSV file has all columns."),
+    "drops": ("Losses", "Packets lost, by place, flow and cause."),
+}
 _POINTS = (
     "Mean ± half of the 95 % interval at each point. In brackets how many completed, or have a value, where not all "
     "did; > is what the mean is at least, as runs that did not complete count with the time that they had."
@@ -474,6 +516,18 @@ _HELD = (
     "Differences are of what both completed. How much each completed goes before; p of that is of an exact test, "
     "corrected with the others."
 )
+
+
+def _caption(table: Table, text: str) -> str:
+    if table.total <= len(table.rows):
+        return text
+    return f"{text} The first {len(table.rows)} of {table.total:,} rows; tables/{table.name}.csv has all."
+
+
+def _valued(row: Mapping[str, Any]) -> str:
+    """The mean of a row of `table`, which may be a bound."""
+    text = formatting.quantity(row["mean"], row["unit"])
+    return f"> {text}" if row["is_bound"] else text
 
 
 def _what_is_drawn(estimates: Sequence[Estimate]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,10 @@ from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment import measure
+from bentpipe.experiment.options import CONFIDENCE
+from bentpipe.experiment.outcome import Result
+from bentpipe.metrics import COLUMNS
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.version import __version__
 
@@ -24,7 +29,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.tables import Columns, Tables
+    from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
@@ -42,6 +49,8 @@ SHOWN_FLOWS = {
     "timeouts": "timeouts",
 }
 """Columns that a notebook shows, by their headings."""
+SHOWN_DROPS = {"where": "where", "flow": "flow", "cause": "cause", "packets": "packets", "bytes": "bytes"}
+"""Columns that a report shows, as the others a notebook, too."""
 SHOWN_LINKS = {
     "link": "link",
     "utilisation": "utilisation",
@@ -89,11 +98,14 @@ class _Table:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RunResult:
+class RunResult(Result):
     """The result of one run.
 
     Column names carry their units; `bentpipe.catalog.dictionary()` says what each column means. A value that does
     not exist, such as the completion time of an unfinished transfer, is null.
+
+    As a result like all others it is one replication: `table` and `estimate` give the metrics without intervals, and
+    `differences` has the columns of a comparison and no rows.
 
     Attributes
     ----------
@@ -180,6 +192,41 @@ class RunResult:
             scenario=self.scenario.resolved(),
             provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
         )
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """One row: `replication` (0), `seed`, and the columns of the metrics as in `Comparison.runs`."""
+        content: Any = {name: _columns(self.tables[name]) for name in TABLES if name != "events"}
+        found = measure.outcome(content)
+        values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
+        place = {"replication": [0], "seed": pl.Series([self.seed], dtype=pl.UInt64)}
+        return pl.DataFrame({**place, **values})
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per metric, with the columns of `Comparison.table`; `low` and `high` are null."""
+        return self._alone().table.drop("sender")
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Without rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
+        return self._alone().differences
+
+    @property
+    def statements(self) -> list[str]:
+        """What the reader should know: that one run has no intervals, and the notes."""
+        return ["one run: no intervals, and another seed may give other values", *self.notes]
+
+    def estimate(self, metric: str) -> Estimate | Interval:
+        """A metric (`bentpipe list metrics`) as an estimate of one replication, without an interval."""
+        return self._alone().estimate("run", metric)
+
+    def _alone(self) -> Comparison:
+        """The comparison that has only this run."""
+        from bentpipe.experiment.compare import Comparison
+
+        runs = self.runs.select(pl.lit("run").alias("sender"), pl.all())
+        return Comparison(self.scenario, ("run",), runs, "goodput", CONFIDENCE, self.version)
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
         """One recorded time series.
@@ -357,6 +404,8 @@ class RunResult:
         return {
             **self._provenance(),
             "notes": list(self.notes),
+            "statements": self.statements,
+            "table": self.table.to_dicts(),
             "summary": self.summary.to_dicts()[0],
             "flows": self.flows.to_dicts(),
             "links": self.links.to_dicts(),
@@ -403,12 +452,15 @@ class RunResult:
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         head = f"{escape(self.scenario.title)}, seed {self.seed}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        flows = _readable(self.flows, "flows", SHOWN_FLOWS)
-        return f"<p><b>{head}</b></p>{flows}{_readable(self.links, 'links', SHOWN_LINKS)}{notes}"
+        flows = formatting.html_table(*readable(self.flows, "flows", SHOWN_FLOWS))
+        links = formatting.html_table(*readable(self.links, "links", SHOWN_LINKS))
+        return f"<p><b>{head}</b></p>{flows}{links}{notes}"
 
 
-def _readable(table: pl.DataFrame, name: str, columns: dict[str, str]) -> str:
-    """Columns of a table with prefixes and as many digits as matter, by their headings."""
+def readable(
+    table: pl.DataFrame, name: str, columns: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, ...]], int]:
+    """Columns of a table with prefixes and as many digits as matter: headings, rows, and how many columns are text."""
     units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
     texts = sum(not units[column] for column in columns)
     heads, cells = [], []
@@ -420,7 +472,7 @@ def _readable(table: pl.DataFrame, name: str, columns: dict[str, str]) -> str:
         shown, unit = formatting.column(table[column].to_list(), units[column])
         heads.append(f"{head} ({unit})" if unit else head)
         cells.append(shown)
-    return formatting.html_table(heads, list(zip(*cells, strict=True)), texts)
+    return heads, list(zip(*cells, strict=True)), texts
 
 
 def _tables(tables: Tables) -> dict[str, Columns]:
@@ -446,6 +498,16 @@ def _interval_s(scenario: Scenario) -> float:
 def columns_frame(columns: Columns) -> pl.DataFrame:
     """A table as the core hands it over, as a data frame."""
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
+
+
+def _columns(table: pl.DataFrame) -> Columns:
+    """The way back: a data frame as the core hands a table over."""
+    return {
+        column.name: column.to_list()
+        if column.dtype == pl.String
+        else ("<f8", column.cast(pl.Float64).fill_null(np.nan).to_numpy().tobytes())
+        for column in table
+    }
 
 
 def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:

@@ -265,6 +265,11 @@ class Scenario:
         return case
 
     @property
+    def case(self) -> str | None:
+        """Which of the cases of what was read it is; None if it is none."""
+        return self._case
+
+    @property
     def source(self) -> str:
         """What it was read from: a path or name, if there was one."""
         return self._source
