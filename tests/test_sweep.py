@@ -15,6 +15,7 @@ from bentpipe.errors import BentpipeError, Interrupted, RunError, ScenarioError
 from bentpipe.experiment import task, workers
 from bentpipe.experiment.design import Until, enough
 from bentpipe.progress import Progress
+from bentpipe.scenario import overrides
 from bentpipe.statistics.estimates import estimate
 
 PATIENCE_S = 120
@@ -322,3 +323,79 @@ def test_a_comparison_s_store_is_that_of_a_sweep(small, tmp_path):
     read = bp.Sweep.load(tmp_path / "store")
     assert read.runs.equals(swept.runs)
     assert read.runs["goodput_bps"].sort().equals(compared.runs["goodput_bps"].sort())
+
+
+CONDITIONS = {"clear": {}, "heavy rain": {"link.down.error.rate": 0.05, "link.down.delay": "150 ms"}}
+
+
+def test_conditions_are_an_axis_whose_levels_have_their_names_everywhere(small, tmp_path):
+    result = bp.sweep(
+        small, {"tcp.cc": ["newreno", "sack"]}, cases=CONDITIONS, replications=3, store=tmp_path / "store"
+    )
+    assert result.points.select("tcp.cc", "case").sort("tcp.cc", "case").rows() == [
+        *(("newreno", "clear"), ("newreno", "heavy rain"), ("sack", "clear"), ("sack", "heavy rain"))
+    ]
+    # Each level is the scenario with its settings over it.
+    rain = bp.sweep(bp.load(small).with_sets(CONDITIONS["heavy rain"]), {"tcp.cc": ["newreno", "sack"]}, replications=3)
+    in_rain = result.runs.filter(pl.col("case") == "heavy rain").sort("run")
+    assert in_rain.select("run", "goodput_bps").equals(rain.runs.sort("run").select("run", "goodput_bps"))
+    assert "heavy rain" in " ".join(result.statements)
+    assert bp.Sweep.load(tmp_path / "store").table.equals(result.table)
+    drawn = [text.get_text() for text in result.plot().findobj(lambda each: hasattr(each, "get_text"))]
+    assert any("heavy rain" in text for text in drawn)
+
+
+def test_conditions_alone_are_compared_with_each_other(small):
+    result = bp.sweep(small, cases=CONDITIONS, replications=5)
+    assert result.keys == ["case"]
+    assert result.statements[0].startswith("clear is ")
+    assert "above heavy rain" in result.statements[0]
+
+
+def test_a_condition_that_sets_what_varies_is_refused(small):
+    """Which of them held would not be seen."""
+    for vary in ({"link.down.delay": ["10 ms", "20 ms"]}, {"link.down": [{}, {}]}):
+        with pytest.raises(ScenarioError, match=r"case heavy rain sets link\.down") as refused:
+            bp.sweep(small, vary, cases=CONDITIONS)
+        assert refused.value.problems[0].key.startswith("link.down.")
+
+
+def test_conditions_on_the_command_line_are_those_of_python(small, tmp_path):
+    options = ["--case", "clear:", "--case", "heavy rain: link.down.error.rate=0.05; link.down.delay=150 ms"]
+    asked = [
+        "sweep",
+        str(small),
+        "--vary",
+        "tcp.cc=newreno,sack",
+        "-n",
+        "2",
+        "--store",
+        str(tmp_path / "store"),
+        "--json",
+    ]
+    done = CliRunner().invoke(app, [*asked, *options])
+    result = bp.sweep(small, {"tcp.cc": ["newreno", "sack"]}, cases=CONDITIONS, replications=2)
+    assert json.loads(done.stdout)["runs"] == result.to_dict()["runs"]
+
+
+@pytest.mark.parametrize(
+    ("option", "read", "text"),
+    [
+        ("--set", overrides.pairs, "duration"),
+        ("--set", overrides.pairs, "=60 s"),
+        ("--case rain:", overrides.cases, "rain: duration"),
+        ("--vary", overrides.varied, "tcp.cc"),
+        ("--vary", overrides.varied, "tcp.cc=a; duration"),
+        ("--until", lambda texts: overrides.until(texts[0]), "goodput"),
+    ],
+)
+def test_what_is_no_key_with_a_value_is_refused_alike_by_all_options(option, read, text):
+    with pytest.raises(ScenarioError) as refused:
+        read([text])
+    (problem,) = refused.value.problems
+    assert problem.message.startswith(f"{option} ")
+    assert problem.expected.startswith("expected ")
+
+
+def test_a_semicolon_in_quotes_or_brackets_ends_no_setting():
+    assert overrides.cases(["a: title='x; y'; tcp.dsack=true"]) == {"a": {"title": "'x; y'", "tcp.dsack": "true"}}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 )
 @options.file
 @options.cc("Congestion controls, or all; see: list cc. One of your own: FILE.py:CLASS.")
-@options.case
+@options.case("A case with other settings; repeat for each. Without --cc and --case: the cases in the file.")
 @options.replications(10, "Runs of each, all with different seeds.")
 @options.until
 @options.replications_max

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @options.file
 @options.cc("Congestion controls or names of cases; by default, each case. See: list cc.")
-@options.case
+@options.case("A case with other settings of the transport, for --cc; repeat for each.")
 @options.replications(10, "Runs of the mix, and of each one among its own kind.")
 @options.until
 @options.replications_max

@@ -60,13 +60,6 @@ save = click.option(
 )
 plot = click.option("-p", "--plot", type=PLACE, metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
 
-case = click.option(
-    "--case",
-    "cases",
-    metavar="'NAME: KEY=VALUE; ...'",
-    multiple=True,
-    help="A case with other settings; repeat for each. Without --cc and --case: the cases in the file.",
-)
 against = click.option(
     "--against",
     metavar="NAME",
@@ -111,6 +104,11 @@ correction = click.option(
 def cc(help: str, metavar: str = "A,B") -> Callable[[Function], Function]:
     """`--cc`, which takes one or several names."""
     return click.option("-c", "--cc", metavar=metavar, shell_complete=complete.senders, help=help)
+
+
+def case(help: str) -> Callable[[Function], Function]:
+    """`--case`, which names settings."""
+    return click.option("--case", "cases", metavar="'NAME: KEY=VALUE; ...'", multiple=True, help=help)
 
 
 def chart(*names: str, default: str | None = None) -> Callable[[Function], Function]:

@@ -21,6 +21,7 @@ from bentpipe.scenario import overrides
     examples=(
         "sweep geo --vary tcp.cc=cubic,bbr3 --vary link.sat.delay=20ms,260ms",
         "sweep geo --vary 'link.sat.forward.rate=1 Mbit/s..20 Mbit/s:5:log'",
+        "sweep geo --vary tcp.cc=cubic,hybla --case clear: --case 'rain: link.sat.forward.rate=5 Mbit/s'",
         "sweep geo --vary tcp.cc=cubic,hybla --until goodput=2% --plot geo.png",
     ),
 )
@@ -34,6 +35,7 @@ from bentpipe.scenario import overrides
     " each. 'KEY=VALUES; KEY=VALUES' go together. A congestion control of your own is FILE.py:CLASS. Overrides [sweep]"
     " in the file.",
 )
+@options.case("A condition by name, such as 'rain: link.sat.error.rate=1e-4', as one more axis; repeat for each.")
 @options.replications(None, "Runs of each point, all with different seeds; 10 if the file says nothing.")
 @options.until
 @options.replications_max
@@ -62,6 +64,7 @@ from bentpipe.scenario import overrides
 def command(
     file: str,
     vary: tuple[str, ...],
+    cases: tuple[str, ...],
     replications: int | None,
     until: str | None,
     replications_max: int | None,
@@ -86,17 +89,17 @@ def command(
     check_places(plot=plot)
     sweep_charted(chart)
     from bentpipe.experiment.grid import arguments
-    from bentpipe.experiment.vary import parsed
     from bentpipe.scenario.scenario import STDIN, load, names_of
 
     scenario = load(file, overrides.pairs(sets, seed))
     place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
-    varied, together = parsed(vary)
+    values, together = overrides.varied(vary)
     # Before the rest is imported, which takes longer than to find what is wrong.
     scenario = scenario.with_sets(
         arguments(
-            varied,
+            values,
             together,
+            cases=overrides.cases(cases),
             replications=replications,
             replications_max=replications_max,
             until=overrides.until(until),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.cc import loading
 from bentpipe.cc.fingerprint import code_of
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.vary import parsed
+from bentpipe.scenario.overrides import varied
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -164,7 +164,7 @@ def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
             return None
         text = "; ".join(f"{key}={_values(values)}" for key, values in group.items())
         try:
-            vary, together = parsed([text])
+            vary, together = varied([text])
         except ScenarioError:
             return None
         if {**vary, **(together[0] if together else {})} != group:
@@ -182,7 +182,7 @@ def _values(values: Any) -> str:
         text = ",".join(map(_token, values))
         # Texts with commas need brackets and quotes.
         return (
-            text if parsed([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
+            text if varied([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
         )
     return str(values)
 

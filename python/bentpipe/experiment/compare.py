@@ -20,6 +20,7 @@ from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS
+from bentpipe.scenario.overrides import case_sets
 from bentpipe.scenario.scenario import Scenario, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
@@ -160,8 +161,11 @@ class Compared(Arms["Comparison"]):
 
     def facts(self) -> dict[str, Any]:
         (key,) = self.keys
-        sets = [(f"case.{name}.{key}", value) for name, values in self.cases.items() for key, value in values.items()]
-        named = [*sets, (f"sweep.vary.{key}", list(self.arms)), ("sweep.replications", self.replications)]
+        named = [
+            *case_sets(self.cases),
+            (f"sweep.vary.{key}", list(self.arms)),
+            ("sweep.replications", self.replications),
+        ]
         return {
             **self.said,
             "arms": {name: arm.resolved() for name, arm in self.arms.items()},

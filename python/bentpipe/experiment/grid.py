@@ -7,12 +7,13 @@ from functools import cached_property, lru_cache, partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import Problem, ScenarioError
 from bentpipe.experiment import options
 from bentpipe.experiment.design import Design, Point, Until
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
 from bentpipe.progress import Progress
+from bentpipe.scenario.overrides import case_sets
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def sweep(
     metrics: Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
     against: str | None = None,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
@@ -193,6 +195,11 @@ def sweep(
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
     against : str, optional
         One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
+    cases : mapping, optional
+        Conditions: by name, the values that each puts over the scenario's, as in `compare`, such as
+        `{"clear": {}, "rain": {"link.sat.error.rate": 1e-4}}`. They are one more axis, `case`, whose levels have these
+        names in tables, sentences and figures. Where congestion controls vary, these are compared in each case;
+        otherwise, the cases are compared with each other.
     store : path, optional
         A folder; made if it is not there. Without it, nothing is kept but the result.
     jobs : int, optional
@@ -224,6 +231,7 @@ def sweep(
         metrics=metrics,
         tables=tables,
         against=against,
+        cases=cases,
     )
     grid = Grid(scenario_of(scenario).with_sets(asked), partial(progress or (lambda _: None), Progress()))
     if not grid.keys:
@@ -244,20 +252,32 @@ def arguments(
     metrics: Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
     against: str | None = None,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[tuple[str, Any]]:
     """What these say, as values over the table `[sweep]` of a scenario.
 
     Raises
     ------
     ScenarioError
-        One key is a part of another: the values of one would undo those of the other.
+        One key is a part of another, or a case sets a key that varies: the values of one would undo those of the other.
     """
-    keys = [key for group in (vary or {}, *(together or ())) for key in group]
+    vary = dict(vary or {})
+    if cases and not any("case" in group for group in (vary, *(together or ()))):
+        vary["case"] = list(cases)
+    keys = [key for group in (vary, *(together or ())) for key in group]
     for key in keys:
         whole = next((other for other in keys if key.startswith(f"{other}.")), None)
         if whole is not None:
-            raise ScenarioError(f"error: {key} is a part of {whole}, and both vary\n  expected one of them")
-    sets: list[tuple[str, Any]] = [(f"sweep.vary.{key}", values) for key, values in (vary or {}).items()]
+            raise ScenarioError(
+                Problem(f"{key} is a part of {whole}, and both vary", key, expected="expected one of them")
+            )
+    sets = case_sets(cases or {})
+    for name, key in ((name, key) for name, values in (cases or {}).items() for key in values):
+        if any(f"{key}.".startswith(f"{other}.") or other.startswith(f"{key}.") for other in keys):
+            raise ScenarioError(
+                Problem(f"case {name} sets {key}, which varies", key, expected="expected a key that does not vary")
+            )
+    sets += [(f"sweep.vary.{key}", values) for key, values in vary.items()]
     plain = {
         "together": list(together) if together else None,
         "replications": replications,

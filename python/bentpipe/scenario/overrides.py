@@ -1,11 +1,21 @@
-"""How the command line writes overrides of a scenario, and which keys there are."""
+"""How the command line writes overrides of a scenario and what varies, and which keys there are.
+
+One grammar: `--set`, `--case` and `--vary` are all made of `KEY=VALUE`, several of them with semicolons between them.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import Problem, ScenarioError
 from bentpipe.scenario.scenario import readable
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,38 +25,132 @@ def until(text: str | None) -> dict[str, str] | None:
     """`METRIC=SHARE` of `--until`, as in the table `[sweep]`."""
     if text is None:
         return None
-    metric, equals, share = text.partition("=")
-    if not equals:
-        raise ScenarioError(f"error: --until {text}\n  expected a metric and a share of its mean, such as goodput=2%")
-    return {"metric": metric.strip(), "half_width": share.strip()}
+    ((metric, share),) = _assigned([text], "--until", "a metric and a share of its mean, such as goodput=2%")
+    return {"metric": metric, "half_width": share}
 
 
-def pairs(sets: Sequence[str], seed: int | None = None, option: str = "--set") -> list[tuple[str, Any]]:
-    """`KEY=VALUE` each, of `--set` or what is like it, and the seed."""
-    found: list[tuple[str, Any]] = []
-    for text in sets:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise ScenarioError(f"error: {option} {text}\n  expected KEY=VALUE, such as duration='60 s'")
-        found.append((key.strip(), value.strip()))
+def pairs(sets: Sequence[str], seed: int | None = None) -> list[tuple[str, Any]]:
+    """`KEY=VALUE` each, of `--set`, and the seed."""
+    found: list[tuple[str, Any]] = [*_assigned(sets, "--set", "KEY=VALUE, such as duration='60 s'")]
     return found if seed is None else [*found, ("seed", seed)]
 
 
 def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """`NAME: KEY=VALUE; KEY=VALUE` each; the settings may be missing, and the name, which then is the settings."""
+    """`NAME: KEY=VALUE; KEY=VALUE` each; the settings may be missing, and the name, which then is the settings.
+
+    >>> cases(["clear:", "rain: link.sat.delay=260 ms; tcp.dsack=true", "tcp.cc=reno"])
+    {'clear': {}, 'rain': {'link.sat.delay': '260 ms', 'tcp.dsack': 'true'}, 'tcp.cc=reno': {'tcp.cc': 'reno'}}
+    """
     found: dict[str, dict[str, Any]] = {}
+    expected = "a name and settings, each name once: 'prr: tcp.reduction=prr; tcp.dsack=true'"
     for text in map(readable, texts):
         name, colon, rest = text.partition(":")
         if not colon or "=" in name:
             name = rest = text
-        settings = [part for part in map(str.strip, rest.split(";")) if part]
-        if name.strip() in found or not name.strip() or not all("=" in setting for setting in settings):
-            raise ScenarioError(
-                f"error: --case {text}\n  expected a name and settings, each name once:"
-                " 'prr: tcp.reduction=prr; tcp.dsack=true'"
-            )
-        found[name.strip()] = dict(pairs(settings, option=f"--case {name.strip()}:"))
+        name = name.strip()
+        if name in found or not name:
+            raise ScenarioError(Problem(f"--case {text}", value=text, expected=f"expected {expected}"))
+        found[name] = dict(_assigned(_split(rest, ";"), f"--case {name}:", expected))
     return found
+
+
+def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
+    """These cases as values over a scenario; each replaces one of its name.
+
+    >>> case_sets({"clear": {}, "1.5 dB": {"link.sat.delay": "260 ms"}})
+    [('case.clear', {}), ('case."1.5 dB"', {}), ('case."1.5 dB".link.sat.delay', '260 ms')]
+    """
+    found: list[tuple[str, Any]] = []
+    for name, sets in cases.items():
+        case = f'case."{name}"' if "." in name else f"case.{name}"
+        found += [(case, {}), *((f"{case}.{key}", value) for key, value in sets.items())]
+    return found
+
+
+def varied(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """`KEY=VALUES` each, or `KEY=VALUES; KEY=VALUES` for keys that go together: what varies, and what goes together.
+
+    VALUES is a list with commas (`newreno,sack`), a range with its number of values (`1e-5..1e-1:9:log`,
+    `1 Mbit/s..9 Mbit/s:5`), or a list or range as in a file.
+
+    >>> varied(["tcp.cc=newreno,sack", "tcp.smss=536 B,1460 B; link.l.error.rate=0,1e-3"])
+    ({'tcp.cc': ['newreno', 'sack']}, [{'tcp.smss': ['536 B', '1460 B'], 'link.l.error.rate': [0, 0.001]}])
+    """
+    vary: dict[str, Any] = {}
+    together = []
+    expected = "each key once, with its values: tcp.cc=newreno,sack, or link.up.error.rate=1e-5..1e-1:9:log"
+    for text in texts:
+        group: dict[str, Any] = {}
+        for key, values in _assigned(_split(text, ";") or [text], "--vary", expected):
+            if not values or key in group or key in vary:
+                raise _wrong("--vary", text, expected, key)
+            group[key] = _values(key, values)
+        if len(group) == 1:
+            vary |= group
+        else:
+            together.append(group)
+    return vary, together
+
+
+def _assigned(texts: Sequence[str], option: str, expected: str) -> list[tuple[str, str]]:
+    """`KEY=VALUE` each: the key and the value as text."""
+    found = []
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise _wrong(option, text, expected)
+        found.append((key.strip(), value.strip()))
+    return found
+
+
+def _wrong(option: str, text: str, expected: str, key: str = "") -> ScenarioError:
+    return ScenarioError(Problem(f"{option} {text}", key, text, expected=f"expected {expected}"))
+
+
+_RANGE = re.compile(r"(?P<from>[^,]+?)\.\.(?P<to>[^,:]+?):(?P<count>\d+)(?P<log>:log)?")
+_NEARLY = re.compile(r"[-+.]?\d[^,\"']*\.\.\s*[-+.]?\d[^,]*")
+"""Two numbers with two points between them: meant as a range, whatever follows."""
+
+
+def _values(key: str, text: str) -> Any:
+    found = _RANGE.fullmatch(text)
+    if not found and _NEARLY.fullmatch(text):
+        expected = "FROM..TO:COUNT, or FROM..TO:COUNT:log, like 1e-5..1e-1:9:log"
+        raise ScenarioError(Problem(f"--vary {key}={text} is no range", key, text, expected=f"expected {expected}"))
+    if found:
+        ends = {"from": _value(found["from"]), "to": _value(found["to"]), "count": int(found["count"])}
+        return ends | ({"scale": "log"} if found["log"] else {})
+    whole = _value(text)
+    if isinstance(whole, list) or (isinstance(whole, dict) and {"from", "to"} <= whole.keys()):
+        return whole
+    return [_value(part) for part in _split(text, ",")]
+
+
+def _value(text: str) -> Any:
+    """As TOML, or else the text itself."""
+    try:
+        content = tomllib.loads(f"value = {text.strip()}\n")
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+    value = content.get("value")
+    return value if len(content) == 1 and isinstance(value, (bool, int, float, str, list, dict)) else text.strip()
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Parts between separators that stand in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == separator and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in map(str.strip, parts) if part]
 
 
 class Key(NamedTuple):
