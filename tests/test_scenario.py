@@ -5,6 +5,7 @@ import os
 import pickle
 
 import pytest
+from mypy import api
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError, ScenarioError
@@ -246,3 +247,26 @@ def test_a_network_is_plain_data_with_rates_and_delays_over_time():
 def test_a_notebook_shows_what_is_in_a_scenario(small):
     page = bp.load(small).replace("title", "<b>")._repr_html_()
     assert all(text in page for text in ("&lt;b&gt;", "<td>up.forward</td>", "1.00 Mbit/s"))
+
+
+TYPED = """
+import bentpipe as bp
+
+written: bp.ScenarioDict = {
+    "duration": "5 s",
+    "link": {"sat": {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "250 ms"}},
+    "flow": {"bulk": {"from": "a", "to": "b"}},
+}
+bp.run(written)
+bp.Scenario(written)
+"""
+
+
+def test_a_scenario_given_as_a_dict_has_types_that_find_a_wrong_key(tmp_path):
+    file = tmp_path / "typed.py"
+    for text, wrong in ((TYPED, None), (TYPED.replace('"delay"', '"latency"'), 'Extra key "latency"')):
+        file.write_text(text)
+        said, _, code = api.run([str(file)])
+        assert (code == 0) == (wrong is None), said
+        assert wrong is None or wrong in said
+    exec(TYPED, {})

@@ -18,6 +18,7 @@ from .scenario.scenario import Scenario as Scenario
 from .scenario.scenario import check as check
 from .scenario.scenario import load as load
 from .scenario.scenario import loads as loads
+from .scenario.types import ScenarioDict as ScenarioDict
 from .version import __version__ as __version__
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Reproduction",
     "RunResult",
     "Scenario",
+    "ScenarioDict",
     "Sweep",
     "__version__",
     "check",

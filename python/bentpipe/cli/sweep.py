@@ -21,7 +21,7 @@ from bentpipe.scenario import overrides
     examples=(
         "sweep geo --vary tcp.cc=cubic,bbr3 --vary link.sat.delay=20ms,260ms",
         "sweep geo --vary 'link.sat.forward.rate=1 Mbit/s..20 Mbit/s:5:log'",
-        "sweep geo --vary tcp.cc=cubic,hybla --case clear: --case 'rain: link.sat.forward.rate=5 Mbit/s'",
+        "sweep geo --case clear: --case 'rain: link.sat.forward.rate=5 Mbit/s'",
         "sweep geo --vary tcp.cc=cubic,hybla --until goodput=2% --plot geo.png",
     ),
 )

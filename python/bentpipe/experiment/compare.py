@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from bentpipe.experiment.options import Correction, Statistic
     from bentpipe.metrics import Metric
     from bentpipe.progress import Progress
+    from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
 
 
 def compare(
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    scenario: AnyScenario,
     cc: Sender | Sequence[Sender] | None = None,
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe import _core
     from bentpipe.experiment.sweep import Sweep
-    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 KEPT_SCENARIOS = 1024
 """Of points, ready to be run again with another seed. A scenario takes some tens of kilobytes."""
@@ -150,7 +150,7 @@ class Grid(Design["Sweep"]):
 
 
 def sweep(
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    scenario: AnyScenario,
     vary: Mapping[str, Any] | None = None,
     *,
     together: Sequence[Mapping[str, Any]] | None = None,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
     from bentpipe.progress import Progress
+    from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.estimates import Interval
 
     Values = NDArray[np.float64]
@@ -68,7 +69,7 @@ QUANTITIES = {
 
 
 def mix(
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    scenario: AnyScenario,
     senders: Sender | Iterable[Sender],
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,

@@ -14,12 +14,8 @@ from bentpipe.formatting import count
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-    from typing import Any
-
     from bentpipe.experiment.result import RunResult
-    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.scenario.scenario import AnyScenario
 
 UDP_HEADERS = 28
 """Bytes of the headers of IPv4 (20) and UDP (8), as the datagrams of the simulator have them."""
@@ -123,7 +119,7 @@ class Network:
 
     def __init__(
         self,
-        scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+        scenario: AnyScenario,
         *,
         seed: int | None = None,
     ) -> None:

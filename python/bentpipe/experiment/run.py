@@ -10,20 +10,18 @@ from bentpipe.progress import Progress
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable
 
     from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
-    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 EVENTS_AT_ONCE = 20_000
 """Some milliseconds of work: Ctrl-C and progress are looked at in between."""
 
 
 def run(
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    scenario: AnyScenario,
     *,
     cc: Sender | None = None,
     seed: int | None = None,

@@ -25,11 +25,16 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
 
     from bentpipe.cc.base import CongestionControl
+    from bentpipe.scenario.types import ScenarioDict
 
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
     Senders = dict[str, type[CongestionControl]]
+    AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
+    """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
+    checks them; the other one is for what comes from elsewhere."""
 
 SIZE_MAX = 16 * 1024 * 1024
 """Bytes. A larger scenario file is certainly something else."""
@@ -75,7 +80,7 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     return Scenario(text, form=form, source=name, sets=sets, folder=folder)
 
 
-def scenario_of(what: Scenario | Mapping[str, Any] | str | os.PathLike[str]) -> Scenario:
+def scenario_of(what: AnyScenario) -> Scenario:
     """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe."""
     if isinstance(what, Scenario):
         return what
@@ -138,7 +143,8 @@ class Scenario:
     Parameters
     ----------
     scenario : str or dict
-        Text of a scenario file, or its content.
+        Text of a scenario file, or its content: a `ScenarioDict`, whose keys editors complete and mypy checks, or any
+        other mapping.
     form : "toml" or "json"
         How to read a text.
     source : str
@@ -176,7 +182,7 @@ class Scenario:
 
     def __init__(
         self,
-        scenario: str | Mapping[str, Any],
+        scenario: str | ScenarioDict | Mapping[str, Any],
         *,
         form: str = "toml",
         source: str = "scenario",

@@ -3552,8 +3552,8 @@ class Sweep(TypedDict, total=False):
     vary: Dict[str, object]
     together: List[Dict[str, object]]
 
-_ScenarioRequired = TypedDict(
-    "_ScenarioRequired",
+_ScenarioDictRequired = TypedDict(
+    "_ScenarioDictRequired",
     {
         "duration": str,
         "link": Dict[str, Link],
@@ -3562,7 +3562,7 @@ _ScenarioRequired = TypedDict(
 )
 
 
-class Scenario(_ScenarioRequired, total=False):
+class ScenarioDict(_ScenarioDictRequired, total=False):
     """A bentpipe scenario: an experiment with TCP over links that lose, delay and vary.
 
     title :

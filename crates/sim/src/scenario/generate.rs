@@ -266,7 +266,7 @@ pub fn python_types() -> String {
          from __future__ import annotations\n\nfrom typing import Dict, List, Literal, Tuple, TypedDict, Union\n",
     );
     let mut classes = Classes::default();
-    classes.class("Scenario", schema().as_object().expect("the schema is a table"));
+    classes.class("ScenarioDict", schema().as_object().expect("the schema is a table"));
     // A class stands after those that it mentions: aliases are evaluated when the module is loaded.
     for class in &classes.made {
         out.push_str(&class.text);
