@@ -14,7 +14,10 @@ SHOWN_MAX = 50
 
 
 class BentpipeError(Exception):
-    """Base of all errors that bentpipe raises on purpose; its text is meant for people."""
+    """Base of all errors that bentpipe raises on purpose; its text is for people.
+
+    The command line writes `error:` before it.
+    """
 
 
 @dataclass(frozen=True)
@@ -58,38 +61,52 @@ class Problem:
     end_column: int | None = None
 
     def __str__(self) -> str:
-        first = f"error: {self.message}"
         meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
         more = [
             *([f"known: {', '.join(self.known)}"] if self.known else []),
             *([self.expected] if self.expected else []),
             *([f"did you mean {meant}?"] if self.suggestion else []),
         ]
-        place = f"{first:<72}  {self.place}" if self.place else first
+        place = f"{self.message:<65}  {self.place}" if self.place else self.message
         return f"{place}\n  {'; '.join(more)}" if more else place
 
 
 class ScenarioError(BentpipeError, ValueError):
     """A scenario, or a request about one, makes no sense. The text lists all problems, with their places.
 
+    Parameters
+    ----------
+    *what : Problem or str
+        What is wrong; of a text, the first line is the message, and the rest what is expected.
+    where : str
+        What all of it is about, as a last line.
+
     Attributes
     ----------
     problems : tuple of Problem
-        Everything that is wrong, in the order of the file. Empty where the request itself makes no sense, or the file
-        cannot be read; the text says why.
+        Everything that is wrong, in the order of the file; at least one.
     """
 
-    def __init__(self, *what: Problem | str) -> None:
+    def __init__(self, *what: Problem | str, where: str = "") -> None:
         super().__init__(*what)
-        self.problems = tuple(each for each in what if isinstance(each, Problem))
+        self.problems = tuple(each if isinstance(each, Problem) else _problem(each) for each in what)
+        self.where = where
 
     def __str__(self) -> str:
-        if not self.problems:
-            return super().__str__()
+        return self.text()
+
+    def text(self, begin: str = "") -> str:
+        """All problems, each after this beginning, and how many they are."""
         count = len(self.problems)
-        lines = [str(problem) for problem in self.problems[:SHOWN_MAX]]
+        lines = [f"{begin}{problem}" for problem in self.problems[:SHOWN_MAX]]
         lines += [f"... and {count - SHOWN_MAX} more"] if count > SHOWN_MAX else []
-        return "\n".join([*lines, f"{count} problem{'' if count == 1 else 's'}; nothing was run"])
+        lines += [f"{count} problems; nothing was run"] if count > 1 else []
+        return "\n".join([*lines, *([f"  {self.where}"] if self.where else [])])
+
+
+def _problem(text: str) -> Problem:
+    message, _, expected = text.partition("\n")
+    return Problem(message, expected=expected.strip())
 
 
 class NetworkError(BentpipeError, ValueError):

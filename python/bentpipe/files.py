@@ -34,7 +34,7 @@ def writing(place: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BentpipeError(f"error: {place} cannot be written: {reason(error)}") from error
+        raise BentpipeError(f"{place} cannot be written: {reason(error)}") from error
 
 
 def reason(error: OSError) -> str:
@@ -113,7 +113,7 @@ def put(
     except OSError as error:
         if old.exists() and not place.exists():
             old.rename(place)
-        raise BentpipeError(f"error: {place} cannot be written: {reason(error)}") from error
+        raise BentpipeError(f"{place} cannot be written: {reason(error)}") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
         if place.exists():
@@ -134,9 +134,7 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     with writing(place):
         is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
         if not is_free and form_of(place) is None:
-            raise BentpipeError(
-                f"error: {place} exists and is not a bentpipe result\n  choose another folder to save in"
-            )
+            raise BentpipeError(f"{place} exists and is not a bentpipe result\n  choose another folder to save in")
         _refuse_unless_makeable(place)
 
 
@@ -147,7 +145,7 @@ def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
         if not _is_there(place):
             _refuse_unless_makeable(place)
         elif wrong := _why_not(place):
-            raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another folder")
+            raise BentpipeError(f"{place} cannot be written: {wrong}\n  choose another folder")
 
 
 def _is_there(place: Path) -> bool:
@@ -162,7 +160,7 @@ def _is_there(place: Path) -> bool:
 def _refuse_unless_makeable(place: Path) -> None:
     parent = next(folder for folder in place.absolute().parents if os.path.lexists(folder))
     if wrong := _why_not(parent):
-        raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another folder to save in")
+        raise BentpipeError(f"{place} cannot be written: {wrong}\n  choose another folder to save in")
 
 
 def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
@@ -178,12 +176,12 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
         else:
             wrong = _why_not(place.parent)
     if wrong:
-        raise BentpipeError(f"error: {place} cannot be written: {wrong}\n  choose another place, or make the folder")
+        raise BentpipeError(f"{place} cannot be written: {wrong}\n  choose another place, or make the folder")
 
 
 def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
     """For a place that should be the store of a sweep."""
-    return BentpipeError(f"error: {folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
+    return BentpipeError(f"{folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
 
 
 def _why_not(folder: Path) -> str:
@@ -205,7 +203,7 @@ def _why_not(folder: Path) -> str:
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
     """The provenance of a result folder of this form."""
     if form_of(Path(folder)) != form:
-        raise BentpipeError(f"error: {Path(folder)} is not the result of a {form}")
+        raise BentpipeError(f"{Path(folder)} is not the result of a {form}")
     return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
 
 

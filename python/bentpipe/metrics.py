@@ -72,7 +72,7 @@ TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
 def named(name: str) -> Metric:
     """The metric of this name."""
     if name not in METRICS:
-        raise BentpipeError("error: " + unknown(name, "a metric", METRICS))
+        raise BentpipeError(unknown(name, "a metric", METRICS))
     return METRICS[name]
 
 

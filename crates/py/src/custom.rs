@@ -126,7 +126,7 @@ impl Trouble {
         }
         let at_s = now.as_secs_f64();
         let traceback = traceback(py, &error).unwrap_or_else(|_| error.to_string());
-        let message = format!("error: {class} failed in {place}, at {at_s} s\n\n{}", traceback.trim_end());
+        let message = format!("{class} failed in {place}, at {at_s} s\n\n{}", traceback.trim_end());
         let failed = SenderError::new_err(message);
         failed.set_cause(py, Some(error));
         Some((failed, false))

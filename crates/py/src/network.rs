@@ -126,5 +126,5 @@ fn instant(s: f64, known: Time) -> Time {
 
 fn refused(why: Refused) -> PyErr {
     let hint = if matches!(why, Refused::Past { .. }) { "\n  expected net.now_s or later" } else { "" };
-    NetworkError::new_err(format!("error: {why}{hint}"))
+    NetworkError::new_err(format!("{why}{hint}"))
 }

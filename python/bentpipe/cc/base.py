@@ -102,15 +102,13 @@ def check_hooks(cls: type) -> None:
         for name, value in vars(each).items():
             if name in STATE:
                 raise ScenarioError(
-                    f"error: {each.__name__} has a {name} of its own ({type(value).__name__}), which would hide that of"
+                    f"{each.__name__} has a {name} of its own ({type(value).__name__}), which would hide that of"
                     f" the connection\n  expected another name; hooks set self.{name}"
                 )
             if name in HOOKS and (what := _why_no_hook(value)):
-                raise ScenarioError(f"error: {name} of {each.__name__} is {what}")
+                raise ScenarioError(f"{name} of {each.__name__} is {what}")
             if name not in HOOKS and callable(getattr(value, "__func__", value)) and _is_slip(name):
-                raise ScenarioError(
-                    "error: " + unknown(name, f"a hook, and {each.__name__} has a method of that name", HOOKS)
-                )
+                raise ScenarioError(unknown(name, f"a hook, and {each.__name__} has a method of that name", HOOKS))
 
 
 def _why_no_hook(value: object) -> str:

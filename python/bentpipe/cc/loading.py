@@ -82,7 +82,7 @@ def taken(sender: Sender) -> Sender:
         sender = _in_file(Path(found["path"]), found["name"])
     if not (isinstance(sender, type) and issubclass(sender, CongestionControl)):
         raise ScenarioError(
-            f"error: {getattr(sender, '__name__', sender)!r} is not a congestion control\n"
+            f"{getattr(sender, '__name__', sender)!r} is not a congestion control\n"
             "  expected a class that extends bentpipe.CongestionControl"
         )
     _check_class(sender)
@@ -94,14 +94,14 @@ def _check_class(cls: type[CongestionControl]) -> None:
     check_hooks(cls)
     name = name_of(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
-        raise ScenarioError(f"error: a congestion control cannot be called {name!r}\n  expected a name like MyIdea")
+        raise ScenarioError(f"a congestion control cannot be called {name!r}\n  expected a name like MyIdea")
     if any(name == choice["name"] for choice in choices()["cc"]):
         raise ScenarioError(
-            f"error: {cls.__qualname__} is called {name}, as one that comes with bentpipe\n  expected another name"
+            f"{cls.__qualname__} is called {name}, as one that comes with bentpipe\n  expected another name"
         )
     recovery = getattr(cls, "recovery", None)
     if recovery not in LIKE:
-        raise ScenarioError("error: " + unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
+        raise ScenarioError(unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
 
 
 def united(*senders: Mapping[str, type[CongestionControl]]) -> dict[str, type[CongestionControl]]:
@@ -116,7 +116,7 @@ def united(*senders: Mapping[str, type[CongestionControl]]) -> dict[str, type[Co
     for name, cls in (item for each in senders for item in each.items()):
         if name in found and found[name] is not cls and code_of(found[name]) != code_of(cls):
             raise ScenarioError(
-                f"error: two congestion controls are called {name}\n"
+                f"two congestion controls are called {name}\n"
                 "  expected different names: give one of the classes an attribute name"
             )
         found[name] = cls
@@ -143,7 +143,7 @@ def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
     """A sender beside itself would look like a result."""
     if sender in others:
         name = sender if isinstance(sender, str) else name_of(sender)
-        raise ScenarioError(f"error: {name} is there twice\n  expected each congestion control or case once")
+        raise ScenarioError(f"{name} is there twice\n  expected each congestion control or case once")
 
 
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
@@ -170,9 +170,9 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
             classes = united(classes, {name_of(whole): whole})
             found[name_of(whole)] = whole
     if problems:
-        raise ScenarioError("\n".join(f"error: {problem}" for problem in dict.fromkeys(problems)))
+        raise ScenarioError("\n".join(f"{problem}" for problem in dict.fromkeys(problems)))
     if not found:
-        raise ScenarioError("error: no congestion control to compare\n  known: " + ", ".join(known))
+        raise ScenarioError("no congestion control to compare\n  known: " + ", ".join(known))
     return found
 
 
@@ -203,7 +203,7 @@ def written(senders: Mapping[str, type[CongestionControl]]) -> tuple[Written, ..
         source = getattr(module, "__source__", None)
         if not isinstance(source, bytes) or getattr(module, cls.__qualname__, None) is not cls:
             raise ScenarioError(
-                f"error: {name} cannot be sent to other processes: it is from {cls.__module__}\n"
+                f"{name} cannot be sent to other processes: it is from {cls.__module__}\n"
                 "  expected it in a file, as myidea.py:MyIdea"
             )
         found.append(Written(cls.__qualname__, str(module.__file__) if module else "", source))
@@ -231,20 +231,20 @@ def read(senders: Sequence[Written]) -> dict[str, type[CongestionControl]]:
 def _in_file(path: Path, name: str) -> type:
     try:
         if path.is_fifo():
-            raise ScenarioError(f"error: {path} is a pipe, which may never end\n  expected a file with a class")
+            raise ScenarioError(f"{path} is a pipe, which may never end\n  expected a file with a class")
         source = path.read_bytes()
     except OSError as error:
-        raise ScenarioError(f"error: {path} cannot be read: {error.strerror}") from error
+        raise ScenarioError(f"{path} cannot be read: {error.strerror}") from error
     module = imported(str(path.absolute()), source)
     found = getattr(module, name, None)
     if found is not None and not isinstance(found, type):
         raise ScenarioError(
-            f"error: {name} in {path} is no class, but of the type {type(found).__name__}\n"
+            f"{name} in {path} is no class, but of the type {type(found).__name__}\n"
             "  expected a class that extends bentpipe.CongestionControl"
         )
     if found is None:
         classes = [key for key, value in vars(module).items() if _is_usable(value)]
-        raise ScenarioError("error: " + unknown(name, f"there: {path} has no class {name}", classes))
+        raise ScenarioError(unknown(name, f"there: {path} has no class {name}", classes))
     return found
 
 
@@ -278,7 +278,7 @@ def imported(path: str, source: bytes) -> ModuleType:
         # Also what asks to end the process, such as `sys.exit()`, which would end it without a word.
         if isinstance(error, (ScenarioError, KeyboardInterrupt)):
             raise
-        raise ScenarioError(f"error: {path} cannot be imported\n\n{_traceback(error)}") from error
+        raise ScenarioError(f"{path} cannot be imported\n\n{_traceback(error)}") from error
     finally:
         sys.path.remove(folder)
     return module

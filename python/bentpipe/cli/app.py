@@ -45,7 +45,7 @@ class App(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise BentpipeError("error: " + unknown(args[0], "a command", COMMANDS))
+            raise BentpipeError(unknown(args[0], "a command", COMMANDS))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -62,7 +62,7 @@ class App(click.Group):
             # Without a name it is the output that failed: see `__main__`.
             if error.filename is None:
                 raise
-            print_error(BentpipeError(f"error: {error.filename}: {files.reason(error)}"))
+            print_error(BentpipeError(f"{error.filename}: {files.reason(error)}"))
             raise click.exceptions.Exit(2) from None
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from bentpipe.errors import BentpipeError, ScenarioError
+
 _PLACE = re.compile(r" {2,}(?P<file>\S.*):(?P<line>\d+):(?P<column>\d+)$")
 BEFORE = 40
 WIDTH = 72
@@ -23,7 +25,7 @@ def described(error: BaseException, is_coloured: bool = False) -> str:
     }
     read: dict[str, list[str]] = {}
     lines = []
-    for line in (str(error) or "interrupted").split("\n"):
+    for line in _text(error).split("\n"):
         place = _PLACE.search(line)
         lines.append(_coloured(line, place) if is_coloured else line)
         if place is None:
@@ -32,6 +34,12 @@ def described(error: BaseException, is_coloured: bool = False) -> str:
         if text := _line(file, row, read):
             lines += _excerpt(text, row, column, lengths.get((file, row, column), 1), is_coloured)
     return "\n".join(lines)
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, ScenarioError):
+        return error.text("error: ")
+    return f"error: {error}" if isinstance(error, BentpipeError) else str(error) or "interrupted"
 
 
 def _coloured(line: str, place: re.Match[str] | None) -> str:

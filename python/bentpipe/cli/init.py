@@ -88,7 +88,7 @@ def command(name: str | None, source: str | None) -> None:
     place = Path(name or f"{source or 'scenario'}.toml")
     place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
     if not str(place).isprintable():
-        raise BentpipeError(f"error: {str(place)!a} is not a name for a file\n  expected printable letters")
+        raise BentpipeError(f"{str(place)!a} is not a name for a file\n  expected printable letters")
     # Before anything is asked.
     if place.exists():
         raise _is_there(place)
@@ -99,12 +99,12 @@ def command(name: str | None, source: str | None) -> None:
     except FileExistsError:
         raise _is_there(place) from None
     except OSError as error:
-        raise BentpipeError(f"error: {place} cannot be written: {files.reason(error)}") from error
+        raise BentpipeError(f"{place} cannot be written: {files.reason(error)}") from error
     print(f"Wrote {place}. Try: bentpipe run {quote(str(place))}")
 
 
 def _is_there(place: Path) -> BentpipeError:
-    return BentpipeError(f"error: {place} exists\n  expected the name of a new file: bentpipe init NAME")
+    return BentpipeError(f"{place} exists\n  expected the name of a new file: bentpipe init NAME")
 
 
 def _copied(source: str, place: Path) -> str:

@@ -45,7 +45,7 @@ def command(topic: str | None, json: bool) -> None:
     """
     known = topics()
     if topic is not None and topic not in known:
-        raise BentpipeError("error: " + unknown(topic, "a topic", known))
+        raise BentpipeError(unknown(topic, "a topic", known))
     if topic is None:
         names = {each: [*dict.fromkeys(entry.table or entry.name for entry in make())] for each, make in known.items()}
         if json:

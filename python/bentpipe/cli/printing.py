@@ -92,5 +92,5 @@ def check_places(save: Path | None = None, plot: Path | None = None) -> None:
         from bentpipe.files import refuse_unless_free
 
         if str(save) == "-":
-            raise BentpipeError("error: --save - is no folder\n  a result is several files; --json prints it instead")
+            raise BentpipeError("--save - is no folder\n  a result is several files; --json prints it instead")
         refuse_unless_free(save)

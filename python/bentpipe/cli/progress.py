@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bentpipe.progress import clock
 
@@ -14,28 +14,10 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as RichProgress
 
+    from bentpipe.progress import Progress
+
 APPEARS_AFTER_S = 1
 """A bar for shorter work would only flicker."""
-
-
-class Progress(Protocol):
-    """What is shown of a `bentpipe.progress.Progress`, or of what is like it."""
-
-    @property
-    def total(self) -> int:
-        """Runs that are wanted."""
-
-    @property
-    def share(self) -> float:
-        """How much of the work is done, 0 to 1."""
-
-    @property
-    def label(self) -> str:
-        """What is being done."""
-
-    @property
-    def left_s(self) -> float | None:
-        """How long the rest will take."""
 
 
 class Bar:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,15 +13,6 @@ from bentpipe.cli.progress import Bar
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-class Step(NamedTuple):
-    """A claim that is measured, or a figure that is drawn."""
-
-    label: str
-    share: float
-    left_s: float | None = None
-    total: int = 0
 
 
 @click.command(
@@ -95,13 +86,6 @@ def command(
     from bentpipe.papers.reproduce import reproduce
 
     with Bar(is_quiet=quiet) as bar:
-        result = reproduce(
-            papers,
-            only=claims,
-            is_full=not quick,
-            folder=out,
-            jobs=jobs,
-            progress=lambda label, share: bar(Step(label, share)),
-        )
+        result = reproduce(papers, only=claims, is_full=not quick, folder=out, jobs=jobs, progress=bar)
     place = None if claims else out
     print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)

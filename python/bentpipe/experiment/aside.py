@@ -68,6 +68,6 @@ def said(others: Mapping[str, Any]) -> str:
 def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
     """Where they would have to be read as if they were ours."""
     return BentpipeError(
-        f"error: {folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
+        f"{folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
         "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
     )

@@ -233,7 +233,7 @@ class Comparison(Result):
         """
         sweep = Sweep.load(folder, verb=Compared.verb)
         if not _complete(sweep):
-            raise BentpipeError(f"error: no replication of {folder} is finished\n  start it again: it goes on")
+            raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
         arms = {
             name: Scenario(text, source=name, senders=loading.absent(text))
             for name, text in sweep.facts["arms"].items()
@@ -278,7 +278,7 @@ class Comparison(Result):
         both = set(self.senders) & set(other.senders)
         if self.scenario.digest != other.scenario.digest or self.seeds != other.seeds or both:
             raise BentpipeError(
-                "error: these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
+                "these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
             )
         runs = pl.concat([self.runs, other.runs]).sort("replication", maintain_order=True)
         scenarios = {**self.scenarios, **other.scenarios}
@@ -448,7 +448,7 @@ class Comparison(Result):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write all that `load` needs, with `table` and `differences` as Parquet; otherwise like `RunResult.save`."""
         if self.sweep is None:
-            raise BentpipeError("error: comparisons that were joined cannot be saved\n  save each of them")
+            raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
         self.sweep.save(folder, {"table": self.table, "differences": self.differences})
 
     def to_dict(self) -> dict[str, Any]:
@@ -545,7 +545,7 @@ def senders_of(
         Both or neither are asked for, or one of them makes no sense.
     """
     if cc is not None and cases:
-        raise ScenarioError("error: congestion controls and cases cannot be compared at once\n  expected one of them")
+        raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
     if cc is not None:
         found = loading.named(cc)
         _check_takers(scenario)
@@ -553,7 +553,7 @@ def senders_of(
     alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(
-            "error: nothing to compare: the scenario has no cases\n"
+            "nothing to compare: the scenario has no cases\n"
             "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
         )
     return alternatives
@@ -566,7 +566,7 @@ def _check_takers(scenario: Scenario) -> None:
     simulation.interrupt()
     if loading.MARKER not in simulation.finish()["flows"]["cc"]:
         raise ScenarioError(
-            "error: every flow names its own congestion control, so there is nothing to compare\n"
+            "every flow names its own congestion control, so there is nothing to compare\n"
             "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
         )
 

@@ -52,7 +52,7 @@ class Until:
         until = cls(**written)
         if until.half_width <= 0:
             raise ScenarioError(
-                "error: a half width of 0: no interval becomes that narrow\n  expected a share above 0, such as 2 %"
+                "a half width of 0: no interval becomes that narrow\n  expected a share above 0, such as 2 %"
             )
         return until
 
@@ -219,9 +219,9 @@ def checked_until(until: Mapping[str, Any] | None, known: Collection[str] = METR
         return None
     expected = '\n  expected {"metric": "goodput", "half_width": "2 %"}'
     if set(until) != {"metric", "half_width"}:
-        raise ScenarioError(f"error: until = {dict(until)}{expected}")
+        raise ScenarioError(f"until = {dict(until)}{expected}")
     if until["metric"] not in known:
-        raise ScenarioError("error: " + unknown(until["metric"], "a metric", known))
+        raise ScenarioError(unknown(until["metric"], "a metric", known))
     share = until["half_width"]
     if isinstance(share, str):
         number, percent, rest = share.partition("%")
@@ -230,5 +230,5 @@ def checked_until(until: Mapping[str, Any] | None, known: Collection[str] = METR
         except ValueError:
             rest = "?"
         if rest.strip():
-            raise ScenarioError(f"error: until.half_width = {until['half_width']!r} is no share{expected}")
+            raise ScenarioError(f"until.half_width = {until['half_width']!r} is no share{expected}")
     return {"metric": until["metric"], "half_width": float(share)}

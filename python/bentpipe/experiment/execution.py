@@ -73,7 +73,7 @@ def carry_out(
             opened.write()
     found = design.result(sweep)
     if found is None:
-        raise BentpipeError(f"error: no replication could be run as a whole\n  {sweep.failures[0]['message']}")
+        raise BentpipeError(f"no replication could be run as a whole\n  {sweep.failures[0]['message']}")
     return found
 
 

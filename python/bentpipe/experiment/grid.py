@@ -58,13 +58,11 @@ class Grid(Design["Sweep"]):
         self.metrics: list[str] = written["metrics"]
         self.tables: list[str] = written["tables"]
         if not self.metrics:
-            raise ScenarioError(
-                "error: no metrics: nothing would be reported\n  expected at least one, such as goodput"
-            )
+            raise ScenarioError("no metrics: nothing would be reported\n  expected at least one, such as goodput")
         for key in self.keys:
             if key == "sweep" or key.startswith(("sweep.", "case.")):
                 raise ScenarioError(
-                    f"error: {key} cannot vary: it is no part of a run\n"
+                    f"{key} cannot vary: it is no part of a run\n"
                     "  expected keys of the scenario, or case with the names of its cases"
                 )
         for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
@@ -80,7 +78,7 @@ class Grid(Design["Sweep"]):
         key = next((key for key in SENDERS if key in varied), None)
         if key is None:
             raise ScenarioError(
-                f"error: nothing to compare with {asked}: neither congestion controls nor cases vary\n"
+                f"nothing to compare with {asked}: neither congestion controls nor cases vary\n"
                 "  expected --vary tcp.cc=A,B or case=A,B"
             )
         return options.one_of(asked, list(map(str, varied[key])))
@@ -122,7 +120,7 @@ class Grid(Design["Sweep"]):
             near = next((pair for pair in pairwise(first) if pair[1] - pair[0] < most), None)
             if near is not None:
                 raise ScenarioError(
-                    f"error: the points of seed {near[0]} and {near[1]} share runs: {most} replications have the seeds "
+                    f"the points of seed {near[0]} and {near[1]} share runs: {most} replications have the seeds "
                     f"{near[0]} to {near[0] + most - 1}\n"
                     f"  expected seeds that are {most} or more apart, one replication, or no seed that varies"
                 )
@@ -146,7 +144,7 @@ class Grid(Design["Sweep"]):
             return self._cached(positions)
         except ScenarioError as error:
             where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
-            raise ScenarioError(f"{error}\n  at the point {where}") from None
+            raise ScenarioError(*error.problems, where=f"at the point {where}") from None
 
 
 def sweep(
@@ -236,7 +234,7 @@ def sweep(
     grid = Grid(scenario_of(scenario).with_sets(asked), partial(progress or (lambda _: None), Progress()))
     if not grid.keys:
         raise ScenarioError(
-            "error: nothing to vary: the grid is empty\n"
+            "nothing to vary: the grid is empty\n"
             "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
         )
     return carry_out(grid, store=store, jobs=jobs, on=on, progress=progress)

@@ -323,7 +323,7 @@ class Mix(Result):
         classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
         plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
         if not _complete(sweep, plan):
-            raise BentpipeError(f"error: no replication of {folder} is finished\n  start it again: it goes on")
+            raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
         return cls.of(sweep, scenario, plan)
 
     @classmethod
@@ -370,9 +370,9 @@ class Mix(Result):
     def values(self, sender: str, quantity: str) -> Values:
         """One of `QUANTITIES` of one sender in each replication, shape (replications,); NaN where missing."""
         if quantity not in QUANTITIES:
-            raise BentpipeError("error: " + unknown(quantity, "known of a mix", QUANTITIES))
+            raise BentpipeError(unknown(quantity, "known of a mix", QUANTITIES))
         if sender not in self.senders:
-            raise BentpipeError("error: " + unknown(sender, "a sender of this mix", self.senders))
+            raise BentpipeError(unknown(sender, "a sender of this mix", self.senders))
         rows = self.runs.filter(pl.col("sender") == sender)
         return np.array(rows[QUANTITIES[quantity].column].to_list(), dtype=np.float64)
 
@@ -492,7 +492,7 @@ class Mix(Result):
             No such chart.
         """
         if chart not in options.MIX_CHARTS:
-            raise BentpipeError("error: " + unknown(chart, "a chart of a mix", options.MIX_CHARTS))
+            raise BentpipeError(unknown(chart, "a chart of a mix", options.MIX_CHARTS))
         from bentpipe.plot import mix_figure
 
         return mix_figure(self, chart)

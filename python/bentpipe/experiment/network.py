@@ -129,7 +129,7 @@ class Network:
         flows = self._core.flows
         if not flows:
             raise ScenarioError(
-                f"error: {self.scenario.source} has no ports\n"
+                f"{self.scenario.source} has no ports\n"
                 '  declare a flow for packets from outside: [flow.real] from = "a" to = "b" app = "port"'
             )
         self._flows = {flow: (Port(flow, from_node), Port(flow, to_node)) for flow, from_node, to_node in flows}
@@ -146,7 +146,7 @@ class Network:
             There is no flow of this name with `app = "port"`.
         """
         if flow not in self._flows:
-            raise NetworkError("error: " + unknown(str(flow), 'a flow with app = "port"', self._flows))
+            raise NetworkError(unknown(str(flow), 'a flow with app = "port"', self._flows))
         return self._flows[flow]
 
     def inject(
@@ -185,14 +185,14 @@ class Network:
         place = self._places.get(port) if isinstance(port, Port) else None
         if place is None:
             ports = ", ".join(f"net.ports({flow!r})" for flow in self._flows)
-            raise NetworkError(f"error: {port!r} is no port of this network\n  expected one of {ports}")
+            raise NetworkError(f"{port!r} is no port of this network\n  expected one of {ports}")
         content = _content(data)
         headers = _whole("header_len", header_len, HEADER_LEN_MAX)
         total = len(content) + headers if size is None else _whole("size", size, SIZE_MAX)
         time_s, end_s = _seconds("at_s", at_s), self.scenario.duration_s
         if time_s > end_s:
             raise NetworkError(
-                f"error: no packet can enter at {time_s!r} s: the run ends at {end_s:.10g} s\n"
+                f"no packet can enter at {time_s!r} s: the run ends at {end_s:.10g} s\n"
                 "  `duration` in the scenario says when"
             )
         core.inject(time_s, place, total, headers, content)
@@ -215,7 +215,7 @@ class Network:
         """
         core, until_s = self._open(), _seconds("until_s", until_s)
         if until_s < core.now_s:
-            raise NetworkError(f"error: cannot go back to {until_s!r} s: the network is at {core.now_s!r} s already")
+            raise NetworkError(f"cannot go back to {until_s!r} s: the network is at {core.now_s!r} s already")
         # Ctrl-C is heard in between.
         while not core.run_until(until_s, EVENTS_AT_ONCE):
             pass
@@ -259,7 +259,7 @@ class Network:
 
     def _open(self) -> _core.Network:
         if self._core is None:
-            raise NetworkError("error: this network was finished\n  build another one: bp.Network(scenario)")
+            raise NetworkError("this network was finished\n  build another one: bp.Network(scenario)")
         return self._core
 
     def __repr__(self) -> str:
@@ -278,7 +278,7 @@ def _seconds(name: str, value: SupportsFloat) -> float:
     except (TypeError, ValueError, OverflowError):
         time_s = math.nan
     if not 0 <= time_s < math.inf:
-        raise NetworkError(f"error: {name} = {value!r}\n  expected a finite number of seconds, at least 0")
+        raise NetworkError(f"{name} = {value!r}\n  expected a finite number of seconds, at least 0")
     return time_s
 
 
@@ -289,7 +289,7 @@ def _whole(name: str, value: SupportsIndex, most: int) -> int:
         number = -1
     if not 0 <= number <= most:
         limits = f"0 to {most}" if most < SIZE_MAX else "at least 0"
-        raise NetworkError(f"error: {name} = {value!r}\n  expected a whole number of bytes, {limits}")
+        raise NetworkError(f"{name} = {value!r}\n  expected a whole number of bytes, {limits}")
     return number
 
 
@@ -298,6 +298,4 @@ def _content(data: bytes | bytearray | memoryview) -> bytes:
         # Not bytes(data): of a number it makes so many zeros.
         return data if isinstance(data, bytes) else memoryview(data).tobytes()
     except TypeError:
-        raise NetworkError(
-            f"error: data = {data!r}\n  expected bytes, like b'hello'; size=1200 for a size only"
-        ) from None
+        raise NetworkError(f"data = {data!r}\n  expected bytes, like b'hello'; size=1200 for a size only") from None

@@ -37,15 +37,15 @@ def checked(
     """Whether all of this makes sense."""
     metrics.named(metric)
     if statistic not in STATISTICS:
-        raise BentpipeError("error: " + unknown(statistic, "a statistic", STATISTICS))
+        raise BentpipeError(unknown(statistic, "a statistic", STATISTICS))
     if correction not in CORRECTIONS:
-        raise BentpipeError("error: " + unknown(correction, "a correction", CORRECTIONS))
+        raise BentpipeError(unknown(correction, "a correction", CORRECTIONS))
     if not 1 <= replications <= REPLICATIONS_MAX:
-        raise BentpipeError(f"error: {replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
+        raise BentpipeError(f"{replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
     if jobs is not None and jobs < 1:
-        raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
+        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
     if not 0 < confidence < 1:
-        raise BentpipeError(f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+        raise BentpipeError(f"a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
 
 
 def one_of(against: str, names: Sequence[str]) -> str:
@@ -59,7 +59,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     # One of your own may be named by its file, as where it was asked for.
     name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
     if name not in names:
-        raise ScenarioError("error: --against: " + unknown(against, "one of those that are compared", names))
+        raise ScenarioError("--against: " + unknown(against, "one of those that are compared", names))
     return name
 
 
@@ -68,12 +68,12 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
     known = MIX_CHARTS if is_mix else CHARTS
     if chart is not None and chart not in known:
         what = "a chart of a mix" if is_mix else "a chart of a comparison"
-        raise BentpipeError("error: " + unknown(chart, what, known))
+        raise BentpipeError(unknown(chart, what, known))
     if chart is not None and not is_drawn:
-        raise BentpipeError(f"error: a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+        raise BentpipeError(f"a chart, {chart}, and no place for it\n  expected --plot FILE besides")
 
 
 def sweep_charted(chart: str) -> None:
     """Whether there is such a chart of a sweep."""
     if chart not in SWEEP_CHARTS:
-        raise BentpipeError("error: " + unknown(chart, "a chart of a sweep", SWEEP_CHARTS))
+        raise BentpipeError(unknown(chart, "a chart of a sweep", SWEEP_CHARTS))

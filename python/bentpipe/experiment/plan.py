@@ -40,13 +40,13 @@ class Plan:
             members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
         if len(members) < 2:
             given = ", ".join(members) or "none"
-            raise ScenarioError(f"error: a mix of {given}\n  expected two senders or more, as reno,cubic")
+            raise ScenarioError(f"a mix of {given}\n  expected two senders or more, as reno,cubic")
         base = scenario.to_dict()
         resolved = {name: member.to_dict() for name, member in members.items()}
         for name, content in resolved.items():
             if changed := [key for key in base if _shared(base, key) != _shared(content, key)]:
                 raise ScenarioError(
-                    f"error: case {name} changes [{changed[0]}], which all senders share\n"
+                    f"case {name} changes [{changed[0]}], which all senders share\n"
                     "  expected changes of tcp only, such as tcp.pacing=window"
                 )
         transports = {
@@ -57,7 +57,7 @@ class Plan:
         takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
         if not takers:
             raise ScenarioError(
-                "error: every flow would have the same transport with each of the senders\n"
+                "every flow would have the same transport with each of the senders\n"
                 "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
             )
         flows = [

@@ -124,7 +124,7 @@ def report_of(result: Result, folder: str | os.PathLike[str]) -> Report:
         return _OfRun(result).write(Path(folder))
     sweep = result if isinstance(result, Sweep) else getattr(result, "sweep", None)
     if sweep is None:
-        raise BentpipeError("error: comparisons that were joined have no report\n  report each of them")
+        raise BentpipeError("comparisons that were joined have no report\n  report each of them")
     return _OfSweep(sweep).write(Path(folder))
 
 
@@ -136,7 +136,7 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     place = source / FOLDER
     if source.is_dir() and not os.access(source, os.W_OK):
         raise BentpipeError(
-            f"error: {source} is write-protected, so its report has no place in it\n"
+            f"{source} is write-protected, so its report has no place in it\n"
             f"  say where: bentpipe report {source} --out DIR"
         )
     # What is no store is said so by who reads it.

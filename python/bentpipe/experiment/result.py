@@ -250,7 +250,7 @@ class RunResult(Result):
             The series was not recorded, or there is no such flow or link; the text lists those that there are.
         """
         if name not in self.recorded:
-            raise BentpipeError("error: " + unknown(name, "a series that was recorded", self.recorded))
+            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
         table = self.recorded[name]
         asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
         for entity, (wanted, known) in asked.items():
@@ -259,9 +259,9 @@ class RunResult(Result):
             # Losses are of a flow and of a place, which may be a link.
             column = "where" if entity == "link" and "where" in table.columns else entity
             if column not in table.columns:
-                raise BentpipeError(f"error: {name} is not a series of {entity}s")
+                raise BentpipeError(f"{name} is not a series of {entity}s")
             if wanted not in known:
-                raise BentpipeError("error: " + unknown(wanted, f"a {entity} of this scenario", known))
+                raise BentpipeError(unknown(wanted, f"a {entity} of this scenario", known))
             table = table.filter(pl.col(column) == wanted)
         return table
 
@@ -286,7 +286,7 @@ class RunResult(Result):
             The run has no such instant.
         """
         if not 0 <= time_s <= self.simulated_s:
-            raise BentpipeError(f"error: at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
+            raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
         values: dict[str, dict[str, float]] = {}
         for entry in dictionary()["series"]:
             name, entity = entry["name"], entry["entity"]
@@ -326,7 +326,7 @@ class RunResult(Result):
 
         end_s = self.simulated_s if end_s is None else end_s
         if not 0 <= start_s < end_s:
-            raise BentpipeError(f"error: from {start_s} s to {end_s} s\n  expected an end after the start")
+            raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
         figure = run_figure(self)
         figure.axes[-1].set_xlim(start_s, end_s)
         return figure
@@ -370,20 +370,18 @@ class RunResult(Result):
 
         entry = next((entry for entry in dictionary()["series"] if entry["name"] == name), None)
         if entry is None or name not in self.recorded:
-            raise BentpipeError("error: " + unknown(name, "a series that was recorded", self.recorded))
+            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
         if isinstance(after, str) and after != "mser":
-            raise BentpipeError(f"error: after = {after!r}\n  expected 'mser' or a number of seconds")
+            raise BentpipeError(f"after = {after!r}\n  expected 'mser' or a number of seconds")
         if not isinstance(after, str) and not 0 <= after < np.inf:
-            raise BentpipeError(f"error: after = {after}\n  expected 'mser' or a number of seconds, at least 0")
+            raise BentpipeError(f"after = {after}\n  expected 'mser' or a number of seconds, at least 0")
         if not 0 < confidence < 1:
-            raise BentpipeError(
-                f"error: a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95"
-            )
+            raise BentpipeError(f"a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
         entity = entry["entity"]
         table = self.series(name, flow, link)
         present = table[entity].unique(maintain_order=True).to_list()
         if len(present) > 1:
-            raise BentpipeError(f"error: {name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
+            raise BentpipeError(f"{name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
         times, values = table["time_s"].to_numpy(), table[name].to_numpy()
         interval_s = _interval_s(self.scenario)
         start_s, end_s = 0.0, self.simulated_s

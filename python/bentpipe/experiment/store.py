@@ -307,13 +307,13 @@ class Store:
 
     def _has_tables_only(self) -> BentpipeError:
         return BentpipeError(
-            f"error: {self.folder} has exported tables and no {INDEX}, which is the store\n"
+            f"{self.folder} has exported tables and no {INDEX}, which is the store\n"
             "  put it back, choose another folder, or read the Parquet files as they are"
         )
 
     def has_no_sweep(self) -> BentpipeError:
         """For a store in which nothing was begun."""
-        return BentpipeError(f"error: no sweep was begun in {self.folder}\n  expected what `bentpipe sweep` wrote")
+        return BentpipeError(f"no sweep was begun in {self.folder}\n  expected what `bentpipe sweep` wrote")
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -334,7 +334,7 @@ class Store:
         (layout,) = self._index.execute("pragma user_version").fetchone()
         if tables and layout != LAYOUT and self._noted("form") == _core.RESULTS:
             raise BentpipeError(
-                f"error: {self.folder} is of another state of bentpipe: layout {layout}, and this one writes {LAYOUT}\n"
+                f"{self.folder} is of another state of bentpipe: layout {layout}, and this one writes {LAYOUT}\n"
                 "  choose another folder, or use the bentpipe that made it"
             )
 
@@ -377,22 +377,22 @@ class Store:
             raise self._said(error.strerror or str(error)) from error
 
     def _is_foreign(self) -> BentpipeError:
-        return BentpipeError(f"error: {self.folder} is not empty and not the store of a sweep\n  choose another folder")
+        return BentpipeError(f"{self.folder} is not empty and not the store of a sweep\n  choose another folder")
 
     def _said(self, why: str) -> BentpipeError:
         if "no such table" in why:
             return self.has_no_sweep()
         if "malformed" in why or "not a database" in why:
             return BentpipeError(
-                f"error: {self.folder / INDEX} is damaged: {why}\n"
+                f"{self.folder / INDEX} is damaged: {why}\n"
                 "  put a copy back, or choose another folder; the Parquet files have what was exported last"
             )
         if "disk is full" in why or "No space left" in why:
             return BentpipeError(
-                f"error: {self.folder} cannot be written: no space left on device\n"
+                f"{self.folder} cannot be written: no space left on device\n"
                 "  every run that was kept before is safe; make room and start again"
             )
-        return BentpipeError(f"error: the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
+        return BentpipeError(f"the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._index.execute("select name from sqlite_master")}
@@ -411,7 +411,7 @@ class Store:
     def _put_aside(self, others: Mapping[str, Any]) -> None:
         if any(path.name not in (_WRITING, self._owner) for path in (self.folder / OWNERS).iterdir()):
             raise BentpipeError(
-                f"error: {self.folder} has {aside.said(others)}, and another process is adding to them\n"
+                f"{self.folder} has {aside.said(others)}, and another process is adding to them\n"
                 "  wait for it, or choose another folder"
             )
         # What is in the journal goes into the index; one that was made just now has nothing in it.

@@ -109,7 +109,7 @@ class Sweep(Result):
         known = ("sweep", "compare") if verb is None else (verb,)
         if found.facts["verb"] not in known:
             raise BentpipeError(
-                f"error: {folder} has the runs of a {found.facts['verb']}\n  expected those of a {' or '.join(known)}"
+                f"{folder} has the runs of a {found.facts['verb']}\n  expected those of a {' or '.join(known)}"
             )
         if against is not None:
             sender = sender_of(found.points, found.keys)
@@ -370,7 +370,7 @@ class Sweep(Result):
         drawn = draw_map(self, what, self.estimates(what.name))
         if drawn is None:
             raise BentpipeError(
-                "error: a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
+                "a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
             )
         return drawn.figure
 

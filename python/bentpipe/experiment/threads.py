@@ -94,7 +94,7 @@ class Pool:
 
 def raised_by_sender(interrupt: KeyboardInterrupt) -> SenderError:
     """Where no signal is heard and nobody asked to stop, a congestion control did it."""
-    return SenderError(f"error: {interrupt}: it raised KeyboardInterrupt\n  expected another exception")
+    return SenderError(f"{interrupt}: it raised KeyboardInterrupt\n  expected another exception")
 
 
 @contextmanager

@@ -81,23 +81,19 @@ def workers(on: str | None, jobs: int | None) -> Workers:
         There is no such place, it cannot be reached, or `dask.distributed` is not installed.
     """
     if jobs is not None and jobs < 1:
-        raise BentpipeError(f"error: {jobs} jobs\n  expected at least 1")
+        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
-        raise BentpipeError(
-            f"error: --jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers"
-        )
+        raise BentpipeError(f"--jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers")
     local = re.fullmatch(r"local:(\d{1,9})", on)
     if local and not 1 <= int(local[1]) <= PROCESSES_MAX:
-        raise BentpipeError(f"error: --on {on}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}")
+        raise BentpipeError(f"--on {on}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}")
     if local:
         return Cluster(None, int(local[1]))
     if on.startswith("dask://") and len(on) > len("dask://"):
         return Cluster(on.removeprefix("dask://"))
-    raise BentpipeError(
-        f"error: --on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
-    )
+    raise BentpipeError(f"--on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler")
 
 
 class _Queue:
@@ -200,7 +196,7 @@ class Cluster(_Queue):
             self._dask: Any = import_module("distributed")
         except ImportError:
             raise BentpipeError(
-                "error: --on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
+                "--on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
             ) from None
         self._cluster: Any = None
         try:
@@ -220,13 +216,11 @@ class Cluster(_Queue):
             self._client: Any = self._dask.Client(self._cluster or address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise BentpipeError(
-                f"error: there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
+                f"there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
             ) from error
         if not self._workers():
             self.close()
-            raise BentpipeError(
-                f"error: the scheduler at {address} has no workers\n  start some: dask worker {address}"
-            )
+            raise BentpipeError(f"the scheduler at {address} has no workers\n  start some: dask worker {address}")
         # A worker that cannot read its task ends, and the scheduler would wait for others for ever.
         tried = self._client.run(exec, "import bentpipe.experiment.task", on_error="return")
         wrong = [(worker, why) for worker, why in tried.items() if why is not None]
@@ -234,7 +228,7 @@ class Cluster(_Queue):
             self.close()
             worker, why = wrong[0]
             raise BentpipeError(
-                f"error: the worker {worker} cannot do runs: {why}\n  expected bentpipe {__version__} on every worker"
+                f"the worker {worker} cannot do runs: {why}\n  expected bentpipe {__version__} on every worker"
             )
 
     @property
@@ -287,13 +281,13 @@ class Cluster(_Queue):
 
     def _outcome(self, done: Done) -> Outcome:
         if done.cancelled():
-            return BentpipeError("error: the cluster is gone\n  every run that was finished is kept; start again")
+            return BentpipeError("the cluster is gone\n  every run that was finished is kept; start again")
         outcome = super()._outcome(done)
         if isinstance(outcome, self._dask.KilledWorker):
             return Failure(f"the workers that did it died: {outcome}")
         if isinstance(outcome, Exception) and not isinstance(outcome, BentpipeError):
             return BentpipeError(
-                f"error: a worker cannot do runs: {type(outcome).__name__}: {outcome}\n"
+                f"a worker cannot do runs: {type(outcome).__name__}: {outcome}\n"
                 f"  expected bentpipe {__version__} on every worker"
             )
         return outcome

@@ -171,11 +171,11 @@ def paper(which: str | os.PathLike[str]) -> Paper:
     folder = Path(which)
     if not folder.exists() and isinstance(which, str) and re.fullmatch(r"\w[\w-]*", which):
         raise PaperError(
-            f"error: {unknown(which, 'a paper', names())}\n  a paper of your own is given as its folder: ./{which}"
+            f"{unknown(which, 'a paper', names())}\n  a paper of your own is given as its folder: ./{which}"
         )
     if not (folder / "paper.toml").is_file():
         what = "has no paper.toml" if folder.is_dir() else "is no folder"
-        raise PaperError(f"error: {folder} {what}\n  expected the folder of a paper, with paper.toml and claims.toml")
+        raise PaperError(f"{folder} {what}\n  expected the folder of a paper, with paper.toml and claims.toml")
     return _read(check_name(folder), folder, os.fspath(which))
 
 
@@ -190,7 +190,7 @@ def check_name(folder: Path) -> str:
     name = folder.resolve().name
     if not re.fullmatch(r"\w[\w. -]*", name) or name in ("index", "runs"):
         raise PaperError(
-            f"error: a paper cannot be called {name!r}: its pages could not\n"
+            f"a paper cannot be called {name!r}: its pages could not\n"
             "  expected a folder's name of letters, digits and hyphens, other than 'index' and 'runs'"
         )
     return name
@@ -208,11 +208,11 @@ def _folder(name: str) -> Path:
     try:
         spec = find_spec(package)
     except Exception as error:
-        raise PaperError(f"error: the package {package} of the paper {name!r} cannot be found: {error}") from error
+        raise PaperError(f"the package {package} of the paper {name!r} cannot be found: {error}") from error
     for place in (spec and spec.submodule_search_locations) or ():
         if (Path(place) / "paper.toml").is_file():
             return Path(place)
-    raise PaperError(f"error: {package}, which is installed as the paper {name!r}, is no package with a paper.toml")
+    raise PaperError(f"{package}, which is installed as the paper {name!r}, is no package with a paper.toml")
 
 
 @cache
@@ -236,7 +236,7 @@ def _about(folder: Path) -> dict[str, Any]:
     try:
         _check("it", about, _ABOUT, ["title"])
     except ValueError as error:
-        raise PaperError(f"error: {folder / 'paper.toml'}: {error}") from None
+        raise PaperError(f"{folder / 'paper.toml'}: {error}") from None
     return about
 
 
@@ -246,13 +246,13 @@ def _read(name: str, folder: Path, called: str) -> Paper:
         readings = [_reading(entry) for entry in about.get("readings", [])]
         figures = tuple(map(_figure, about.get("figures", [])))
     except ValueError as error:
-        raise PaperError(f"error: {folder / 'paper.toml'}: {error}") from None
+        raise PaperError(f"{folder / 'paper.toml'}: {error}") from None
     try:
         if not claims:
             raise ValueError("it has no claims\n  expected at least one: a table such as [MINE-01]")
         judged = tuple(_claim(id_, entry, readings) for id_, entry in claims.items())
     except ValueError as error:
-        raise PaperError(f"error: {folder / 'claims.toml'}: {error}") from None
+        raise PaperError(f"{folder / 'claims.toml'}: {error}") from None
     return Paper(
         name=name,
         folder=folder,
@@ -272,9 +272,9 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        raise PaperError(f"error: {path.parent} has no {path.name}") from None
+        raise PaperError(f"{path.parent} has no {path.name}") from None
     except (OSError, ValueError) as error:
-        raise PaperError(f"error: {path} cannot be read: {error}") from None
+        raise PaperError(f"{path} cannot be read: {error}") from None
 
 
 _WORDS = {str: "a text", dict: "a table", list: "a list", bool: "true or false", float: "a number"}

@@ -42,5 +42,5 @@ def swept(
     with closing(Threads(jobs or cores())) as workers:
         found = Execution(Grid(scenario.with_sets(asked))).run(store, workers)
     if found.failures:
-        raise BentpipeError(f"error: a run failed: {found.failures[0]['message']}")
+        raise BentpipeError(f"a run failed: {found.failures[0]['message']}")
     return found.runs.drop("point"), {table: found.kept(table) for table in tables}

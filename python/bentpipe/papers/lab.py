@@ -193,7 +193,7 @@ class Lab:
             result = run(self.load(name, sets, case=case), seed=seed, series=series)
             if any("rows" in note for note in result.notes):
                 # What never happens in a part of a trace says nothing.
-                raise BentpipeError(f"error: the trace of {name} is not whole: {'; '.join(result.notes)}")
+                raise BentpipeError(f"the trace of {name} is not whole: {'; '.join(result.notes)}")
             self._traces_bytes += _bytes(result)
         self._traces[key] = result
         while self._traces_bytes > TRACES_BYTES_MAX and len(self._traces) > 1:

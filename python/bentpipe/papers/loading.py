@@ -37,7 +37,7 @@ def module(paper: Paper, name: str) -> ModuleType:
     """
     path = paper.folder / f"{name}.py"
     if not path.is_file():
-        raise PaperError(f"error: {paper.folder} has no {path.name}")
+        raise PaperError(f"{paper.folder} has no {path.name}")
     # Another name when a file has changed: whoever works in a notebook does not start again for it.
     content = hashlib.sha256(os.fsencode(paper.folder.resolve()))
     for each in sorted(paper.folder.glob("*.py")):
@@ -51,7 +51,7 @@ def module(paper: Paper, name: str) -> ModuleType:
     try:
         return importlib.import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:
-        raise PaperError(f"error: {path} cannot be imported\n\n{_traceback(paper, error)}") from error
+        raise PaperError(f"{path} cannot be imported\n\n{_traceback(paper, error)}") from error
 
 
 def check(paper: Paper) -> None:
@@ -70,7 +70,7 @@ def check(paper: Paper) -> None:
                         inspect.signature(found).bind(None, **reading.arguments)
                     except TypeError as error:
                         raise PaperError(
-                            f"error: {paper.folder / 'claims.toml'}: {claim.id} ({reading.name}): {error}\n"
+                            f"{paper.folder / 'claims.toml'}: {claim.id} ({reading.name}): {error}\n"
                             f"  expected what {name} in measures.py takes besides the lab"
                         ) from None
     for figure in paper.figures:
@@ -113,11 +113,11 @@ def _called(
     try:
         result = function(lab, **arguments)
     except BentpipeError as error:
-        raise PaperError(f"error: {what}: {place}: {str(error).removeprefix('error: ')}") from error
+        raise PaperError(f"{what}: {place}: {error}") from error
     except (Exception, SystemExit) as error:
-        raise PaperError(f"error: {what}: {place} failed\n\n{_traceback(paper, error)}") from error
+        raise PaperError(f"{what}: {place} failed\n\n{_traceback(paper, error)}") from error
     if not isinstance(result, kind):
-        raise PaperError(f"error: {what}: {place} returned {result!r}\n  expected a {kind.__name__}")
+        raise PaperError(f"{what}: {place} returned {result!r}\n  expected a {kind.__name__}")
     return result
 
 
@@ -126,7 +126,7 @@ def _function(paper: Paper, file: str, name: str, what: str) -> Callable[..., An
     function = getattr(found, name, None)
     if not callable(function):
         own = [key for key, value in vars(found).items() if inspect.isfunction(value) and not key.startswith("_")]
-        raise PaperError(f"error: {what}: {unknown(name, f'a function of {paper.folder / file}.py', own)}")
+        raise PaperError(f"{what}: {unknown(name, f'a function of {paper.folder / file}.py', own)}")
     return function  # type: ignore[no-any-return]
 
 

@@ -16,6 +16,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import PaperError
 from bentpipe.papers import claims, loading, pages, verdicts, webpage
 from bentpipe.papers.lab import Lab
+from bentpipe.progress import Progress
 from bentpipe.reports.figures import Drawn
 from bentpipe.version import __version__
 
@@ -92,7 +93,7 @@ def reproduce(
     is_full: bool = False,
     folder: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    progress: Callable[[str, float], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Reproduction:
     """Measure every claim of papers, judge it, and redraw their figures.
 
@@ -110,7 +111,7 @@ def reproduce(
     jobs : int, optional
         Runs at the same time; all cores if not given.
     progress : callable, optional
-        Told what is being done, and which share of the work is behind it, 0 to 1.
+        Called with a `Progress` before each claim and figure, which count as runs; `doing` names it.
 
     Returns
     -------
@@ -129,23 +130,27 @@ def reproduce(
         files.refuse_unless_writable_folder(place)
     for paper in chosen:
         loading.check(paper)
-    tell = progress or (lambda _what, _share: None)
-    total = sum(len(paper.claims) + len(paper.figures) for paper in chosen)
-    done, found = 0, []
+    how_far, found = Progress(total=sum(len(paper.claims) + len(paper.figures) for paper in chosen)), []
+
+    def tell(what: str) -> None:
+        how_far.doing = what
+        if progress is not None:
+            progress(how_far)
+
     for paper in chosen:
         runs = None if place is None else place / "runs" / paper.name
         with Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs) as lab:
             judged = []
             for claim in paper.claims:
-                tell(claim.id, done / total)
+                tell(claim.id)
                 judged.append(verdicts.decide(paper, claim, lab))
-                done += 1
+                how_far.done += 1
             drawn = {}
             for figure in paper.figures:
-                tell(f"{paper.name}: {figure.title}", done / total)
+                tell(f"{paper.name}: {figure.title}")
                 if not verdicts.missing(figure.needs):
                     drawn[figure] = _draw(paper, figure, lab, place)
-                done += 1
+                how_far.done += 1
         found.append(Reproduced(paper, tuple(judged), drawn))
     result = Reproduction(tuple(found), is_full)
     if place is not None and not only:
@@ -161,7 +166,7 @@ def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], o
     for name, count in Counter(paper.name for paper in chosen).items():
         if count > 1:
             places = ", ".join(str(paper.folder) for paper in chosen if paper.name == name)
-            raise PaperError(f"error: two papers are called {name}: {places}\n  expected folders of different names")
+            raise PaperError(f"two papers are called {name}: {places}\n  expected folders of different names")
     if not only:
         return chosen
     known = {claim.id.upper(): claim.id for paper in chosen for claim in paper.claims}
@@ -169,7 +174,7 @@ def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], o
         # Those of the same paper, or the first of each.
         near = [id_ for id_ in known.values() if id_.partition("-")[0].upper() == lost[0].partition("-")[0]]
         near = near or [paper.claims[0].id for paper in chosen]
-        raise PaperError("error: " + unknown(lost[0], "a claim of these papers", near))
+        raise PaperError(unknown(lost[0], "a claim of these papers", near))
     wanted = {known[id_.upper()] for id_ in only}
     kept = [(paper, tuple(claim for claim in paper.claims if claim.id in wanted)) for paper in chosen]
     return [replace(paper, claims=few, figures=()) for paper, few in kept if few]

@@ -40,7 +40,7 @@ def scaffold(folder: str | os.PathLike[str]) -> list[Path]:
     written = []
     with files.writing(place):
         if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-            raise BentpipeError(f"error: {place} exists and is not an empty folder\n  choose another name")
+            raise BentpipeError(f"{place} exists and is not an empty folder\n  choose another name")
         for source in paper(TEMPLATE).files:
             target = place / source.relative_to(TEMPLATE)
             target.parent.mkdir(parents=True, exist_ok=True)

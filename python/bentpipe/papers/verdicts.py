@@ -164,12 +164,12 @@ def _judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
             return Verdict(claim, IMPOSSIBLE, "", _detail(claim, IMPOSSIBLE, contradictions[0]), ())
         return Verdict(claim, NEEDS, "", ", ".join(missing(claim.needs)), ())
     if claim.measure is None or claim.criterion is None:
-        raise PaperError(f"error: {_name(claim)} has all that it needs, but no measure")
+        raise PaperError(f"{_name(claim)} has all that it needs, but no measure")
     found = []
     for reading, bound, contradiction in zip(claim.readings, bounds, contradictions, strict=True):
         finding = loading.measured(paper, claim, reading.name, lab, reading.arguments)
         if bound is not None and not bound.has(finding.value, slack=bound.slack):
-            raise PaperError(f"error: {_name(claim)} ({reading.name}): measured {finding.value}, but {bound.why}")
+            raise PaperError(f"{_name(claim)} ({reading.name}): measured {finding.value}, but {bound.why}")
         fits = _fits_one_run(claim, finding) if claim.one_run else None
         found.append(Found(reading, finding, passes(finding, claim.criterion), contradiction, fits))
     holding = [each.reading.name for each in found if each.holds]

@@ -75,7 +75,7 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
             found = _find(path)
             text, folder = _read(found), found.absolute().parent
     except OSError as error:
-        raise ScenarioError(f"error: {_shown(name)} cannot be read: {files.reason(error)}") from error
+        raise ScenarioError(f"{_shown(name)} cannot be read: {files.reason(error)}") from error
     form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
     return Scenario(text, form=form, source=name, sets=sets, folder=folder)
 
@@ -88,7 +88,7 @@ def scenario_of(what: AnyScenario) -> Scenario:
         return load(what)
     if not hasattr(what, "items"):
         raise ScenarioError(
-            f"error: {what!r} is no scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
+            f"{what!r} is no scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
         )
     return Scenario(what)
 
@@ -133,7 +133,7 @@ def shipped_text(name: str) -> str:
     """
     names = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
     if name not in names:
-        raise ScenarioError("error: " + unknown(_shown(name), "a scenario that comes with bentpipe", names))
+        raise ScenarioError(unknown(_shown(name), "a scenario that comes with bentpipe", names))
     return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -241,7 +241,7 @@ class Scenario:
         from bentpipe.scenario.editing import edited
 
         if self._form != "toml":
-            raise ScenarioError("error: a scenario in JSON has no comments to keep\n  expected TOML, or use replace")
+            raise ScenarioError("a scenario in JSON has no comments to keep\n  expected TOML, or use replace")
         return edited(self._text, key, _literals([(key, value)], {})[0][1])
 
     def network(self) -> dict[str, Any]:
@@ -389,18 +389,18 @@ def _find(path: str | os.PathLike[str]) -> Path:
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
         return SHIPPED / f"{name}.toml"
     names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
-    raise ScenarioError("error: " + unknown(_shown(name), "a file, nor a scenario that comes with bentpipe", names))
+    raise ScenarioError(unknown(_shown(name), "a file, nor a scenario that comes with bentpipe", names))
 
 
 def _read(path: Path) -> str:
     if path.is_dir():
-        raise ScenarioError(f"error: {path} is a directory\n  expected a scenario file")
+        raise ScenarioError(f"{path} is a directory\n  expected a scenario file")
     if path.stat().st_size > SIZE_MAX:
         raise ScenarioError(_too_large(path))
     # One that is already open, such as /dev/stdin or <(...), has a writer; to open another waits for one, for ever.
     if path.is_fifo() and not os.path.realpath(path).startswith("/proc/"):
         raise ScenarioError(
-            f"error: {path} is a pipe\n  expected a scenario file, or - for the standard input: ... | bentpipe run -"
+            f"{path} is a pipe\n  expected a scenario file, or - for the standard input: ... | bentpipe run -"
         )
     with path.open("rb") as file:
         # A pipe or device has no size beforehand.
@@ -413,9 +413,7 @@ def _text(content: bytes, path: Path | str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ScenarioError(
-            f"error: {path} is not text in UTF-8 (byte {error.start})\n  expected a scenario file"
-        ) from error
+        raise ScenarioError(f"{path} is not text in UTF-8 (byte {error.start})\n  expected a scenario file") from error
 
 
 def readable(text: str) -> str:
@@ -424,7 +422,7 @@ def readable(text: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError as error:
         letter = ascii(text[error.start])
-        raise ScenarioError(f"error: {letter} (letter {error.start + 1} of a text) is not Unicode") from error
+        raise ScenarioError(f"{letter} (letter {error.start + 1} of a text) is not Unicode") from error
 
 
 def _shown(name: str) -> str:
@@ -432,14 +430,14 @@ def _shown(name: str) -> str:
 
 
 def _too_large(path: Path | str) -> str:
-    return f"error: {path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
+    return f"{path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
 
 
 def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
     try:
         return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
     except (TypeError, ValueError) as error:
-        raise ScenarioError(f"error: this dict cannot be a scenario: {error}") from error
+        raise ScenarioError(f"this dict cannot be a scenario: {error}") from error
 
 
 def _span(profile: Mapping[str, Any], unit: str) -> str:
