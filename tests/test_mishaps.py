@@ -116,7 +116,7 @@ def test_a_folder_that_is_gone_or_closed_is_an_error(small, tmp_path, monkeypatc
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "closed/s.toml")
 
     monkeypatch.setattr(Path, "exists", closed)
-    with pytest.raises(ScenarioError, match=r"^error: closed/s.toml cannot be read: permission denied$"):
+    with pytest.raises(ScenarioError, match=r"^closed/s.toml cannot be read: permission denied$"):
         bp.load("closed/s.toml")
 
 
@@ -265,13 +265,13 @@ def test_a_pipe_without_a_writer_is_refused(tmp_path):
 
 
 def test_half_of_a_letter_is_no_text():
-    with pytest.raises(ScenarioError, match=r"^error: '\\ud800' \(letter 8 of a text\) is not Unicode$"):
+    with pytest.raises(ScenarioError, match=r"^'\\ud800' \(letter 8 of a text\) is not Unicode$"):
         bp.loads("title='\ud800'")
 
 
 @pytest.mark.parametrize("what", [None, 3, ["s1"]])
 def test_what_is_no_scenario_is_said_by_its_value(what):
-    with pytest.raises(ScenarioError, match=re.escape(f"error: {what!r} is no scenario\n")):
+    with pytest.raises(ScenarioError, match=re.escape(f"{what!r} is no scenario\n")):
         bp.run(what)
 
 

@@ -238,7 +238,7 @@ def test_an_exception_ends_the_run_with_time_flow_and_traceback(scenario):
     with pytest.raises(SenderError) as failure:
         bp.run(scenario, cc=fails)
     text = str(failure.value)
-    assert re.match(r"error: Fails failed in on_congestion, flow one, at \d+\.\d+ s\n", text)
+    assert re.match(r"Fails failed in on_congestion, flow one, at \d+\.\d+ s\n", text)
     assert "Traceback (most recent call last)" in text
     assert "in on_congestion" in text
     assert "1 / 0" in text
@@ -440,7 +440,7 @@ BODIES = {
 def test_what_would_never_run_or_hides_the_window_is_refused(wrong):
     with pytest.raises(ScenarioError) as error:
         type("Wrong", (bp.CongestionControl,), BODIES[wrong])
-    assert str(error.value).startswith(f"error: {wrong}")
+    assert str(error.value).startswith(f"{wrong}")
     assert "\n  expected " in str(error.value)
 
 
@@ -458,7 +458,7 @@ def test_what_is_no_class_is_called_what_it_is(tmp_path):
     with pytest.raises(ScenarioError) as error:
         loading.taken(f"{tmp_path}/func.py:X")
     assert str(error.value) == (
-        f"error: X in {tmp_path}/func.py is no class, but of the type function\n"
+        f"X in {tmp_path}/func.py is no class, but of the type function\n"
         "  expected a class that extends bentpipe.CongestionControl"
     )
 

@@ -71,3 +71,16 @@ def test_every_line_of_the_drawing_names_rooms_above_it_only():
 
 def test_nothing_inside_imports_the_package_itself_but_the_packs_of_papers():
     assert {room for room, others in arrows().items() if FACADE in others} <= {"papers.packs"}
+
+
+def test_only_the_command_line_writes_error_before_a_text():
+    """A caller who shows the text of an exception would show it twice."""
+    edge = {"__main__.py", "cli/excerpt.py"}
+    found = [
+        (str(path.relative_to(PACKAGE)), node.value)
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).as_posix() not in edge
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("error: ")
+    ]
+    assert found == []

@@ -9,6 +9,7 @@ from mypy import api
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.scenario import overrides
 from bentpipe.scenario.scenario import SIZE_MAX, shipped
 
 
@@ -247,6 +248,34 @@ def test_a_network_is_plain_data_with_rates_and_delays_over_time():
 def test_a_notebook_shows_what_is_in_a_scenario(small):
     page = bp.load(small).replace("title", "<b>")._repr_html_()
     assert all(text in page for text in ("&lt;b&gt;", "<td>up.forward</td>", "1.00 Mbit/s"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: bp.load("nowhere"),
+        lambda: bp.Scenario(3.5),
+        lambda: bp.run("geo", cc="rino"),
+        lambda: bp.run("geo", seed="x"),
+        lambda: bp.sweep("geo"),
+        lambda: bp.sweep("geo", {"tcp.cc": ["reno", "rino"]}),
+        lambda: bp.sweep("geo", {"sweep.replications": [1, 2]}),
+        lambda: bp.sweep("geo", {"tcp.cc": ["reno", "sack"]}, against="rino"),
+        lambda: bp.sweep("geo", {"tcp.cc": ["reno"]}, until={"metric": "goodput"}),
+        lambda: bp.compare("geo"),
+        lambda: bp.mix("geo", ["reno"]),
+        lambda: overrides.varied(["tcp.cc"]),
+    ],
+)
+def test_every_error_about_a_scenario_has_its_problems_as_data(wrong):
+    with pytest.raises(ScenarioError) as refused:
+        wrong()
+    problems, text = refused.value.problems, str(refused.value)
+    assert problems
+    for problem in problems:
+        assert problem.message in text
+        assert not problem.message.startswith("error")
+        assert "\n" not in problem.message
 
 
 TYPED = """

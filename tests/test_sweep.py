@@ -35,7 +35,7 @@ def unlucky(monkeypatch):
 
     def fail(scenario, seed=None):
         if seed in seeds:
-            raise RunError(f"error: a bug at 3.2 s with seed {seed}")
+            raise RunError(f"a bug at 3.2 s with seed {seed}")
         return run(scenario, seed)
 
     monkeypatch.setattr(_core, "Run", fail)
@@ -192,7 +192,7 @@ def test_a_run_that_fails_is_listed_and_the_rest_goes_on(small, tmp_path, unluck
     result = bp.sweep(small, RATES, replications=3, store=tmp_path / "store")
     assert result.runs["seed"].to_list() == [3, 5, 3, 5]
     assert result.missing == 2
-    assert [failure["message"] for failure in result.failures] == ["error: a bug at 3.2 s with seed 4"] * 2
+    assert [failure["message"] for failure in result.failures] == ["a bug at 3.2 s with seed 4"] * 2
     assert sorted(json.loads(failure["parameters"])["link.down.error.rate"] for failure in result.failures) == [
         0.002,
         0.01,
@@ -216,7 +216,7 @@ def test_a_run_that_failed_is_shown_again_by_its_file(small, tmp_path, unlucky):
     assert done.exit_code == 0
     (replay,) = (store / "failures").iterdir()
     text = " ".join(done.stdout.split())
-    assert 'failed at {"link.down.error.rate": 0.01}: error: a bug at 3.2 s with seed 4' in text
+    assert 'failed at {"link.down.error.rate": 0.01}: a bug at 3.2 s with seed 4' in text
     assert f"bentpipe run {replay}" in done.stdout.replace("\n", "").replace("  ", " ")
     assert "1 run missing" in done.stdout
     unlucky.clear()
@@ -229,7 +229,7 @@ def test_a_run_that_failed_is_shown_again_by_its_file(small, tmp_path, unlucky):
 def test_an_error_that_is_no_failure_of_a_run_ends_the_sweep_and_keeps_what_is_done(small, tmp_path, monkeypatch):
     def execute(scenario, seed, *rest):
         if seed == 8:
-            raise BentpipeError("error: the worker is of another version")
+            raise BentpipeError("the worker is of another version")
         return task.execute(scenario, seed, *rest)
 
     monkeypatch.setattr(workers, "execute", execute)

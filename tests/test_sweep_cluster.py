@@ -218,15 +218,13 @@ def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
     monkeypatch.setattr("bentpipe.experiment.workers.CONNECT_S", 0.5)
     port = free_port()
     text = said(bp.sweep, small, RATES, on=f"dask://127.0.0.1:{port}", store=tmp_path / "store")
-    assert text.startswith(
-        f"error: there is no scheduler at 127.0.0.1:{port}\n  expected one that runs: dask scheduler\n"
-    )
+    assert text.startswith(f"there is no scheduler at 127.0.0.1:{port}\n  expected one that runs: dask scheduler\n")
     assert not (tmp_path / "store").exists()
 
 
 def test_a_scheduler_without_workers_is_said(small, tmp_path, scheduler):
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
-        f"error: the scheduler at {scheduler} has no workers\n  start some: dask worker {scheduler}"
+        f"the scheduler at {scheduler} has no workers\n  start some: dask worker {scheduler}"
     )
     assert not (tmp_path / "store").exists()
 
@@ -238,7 +236,7 @@ def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, schedu
     start_worker(started, scheduler, sys.executable, "-c", other)
     wait_until_workers(scheduler, 1)
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
-        f"error: a worker has bentpipe 0.0.0, results {_core.RESULTS}, and the sweep is by {task.build()}\n"
+        f"a worker has bentpipe 0.0.0, results {_core.RESULTS}, and the sweep is by {task.build()}\n"
         "  expected the same version everywhere"
     )
 
@@ -248,7 +246,7 @@ def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
     start_worker(started, scheduler, sys.executable, "-c", without)
     wait_until_workers(scheduler, 1)
     text = said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store")
-    assert text.startswith("error: the worker tcp://127.0.0.1:")
+    assert text.startswith("the worker tcp://127.0.0.1:")
     assert " cannot do runs: " in text
     assert text.endswith(f"\n  expected bentpipe {bp.__version__} on every worker")
 
@@ -256,19 +254,19 @@ def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
 @pytest.mark.parametrize("on", ["", "local", "local:two", "dask://", "slurm", "127.0.0.1:8786"])
 def test_a_place_that_means_nothing_is_said(small, on):
     assert said(bp.sweep, small, RATES, on=on) == (
-        f"error: --on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
+        f"--on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
     )
 
 
 @pytest.mark.parametrize("count", [0, 1025])
 def test_processes_are_counted(small, count):
-    message = f"error: --on local:{count}: {count} processes\n  expected 1 to 1024"
+    message = f"--on local:{count}: {count} processes\n  expected 1 to 1024"
     assert said(bp.sweep, small, RATES, on=f"local:{count}") == message
 
 
 def test_jobs_and_a_cluster_contradict_each_other(small):
     assert said(bp.sweep, small, RATES, on="local:2", jobs=3) == (
-        "error: --jobs 3 with --on local:2\n  expected one of them: the cluster knows its workers"
+        "--jobs 3 with --on local:2\n  expected one of them: the cluster knows its workers"
     )
 
 

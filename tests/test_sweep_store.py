@@ -88,9 +88,9 @@ def test_a_grid_that_makes_no_sense_is_said_before_there_is_a_store(small, tmp_p
 
 def test_a_place_that_does_not_exist_is_said_before_there_is_a_store(small, tmp_path):
     assert said(sweep, small, tmp_path / "store", on="nowhere") == (
-        "error: --on nowhere\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
+        "--on nowhere\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
     )
-    assert said(sweep, small, tmp_path / "store", jobs=0) == "error: 0 jobs\n  expected at least 1"
+    assert said(sweep, small, tmp_path / "store", jobs=0) == "0 jobs\n  expected at least 1"
     assert not (tmp_path / "store").exists()
 
 
@@ -107,7 +107,7 @@ OTHERS = f"10 runs of results {_core.RESULTS} (bentpipe {bp.__version__})"
 def test_runs_of_another_simulator_are_named_and_kept_and_not_used(small, upgraded, begun, tmp_path):
     before = files(upgraded)
     said_is = (
-        f"error: {upgraded} has {OTHERS}, and this bentpipe gives results {_core.RESULTS}\n"
+        f"{upgraded} has {OTHERS}, and this bentpipe gives results {_core.RESULTS}\n"
         "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
     )
     assert said(bp.Sweep.load, upgraded) == said_is
@@ -188,7 +188,7 @@ def test_a_metric_that_was_added_leaves_old_stores_readable(small, store, monkey
     # Without a new number of results, which a test refuses:
     assert bp.Sweep.load(store).runs["new_metric"].to_list() == [None] * 10
     monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
-    assert said(bp.Sweep.load, store).startswith(f"error: {store} has {OTHERS}, and ")
+    assert said(bp.Sweep.load, store).startswith(f"{store} has {OTHERS}, and ")
     result = sweep(small, store)
     assert len(begun) == 10
     assert set(result.runs["new_metric"]) == {1.0}
@@ -199,7 +199,7 @@ def test_tables_without_the_index_are_no_store(small, store):
     before = files(store)
     for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
         assert said(call) == (
-            f"error: {store} has exported tables and no index.sqlite, which is the store\n"
+            f"{store} has exported tables and no index.sqlite, which is the store\n"
             "  put it back, choose another folder, or read the Parquet files as they are"
         )
     assert files(store) == before
@@ -209,15 +209,15 @@ def test_a_folder_that_is_something_else_is_left_alone(small, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to-my-aunt.txt").write_text("Dear aunt")
     assert said(sweep, small, tmp_path / "letters") == (
-        f"error: {tmp_path}/letters is not empty and not the store of a sweep\n  choose another folder"
+        f"{tmp_path}/letters is not empty and not the store of a sweep\n  choose another folder"
     )
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["to-my-aunt.txt"]
     assert said(bp.Sweep.load, tmp_path / "letters") == (
-        f"error: {tmp_path}/letters is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
+        f"{tmp_path}/letters is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
     )
     pl.DataFrame({"runs": [1, 2]}).write_parquet(tmp_path / "letters" / "runs.parquet")
     assert said(sweep, small, tmp_path / "letters") == (
-        f"error: {tmp_path}/letters has exported tables and no index.sqlite, which is the store\n"
+        f"{tmp_path}/letters has exported tables and no index.sqlite, which is the store\n"
         "  put it back, choose another folder, or read the Parquet files as they are"
     )
     assert said(sweep, small, tmp_path / "letters" / "to-my-aunt.txt").endswith(
@@ -242,7 +242,7 @@ def test_a_damaged_index_is_said(small, store, begun, keep):
     path.write_bytes(path.read_bytes()[:keep] + b"no index" * 3000)
     for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
         text = said(call)
-        assert text.startswith(f"error: {path} is damaged: ")
+        assert text.startswith(f"{path} is damaged: ")
         assert text.endswith("choose another folder; the Parquet files have what was exported last")
     assert files(store) == before
 
@@ -254,7 +254,7 @@ def test_a_record_that_is_not_what_was_kept_is_said(store):
         )
         index.commit()
     text = said(bp.Sweep.load, store)
-    assert text.startswith(f"error: {store / 'index.sqlite'} is damaged: malformed record of the run r")
+    assert text.startswith(f"{store / 'index.sqlite'} is damaged: malformed record of the run r")
 
 
 def test_an_index_of_another_layout_is_said(small, store):
@@ -270,7 +270,7 @@ def test_what_fails_while_the_store_is_written_costs_nothing(small, tmp_path, mo
 
     monkeypatch.setattr(os, "fsync", fail)
     assert said(sweep, small, tmp_path / "store") == (
-        f"error: {tmp_path}/store cannot be written: no space left on device\n"
+        f"{tmp_path}/store cannot be written: no space left on device\n"
         "  every run that was kept before is safe; make room and start again"
     )
     assert len(begun) == 10
@@ -350,7 +350,7 @@ def test_nothing_begun_in_a_store_is_said(tmp_path):
     with stores.Store(tmp_path / "store"):
         pass
     assert said(bp.Sweep.load, tmp_path / "store") == (
-        f"error: no sweep was begun in {tmp_path}/store\n  expected what `bentpipe sweep` wrote"
+        f"no sweep was begun in {tmp_path}/store\n  expected what `bentpipe sweep` wrote"
     )
 
 
@@ -449,7 +449,7 @@ def test_permissions_of_another_user_are_said(small, store):
     store.chmod(0o555)
     try:
         assert said(sweep, small, store) == (
-            f"error: {store} cannot be written: {store} is write-protected\n  choose another folder"
+            f"{store} cannot be written: {store} is write-protected\n  choose another folder"
         )
         assert bp.Sweep.load(store).runs.height == 10
     finally:
