@@ -261,7 +261,7 @@ def test_a_notebook_shows_what_is_in_a_scenario(small):
         lambda: bp.sweep("geo", {"tcp.cc": ["reno", "rino"]}),
         lambda: bp.sweep("geo", {"sweep.replications": [1, 2]}),
         lambda: bp.sweep("geo", {"tcp.cc": ["reno", "sack"]}, against="rino"),
-        lambda: bp.sweep("geo", {"tcp.cc": ["reno"]}, until={"metric": "goodput"}),
+        lambda: bp.compare("geo", ["reno"], until={"metric": "goodput"}),
         lambda: bp.compare("geo"),
         lambda: bp.mix("geo", ["reno"]),
         lambda: overrides.varied(["tcp.cc"]),

@@ -144,7 +144,7 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Option<&'stat
             } else {
                 format!("`{key}`")
             },
-            value(property),
+            value(key, property),
             default,
             origin.into(),
             sentence(property.as_object().unwrap_or(shape)),
@@ -221,8 +221,11 @@ fn sentence(shape: &Map<String, Json>) -> String {
     shape.get("description").and_then(Json::as_str).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A cell of a table has no place for more names than these.
+const NAMES_MAX: usize = 16;
+
 /// What may stand behind a key, in a few words.
-fn value(property: &'static Json) -> String {
+fn value(key: &str, property: &'static Json) -> String {
     let mut said: Vec<String> = Vec::new();
     for shape in options(property) {
         let text = match (format_of(shape), shape.get("const"), kind(shape)) {
@@ -252,6 +255,12 @@ fn value(property: &'static Json) -> String {
             said.push(text);
         }
     }
+    let is_name = |text: &String| text.starts_with("`\"");
+    if said.iter().filter(|text| is_name(text)).count() > NAMES_MAX {
+        // Each has a paragraph further down.
+        said.retain(|text| !is_name(text));
+        said.insert(0, format!("a name of `bentpipe list {key}`"));
+    }
     said.join("; ")
 }
 
@@ -259,7 +268,7 @@ fn kind(shape: &Map<String, Json>) -> &str {
     shape.get("type").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// The module `bentpipe._types`: the scenario as typed dictionaries.
+/// The module `bentpipe.scenario.types`: the scenario as typed dictionaries.
 pub fn python_types() -> String {
     let mut out = String::from(
         "\"\"\"The scenario as typed dictionaries. Generated from the schema; do not edit.\"\"\"\n\n\
