@@ -16,6 +16,7 @@ from bentpipe import papers
 from bentpipe.cli.reproduce import command
 from bentpipe.errors import BentpipeError, PaperError
 from bentpipe.papers import claims, loading
+from bentpipe.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "docs" / "guides" / "own-paper.md"
@@ -241,3 +242,12 @@ def test_the_guide_makes_a_paper_that_is_reproduced(tmp_path):
     shown = "\n".join(text for _, text in blocks("text"))
     for verdict in paper.verdicts:
         assert re.search(rf"^{verdict.claim.id} {re.escape(verdict.text)}$", shown, re.MULTILINE), verdict.text
+
+
+def test_reproduce_reports_the_progress_of_all_verbs(mine):
+    seen = []
+    bp.reproduce(mine, progress=lambda progress: seen.append((type(progress), progress.doing, progress.share)))
+    assert {kind for kind, *_ in seen} == {Progress}
+    assert seen[0][1].startswith("MINE-")
+    shares = [share for *_, share in seen]
+    assert (shares[0], shares) == (0, sorted(set(shares)))
