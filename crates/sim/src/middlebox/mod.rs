@@ -11,6 +11,9 @@ mod ack_filter;
 mod context;
 mod impair;
 #[cfg(test)]
+#[macro_use]
+mod trials;
+#[cfg(test)]
 mod suite;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};

@@ -43,14 +43,7 @@ macro_rules! inherited {
     };
 }
 
-inherited! {
-    impair:
-        "[node.b]\nmiddlebox = [{ kind = \"impair\", duplicate = \"2 %\", reorder = \"2 %\", hold = \"30 ms\" }]",
-        Some("[node.b]\nmiddlebox = [{ kind = \"impair\" }]");
-    ack_filter:
-        "[node.b]\nmiddlebox = [{ kind = \"ack-filter\" }]",
-        None;
-}
+trials!(inherited);
 
 /// A path on which packets get lost in queues and by errors, crossed by connections of 30 kB, one after the other. What
 /// ends last are datagrams, so that a run goes on when all connections are over.
