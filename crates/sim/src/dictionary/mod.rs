@@ -98,6 +98,7 @@ table! {
         offered_packets: whole, "1", "Packets handed to the link.";
         carried_packets: whole, "1", "Packets whose sending began, corrupted and cut off ones included.";
         carried_bytes: whole, "B", "Bytes of those, headers included.";
+        resent_packets: whole, "1", "Packets that this link's ARQ sent again, each time counted; their bytes are in `carried_bps`, not in `carried_bytes`.";
         corrupted_packets: whole, "1", "Packets that this link corrupted.";
         dropped_packets: whole, "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive.";
         marked_packets: whole, "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5).";

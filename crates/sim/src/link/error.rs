@@ -23,9 +23,19 @@ pub(super) enum ErrorProcess {
 impl ErrorProcess {
     /// What happens after `end`, when the run is over, is not computed.
     pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
+        Self::of_round(0, link, seed, end)
+    }
+
+    /// The errors of the packets that the link's ARQ sends again for the `round`th time: of the same channel, with draws of their
+    /// own. Listed packets are those that are sent first.
+    pub(super) fn of_round(round: u32, link: &Link, seed: u64, end: Time) -> Self {
         let name = format!("link/{}", link.name);
+        let draws = |name: &str| match round {
+            0 => Stream::new(seed, name, "error"),
+            _ => Stream::new(seed, name, &format!("error/{round}")),
+        };
         if let Some(interleave) = link.interleave.filter(|interleave| interleave.does_something()) {
-            if let Some(model) = InterleavedErrors::new(&interleave, &link.error, seed, &name, end) {
+            if let Some(model) = InterleavedErrors::new(&interleave, &link.error, (seed, draws(&name)), &name, end) {
                 return Self::Interleaved(Box::new(model));
             }
         }
@@ -33,11 +43,11 @@ impl ErrorProcess {
             Spec::None => Self::None,
             Spec::Independent { rate, .. } if *rate <= 0.0 => Self::None,
             Spec::Independent { unit, rate } => {
-                Self::Independent(Box::new(IndependentErrors::new(*unit, *rate, seed, &name)))
+                Self::Independent(Box::new(IndependentErrors::new(*unit, *rate, draws(&name))))
             }
             Spec::GilbertElliott { unit, stay, rate_good, rate_bad } => {
                 let states = States::new(stay, seed, &name, end);
-                let losses = Stream::new(seed, &name, "error");
+                let losses = draws(&name);
                 Self::GilbertElliott(Box::new(GilbertElliottErrors {
                     unit: *unit,
                     log_survival: [*rate_good, *rate_bad].map(log_survival),
@@ -49,8 +59,9 @@ impl ErrorProcess {
             Spec::Profile { unit, rates } => Self::Varying(Box::new(VaryingErrors {
                 unit: *unit,
                 rates: Pieces::of(rates),
-                losses: Stream::new(seed, &name, "error"),
+                losses: draws(&name),
             })),
+            Spec::Arrivals { .. } if round > 0 => Self::None,
             Spec::Arrivals { list, period } => {
                 Self::Listed(Box::new(ListedErrors { list: list.clone(), period: *period, next: 0, origin: 0 }))
             }
@@ -102,9 +113,9 @@ pub(super) struct IndependentErrors {
 }
 
 impl IndependentErrors {
-    fn new(unit: ErrorUnit, rate: f64, seed: u64, link: &str) -> Self {
+    fn new(unit: ErrorUnit, rate: f64, gaps: Stream) -> Self {
         let mut model =
-            Self { unit, log_survival: log_survival(rate), gaps: Stream::new(seed, link, "error"), drawn: 0, left: 0 };
+            Self { unit, log_survival: log_survival(rate), gaps, drawn: 0, left: 0 };
         model.left = model.gap();
         model
     }
@@ -236,6 +247,8 @@ mod tests {
             error,
             effect: Effect::Corrupt,
             interleave: None,
+            coded: None,
+            arq: None,
         }
     }
 

@@ -42,7 +42,13 @@ enum Medium {
 
 impl InterleavedErrors {
     /// `None`: there are no errors to spread.
-    pub(super) fn new(interleave: &Interleave, errors: &Spec, seed: u64, link: &str, end: Time) -> Option<Self> {
+    pub(super) fn new(
+        interleave: &Interleave,
+        errors: &Spec,
+        (seed, losses): (u64, Stream),
+        link: &str,
+        end: Time,
+    ) -> Option<Self> {
         debug_assert_eq!(errors.is_of_packets(), None, "the scenario refuses it");
         let medium = match errors {
             Spec::None | Spec::Arrivals { .. } | Spec::GilbertElliott { stay: Stay::Packets { .. }, .. } => {
@@ -61,7 +67,7 @@ impl InterleavedErrors {
             medium,
             code: Code { length: interleave.codeword, corrects: interleave.corrects },
             span: interleave.span,
-            losses: Stream::new(seed, link, "error"),
+            losses,
             end,
             block: u64::MAX,
             rate: 0.0,

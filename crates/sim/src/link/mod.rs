@@ -9,6 +9,7 @@
 //! A packet that the link corrupts or erases, or that is truncated when the link goes down, stays in the ring with a flag:
 //! its loss has a time, and the argument above keeps holding.
 
+mod arq;
 mod downtime;
 mod error;
 mod interleave;
@@ -28,6 +29,7 @@ use crate::packet::Packet;
 use crate::record::Histogram;
 use crate::spec::{Absence, Effect, Link as Spec, Waiting};
 use bentpipe_units::{Duration, Time};
+use arq::Arq;
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
 use outages::Outages;
@@ -54,6 +56,7 @@ pub(crate) struct LazyLink {
     /// Whether errors erase packets instead of corrupting them.
     errors_erase: bool,
     outages: Option<Box<Outages>>,
+    arq: Option<Box<Arq>>,
     /// Of the host at the far end.
     processing: Option<Box<Processing>>,
     counters: LinkCounters,
@@ -102,6 +105,7 @@ impl LazyLink {
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, &[], seed, end).map(Box::new),
+            arq: Arq::of(spec, seed, end).map(Box::new),
             processing: None,
             counters: LinkCounters::default(),
             waits: Histogram::default(),
@@ -236,7 +240,7 @@ impl LazyLink {
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
         let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
         // After an interruption a link may be ahead of `now` by more than what it is sending.
-        self.counters.busy_ps.saturating_sub(unsent)
+        self.counters.busy_ps.saturating_sub(unsent) + self.arq.as_ref().map_or(0, |arq| arq.busy_ps(now))
     }
 
     /// Sending starts at `at`. Returns the packet as it is in the ring: it points to the hop after this one.
@@ -261,16 +265,21 @@ impl LazyLink {
         let size = packet.size();
         let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
         let full = self.rate.finish(begin, size);
+        let full = self.arq.as_mut().map_or(full, |arq| arq.postpone(begin, full));
         let finish = full.min(down_at);
         // A link whose rate has fallen to zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
-        let has_error = self.error.has_error(finish, self.counters.carried - 1, size);
+        let mut has_error = self.error.has_error(finish, self.counters.carried - 1, size);
+        let mut sent = finish;
+        if let (Some(arq), true) = (&mut self.arq, has_error) {
+            (sent, has_error) = arq.repair(finish, size, &mut self.rate, &mut self.delay);
+        }
         self.counters.corrupted += u64::from(has_error && !self.errors_erase);
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
         // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
-        self.last_arrival = (finish + self.delay.at(finish) + processing).max(self.last_arrival);
+        self.last_arrival = (sent + self.delay.at(sent) + processing).max(self.last_arrival);
         self.free_at = finish;
         self.note_fast_path(size);
         let slot = self.ring.push(packet);
@@ -294,7 +303,7 @@ impl LazyLink {
 
     /// The next packet is likely to be of this size too.
     fn note_fast_path(&mut self, size: u64) {
-        if self.outages.is_none() && self.error.is_none() && self.processing.is_none() {
+        if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.arq.is_none() {
             if let (Some(sending), Some(delay)) = (self.rate.constant(size), self.delay.constant()) {
                 self.fast_path = FastPath { size, sending, delay };
             }

@@ -2,6 +2,7 @@
 //! arrives, and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which
 //! is what it checks.
 
+use super::arq::Arq;
 use super::error::ErrorProcess;
 use super::outages::Outages;
 use super::profile::{DelayCursor, RateCursor};
@@ -28,6 +29,7 @@ pub(crate) struct NaiveLink {
     on_the_way: VecDeque<Packet>,
     last_arrival: Time,
     processing: Option<Box<Processing>>,
+    arq: Option<Box<Arq>>,
     counters: LinkCounters,
     waits: Histogram,
     /// An idle link of the same kind: what the tables are made from.
@@ -39,6 +41,8 @@ struct Service {
     packet: Packet,
     begin: Time,
     end: Time,
+    /// When the copy has been sent that counts, if the packet was damaged.
+    sent: Time,
 }
 
 impl NaiveLink {
@@ -54,6 +58,7 @@ impl NaiveLink {
             on_the_way: VecDeque::new(),
             last_arrival: Time::ZERO,
             processing: None,
+            arq: Arq::of(spec, seed, end).map(Box::new),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
             blank: LazyLink::new(spec, seed, end),
@@ -91,11 +96,11 @@ impl NaiveLink {
 
     /// The sending of a packet ends: when it will arrive, and when the next sending ends, if anything waits.
     pub(crate) fn finish_sending(&mut self, now: Time, losses: &mut Losses) -> (Time, Option<Time>) {
-        let Service { packet, begin, .. } = self.in_service.take().expect("something is being sent");
+        let Service { packet, begin, sent, .. } = self.in_service.take().expect("something is being sent");
         self.counters.busy_ps += (now - begin).as_ps();
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
-        self.last_arrival = self.last_arrival.max(now + self.delay.at(now) + processing);
+        self.last_arrival = self.last_arrival.max(sent + self.delay.at(sent) + processing);
         self.on_the_way.push_back(packet);
         if let Some(outages) = &mut self.outages {
             if outages.rests(now) {
@@ -162,6 +167,7 @@ impl NaiveLink {
         let mut face = self.blank.clone();
         face.counters = self.counters;
         face.waits = self.waits.clone();
+        face.arq.clone_from(&self.arq);
         for packet in self.on_the_way.iter().chain(self.in_service.iter().map(|service| &service.packet)) {
             face.ring.push(packet);
         }
@@ -175,6 +181,7 @@ impl NaiveLink {
     fn serve(&mut self, now: Time, mut packet: Packet) -> Time {
         let (begin, down_at) = self.next_uptime(now);
         let full = self.rate.finish(begin, packet.size());
+        let full = self.arq.as_mut().map_or(full, |arq| arq.postpone(begin, full));
         let end = full.min(down_at);
         if end < full {
             packet.truncate();
@@ -182,7 +189,11 @@ impl NaiveLink {
                 packet.cut_off();
             }
         }
-        if self.error.has_error(end, self.counters.carried, packet.size()) {
+        let (mut sent, mut has_error) = (end, self.error.has_error(end, self.counters.carried, packet.size()));
+        if let (Some(arq), true) = (&mut self.arq, has_error) {
+            (sent, has_error) = arq.repair(end, packet.size(), &mut self.rate, &mut self.delay);
+        }
+        if has_error {
             match self.effect {
                 Effect::Corrupt => packet.corrupt(),
                 Effect::Lose => packet.erase(),
@@ -192,7 +203,7 @@ impl NaiveLink {
         self.waits.record_span(now - packet.at);
         self.counters.carried += 1;
         self.counters.carried_bytes += packet.size();
-        self.in_service = Some(Service { packet, begin, end });
+        self.in_service = Some(Service { packet, begin, end, sent });
         end
     }
 

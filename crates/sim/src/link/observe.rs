@@ -11,13 +11,15 @@ impl LazyLink {
     pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
         let run_s = at.as_secs_f64();
         let counters = &self.counters;
+        let (resent_packets, resent_bytes) = self.arq.as_ref().map_or((0, 0), |arq| (arq.resent, arq.resent_bytes));
         LinkRow {
             link: name,
             utilisation: ratio(self.busy_ps(at) as f64 / 1e12, run_s),
-            carried_bps: ratio(counters.carried_bytes as f64 * 8.0, run_s),
+            carried_bps: ratio((counters.carried_bytes + resent_bytes) as f64 * 8.0, run_s),
             offered_packets: counters.offered,
             carried_packets: counters.carried,
             carried_bytes: counters.carried_bytes,
+            resent_packets,
             corrupted_packets: counters.corrupted,
             dropped_packets: counters.dropped,
             marked_packets: self.queue.marked(),

@@ -26,6 +26,8 @@ fn spec(limit: QueueLimit) -> Spec {
         error: ErrorSpec::None,
         effect: Effect::Corrupt,
         interleave: None,
+        coded: None,
+        arq: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! One direction of a link entry, from the form of the file to that of the engine.
 
 use super::keys;
-use super::report::{path, Report};
-use crate::spec::{Downtimes, Effect, ErrorModel, Interleave, Outage, Profile, Queue};
+use super::report::{below, path, Report};
+use crate::spec::{Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Interleave, Outage, Profile, Queue};
 use bentpipe_units::{Duration, Rate};
 
 /// One direction of a link entry.
@@ -14,12 +14,14 @@ pub(super) struct Direction {
     pub(super) error: ErrorModel,
     pub(super) effect: Effect,
     pub(super) interleave: Option<Interleave>,
+    pub(super) coded: Option<Box<Coded>>,
+    pub(super) arq: Option<Arq>,
     pub(super) outage: Option<Outage>,
 }
 
 impl Direction {
     /// Those of the link `name`, there and back.
-    pub(super) fn both(name: &str, link: &keys::Link, report: &mut Report<'_>) -> [Self; 2] {
+    pub(super) fn both(name: &str, link: &keys::Link, run: Duration, report: &mut Report<'_>) -> [Self; 2] {
         [("forward", &link.forward), ("reverse", &link.reverse)].map(|(side, direction)| {
             let path = |key| path(["link", name, side, key]);
             if direction.rate.is_none() {
@@ -44,12 +46,37 @@ impl Direction {
             let delay = direction.delay.as_ref().map_or(at_once, |delay| keys::delay(delay, report, &path("delay")));
             let queue = direction.queue.as_ref().unwrap_or(&link.queue).clone();
             keys::check_queue(&queue, report, &path("queue"));
-            if let Some(interleave) = direction.interleave {
-                keys::check_interleave(interleave, &error, report, &path("interleave"));
-            }
             let outage = direction.outage.as_ref().map(|outage| keys::outage(outage, report, &path("outage")));
-            Self { rate, delay, queue, error, effect, interleave: direction.interleave, outage }
+            let mut made = Self {
+                rate,
+                delay,
+                queue,
+                error,
+                effect,
+                interleave: direction.interleave,
+                coded: None,
+                arq: direction.arq,
+                outage,
+            };
+            if let (Some(coding), true) = (&direction.coding, report.findings.found.is_empty()) {
+                made.encode(coding.clone(), run, report, &path("coding"));
+            }
+            if let Some(interleave) = direction.interleave {
+                keys::check_interleave(interleave, &made.error, report, &path("interleave"));
+            }
+            made
         })
+    }
+
+    /// What packets meet if `coding` protects them.
+    fn encode(&mut self, coding: Coding, run: Duration, report: &mut Report<'_>, path: &[String]) {
+        let (rate, delay, error) = (self.rate.clone(), self.delay.clone(), self.error.clone());
+        let coded = Coded { coding, rate, delay, error };
+        match coded.meets(self.interleave.is_some(), run) {
+            Ok(meets) => (self.rate, self.delay, self.error) = (meets.rate, meets.delay, meets.error),
+            Err((key, message, expected)) => report.value(&below(path, key), &message, &expected),
+        }
+        self.coded = Some(Box::new(coded));
     }
 
     /// How many points, spans and indices it has.

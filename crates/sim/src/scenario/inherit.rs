@@ -15,6 +15,9 @@ pub(super) fn tcp(tree: &mut Tree) {
     }
 }
 
+/// What a direction inherits.
+const INHERITED: [&str; 8] = ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "outage"];
+
 /// Gives each direction of a link the keys that it does not set itself.
 pub(super) fn links(tree: &mut Tree) {
     let links = tree.table_mut().and_then(|table| table.get_mut("link")).and_then(Tree::table_mut);
@@ -22,7 +25,7 @@ pub(super) fn links(tree: &mut Tree) {
         let mut common = link.clone();
         let Some(table) = link.table_mut() else { continue };
         if let Some(keys) = common.table_mut() {
-            keys.retain(|key, _| ["rate", "delay", "queue", "error", "interleave", "outage"].contains(&key.as_str()));
+            keys.retain(|key, _| INHERITED.contains(&key.as_str()));
         }
         for direction in ["forward", "reverse"] {
             inherit(table.entry(direction.into()).or_insert_with(Tree::empty), &common, &[]);

@@ -39,7 +39,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         report.key(&path(["flow"]), "is empty: nothing would be sent", "expected at least one flow");
     }
     let directions: BTreeMap<&str, [Direction; 2]> =
-        file.link.iter().map(|(name, link)| (name.as_str(), Direction::both(name, link, report))).collect();
+        file.link.iter().map(|(name, link)| (name.as_str(), Direction::both(name, link, file.duration, report))).collect();
     let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
     for (name, flow) in &file.flow {
         if let Some(own) = &flow.tcp {
@@ -68,6 +68,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let ids = NodeId::all(names.len());
     let nodes: BTreeMap<&str, NodeId> = names.into_iter().zip(ids).collect();
     let mut made = make_links(&links, &directions, &nodes);
+    check_arq(&made, file, &links, &nodes, report);
     check_parallel(&made, &nodes, report);
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
     let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
@@ -225,11 +226,39 @@ fn make_links(
                 error: direction.error.clone(),
                 effect: direction.effect,
                 interleave: direction.interleave,
+                coded: direction.coded.clone(),
+                arq: direction.arq,
             });
         }
     }
     made.sort_by(|a, b| a.name.cmp(&b.name));
     made
+}
+
+/// Only a node that checks packets, and keeps them, can end the loop of ARQ: a bent pipe does neither. While a link is down its
+/// loop would run on.
+fn check_arq(
+    made: &[Link],
+    file: &File,
+    links: &[Instance<'_>],
+    nodes: &BTreeMap<&str, NodeId>,
+    report: &mut Report<'_>,
+) {
+    for link in made.iter().filter(|link| link.arq.is_some()) {
+        let Some((name, side)) = link.name.rsplit_once('.') else { continue };
+        let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
+        let key = path(["link", entry, side, "arq"]);
+        for (node, id) in nodes.iter().filter(|(_, id)| [link.from, link.to].contains(id)) {
+            if file.node.get(*node).is_some_and(|node| node.kind == NodeKind::BentPipe) {
+                let does = if *id == link.to { "checks no packets" } else { "keeps no packets" };
+                let expected = "expected a node of kind \"processing\", or one link from station to station";
+                report.value(&key, &format!("cannot work: {node} is a bent pipe, which {does}"), expected);
+            }
+        }
+        if link.outage.is_some() {
+            report.value(&key, "sends again on a link that has outages", "expected arq or outage, not both");
+        }
+    }
 }
 
 /// The way there and the way back of each flow.

@@ -335,12 +335,18 @@ fn difference(own: &Json, common: &Json) -> Json {
 }
 
 fn direction(link: &Link) -> Map<String, Json> {
+    let (rate, delay, error) = match link.coded.as_deref() {
+        Some(coded) => (&coded.rate, &coded.delay, &coded.error),
+        None => (&link.rate, &link.delay, &link.error),
+    };
     let keys = keys::Direction {
-        rate: Some(keys::RateProfile::of(&link.rate)),
-        delay: Some(keys::DelayProfile::of(&link.delay)),
+        rate: Some(keys::RateProfile::of(rate)),
+        delay: Some(keys::DelayProfile::of(delay)),
         queue: Some(link.queue.clone()),
-        error: Some(keys::Errors::of(&link.error, link.effect)),
+        error: Some(keys::Errors::of(error, link.effect)),
         interleave: link.interleave,
+        coding: link.coded.as_ref().map(|coded| coded.coding.clone()),
+        arq: link.arq,
         outage: link.outage.as_ref().map(keys::OutageKeys::of),
     };
     let Json::Object(table) = to_json(&Typed::write(&keys)) else { return Map::new() };

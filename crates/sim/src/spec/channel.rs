@@ -185,6 +185,15 @@ settings! {
     }
 }
 
+settings! {
+    /// Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. Packets arrive in order: those behind wait. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Arq {
+        /// How often a packet is sent again at most; 3 is usual on short links, 1 on links over GEO.
+        retransmissions: u32, [1, 16];
+    }
+}
+
 impl Interleave {
     /// What it adds to the propagation delay: a block fills up before it is sent, and has arrived before it is read
     /// (B. Sklar, Digital Communications, 2nd ed. 2001, chapter 8: 2MN symbol times).

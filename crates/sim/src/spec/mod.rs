@@ -3,11 +3,13 @@
 
 mod app;
 mod channel;
+mod coding;
 mod queue;
 mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
-pub use channel::{Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub use channel::{Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
 
@@ -102,6 +104,10 @@ pub struct Link {
     pub effect: Effect,
     /// What spreads errors, and corrects some.
     pub interleave: Option<Interleave>,
+    /// As it is written, if it is coded: `rate`, `delay` and `error` are those that packets meet.
+    pub coded: Option<Box<Coded>>,
+    /// What sends damaged packets again.
+    pub arq: Option<Arq>,
 }
 
 /// An application, and the connections or datagrams that it sends by.

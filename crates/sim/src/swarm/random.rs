@@ -113,6 +113,8 @@ impl Sketch {
                 codeword: *dice.pick(&[20, 255]),
                 corrects: *dice.pick(&[0, 1, 9]),
             }),
+            coded: None,
+            arq: None,
         }
     }
 

@@ -258,6 +258,21 @@ static SHARE: Format = Format {
     is_number_too: false,
 };
 
+static LEVEL: Format = Format {
+    name: "level",
+    expected: "a number with dB",
+    example: "8 dB",
+    check: |text| level(text).map(drop),
+    is_number_too: false,
+};
+
+fn level(text: &str) -> Result<f64, String> {
+    match quantity::any(text) {
+        Some((level, unit)) if unit == "dB" => Ok(level),
+        _ => Err("is not a level: expected a number with dB, such as \"8 dB\" or \"-2.35 dB\"".into()),
+    }
+}
+
 impl Typed for Duration {
     fn shape() -> Shape {
         Shape::Quantity(&DURATION)
@@ -455,6 +470,22 @@ measures! {
     Distance(DISTANCE, DISTANCE, 1e3, "m");
     /// An angle in degrees.
     Angle(ANGLE, ANGLE, 1e6, "deg");
+}
+
+/// A ratio in decibels, of either sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level(pub f64);
+
+impl Typed for Level {
+    fn shape() -> Shape {
+        Shape::Quantity(&LEVEL)
+    }
+    fn read(value: &Value) -> Result<Self, Unfit> {
+        level(value.text()?).map(Self).map_err(Unfit)
+    }
+    fn write(&self) -> Value {
+        Value::Text(format!("{} dB", self.0))
+    }
 }
 
 impl Key {

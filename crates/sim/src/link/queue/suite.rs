@@ -114,6 +114,8 @@ fn link(queue: Kind) -> Link {
         error: ErrorModel::None,
         effect: crate::spec::Effect::Corrupt,
         interleave: None,
+        coded: None,
+        arq: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::sweep::{Case, Sweep};
 use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Tcp};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start};
+use crate::spec::{Arq, Coding, Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start};
 use bentpipe_units::settings::Maybe;
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
@@ -70,6 +70,10 @@ settings! {
         error: Errors = Errors::None;
         /// Spreads errors over time, and corrects some. Without it, nothing does.
         interleave: Option<Interleave>;
+        /// What protects bits, at the cost of rate. Without it, nothing does.
+        coding: Option<Coding>;
+        /// What sends damaged packets again on this link. Without it, nothing does.
+        arq: Option<Arq>;
         /// When the link carries nothing. Without it, it is never down.
         outage: Option<OutageKeys>;
         /// What differs from `from` to `to`.
@@ -93,6 +97,10 @@ settings! {
         error: Option<Errors> = None;
         /// What spreads errors in this direction.
         interleave: Option<Interleave> = None;
+        /// What protects bits in this direction.
+        coding: Option<Coding> = None;
+        /// What sends damaged packets again in this direction.
+        arq: Option<Arq> = None;
         /// When this direction is down.
         outage: Option<OutageKeys> = None;
     }

@@ -1,0 +1,500 @@
+//! Coding on a link: what it costs in rate, what errors it leaves, how long it takes. It is settled before a run begins: a coded
+//! link is an ordinary one whose rate, errors and delay are those that packets meet.
+//!
+//! **The convolutional code** of rate 1/2 and constraint length 7 (171, 133 octal), decoded softly by Viterbi's algorithm, leaves
+//! bit errors with a probability of at most
+//!
+//! P = sum over d of `c_d` Q(sqrt(2 d R Eb/N0)), d = 10, 12, 14, 16, `c_d` = 36, 211, 1404, 11633,
+//!
+//! the union bound (J. Proakis, Digital Communications, 4th ed. 2001, §8.2). Wrong bits come in bursts. Where Eb/N0 is not given, the
+//! link's own errors per bit are those of the channel, p = Q(sqrt(2 R Eb/N0)) for antipodal signals, so that P is a sum of
+//! Q(sqrt(d) Q⁻¹(p)). An interleaver with its outer code comes after the decoder (CCSDS 131.0-B, concatenated coding).
+//!
+//! **DVB-S2** (ETSI EN 302 307-1 V1.4.1, table 13: normal frames, without pilots) needs an Es/N0 for each modulation and code
+//! and gives so many bits in a symbol. The rate of such a link counts symbols. A frame is decoded as a whole, so that packets are
+//! late by 64,800 bits of the most robust modulation in use. Where modulation and code adapt (ACM), they are chosen once in each
+//! period from an Es/N0 that is as old as its report: a signal that falls faster than the margin in that time costs frames.
+
+use super::{ErrorModel, ErrorUnit, Profile, Stay};
+use bentpipe_units::settings::Level;
+use bentpipe_units::{either, kinds, settings, words, Duration, Rate, Time};
+
+kinds! {
+    /// What protects bits on a link.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Coding as "Coding" {
+        /// The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those that an Eb/N0 brings.
+        "convolutional" => Convolutional {
+            /// Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
+            eb_n0: Option<Signal>;
+            /// Mean number of bits in a burst of errors that the decoder leaves.
+            burst: u32 = 5, "J. Proakis, Digital Communications";
+        };
+        /// DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts symbols, one for each bit that is written: 10 Mbit/s are 10 Mbaud.
+        "dvb-s2" => DvbS2 {
+            /// Energy per symbol over noise density.
+            es_n0: Signal;
+            /// Modulation and code, always the same. Without it they adapt, as `acm` says.
+            modcod: Option<Modcod>;
+            /// How modulation and code adapt. Without it they do not.
+            acm: Option<Acm>;
+            /// What a real receiver needs beyond the ideal thresholds, often 0.5 dB to 1.7 dB.
+            implementation_loss: Level = Level(0.0);
+            /// How losses depend on the signal.
+            losses: Losses = Losses::Step;
+        };
+    }
+}
+
+either! {
+    /// A signal, constant or over time.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Signal {
+        /// Always this.
+        Constant(Level);
+        /// In steps.
+        Points(SignalPoints);
+    }
+}
+
+settings! {
+    /// A signal that changes in steps.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SignalPoints {
+        /// Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
+        points: Vec<(Time, Level)>, [1];
+        /// Start again after this long. Without it, the last point holds.
+        every: Option<Duration>;
+    }
+}
+
+settings! {
+    /// How modulation and code adapt to the signal: down at once, up when the signal has been strong enough for a while.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Acm {
+        /// How old a report of the signal is when the sender acts on it: about a round trip of the link.
+        feedback_delay: Duration;
+        /// Time between choices. Without it, the feedback delay.
+        every: Option<Duration>;
+        /// What the reported signal must have beyond a threshold.
+        margin: Level = Level(1.0);
+        /// What it must have beyond that to go up.
+        hysteresis: Level = Level(0.3);
+        /// In how many choices after one another.
+        hold: u32 = 3, [1, 1000];
+    }
+}
+
+words! {
+    /// How losses depend on Es/N0.
+    pub enum Losses {
+        /// All below the threshold, none from it on.
+        "step" => Step,
+        /// With probability erfc(3.5 (Es/N0 - threshold + 0.2 dB)) / 2.
+        "slope" => Slope,
+    }
+}
+
+words! {
+    /// Modulation and code of DVB-S2, with what it needs and gives (ETSI EN 302 307-1, table 13).
+    pub enum Modcod {
+        /// QPSK, code of rate 1/4: 0.490243 bits in a symbol, from -2.35 dB on.
+        "QPSK 1/4" => Qpsk1of4,
+        /// QPSK, code of rate 1/3: 0.656448 bits in a symbol, from -1.24 dB on.
+        "QPSK 1/3" => Qpsk1of3,
+        /// QPSK, code of rate 2/5: 0.789412 bits in a symbol, from -0.30 dB on.
+        "QPSK 2/5" => Qpsk2of5,
+        /// QPSK, code of rate 1/2: 0.988858 bits in a symbol, from 1.00 dB on.
+        "QPSK 1/2" => Qpsk1of2,
+        /// QPSK, code of rate 3/5: 1.188304 bits in a symbol, from 2.23 dB on.
+        "QPSK 3/5" => Qpsk3of5,
+        /// QPSK, code of rate 2/3: 1.322253 bits in a symbol, from 3.10 dB on.
+        "QPSK 2/3" => Qpsk2of3,
+        /// QPSK, code of rate 3/4: 1.487473 bits in a symbol, from 4.03 dB on.
+        "QPSK 3/4" => Qpsk3of4,
+        /// QPSK, code of rate 4/5: 1.587196 bits in a symbol, from 4.68 dB on.
+        "QPSK 4/5" => Qpsk4of5,
+        /// QPSK, code of rate 5/6: 1.654663 bits in a symbol, from 5.18 dB on.
+        "QPSK 5/6" => Qpsk5of6,
+        /// QPSK, code of rate 8/9: 1.766451 bits in a symbol, from 6.20 dB on.
+        "QPSK 8/9" => Qpsk8of9,
+        /// 8PSK, code of rate 3/5: 1.779991 bits in a symbol, from 5.50 dB on.
+        "8PSK 3/5" => Psk8x3of5,
+        /// QPSK, code of rate 9/10: 1.788612 bits in a symbol, from 6.42 dB on.
+        "QPSK 9/10" => Qpsk9of10,
+        /// 8PSK, code of rate 2/3: 1.980636 bits in a symbol, from 6.62 dB on.
+        "8PSK 2/3" => Psk8x2of3,
+        /// 8PSK, code of rate 3/4: 2.228124 bits in a symbol, from 7.91 dB on.
+        "8PSK 3/4" => Psk8x3of4,
+        /// 8PSK, code of rate 5/6: 2.478562 bits in a symbol, from 9.35 dB on.
+        "8PSK 5/6" => Psk8x5of6,
+        /// 16APSK, code of rate 2/3: 2.637201 bits in a symbol, from 8.97 dB on.
+        "16APSK 2/3" => Apsk16x2of3,
+        /// 8PSK, code of rate 8/9: 2.646012 bits in a symbol, from 10.69 dB on.
+        "8PSK 8/9" => Psk8x8of9,
+        /// 8PSK, code of rate 9/10: 2.679207 bits in a symbol, from 10.98 dB on.
+        "8PSK 9/10" => Psk8x9of10,
+        /// 16APSK, code of rate 3/4: 2.966728 bits in a symbol, from 10.21 dB on.
+        "16APSK 3/4" => Apsk16x3of4,
+        /// 16APSK, code of rate 4/5: 3.165623 bits in a symbol, from 11.03 dB on.
+        "16APSK 4/5" => Apsk16x4of5,
+        /// 16APSK, code of rate 5/6: 3.300184 bits in a symbol, from 11.61 dB on.
+        "16APSK 5/6" => Apsk16x5of6,
+        /// 16APSK, code of rate 8/9: 3.523143 bits in a symbol, from 12.89 dB on.
+        "16APSK 8/9" => Apsk16x8of9,
+        /// 16APSK, code of rate 9/10: 3.567342 bits in a symbol, from 13.13 dB on.
+        "16APSK 9/10" => Apsk16x9of10,
+        /// 32APSK, code of rate 3/4: 3.703295 bits in a symbol, from 12.73 dB on.
+        "32APSK 3/4" => Apsk32x3of4,
+        /// 32APSK, code of rate 4/5: 3.951571 bits in a symbol, from 13.64 dB on.
+        "32APSK 4/5" => Apsk32x4of5,
+        /// 32APSK, code of rate 5/6: 4.119540 bits in a symbol, from 14.28 dB on.
+        "32APSK 5/6" => Apsk32x5of6,
+        /// 32APSK, code of rate 8/9: 4.397854 bits in a symbol, from 15.69 dB on.
+        "32APSK 8/9" => Apsk32x8of9,
+        /// 32APSK, code of rate 9/10: 4.453027 bits in a symbol, from 16.05 dB on.
+        "32APSK 9/10" => Apsk32x9of10,
+    }
+}
+
+/// Es/N0 in dB, bits in a symbol, bits that the modulation has in a symbol; by bits in a symbol.
+const MODCODS: [(Modcod, f64, f64, f64); 28] = [
+    (Modcod::Qpsk1of4, -2.35, 0.490243, 2.0),
+    (Modcod::Qpsk1of3, -1.24, 0.656448, 2.0),
+    (Modcod::Qpsk2of5, -0.30, 0.789412, 2.0),
+    (Modcod::Qpsk1of2, 1.00, 0.988858, 2.0),
+    (Modcod::Qpsk3of5, 2.23, 1.188304, 2.0),
+    (Modcod::Qpsk2of3, 3.10, 1.322253, 2.0),
+    (Modcod::Qpsk3of4, 4.03, 1.487473, 2.0),
+    (Modcod::Qpsk4of5, 4.68, 1.587196, 2.0),
+    (Modcod::Qpsk5of6, 5.18, 1.654663, 2.0),
+    (Modcod::Qpsk8of9, 6.20, 1.766451, 2.0),
+    (Modcod::Psk8x3of5, 5.50, 1.779991, 3.0),
+    (Modcod::Qpsk9of10, 6.42, 1.788612, 2.0),
+    (Modcod::Psk8x2of3, 6.62, 1.980636, 3.0),
+    (Modcod::Psk8x3of4, 7.91, 2.228124, 3.0),
+    (Modcod::Psk8x5of6, 9.35, 2.478562, 3.0),
+    (Modcod::Apsk16x2of3, 8.97, 2.637201, 4.0),
+    (Modcod::Psk8x8of9, 10.69, 2.646012, 3.0),
+    (Modcod::Psk8x9of10, 10.98, 2.679207, 3.0),
+    (Modcod::Apsk16x3of4, 10.21, 2.966728, 4.0),
+    (Modcod::Apsk16x4of5, 11.03, 3.165623, 4.0),
+    (Modcod::Apsk16x5of6, 11.61, 3.300184, 4.0),
+    (Modcod::Apsk16x8of9, 12.89, 3.523143, 4.0),
+    (Modcod::Apsk16x9of10, 13.13, 3.567342, 4.0),
+    (Modcod::Apsk32x3of4, 12.73, 3.703295, 5.0),
+    (Modcod::Apsk32x4of5, 13.64, 3.951571, 5.0),
+    (Modcod::Apsk32x5of6, 14.28, 4.119540, 5.0),
+    (Modcod::Apsk32x8of9, 15.69, 4.397854, 5.0),
+    (Modcod::Apsk32x9of10, 16.05, 4.453027, 5.0),
+];
+
+/// Coded bits of a normal frame.
+const FRAME_BITS: f64 = 64_800.0;
+
+/// The first terms of the union bound: distance, wrong bits.
+const WEIGHTS: [(f64, f64); 4] = [(10.0, 36.0), (12.0, 211.0), (14.0, 1404.0), (16.0, 11_633.0)];
+
+/// Bits that a Viterbi decoder waits for: five constraint lengths.
+const TRACEBACK_BITS: f64 = 35.0;
+
+/// Choices of modulation and points of a signal in a run, at most.
+const STEPS_MAX: u64 = 1_000_000;
+
+/// A coded link as it is written; the link itself has what packets meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coded {
+    /// The code.
+    pub coding: Coding,
+    /// Rate of the link.
+    pub rate: Profile<Rate>,
+    /// Propagation delay.
+    pub delay: Profile<Duration>,
+    /// Errors of the channel.
+    pub error: ErrorModel,
+}
+
+/// What packets meet on a coded link.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Meets {
+    pub(crate) rate: Profile<Rate>,
+    pub(crate) delay: Profile<Duration>,
+    pub(crate) error: ErrorModel,
+}
+
+/// Why a code cannot work: the key, what is wrong, what was expected.
+pub(crate) type Unworkable = (&'static str, String, String);
+
+impl Coded {
+    /// What packets meet in a run of `duration`. `is_interleaved`: bytes are spread, and corrected by an outer code.
+    pub(crate) fn meets(&self, is_interleaved: bool, duration: Duration) -> Result<Meets, Unworkable> {
+        match &self.coding {
+            Coding::Convolutional { eb_n0, burst } => self.convolutional(eb_n0.as_ref(), *burst, is_interleaved),
+            Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses } => {
+                if is_interleaved {
+                    let expected = "expected no interleave, or the convolutional code";
+                    return Err(("kind", "leaves losses of whole packets, and interleave spreads bytes".into(), expected.into()));
+                }
+                if self.error != ErrorModel::None {
+                    return Err(refused_error("es_n0"));
+                }
+                let receiver = Receiver { loss: implementation_loss.0, losses: *losses };
+                let signal = es_n0.profile("es_n0")?;
+                match (modcod, acm) {
+                    (Some(modcod), None) => self.constant(*modcod, &signal, receiver),
+                    (None, Some(acm)) => self.adaptive(acm, &signal, receiver, duration),
+                    _ => Err(("modcod", "and acm exclude each other, and one of them is needed".into(),
+                        "expected modcod, like \"8PSK 2/3\", or acm, like { feedback_delay = \"500 ms\" }".into())),
+                }
+            }
+        }
+    }
+
+    fn convolutional(&self, eb_n0: Option<&Signal>, burst: u32, is_interleaved: bool) -> Result<Meets, Unworkable> {
+        if !(1..=10_000).contains(&burst) {
+            return Err(("burst", "is out of range".into(), "expected 1 to 10000 bits".into()));
+        }
+        // A burst hits the packet in which it begins; of whole bytes it hits 1 + (b - 1) / 8 on average.
+        let (unit, share) = match is_interleaved {
+            false => (ErrorUnit::Bit, 1.0 / f64::from(burst)),
+            true => (ErrorUnit::Byte, (f64::from(burst) + 7.0) / f64::from(burst)),
+        };
+        let left = |wrong_bits: f64| (wrong_bits * share).min(1.0);
+        let error = match (eb_n0, &self.error) {
+            (Some(eb_n0), ErrorModel::None) => {
+                let rates = eb_n0.profile("eb_n0")?.map(|level| left(wrong_after(libm::sqrt(linear(level)))));
+                ErrorModel::Profile { unit, rates }
+            }
+            (Some(_), _) => return Err(refused_error("eb_n0")),
+            (None, ErrorModel::None) => ErrorModel::None,
+            (None, ErrorModel::Independent { unit: ErrorUnit::Bit, rate }) => {
+                ErrorModel::Independent { unit, rate: left(wrong_of_channel(*rate)) }
+            }
+            (None, ErrorModel::Profile { unit: ErrorUnit::Bit, rates }) => {
+                ErrorModel::Profile { unit, rates: rates.map(|rate| left(wrong_of_channel(rate))) }
+            }
+            (None, &ErrorModel::GilbertElliott { unit: ErrorUnit::Bit, stay: stay @ Stay::Time { .. }, rate_good, rate_bad }) => {
+                let [rate_good, rate_bad] = [rate_good, rate_bad].map(|rate| left(wrong_of_channel(rate)));
+                ErrorModel::GilbertElliott { unit, stay, rate_good, rate_bad }
+            }
+            (None, _) => {
+                let expected = "expected errors per bit, with states that last for times, or eb_n0, like \"4 dB\"";
+                return Err(("kind", "corrects bits, and the link's errors are not those of bits".into(), expected.into()));
+            }
+        };
+        Ok(self.with(self.rate.map(|rate| scaled(rate, 0.5)), TRACEBACK_BITS / 0.5, error))
+    }
+
+    fn constant(&self, modcod: Modcod, signal: &Profile<f64>, receiver: Receiver) -> Result<Meets, Unworkable> {
+        let (_, threshold, bits, of_symbol) = modcod.row();
+        let rates = signal.map(|level| receiver.loss(level, threshold));
+        let error = ErrorModel::Profile { unit: ErrorUnit::Packet, rates };
+        Ok(self.with(self.rate.map(|rate| scaled(rate, bits)), FRAME_BITS / of_symbol, error))
+    }
+
+    fn adaptive(
+        &self,
+        acm: &Acm,
+        signal: &Profile<f64>,
+        receiver: Receiver,
+        duration: Duration,
+    ) -> Result<Meets, Unworkable> {
+        let Profile::Constant(symbols) = self.rate else {
+            return Err(("acm", "gives the rate its steps, and that has some already".into(), "expected a constant rate".into()));
+        };
+        let every = acm.every.unwrap_or(acm.feedback_delay);
+        if every == Duration::ZERO || duration.as_ps() / every.as_ps() > STEPS_MAX {
+            let expected = format!("expected every above {} ns", duration.as_ps() / STEPS_MAX / 1000);
+            return Err(("acm", "has too little time between choices".into(), expected));
+        }
+        let end = Time::ZERO + duration;
+        let Some(levels) = signal.until(end) else {
+            return Err(("es_n0", "has too many points in the run".into(), format!("expected at most {STEPS_MAX}")));
+        };
+        let level_at = |at: Time| levels[levels.partition_point(|(from, _)| *from <= at).max(1) - 1].1;
+        let choices = (0..=duration.as_ps() / every.as_ps()).map(|n| Time::ZERO + every * n);
+        let mut times: Vec<Time> = choices.chain(levels.iter().map(|(at, _)| *at)).collect();
+        times.sort_unstable();
+        times.dedup();
+        let mut adaptation = Adaptation::new(acm, receiver, level_at(Time::ZERO));
+        let (mut rates, mut losses, mut robust) = (Vec::new(), Vec::new(), f64::INFINITY);
+        for at in times {
+            if (at - Time::ZERO).as_ps() % every.as_ps() == 0 {
+                adaptation.choose(level_at(Time::ZERO + (at - Time::ZERO).saturating_sub(acm.feedback_delay)));
+            }
+            let (rate, loss) = match adaptation.chosen() {
+                // No modulation is robust enough: the link carries nothing, and its queue waits.
+                None => (Rate::from_bps(0), 0.0),
+                Some((_, threshold, bits, of_symbol)) => {
+                    robust = robust.min(of_symbol);
+                    (scaled(symbols, bits), receiver.loss(level_at(at), threshold))
+                }
+            };
+            note(&mut rates, at, rate);
+            note(&mut losses, at, loss);
+        }
+        if robust == f64::INFINITY {
+            return Err(("es_n0", "is never enough for any modulation".into(), "expected a stronger signal".into()));
+        }
+        let steps = |points| Profile::Points { points, linear: false, period: None };
+        let rates_of_errors = Profile::Points { points: losses, linear: false, period: None };
+        let error = ErrorModel::Profile { unit: ErrorUnit::Packet, rates: rates_of_errors };
+        Ok(self.with(steps(rates), FRAME_BITS / robust, error))
+    }
+
+    /// With this rate and these errors, later by the time that `bits` of the link's rate take.
+    fn with(&self, rate: Profile<Rate>, bits: f64, error: ErrorModel) -> Meets {
+        let later = Duration::from_secs_f64(bits / self.rate.largest().as_bps().max(1) as f64);
+        Meets { rate, delay: self.delay.map(|delay| delay + later), error }
+    }
+}
+
+fn refused_error(key: &'static str) -> Unworkable {
+    (key, "says what errors there are, and so does error of the link".into(), "expected one of them".into())
+}
+
+/// Adds a step where the value changes.
+fn note<T: PartialEq>(points: &mut Vec<(Time, T)>, at: Time, value: T) {
+    if points.last().is_none_or(|(_, last)| *last != value) {
+        points.push((at, value));
+    }
+}
+
+fn scaled(rate: Rate, by: f64) -> Rate {
+    Rate::from_bps((rate.as_bps() as f64 * by).round() as u64)
+}
+
+fn linear(level: f64) -> f64 {
+    libm::pow(10.0, level / 10.0)
+}
+
+/// Q(x): the probability that a normal variable is above x.
+fn q(x: f64) -> f64 {
+    libm::erfc(x / core::f64::consts::SQRT_2) / 2.0
+}
+
+/// The probability that a decoded bit is wrong; `x` is sqrt(2 R Eb/N0).
+fn wrong_after(x: f64) -> f64 {
+    WEIGHTS.iter().map(|(distance, bits)| bits * q(libm::sqrt(*distance) * x)).sum::<f64>().min(0.5)
+}
+
+/// The same where a bit on the channel is wrong with probability `rate`: x = Q⁻¹(rate), by bisection.
+fn wrong_of_channel(rate: f64) -> f64 {
+    if rate <= 0.0 {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..60 {
+        let x = (low + high) / 2.0;
+        (low, high) = if q(x) > rate { (x, high) } else { (low, x) };
+    }
+    wrong_after(low)
+}
+
+impl Signal {
+    fn profile(&self, key: &'static str) -> Result<Profile<f64>, Unworkable> {
+        let SignalPoints { points, every } = match self {
+            Self::Constant(level) => return Ok(Profile::Constant(level.0)),
+            Self::Points(points) => points,
+        };
+        let begins = points.first().is_some_and(|(at, _)| *at == Time::ZERO);
+        if !begins || points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err((key, "is not in order".into(), "expected instants that increase, the first at 0 s".into()));
+        }
+        if points.last().zip(*every).is_some_and(|(last, every)| every <= last.0 - Time::ZERO) {
+            return Err((key, "starts again before its last point".into(), "expected a longer every".into()));
+        }
+        let points = points.iter().map(|(at, level)| (*at, level.0)).collect();
+        Ok(Profile::Points { points, linear: false, period: *every })
+    }
+}
+
+impl Modcod {
+    fn row(self) -> (Self, f64, f64, f64) {
+        *MODCODS.iter().find(|row| row.0 == self).expect("each word is in the table")
+    }
+}
+
+/// What a receiver makes of a signal.
+#[derive(Clone, Copy, Debug)]
+struct Receiver {
+    loss: f64,
+    losses: Losses,
+}
+
+impl Receiver {
+    /// The probability that a packet is lost.
+    fn loss(self, level: f64, threshold: f64) -> f64 {
+        let above = level - threshold - self.loss;
+        match self.losses {
+            Losses::Step => f64::from(u8::from(above < 0.0)),
+            Losses::Slope => libm::erfc(3.5 * (above + 0.2)) / 2.0,
+        }
+    }
+
+    /// The index of the modulation that gives most, of those that a signal is enough for.
+    fn best(self, level: f64) -> Option<usize> {
+        MODCODS.iter().rposition(|(_, threshold, ..)| threshold + self.loss <= level)
+    }
+}
+
+/// The choice of modulation and code over time.
+struct Adaptation<'a> {
+    acm: &'a Acm,
+    receiver: Receiver,
+    chosen: Option<usize>,
+    /// Choices after one another in which more would have been possible.
+    better: u32,
+}
+
+impl<'a> Adaptation<'a> {
+    fn new(acm: &'a Acm, receiver: Receiver, level: f64) -> Self {
+        Self { acm, receiver, chosen: receiver.best(level - acm.margin.0), better: 0 }
+    }
+
+    fn choose(&mut self, reported: f64) {
+        let level = reported - self.acm.margin.0;
+        let is_enough = self.chosen.is_none_or(|chosen| MODCODS[chosen].1 + self.receiver.loss <= level);
+        if !is_enough {
+            (self.chosen, self.better) = (self.receiver.best(level), 0);
+            return;
+        }
+        let best = self.receiver.best(level - self.acm.hysteresis.0);
+        if best <= self.chosen {
+            self.better = 0;
+            return;
+        }
+        self.better += 1;
+        if self.better >= self.acm.hold {
+            (self.chosen, self.better) = (best, 0);
+        }
+    }
+
+    fn chosen(&self) -> Option<(Modcod, f64, f64, f64)> {
+        self.chosen.map(|index| MODCODS[index])
+    }
+}
+
+impl<T: Copy> Profile<T> {
+    /// With other values at the same times.
+    fn map<U>(&self, of: impl Fn(T) -> U) -> Profile<U> {
+        match self {
+            Self::Constant(value) => Profile::Constant(of(*value)),
+            Self::Points { points, linear, period } => {
+                let points = points.iter().map(|(at, value)| (*at, of(*value))).collect();
+                Profile::Points { points, linear: *linear, period: *period }
+            }
+        }
+    }
+
+    /// Its points until `end`, repetitions written out; none if there are too many.
+    fn until(&self, end: Time) -> Option<Vec<(Time, T)>> {
+        let period = self.period().unwrap_or(Duration::MAX).as_ps().max(1);
+        let rounds = (end - Time::ZERO).as_ps() / period;
+        if (rounds + 1).saturating_mul(self.points().count() as u64) > STEPS_MAX {
+            return None;
+        }
+        let round = |n: u64| self.points().map(move |(at, value)| (at + Duration::from_ps(period) * n, value));
+        Some((0..=rounds).flat_map(round).take_while(|(at, _)| *at <= end).collect())
+    }
+}
