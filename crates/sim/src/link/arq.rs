@@ -94,7 +94,8 @@ impl Arq {
 
     /// How long copies alone were sent up to `now`, in picoseconds.
     pub(super) fn busy_ps(&self, now: Time) -> u64 {
-        let booked = |booking: &Booking| (now.min(booking.to)).saturating_since(booking.from).saturating_sub(booking.within);
+        let booked =
+            |booking: &Booking| (now.min(booking.to)).saturating_since(booking.from).saturating_sub(booking.within);
         self.alone.as_ps() + self.booked.iter().map(|booking| booked(booking).as_ps()).sum::<u64>()
     }
 }
@@ -113,4 +114,64 @@ fn book(booked: &mut VecDeque<Booking>, due: Time, mut finish: impl FnMut(Time) 
         booked.insert(place, Booking { from, to, within: Duration::ZERO });
     }
     to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{packet, spec};
+    use super::super::{LazyLink, Losses};
+    use crate::spec::{Arq, ErrorModel, ErrorUnit, Link, QueueLimit};
+    use bentpipe_units::{Duration, Time};
+
+    fn link(error: ErrorModel, retransmissions: u32) -> Link {
+        Link { error, arq: Some(Arq { retransmissions }), ..spec(QueueLimit::Unlimited) }
+    }
+
+    /// (second, whether it is damaged) of each of `count` packets that are offered at once; a sending takes 1 s, the way 10 s.
+    fn arrivals(spec: &Link, count: u32) -> (Vec<(f64, bool)>, LazyLink) {
+        let (mut link, mut losses) = (LazyLink::new(spec, 7, Time::NEVER), Losses::new());
+        for id in 0..count {
+            link.accept(Time::ZERO, &packet(id, 1000), &mut losses);
+        }
+        let mut arrivals = Vec::new();
+        while link.next_arrival() != Time::NEVER {
+            let now = link.next_arrival();
+            link.advance(now, &mut losses);
+            let packet = link.take(now).expect("one is due");
+            arrivals.push(((now - Time::ZERO).as_secs_f64(), packet.is_damaged()));
+        }
+        (arrivals, link)
+    }
+
+    /// The first of three ends at 1 s, is reported, and sent again from 21 s on: it arrives at 32 s, and the others wait for it.
+    #[test]
+    fn a_damaged_packet_costs_a_round_trip_and_those_behind_wait() {
+        let first = ErrorModel::Arrivals { list: vec![0], period: None };
+        let (arrivals, link) = arrivals(&link(first.clone(), 1), 3);
+        assert_eq!(arrivals, [(32.0, false); 3]);
+        assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(40)), Duration::from_secs(4).as_ps());
+        assert_eq!(link.row("l", Time::ZERO + Duration::from_secs(40)).resent_packets, 1);
+    }
+
+    /// The copy of the first takes the link from 21 s to 22 s: the 22nd packet ends a second later.
+    #[test]
+    fn a_copy_takes_the_time_of_what_is_sent() {
+        let first = ErrorModel::Arrivals { list: vec![0], period: None };
+        let (arrivals, link) = arrivals(&link(first, 1), 30);
+        assert_eq!(arrivals[20..23], [(32.0, false), (33.0, false), (34.0, false)]);
+        assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(99)), Duration::from_secs(31).as_ps());
+    }
+
+    /// `specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets are left damaged, and each is sent 1.11 times.
+    #[test]
+    fn what_is_left_and_what_it_costs_are_as_computed() {
+        let error = ErrorModel::Independent { unit: ErrorUnit::Packet, rate: 0.1 };
+        let count = 200_000;
+        let (arrivals, link) = arrivals(&link(error, 2), count);
+        let lost = arrivals.iter().filter(|(_, is_damaged)| *is_damaged).count() as f64 / f64::from(count);
+        let sends = 1.0 + link.row("l", Time::NEVER).resent_packets as f64 / f64::from(count);
+        assert!((lost / 1e-3 - 1.0).abs() < 0.25, "{lost}");
+        assert!((sends / 1.11 - 1.0).abs() < 2e-3, "{sends}");
+        assert!(arrivals.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
 }

@@ -56,11 +56,9 @@ impl ErrorProcess {
                     end,
                 }))
             }
-            Spec::Profile { unit, rates } => Self::Varying(Box::new(VaryingErrors {
-                unit: *unit,
-                rates: Pieces::of(rates),
-                losses: draws(&name),
-            })),
+            Spec::Profile { unit, rates } => {
+                Self::Varying(Box::new(VaryingErrors { unit: *unit, rates: Pieces::of(rates), losses: draws(&name) }))
+            }
             Spec::Arrivals { .. } if round > 0 => Self::None,
             Spec::Arrivals { list, period } => {
                 Self::Listed(Box::new(ListedErrors { list: list.clone(), period: *period, next: 0, origin: 0 }))
@@ -114,8 +112,7 @@ pub(super) struct IndependentErrors {
 
 impl IndependentErrors {
     fn new(unit: ErrorUnit, rate: f64, gaps: Stream) -> Self {
-        let mut model =
-            Self { unit, log_survival: log_survival(rate), gaps, drawn: 0, left: 0 };
+        let mut model = Self { unit, log_survival: log_survival(rate), gaps, drawn: 0, left: 0 };
         model.left = model.gap();
         model
     }

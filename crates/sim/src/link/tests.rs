@@ -14,7 +14,7 @@ fn s(seconds: f64) -> Time {
 }
 
 /// A link of 8 kbit/s and 10 s.
-fn spec(limit: QueueLimit) -> Spec {
+pub(super) fn spec(limit: QueueLimit) -> Spec {
     Spec {
         name: "l.forward".to_owned(),
         from: NodeId::new(0),
@@ -41,7 +41,7 @@ fn backlog(link: &LazyLink) -> (usize, u64) {
     (link.queue.len(), link.queue.bytes())
 }
 
-fn packet(id: u32, size: u16) -> Packet {
+pub(super) fn packet(id: u32, size: u16) -> Packet {
     let segment = Segment {
         seq: Seq::new(id),
         ack: Seq::new(0),

@@ -38,8 +38,11 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     if file.flow.is_empty() {
         report.key(&path(["flow"]), "is empty: nothing would be sent", "expected at least one flow");
     }
-    let directions: BTreeMap<&str, [Direction; 2]> =
-        file.link.iter().map(|(name, link)| (name.as_str(), Direction::both(name, link, file.duration, report))).collect();
+    let directions: BTreeMap<&str, [Direction; 2]> = file
+        .link
+        .iter()
+        .map(|(name, link)| (name.as_str(), Direction::both(name, link, file.duration, report)))
+        .collect();
     let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
     for (name, flow) in &file.flow {
         if let Some(own) = &flow.tcp {

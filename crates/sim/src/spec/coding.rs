@@ -233,7 +233,11 @@ impl Coded {
             Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses } => {
                 if is_interleaved {
                     let expected = "expected no interleave, or the convolutional code";
-                    return Err(("kind", "leaves losses of whole packets, and interleave spreads bytes".into(), expected.into()));
+                    return Err((
+                        "kind",
+                        "leaves losses of whole packets, and interleave spreads bytes".into(),
+                        expected.into(),
+                    ));
                 }
                 if self.error != ErrorModel::None {
                     return Err(refused_error("es_n0"));
@@ -243,8 +247,11 @@ impl Coded {
                 match (modcod, acm) {
                     (Some(modcod), None) => self.constant(*modcod, &signal, receiver),
                     (None, Some(acm)) => self.adaptive(acm, &signal, receiver, duration),
-                    _ => Err(("modcod", "and acm exclude each other, and one of them is needed".into(),
-                        "expected modcod, like \"8PSK 2/3\", or acm, like { feedback_delay = \"500 ms\" }".into())),
+                    _ => Err((
+                        "modcod",
+                        "and acm exclude each other, and one of them is needed".into(),
+                        "expected modcod, like \"8PSK 2/3\", or acm, like { feedback_delay = \"500 ms\" }".into(),
+                    )),
                 }
             }
         }
@@ -273,13 +280,25 @@ impl Coded {
             (None, ErrorModel::Profile { unit: ErrorUnit::Bit, rates }) => {
                 ErrorModel::Profile { unit, rates: rates.map(|rate| left(wrong_of_channel(rate))) }
             }
-            (None, &ErrorModel::GilbertElliott { unit: ErrorUnit::Bit, stay: stay @ Stay::Time { .. }, rate_good, rate_bad }) => {
+            (
+                None,
+                &ErrorModel::GilbertElliott {
+                    unit: ErrorUnit::Bit,
+                    stay: stay @ Stay::Time { .. },
+                    rate_good,
+                    rate_bad,
+                },
+            ) => {
                 let [rate_good, rate_bad] = [rate_good, rate_bad].map(|rate| left(wrong_of_channel(rate)));
                 ErrorModel::GilbertElliott { unit, stay, rate_good, rate_bad }
             }
             (None, _) => {
                 let expected = "expected errors per bit, with states that last for times, or eb_n0, like \"4 dB\"";
-                return Err(("kind", "corrects bits, and the link's errors are not those of bits".into(), expected.into()));
+                return Err((
+                    "kind",
+                    "corrects bits, and the link's errors are not those of bits".into(),
+                    expected.into(),
+                ));
             }
         };
         Ok(self.with(self.rate.map(|rate| scaled(rate, 0.5)), TRACEBACK_BITS / 0.5, error))
@@ -300,7 +319,11 @@ impl Coded {
         duration: Duration,
     ) -> Result<Meets, Unworkable> {
         let Profile::Constant(symbols) = self.rate else {
-            return Err(("acm", "gives the rate its steps, and that has some already".into(), "expected a constant rate".into()));
+            return Err((
+                "acm",
+                "gives the rate its steps, and that has some already".into(),
+                "expected a constant rate".into(),
+            ));
         };
         let every = acm.every.unwrap_or(acm.feedback_delay);
         if every == Duration::ZERO || duration.as_ps() / every.as_ps() > STEPS_MAX {
@@ -496,5 +519,123 @@ impl<T: Copy> Profile<T> {
         }
         let round = |n: u64| self.points().map(move |(at, value)| (at + Duration::from_ps(period) * n, value));
         Some((0..=rounds).flat_map(round).take_while(|(at, _)| *at <= end).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coded(coding: Coding, error: ErrorModel) -> Coded {
+        let delay = Profile::Constant(Duration::from_millis(250));
+        Coded { coding, rate: Profile::Constant(Rate::from_bps(10_000_000)), delay, error }
+    }
+
+    fn level(db: f64) -> Signal {
+        Signal::Constant(Level(db))
+    }
+
+    fn steps(points: &[(u64, f64)]) -> Signal {
+        let points = points.iter().map(|(s, db)| (Time::ZERO + Duration::from_secs(*s), Level(*db))).collect();
+        Signal::Points(SignalPoints { points, every: None })
+    }
+
+    fn acm(every: Option<Duration>) -> Acm {
+        let feedback_delay = Duration::from_millis(500);
+        Acm { feedback_delay, every, margin: Level(1.0), hysteresis: Level(0.3), hold: 3 }
+    }
+
+    fn dvb(es_n0: Signal, modcod: Option<Modcod>, acm: Option<Acm>) -> Coding {
+        Coding::DvbS2 { es_n0, modcod, acm, implementation_loss: Level(0.0), losses: Losses::Step }
+    }
+
+    fn near(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 2e-3, "{value:e} {expected:e}");
+    }
+
+    /// `specs/fec-acm.md`, tests: at Eb/N0 = 4 dB the first term is 9.70e-6, four terms are 1.740e-5.
+    #[test]
+    fn the_union_bound_is_that_of_the_worked_case() {
+        let x = libm::sqrt(linear(4.0));
+        near(36.0 * q(libm::sqrt(10.0) * x), 9.70e-6);
+        near(wrong_after(x), 1.740e-5);
+        // Before decoding the channel has Q(x); what it leaves is the same.
+        near(wrong_of_channel(q(x)), 1.740e-5);
+    }
+
+    /// BEEN-41: 1e-2 before decoding is less than 1e-6 after it.
+    #[test]
+    fn the_code_corrects_a_channel_that_no_packet_would_pass() {
+        assert!(wrong_of_channel(1e-2) < 1e-6);
+        assert_eq!(wrong_of_channel(0.0), 0.0);
+        let rates: Vec<f64> = [1e-4, 1e-3, 1e-2, 1e-1].map(wrong_of_channel).to_vec();
+        assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
+    }
+
+    /// Half of the rate; a burst of five wrong bits is one error of a packet, or 2.4 - 1 wrong bytes where bytes are spread.
+    #[test]
+    fn a_packet_is_hit_by_bursts_at_half_of_the_rate() {
+        let link = coded(Coding::Convolutional { eb_n0: Some(level(4.0)), burst: 5 }, ErrorModel::None);
+        let Meets { rate, delay, error } = link.meets(false, Duration::from_secs(1)).unwrap();
+        assert_eq!(rate, Profile::Constant(Rate::from_bps(5_000_000)));
+        assert_eq!(delay, Profile::Constant(Duration::from_millis(250) + Duration::from_micros(7)));
+        let ErrorModel::Profile { unit: ErrorUnit::Bit, rates: Profile::Constant(bursts) } = error else { panic!() };
+        near(bursts, 1.740e-5 / 5.0);
+        let ErrorModel::Profile { unit: ErrorUnit::Byte, rates: Profile::Constant(bytes) } =
+            link.meets(true, Duration::from_secs(1)).unwrap().error
+        else {
+            panic!()
+        };
+        near(bytes, 1.740e-5 / 5.0 * 12.0);
+    }
+
+    /// 10 Mbaud of 8PSK 2/3 are 19.80636 Mbit/s; a frame of 64,800 bits takes 2.16 ms.
+    #[test]
+    fn a_constant_modulation_gives_its_rate_above_its_threshold_and_nothing_below() {
+        let meets = |es_n0| {
+            coded(dvb(es_n0, Some(Modcod::Psk8x2of3), None), ErrorModel::None).meets(false, Duration::from_secs(9))
+        };
+        let Meets { rate, delay, error } = meets(steps(&[(0, 8.0), (3, 6.61), (4, 6.62)])).unwrap();
+        assert_eq!(rate, Profile::Constant(Rate::from_bps(19_806_360)));
+        assert_eq!(delay, Profile::Constant(Duration::from_micros(252_160)));
+        let ErrorModel::Profile { unit: ErrorUnit::Packet, rates } = error else { panic!() };
+        assert_eq!(rates.values().collect::<Vec<_>>(), [0.0, 1.0, 0.0]);
+    }
+
+    /// `specs/fec-acm.md`: Es/N0 8 dB, margin 1 dB: 8PSK 2/3 (6.62 <= 7), which gives more than QPSK 9/10. At -2 dB the link is out.
+    #[test]
+    fn the_modulation_that_gives_most_is_chosen_of_those_that_work() {
+        let constant =
+            |db| coded(dvb(level(db), None, Some(acm(None))), ErrorModel::None).meets(false, Duration::from_secs(9));
+        let rate = constant(8.0).unwrap().rate;
+        assert_eq!(rate.values().collect::<Vec<_>>(), [Rate::from_bps(19_806_360)]);
+        assert_eq!(constant(-2.0).unwrap_err().0, "es_n0");
+        let out = coded(dvb(steps(&[(0, 8.0), (3, -2.0)]), None, Some(acm(None))), ErrorModel::None);
+        let rate = out.meets(false, Duration::from_secs(9)).unwrap().rate;
+        assert_eq!(rate.values().last(), Some(Rate::from_bps(0)));
+    }
+
+    /// Down when the report comes, half a second late, and losses until then; up after three choices in a row with 0.3 dB more.
+    #[test]
+    fn adaptation_falls_at_once_and_rises_late() {
+        let signal = steps(&[(0, 8.0), (10, 3.0), (20, 8.0), (30, 7.6)]);
+        let link = coded(dvb(signal, None, Some(acm(None))), ErrorModel::None);
+        let Meets { rate, error, .. } = link.meets(false, Duration::from_secs(40)).unwrap();
+        let ms = |t: Time| (t - Time::ZERO).as_ps() / 1_000_000_000;
+        let rates: Vec<_> = rate.points().map(|(at, rate)| (ms(at), rate.as_bps())).collect();
+        // At 3 dB: QPSK 1/2 (1.00 <= 2). At 7.6 dB: 8PSK 3/5 (5.50) would be left of 6.6 - but 6.62 > 6.6.
+        let [strong, weak, less] = [19_806_360, 9_888_580, 17_886_120];
+        assert_eq!(rates, [(0, strong), (10_500, weak), (21_500, strong), (30_500, less)]);
+        let ErrorModel::Profile { rates, .. } = error else { panic!() };
+        let losses: Vec<_> = rates.points().map(|(at, loss)| (ms(at), loss)).collect();
+        assert_eq!(losses, [(0, 0.0), (10_000, 1.0), (10_500, 0.0)]);
+    }
+
+    /// erfc(0.7) / 2 at the threshold.
+    #[test]
+    fn losses_may_grow_gradually() {
+        let receiver = Receiver { loss: 0.5, losses: Losses::Slope };
+        near(receiver.loss(7.12, 6.62), 0.161);
+        assert!(receiver.loss(8.12, 6.62) < 1e-7 && receiver.loss(6.0, 6.62) > 0.999);
     }
 }

@@ -6,9 +6,9 @@ use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
-    App, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link, Node,
-    NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start, Stay,
-    Wait, MILLIONTHS,
+    App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link,
+    Node, NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start,
+    Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{Config, SsthreshRounding};
@@ -97,6 +97,8 @@ impl Sketch {
         let rate = Rate::from_bps(if differs { *dice.pick(&RATES) } else { base.rate });
         let delay = Duration::from_millis(if differs { *dice.pick(&DELAYS_MS) } else { base.delay });
         let error = if self.has(ERRORS, dice) { dice.error() } else { ErrorModel::None };
+        let outage = self.has(OUTAGES, dice).then(|| dice.outage());
+        let is_up = outage.is_none();
         let can_interleave = error.is_of_packets().is_none();
         Link {
             name,
@@ -104,7 +106,7 @@ impl Sketch {
             to,
             rate: if self.has(PROFILES, dice) { dice.rates(rate) } else { Profile::Constant(rate) },
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
-            outage: self.has(OUTAGES, dice).then(|| dice.outage()),
+            outage,
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,
             effect: *dice.pick(&[Effect::Corrupt, Effect::Corrupt, Effect::Lose]),
@@ -114,7 +116,7 @@ impl Sketch {
                 corrects: *dice.pick(&[0, 1, 9]),
             }),
             coded: None,
-            arq: None,
+            arq: (is_up && self.has(ERRORS, dice)).then(|| Arq { retransmissions: 1 + dice.below(3) as u32 }),
         }
     }
 

@@ -16,7 +16,9 @@ mod declare;
 mod types;
 
 pub use amount::{read_amount, write_amount, Count, Form};
-pub use types::{Angle, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Plain, Share, Switch, Thousandths};
+pub use types::{
+    Angle, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Plain, Share, Switch, Thousandths,
+};
 
 use std::fmt;
 

@@ -3,7 +3,9 @@
 use super::sweep::{Case, Sweep};
 use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Tcp};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Arq, Coding, Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start};
+use crate::spec::{
+    Arq, Coding, Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start,
+};
 use bentpipe_units::settings::Maybe;
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
