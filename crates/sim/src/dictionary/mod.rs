@@ -86,6 +86,15 @@ table! {
         recovery_s: real, "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired.";
         timeout_s: real, "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired.";
         outage_s: real, "s", "Time in which a link of the path was down, there or back, whatever else held.";
+        error_recovery_s: real, "s", "That part of `recovery_s` in which all losses being repaired were errors of links; the rest was congestion, or nothing was lost.";
+        error_timeout_s: real, "s", "The same part of `timeout_s`.";
+        congestion_losses: whole, "1", "Packets of the sender with data that congestion took: causes `queue-overflow`, `early-drop`, `forced-drop`, `push-out` and `policy`.";
+        link_losses: whole, "1", "Packets of the sender with data that were lost for any other cause: errors of links, outages, handovers.";
+        reductions: whole, "1", "Times that the sender took losses for congestion, which asks its congestion control for a reduction; marks do not count.";
+        spurious_reductions: whole, "1", "Those of them where none of the data outstanding was lost.";
+        error_reductions: whole, "1", "Those of them where all losses in the window were errors of links.";
+        errors_taken_for_congestion: whole, "1", "Packets lost in those windows: errors of links that the sender took for congestion.";
+        congestion_taken_for_errors: whole, "1", "Packets that congestion took in windows in which the sender took all losses for errors of a link and did not reduce.";
     }
 }
 
@@ -207,6 +216,7 @@ series! {
         FlightSize "flight_size_bytes", "B", "Data sent and not acknowledged (RFC 5681).";
         ReceiveWindow "receive_window_bytes", "B", "Window that the receiver advertised last.";
         DeliveryRate "delivery_rate_bps", "bit/s", "Rate at which the path took the last data acknowledged, as the sender estimates it.";
+        LimitedBy "limited_by", "1", "What keeps the sender from sending more: 0 nothing that it waits for, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
         PacingRate "pacing_rate_bps", "bit/s", "Rate at which the sender spaces its packets, headers included; no row without pacing.";
     }
     /// Of a flow: sampled at the interval of the record.
@@ -236,6 +246,8 @@ table! {
         flow: text, "", "The flow that it belonged to.";
         cause: text, "", "Why: see the list of causes.";
         bytes: whole, "B", "Its bytes, headers included.";
+        data_bytes: whole, "B", "Payload bytes among them.";
+        offset_bytes: real, "B", "Offset of its data among those of its connection; missing without data, and for datagrams.";
     }
 }
 
@@ -252,6 +264,8 @@ names! {
         Sent "sent", "B", "A segment with data is sent for the first time; value: its offset.";
         Dummy "dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies.";
         Acked "acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK.";
+        Reduction "reduction", "B", "Losses are taken for congestion: the controller is asked to reduce its window; value: offset up to which data had been sent.";
+        NoReduction "no_reduction", "B", "Losses are taken for errors of a link: the window stays; value: the same.";
         EcnReduction "ecn_reduction", "B", "Marks reduced the window; value: offset acknowledged.";
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
         Completed "completed", "B", "All data are acknowledged; value: bytes.";

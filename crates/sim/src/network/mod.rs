@@ -16,7 +16,7 @@ use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
 use crate::packet::{Bodies, Packet};
-use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
+use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
@@ -251,10 +251,11 @@ impl Network {
     fn lose(&mut self, at: Time, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
-        self.recorder.on_loss(at, place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
-        self.traffic.on_loss(&packet);
+        let offset = self.traffic.on_loss(at, &packet, cause);
+        let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
+        self.recorder.on_loss(at, place, packet.flow(), cause, lost);
     }
 }
 

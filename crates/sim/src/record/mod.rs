@@ -10,7 +10,7 @@ mod transfers;
 
 pub(crate) use drops::{Drops, LossPlace};
 pub(crate) use histogram::Histogram;
-pub(crate) use recorder::{Recorded, Recorder, Sample};
+pub(crate) use recorder::{LossSize, Recorded, Recorder, Sample};
 pub(crate) use transfers::{Arrived, Completions, Transfer};
 
 use crate::dictionary::Table;

@@ -85,9 +85,20 @@ struct Events {
     cut: Cut,
 }
 
+/// What was lost with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LossSize {
+    /// Its bytes.
+    pub(crate) bytes: u64,
+    /// Payload bytes among them.
+    pub(crate) data_bytes: u64,
+    /// Offset of its data among those of its connection; none without data.
+    pub(crate) offset: Option<u64>,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Losses {
-    rows: Vec<(Time, LossPlace, FlowId, Cause, u64)>,
+    rows: Vec<(Time, LossPlace, FlowId, Cause, LossSize)>,
     cut: Cut,
 }
 
@@ -145,9 +156,9 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn on_loss(&mut self, now: Time, place: LossPlace, flow: FlowId, cause: Cause, bytes: u64) {
+    pub(crate) fn on_loss(&mut self, now: Time, place: LossPlace, flow: FlowId, cause: Cause, lost: LossSize) {
         if self.wants_losses && self.losses.cut.fits(self.losses.rows.len(), self.rows_max, now) {
-            self.losses.rows.push((now, place, flow, cause, bytes));
+            self.losses.rows.push((now, place, flow, cause, lost));
         }
     }
 
@@ -292,12 +303,14 @@ impl Losses {
     fn table(&self, names: &Names<'_>) -> Table {
         let mut rows = self.rows.clone();
         rows.sort_unstable();
-        LossRow::table(rows.iter().map(|&(time, place, flow, cause, bytes)| LossRow {
+        LossRow::table(rows.iter().map(|&(time, place, flow, cause, lost)| LossRow {
             time_s: time.as_secs_f64(),
             place: place.name(names),
             flow: names.flows[flow],
             cause: cause.name(),
-            bytes,
+            bytes: lost.bytes,
+            data_bytes: lost.data_bytes,
+            offset_bytes: lost.offset.map_or(f64::NAN, |offset| offset as f64),
         }))
     }
 }

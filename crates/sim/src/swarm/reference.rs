@@ -10,7 +10,7 @@ use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Outlook, QueueView};
 use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
-use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
+use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Stream, Time};
@@ -543,9 +543,10 @@ impl<'a> Reference<'a> {
     fn lose(&mut self, place: LossPlace, packet: &Packet, cause: Cause) {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
-        self.recorder.on_loss(self.now, place, packet.flow(), cause, packet.size());
         self.bodies.release(packet);
-        self.traffic.on_loss(packet);
+        let offset = self.traffic.on_loss(self.now, packet, cause);
+        let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
+        self.recorder.on_loss(self.now, place, packet.flow(), cause, lost);
     }
 
     fn finish(mut self, stop: StopReason) -> (RunResult, Vec<Left>) {

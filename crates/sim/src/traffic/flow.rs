@@ -3,6 +3,7 @@
 use super::arrivals::ArrivalsState;
 use super::bulk::BulkState;
 use super::datagrams::DatagramsState;
+use super::loss_verdicts::VerdictCounts;
 use super::page::PageState;
 use super::port::PortState;
 use super::request_response::RequestResponseState;
@@ -232,12 +233,13 @@ pub(crate) struct Totals {
     /// Of the latest session.
     pub(crate) cwnd: Option<u64>,
     pub(crate) ssthresh: Option<u64>,
+    pub(crate) verdicts: VerdictCounts,
     newest: Option<u64>,
 }
 
 impl Totals {
     /// Adds what a session has counted, by its two ends: the one that opened and the other.
-    pub(super) fn add(&mut self, ordinal: u64, [opener, other]: [&Host; 2]) {
+    pub(super) fn add(&mut self, now: Time, ordinal: u64, [opener, other]: [&Host; 2]) {
         for (near, far) in [(opener, other), (other, opener)] {
             if !near.sends_data {
                 continue;
@@ -247,6 +249,9 @@ impl Totals {
             self.acked_bytes += near.conn.acked_bytes();
             self.sent_wire_bytes += near.sent_wire_bytes;
             self.spurious += far.spurious;
+            if let Some(verdicts) = &near.verdicts {
+                self.verdicts += verdicts.counts(now);
+            }
             if self.newest <= Some(ordinal) {
                 self.newest = Some(ordinal);
                 (self.cwnd, self.ssthresh) = (Some(near.conn.cwnd()), near.conn.ssthresh());

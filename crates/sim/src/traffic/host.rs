@@ -1,5 +1,6 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
+use super::loss_verdicts::LossVerdicts;
 use super::send_times::Stopwatch;
 use crate::ids::{EndpointId, FlowId};
 use crate::packet::{Bodies, Origin, Packet, Recipient};
@@ -24,6 +25,8 @@ pub(crate) struct Host {
     pub(crate) sends_data: bool,
     /// Where its time goes, at the end whose times are the flow's.
     pub(super) stopwatch: Option<Stopwatch>,
+    /// What it took its losses for; none before the first.
+    pub(super) verdicts: Option<Box<LossVerdicts>>,
     pub(super) first_sent: Option<Time>,
     pub(super) sent_wire_bytes: u64,
     /// Retransmissions that arrived here and brought nothing new.
@@ -120,6 +123,7 @@ impl Host {
             origin,
             sends_data,
             stopwatch: None,
+            verdicts: None,
             first_sent: None,
             sent_wire_bytes: 0,
             spurious: 0,
@@ -138,6 +142,17 @@ impl Host {
         if segment.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
         }
+    }
+
+    /// Its sender has decided what its losses mean, having sent all below `until`.
+    pub(super) fn on_decision(&mut self, now: Time, is_reduction: bool, until: u64) {
+        let acked = self.conn.acked_bytes();
+        self.verdicts.get_or_insert_with(Box::default).on_decision(now, is_reduction, until, acked);
+    }
+
+    /// Whether what its sender repairs, if anything, are errors of links.
+    pub(super) fn repairs_errors(&self) -> bool {
+        self.verdicts.as_ref().is_some_and(|verdicts| verdicts.is_of_errors())
     }
 
     /// The packet in which it sends a segment.

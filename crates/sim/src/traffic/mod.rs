@@ -12,6 +12,7 @@ mod bulk;
 mod datagrams;
 mod flow;
 mod host;
+mod loss_verdicts;
 mod observe;
 mod page;
 mod port;
@@ -26,9 +27,9 @@ pub(crate) use host::{Host, Hosts};
 pub(crate) use observe::{event_kind, event_of_segment};
 pub(crate) use send_times::SendTimes;
 
-use crate::dictionary::{EventKind, SenderSeries};
+use crate::dictionary::{Cause, EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::packet::{Origin, Packet, Recipient};
+use crate::packet::{Origin, Packet, Recipient, LOWEST};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
@@ -215,7 +216,11 @@ impl Traffic {
         let host = &mut self.hosts[endpoint];
         if let Some(stopwatch) = &mut host.stopwatch {
             if stopwatch.limit != host.conn.send_limit() {
-                stopwatch.turn(now, &host.conn, &mut self.flows[host.flow].downtime);
+                let of_errors = host.verdicts.as_mut().is_some_and(|verdicts| {
+                    verdicts.enter_until(now);
+                    verdicts.is_of_errors()
+                });
+                stopwatch.turn(now, &host.conn, &mut self.flows[host.flow].downtime, of_errors);
             }
         }
     }
@@ -230,6 +235,8 @@ impl Traffic {
                 let state = &self.flows[self.hosts[endpoint].flow];
                 self.is_endless |= state.app == App::Greedy && state.configs[0].give_up == GiveUp::Never;
             }
+            Event::Reduction(until) => self.hosts[endpoint].on_decision(now, true, until),
+            Event::NoReduction(until) => self.hosts[endpoint].on_decision(now, false, until),
             Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint.slot()),
             _ => {}
         }
@@ -360,7 +367,7 @@ impl Traffic {
 
     /// A new connection of `flow`, whose far end listens. The only place that creates connections.
     fn open(&mut self, now: Time, flow: FlowId) -> usize {
-        let slot = self.free_slot();
+        let slot = self.free_slot(now);
         let state = &mut self.flows[flow];
         let session = Session::new(flow, state.opened);
         let is_two_way = state.app.is_two_way();
@@ -408,7 +415,8 @@ impl Traffic {
             let host = &mut self.hosts[host];
             // The time of an end without an application counts for no cause.
             if let Some(stopwatch) = host.stopwatch.take() {
-                state.totals.times += stopwatch.times_until(now, &mut state.downtime);
+                let of_errors = host.repairs_errors();
+                state.totals.times += stopwatch.times_until(now, &mut state.downtime, of_errors);
             }
         }
         if state.remembers() {
@@ -423,12 +431,12 @@ impl Traffic {
     }
 
     /// A slot in which nothing can happen any more, or a new one.
-    fn free_slot(&mut self) -> usize {
+    fn free_slot(&mut self, now: Time) -> usize {
         let tried = if self.reuses_slots { self.released.len().min(SLOTS_TRIED) } else { 0 };
         for _ in 0..tried {
             let Some(slot) = self.released.pop_front() else { break };
             if self.can_reuse(slot) {
-                self.add_to_totals(slot);
+                self.add_to_totals(now, slot);
                 return slot;
             }
             self.released.push_back(slot);
@@ -446,9 +454,9 @@ impl Traffic {
     }
 
     /// Adds what a session counted to its flow.
-    fn add_to_totals(&mut self, slot: usize) {
+    fn add_to_totals(&mut self, now: Time, slot: usize) {
         let state = &mut self.flows[self.sessions[slot].flow];
-        state.totals.add(self.sessions[slot].ordinal, self.hosts.pair(slot));
+        state.totals.add(now, self.sessions[slot].ordinal, self.hosts.pair(slot));
         if state.newest == Some(slot) {
             state.newest = None;
         }
@@ -460,13 +468,20 @@ impl Traffic {
         host.is(recipient) && host.is_listening() && !self.sessions[recipient.endpoint.slot()].is_released
     }
 
-    /// A packet was lost.
-    pub(crate) fn on_loss(&mut self, packet: &Packet) {
+    /// A packet was lost at `at`. Returns the offset of its data, if it is a segment with data.
+    pub(crate) fn on_loss(&mut self, at: Time, packet: &Packet, cause: Cause) -> Option<u64> {
         if !packet.is_datagram() {
             self.on_end(packet);
+            if packet.len > 0 && packet.class != LOWEST {
+                let sender = &mut self.hosts[packet.endpoint().peer()];
+                let offset = sender.conn.offset_of(packet.seq);
+                sender.verdicts.get_or_insert_with(Box::default).on_loss(at, offset, cause);
+                return Some(offset);
+            }
         } else if !packet.is_message() {
             self.on_datagram_loss(packet);
         }
+        None
     }
 
     /// A packet will reach no host any more.
@@ -503,9 +518,11 @@ impl Traffic {
         for (slot, session) in self.sessions.iter().enumerate() {
             let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
-            totals.add(session.ordinal, ends);
-            for stopwatch in ends.iter().filter_map(|host| host.stopwatch.as_ref()) {
-                totals.times += stopwatch.times_until(now, path);
+            totals.add(now, session.ordinal, ends);
+            for host in ends {
+                if let Some(stopwatch) = &host.stopwatch {
+                    totals.times += stopwatch.times_until(now, path, host.repairs_errors());
+                }
             }
         }
         totals.into_iter().map(|(totals, _)| totals).collect()

@@ -53,6 +53,7 @@ impl Host {
             SenderSeries::FlightSize => Some(conn.flight_size() as f64),
             SenderSeries::ReceiveWindow => Some(conn.receive_window() as f64),
             SenderSeries::DeliveryRate => Some(conn.rate_sample()?.rate()?.as_bps() as f64),
+            SenderSeries::LimitedBy => Some(conn.send_limit().map_or(0.0, |limit| f64::from(limit as u8 + 1))),
             SenderSeries::PacingRate => conn.pacing_rate().map(|rate| rate.as_bps() as f64),
         }
     }
@@ -67,6 +68,8 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::SlowStartExit(cwnd) => (EventKind::SlowStartExit, cwnd),
         Event::Timeout(offset) => (EventKind::Timeout, offset),
         Event::Undo(offset) => (EventKind::Undo, offset),
+        Event::Reduction(offset) => (EventKind::Reduction, offset),
+        Event::NoReduction(offset) => (EventKind::NoReduction, offset),
         Event::EcnReduction(offset) => (EventKind::EcnReduction, offset),
         Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
         Event::Aborted(offset) => (EventKind::Aborted, offset),
@@ -142,6 +145,15 @@ fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: T
         recovery_s: time_s(|times| times.limited_by(SendLimit::Recovery)),
         timeout_s: time_s(|times| times.limited_by(SendLimit::Timeout)),
         outage_s: time_s(|times| times.outage),
+        error_recovery_s: time_s(|times| times.error_recovery),
+        error_timeout_s: time_s(|times| times.error_timeout),
+        congestion_losses: totals.verdicts.losses.congestion,
+        link_losses: totals.verdicts.losses.errors,
+        reductions: totals.verdicts.reductions,
+        spurious_reductions: totals.verdicts.spurious_reductions,
+        error_reductions: totals.verdicts.error_reductions,
+        errors_taken_for_congestion: totals.verdicts.errors_taken_for_congestion,
+        congestion_taken_for_errors: totals.verdicts.congestion_taken_for_errors,
     }
 }
 

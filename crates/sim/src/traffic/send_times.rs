@@ -11,6 +11,10 @@ pub(crate) struct SendTimes {
     by_limit: [Duration; SendLimit::COUNT],
     /// Some link of the path was down, there or back, whatever else kept the sender from sending.
     pub(crate) outage: Duration,
+    /// In fast recovery from errors of links only.
+    pub(crate) error_recovery: Duration,
+    /// The same of what the retransmission timer showed.
+    pub(crate) error_timeout: Duration,
 }
 
 impl SendTimes {
@@ -19,9 +23,15 @@ impl SendTimes {
         self.by_limit[limit as usize]
     }
 
-    /// `span` of which the path was down for `down`.
-    fn add(&mut self, limit: SendLimit, span: Duration, down: Duration) {
-        self.by_limit[limit as usize] += span.saturating_sub(down);
+    /// `span` of which the path was down for `down`. `of_errors`: what was lost, if anything, were errors of links.
+    fn add(&mut self, limit: SendLimit, span: Duration, down: Duration, of_errors: bool) {
+        let up = span.saturating_sub(down);
+        self.by_limit[limit as usize] += up;
+        match limit {
+            SendLimit::Recovery if of_errors => self.error_recovery += up,
+            SendLimit::Timeout if of_errors => self.error_timeout += up,
+            _ => {}
+        }
         self.outage += down;
     }
 }
@@ -32,6 +42,8 @@ impl AddAssign for SendTimes {
             *sum += more;
         }
         self.outage += other.outage;
+        self.error_recovery += other.error_recovery;
+        self.error_timeout += other.error_timeout;
     }
 }
 
@@ -46,37 +58,37 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// The sender waits for something else from now on.
+    /// The sender waits for something else from now on. `of_errors`: what it has repaired were errors of links.
     #[cold]
     #[inline(never)]
-    pub(super) fn turn(&mut self, now: Time, conn: &Connection, path: &mut Downtime) {
+    pub(super) fn turn(&mut self, now: Time, conn: &Connection, path: &mut Downtime, of_errors: bool) {
         let next = conn.send_limit();
         if let (Some(SendLimit::Timeout), Some(stalled)) = (next, conn.stalled_since()) {
             // What had looked like something else was a wait for the timer. Not further back than it lasted: what was
             // before ended in time.
             let stalled = stalled.max(self.since);
             let down = path.look_back(stalled);
-            self.count(stalled, down);
+            self.count(stalled, down, of_errors);
             self.limit = next;
         }
         let down = path.until(now);
-        self.count(now, down);
+        self.count(now, down, of_errors);
         self.limit = next;
     }
 
     /// All up to `now` counts for what the sender waited for.
-    fn count(&mut self, now: Time, down: Duration) {
+    fn count(&mut self, now: Time, down: Duration, of_errors: bool) {
         if let Some(limit) = self.limit {
-            self.times.add(limit, now - self.since, down.saturating_sub(self.down));
+            self.times.add(limit, now - self.since, down.saturating_sub(self.down), of_errors);
         }
         (self.since, self.down) = (now, down);
     }
 
     /// The times up to `now`.
-    pub(super) fn times_until(&self, now: Time, path: &mut Downtime) -> SendTimes {
+    pub(super) fn times_until(&self, now: Time, path: &mut Downtime, of_errors: bool) -> SendTimes {
         let mut so_far = self.clone();
         if so_far.limit.is_some() {
-            so_far.count(now, path.until(now));
+            so_far.count(now, path.until(now), of_errors);
         }
         so_far.times
     }

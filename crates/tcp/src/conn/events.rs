@@ -15,6 +15,10 @@ pub enum Event {
     Timeout(u64),
     /// The last loss episode was spurious and is undone; offset acknowledged.
     Undo(u64),
+    /// Losses are taken for congestion: the controller reduces its window; offset up to which data had been sent.
+    Reduction(u64),
+    /// Losses are taken for errors of a link: the window stays; offset up to which data had been sent.
+    NoReduction(u64),
     /// Marks reduced the window; offset acknowledged.
     EcnReduction(u64),
     /// The peer's window closed; offset acknowledged.

@@ -418,6 +418,11 @@ impl Connection {
         self.tcb.sender.space.una.min(self.tcb.sender.space.offered)
     }
 
+    /// The offset of the byte that has this sequence number among those that this end sends.
+    pub fn offset_of(&self, seq: Seq) -> u64 {
+        seq.offset_near(self.tcb.wire.iss, self.tcb.sender.space.una + 1).saturating_sub(1)
+    }
+
     /// Whether the handshake was completed once.
     pub fn has_been_established(&self) -> bool {
         self.life.state.is_synchronised() || self.tcb.sender.space.rwnd_largest > 0

@@ -104,11 +104,13 @@ impl Reducer {
         if cause != Cause::Mark {
             // A mark is congestion, and was compared with the last reduction when it was read.
             if self.verdict.judge(&Loss { offset, by_timeout }, path) == Verdict::LinkError {
+                cx.report(Event::NoReduction(path.snd_nxt));
                 return ReduceOutcome::LinkError;
             }
             if !by_timeout && (offset < self.marked_until || offset < self.probed_until) {
                 return ReduceOutcome::Before;
             }
+            cx.report(Event::Reduction(path.snd_nxt));
         }
         let mut outcome = ReduceOutcome::Reduced;
         match cause {

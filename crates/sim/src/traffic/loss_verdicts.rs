@@ -1,0 +1,216 @@
+//! What a sender took its losses for, against what they were: the network knows the cause of each lost packet.
+//!
+//! A sender judges its losses once for a window of data: it reduces its window, or it takes them for errors of a link. Each such
+//! *decision* is compared with the causes of the data packets lost up to the offset that had been sent then, also of those that
+//! are lost only afterwards, if no other decision has judged them. A reduction is right where congestion took at least one of them.
+//! It is spurious where none of the data outstanding was lost; an ACK that was lost, or a long delay, may be the reason.
+
+use crate::dictionary::Cause;
+use bentpipe_units::Time;
+use std::ops::AddAssign;
+
+/// Packets lost, by what took them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Losses {
+    pub(crate) congestion: u64,
+    pub(crate) errors: u64,
+}
+
+/// What came of the decisions of a sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct VerdictCounts {
+    pub(crate) losses: Losses,
+    pub(crate) reductions: u64,
+    pub(crate) spurious_reductions: u64,
+    pub(crate) error_reductions: u64,
+    pub(crate) errors_taken_for_congestion: u64,
+    pub(crate) congestion_taken_for_errors: u64,
+}
+
+/// The decisions of one sender. A sender that loses nothing and decides nothing has none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LossVerdicts {
+    counts: VerdictCounts,
+    /// Losses that are not entered yet: links may run ahead of time.
+    coming: Vec<(Time, u64, bool)>,
+    /// Entered, and not judged.
+    unjudged: Losses,
+    /// Nothing from this offset on has ever been lost.
+    lost_until: u64,
+    latest: Option<Decision>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    is_reduction: bool,
+    until: u64,
+    losses: Losses,
+    /// Something outstanding had been lost before, and was judged then: all of it by errors.
+    before: Option<bool>,
+}
+
+/// Whether it was congestion that took a packet.
+fn is_congestion(cause: Cause) -> bool {
+    match cause {
+        Cause::QueueOverflow | Cause::EarlyDrop | Cause::ForcedDrop | Cause::PushOut | Cause::Policy => true,
+        Cause::BitError
+        | Cause::LinkLoss
+        | Cause::Outage
+        | Cause::Handover
+        | Cause::RouteMissing
+        | Cause::NoListener => false,
+    }
+}
+
+impl LossVerdicts {
+    /// A packet with data at `offset` was lost at `at`.
+    pub(super) fn on_loss(&mut self, at: Time, offset: u64, cause: Cause) {
+        self.coming.push((at, offset, is_congestion(cause)));
+    }
+
+    /// The sender decides, having sent all below `until`, of which all below `acked` is acknowledged.
+    pub(super) fn on_decision(&mut self, now: Time, is_reduction: bool, until: u64, acked: u64) {
+        self.enter_until(now);
+        let before = (self.lost_until > acked).then(|| self.is_of_errors());
+        self.settle();
+        self.latest = Some(Decision { is_reduction, until, losses: std::mem::take(&mut self.unjudged), before });
+    }
+
+    /// Whether all losses of the latest decision were errors of links.
+    pub(super) fn is_of_errors(&self) -> bool {
+        self.latest.is_some_and(|latest| latest.is_of_errors())
+    }
+
+    /// Enters the losses before `now`.
+    pub(super) fn enter_until(&mut self, now: Time) {
+        self.coming.sort_by_key(|(at, ..)| *at);
+        let due = self.coming.partition_point(|(at, ..)| *at < now);
+        for (_, offset, is_congestion) in self.coming.drain(..due) {
+            self.counts.losses.add(is_congestion);
+            self.lost_until = self.lost_until.max(offset + 1);
+            match &mut self.latest {
+                Some(latest) if offset < latest.until => latest.losses.add(is_congestion),
+                _ => self.unjudged.add(is_congestion),
+            }
+        }
+    }
+
+    /// What came of all decisions up to `now`.
+    pub(super) fn counts(&self, now: Time) -> VerdictCounts {
+        let mut settled = self.clone();
+        settled.enter_until(now);
+        settled.settle();
+        settled.counts
+    }
+
+    /// No more losses count for the latest decision.
+    fn settle(&mut self) {
+        let Some(Decision { is_reduction, losses, before, .. }) = self.latest.take() else { return };
+        let counts = &mut self.counts;
+        if !is_reduction {
+            counts.congestion_taken_for_errors += losses.congestion;
+            return;
+        }
+        counts.reductions += 1;
+        if losses == Losses::default() {
+            counts.spurious_reductions += u64::from(before.is_none());
+            counts.error_reductions += u64::from(before == Some(true));
+        } else if losses.congestion == 0 {
+            counts.error_reductions += 1;
+            counts.errors_taken_for_congestion += losses.errors;
+        }
+    }
+}
+
+impl Decision {
+    fn is_of_errors(&self) -> bool {
+        match self.losses {
+            Losses { congestion: 0, errors: 0 } => self.before == Some(true),
+            Losses { congestion, .. } => congestion == 0,
+        }
+    }
+}
+
+impl Losses {
+    fn add(&mut self, is_congestion: bool) {
+        match is_congestion {
+            true => self.congestion += 1,
+            false => self.errors += 1,
+        }
+    }
+}
+
+impl AddAssign for VerdictCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.losses.congestion += other.losses.congestion;
+        self.losses.errors += other.losses.errors;
+        self.reductions += other.reductions;
+        self.spurious_reductions += other.spurious_reductions;
+        self.error_reductions += other.error_reductions;
+        self.errors_taken_for_congestion += other.errors_taken_for_congestion;
+        self.congestion_taken_for_errors += other.congestion_taken_for_errors;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_ps(seconds * 1_000_000_000_000)
+    }
+
+    fn verdicts(losses: &[(u64, u64, Cause)]) -> LossVerdicts {
+        let mut verdicts = LossVerdicts::default();
+        losses.iter().for_each(|&(time, offset, cause)| verdicts.on_loss(at(time), offset, cause));
+        verdicts
+    }
+
+    #[test]
+    fn a_reduction_is_right_if_congestion_took_one_of_the_packets() {
+        let mut verdicts = verdicts(&[(1, 1000, Cause::BitError), (1, 3000, Cause::QueueOverflow)]);
+        verdicts.on_decision(at(2), true, 9000, 1000);
+        let counts = verdicts.counts(at(9));
+        assert_eq!((counts.reductions, counts.error_reductions, counts.spurious_reductions), (1, 0, 0));
+        assert_eq!(counts.losses, Losses { congestion: 1, errors: 1 });
+        assert_eq!(counts.errors_taken_for_congestion, 0);
+    }
+
+    #[test]
+    fn errors_that_reduce_are_counted_also_those_lost_after_the_decision() {
+        let mut verdicts =
+            verdicts(&[(1, 1000, Cause::BitError), (3, 5000, Cause::LinkLoss), (3, 9000, Cause::LinkLoss)]);
+        verdicts.on_decision(at(2), true, 9000, 1000);
+        // The last one had not been sent when the sender decided, and no decision judges it.
+        assert_eq!(verdicts.counts(at(9)).errors_taken_for_congestion, 2);
+        assert_eq!(verdicts.counts(at(9)).error_reductions, 1);
+    }
+
+    #[test]
+    fn congestion_that_does_not_reduce_is_counted() {
+        let mut verdicts = verdicts(&[(1, 1000, Cause::QueueOverflow), (1, 2000, Cause::QueueOverflow)]);
+        verdicts.on_decision(at(2), false, 9000, 1000);
+        let counts = verdicts.counts(at(9));
+        assert_eq!((counts.congestion_taken_for_errors, counts.reductions), (2, 0));
+    }
+
+    #[test]
+    fn a_reduction_is_spurious_only_where_nothing_outstanding_was_lost() {
+        let mut verdicts = verdicts(&[(1, 1000, Cause::QueueOverflow)]);
+        verdicts.on_decision(at(2), true, 9000, 1000);
+        // The timer expires for the same packet.
+        verdicts.on_decision(at(3), true, 9000, 1000);
+        assert_eq!(verdicts.counts(at(9)).spurious_reductions, 0);
+        verdicts.on_decision(at(4), true, 20_000, 9000);
+        assert_eq!(verdicts.counts(at(9)).spurious_reductions, 1);
+        assert_eq!(verdicts.counts(at(9)).reductions, 3);
+    }
+
+    #[test]
+    fn losses_that_come_ahead_of_time_do_not_count_before_it() {
+        let mut verdicts = verdicts(&[(5, 1000, Cause::BitError)]);
+        verdicts.on_decision(at(2), true, 900, 0);
+        assert_eq!(verdicts.counts(at(3)).spurious_reductions, 1);
+        assert_eq!(verdicts.counts(at(3)).losses, Losses::default());
+    }
+}
