@@ -380,7 +380,13 @@ mod tests {
         for (half_seconds, event) in [EventKind::Sent, EventKind::Acked, EventKind::Timeout].into_iter().enumerate() {
             recorder.on_event(Time::ZERO + record.interval * half_seconds as u64, flow, event, 7);
         }
-        recorder.on_loss(Time::ZERO, LossPlace::Link(LinkId::new(0)), flow, Cause::Outage, 1500);
+        recorder.on_loss(
+            Time::ZERO,
+            LossPlace::Link(LinkId::new(0)),
+            flow,
+            Cause::Outage,
+            LossSize { bytes: 1500, data_bytes: 1460, offset: Some(0) },
+        );
         let recorded = recorder.finish(&Names { flows: vec!["f"], links: vec!["l"], nodes: vec![] });
         assert_eq!(recorded.series[0].1.real("carried_bps"), [16_000.0, 32_000.0]);
         assert_eq!(recorded.events.text("event"), ["sent", "acked"]);
