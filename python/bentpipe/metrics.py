@@ -37,6 +37,8 @@ _TITLES = {
     "fct": "Flow completion time",
     "fct_p95": "Flow completion time, 95 % quantile",
     "unfinished": "Not finished",
+    "needless": "Needless reductions",
+    "unheeded": "Congestion taken for errors",
 }
 
 METRICS = {
@@ -53,6 +55,8 @@ METRICS = {
         Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, of flows that make several"),
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
         Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least that the path allows"),
+        Metric("needless", "needless_reductions", "1", False, "Reductions for errors of links, or where nothing was lost"),
+        Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion that were taken for errors"),
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
@@ -67,6 +71,10 @@ COLUMNS = {metric.name: metric.column for metric in METRICS.values()} | BESIDE
 
 TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
 """The metrics of flows that make several transfers; there is none of them in a run without such flows."""
+
+
+VERDICTS = ("needless", "unheeded")
+"""The metrics of what senders took their losses for."""
 
 
 def named(name: str) -> Metric:

@@ -19,7 +19,7 @@ from bentpipe.version import __version__
 
 COMMANDS = (
     *("init", "run", "compare", "mix", "sweep", "report", "reproduce"),
-    *("check", "list", "show", "schema"),
+    *("why", "check", "list", "show", "schema"),
 )
 """Each is `command` in the module of its name."""
 SHELLS = ("bash", "zsh", "fish")

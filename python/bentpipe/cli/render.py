@@ -10,7 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment import aside
-from bentpipe.metrics import METRICS, TRANSFERS
+from bentpipe.metrics import METRICS, TRANSFERS, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,9 +50,13 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if name in TRANSFERS}
-    yield _estimates(comparison, {name: found for name, found in shown.items() if name not in TRANSFERS})
+    apart = (*TRANSFERS, *VERDICTS)
+    yield _estimates(comparison, {name: found for name, found in shown.items() if name not in apart})
     if of_transfers:
         yield _estimates(comparison, of_transfers, "Transfers")
+    verdicts = {name: shown[name] for name in VERDICTS if any(each.value for each in shown.get(name, ()))}
+    if verdicts:
+        yield _estimates(comparison, verdicts, "Losses taken for what they were not")
     replications = len(comparison.seeds)
     if replications > 1:
         margin = "±" if comparison.statistic == "mean" else "with"

@@ -31,6 +31,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     if is_many:
         yield Text(f"{flows.height} flows; --all shows each", style="dim")
     yield from _times(result, is_many)
+    yield from _verdicts(result, is_many)
     yield from _completions(result, show_all)
     yield from _datagrams(result.datagrams, show_all)
     yield from _links(result.links, show_all)
@@ -83,19 +84,38 @@ def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     if is_many:
         labels = [f"{cc} x {count}" for cc, count in timed.group_by("cc", maintain_order=True).len().rows()]
         timed = timed.group_by("cc", maintain_order=True).sum()
+    # Recovery from errors of links is shown apart from that of congestion.
+    names += list(_ERROR_TIMES.values())
+    timed = timed.with_columns(timed[of.removeprefix("error_")] - timed[of] for of in _ERROR_TIMES.values())
     rows = timed.select(names).rows()
     shown = [at for at in range(len(names)) if any(row[at] > 0 for row in rows)]
     if not shown:
         return
     table = make_table("Where the time went (s)", "sender" if is_many else "flow", [])
     for at in shown:
-        table.add_column(list(_TIMES)[at], justify="right", no_wrap=True)
+        table.add_column([*_TIMES, *_ERROR_TIMES][at], justify="right", no_wrap=True)
     digits = 1 if max(map(max, rows)) >= 10 else 2
     for label, row in zip(labels, rows, strict=True):
         table.add_row(Text(label), *(f"{row[at]:.{digits}f}\n{_percent(row[at], sum(row))}" for at in shown))
     yield table
     if max(map(sum, rows)) > 1.001 * result.summary["simulated_s"][0]:
         yield Text("summed over all connections", style="dim")
+
+
+def _verdicts(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
+    """What the senders took their losses for: a row per flow, or the sums of each sender's."""
+    names = list(_VERDICTS.values())
+    found = result.flows.filter(result.flows["reductions"] + result.flows["congestion_losses"] > 0)
+    found = found if found.height else result.flows.filter(result.flows["link_losses"] > 0)
+    if found.is_empty():
+        return
+    labels = found["flow"].to_list()
+    if is_many:
+        sums = found.group_by("cc", maintain_order=True)
+        labels = [f"{cc} x {count}" for cc, count in sums.len().rows()]
+        found = sums.sum()
+    columns = [Shown(title, found[name].to_list(), "1") for title, name in _VERDICTS.items()]
+    yield make_rows("Losses, and what they were taken for", "sender" if is_many else "flow", labels, [], columns)
 
 
 def _percent(part: float, whole: float) -> str:
@@ -222,6 +242,17 @@ _FLOW_COLUMNS = {
     "RTT p50": "rtt_p50_s",
     "RTT p95": "rtt_p95_s",
 }
+_VERDICTS = {
+    "by congestion": "congestion_losses",
+    "by links": "link_losses",
+    "reductions": "reductions",
+    "for errors": "error_reductions",
+    "spurious": "spurious_reductions",
+    "unheeded": "congestion_taken_for_errors",
+}
+"""Packets with data lost, reductions and needless ones, congestion taken for errors, with their columns of `flows`."""
+_ERROR_TIMES = {"recovery\n(errors)": "error_recovery_s", "timeout\n(errors)": "error_timeout_s"}
+"""Parts of `recovery_s` and `timeout_s`, shown apart from the rest of them."""
 _TIMES = {
     "\nstart-up": "start_up_s",
     "congestion\nwindow": "cwnd_limited_s",

@@ -33,6 +33,8 @@ def outcome(tables: Tables) -> dict[str, float]:
         "fct": float(numbers(summary, "transfer_mean_s")[0]),
         "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
         "slowdown": float(numbers(summary, "slowdown_mean")[0]),
+        "needless": float((numbers(flows, "spurious_reductions") + numbers(flows, "error_reductions")).sum()),
+        "unheeded": float(numbers(flows, "congestion_taken_for_errors").sum()),
         "unfinished": unfinished if has_transfers else np.nan,
         "completion_bound": float(numbers(summary, "completion_bound_s")[0]),
         "finished": float(numbers(summary, "transfers")[0]) if has_transfers else np.nan,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.tables import Columns, Tables
     from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.experiment.why import Explanation
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
@@ -300,6 +301,34 @@ class RunResult(Result):
                 found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
             values[name] = dict(found.select(entity, name).collect().iter_rows())
         return values
+
+    def why(
+        self, flow: str, *, at: float | None = None, start: float | None = None, end: float | None = None
+    ) -> Explanation:
+        """What happened to a flow at a time, in order and in plain words.
+
+        Parameters
+        ----------
+        flow : str
+        at : float, optional
+            Simulated seconds; the window is four round trips around it, a second at least.
+        start, end : float, optional
+            The window itself, instead of `at`.
+
+        Returns
+        -------
+        Explanation
+            Its `str` has a line for each happening, and a sentence about all. Where `losses`, `decisions`,
+            `limited_by` or `cwnd_bytes` were not recorded, the scenario is run again with the same seed.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such flow, or no such time in the run.
+        """
+        from bentpipe.experiment.why import why
+
+        return why(self, flow, at=at, start=start, end=end)
 
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, _Saved) else self.recorded[name].lazy()

@@ -1,0 +1,89 @@
+"""`bentpipe why`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import print_result
+from bentpipe.errors import BentpipeError
+from bentpipe.scenario import overrides
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.why import Explanation
+
+
+@click.command(
+    "why",
+    cls=Command,
+    examples=("why starlink --flow download --at 72s", "why leo-run --flow web --from 70s --to 75s"),
+)
+@options.file
+@click.option("--flow", metavar="NAME", help="The flow; not needed where there is only one.")
+@click.option("--at", "at", metavar="TIME", help="An instant: 72s. What is told is from four round trips around it.")
+@click.option("--from", "start", metavar="TIME", help="Start of a window of time, with --to.")
+@click.option("--to", "end", metavar="TIME", help="End of the window.")
+@options.sets
+@options.seed
+@options.json
+@options.quiet
+def command(
+    file: str,
+    flow: str | None,
+    at: str | None,
+    start: str | None,
+    end: str | None,
+    sets: tuple[str, ...],
+    seed: int | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Explain what happened to a flow.
+
+    Runs the scenario, or takes a saved result, and lists in order what happened at that time: handovers, losses with
+    their causes, what the sender made of them, and when nothing was to be sent.
+    """
+    times = {"at": at, "from": start, "to": end}
+    at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
+    result = _result(file, sets, seed)
+    names = result.scenario.flow_names
+    if flow is None and len(names) > 1:
+        raise BentpipeError(f"error: which flow?\n  expected --flow with one of {', '.join(names[:8])}")
+    told = result.why(flow or names[0], at=at_s, start=start_s, end=end_s)
+    print_result(told.to_dict, lambda: _lines(told), json=json, quiet=quiet)
+
+
+def _result(file: str, sets: tuple[str, ...], seed: int | None) -> RunResult:
+    if Path(file).is_dir():
+        from bentpipe.experiment.result import RunResult
+
+        if sets or seed is not None:
+            raise BentpipeError("error: --set and --seed change a run\n  expected a scenario, not a saved result")
+        return RunResult.load(file)
+    from bentpipe.experiment.run import run
+    from bentpipe.experiment.why import SERIES
+    from bentpipe.scenario.scenario import load
+
+    return run(load(file, overrides.pairs(sets, seed)), series=SERIES)
+
+
+def _seconds(name: str, text: str | None) -> float | None:
+    from bentpipe import _core
+
+    if text is None:
+        return None
+    found = _core.quantity(text)
+    if found is None or found[1] != "s":
+        raise BentpipeError(f'error: --{name} {text}\n  expected a time, like "72 s" or "1.5min"')
+    return found[0]
+
+
+def _lines(told: Explanation) -> Iterator[str]:
+    yield from str(told).split("\n")

@@ -1,0 +1,319 @@
+"""What happened to a flow at a time, in order and in plain words: losses and what caused them, and what the sender made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe import _core, formatting
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bentpipe.experiment.result import RunResult
+
+SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
+"""What an explanation is made from. A result that has all of them is not run again."""
+LEAST_S = 0.5
+"""Half of the window around an instant, at least; otherwise four round trips."""
+CAUSES = {
+    "bit-error": "bits in error",
+    "queue-overflow": "its queue was full",
+    "early-drop": "its queue management dropped early",
+    "forced-drop": "its queue was beyond the upper threshold",
+    "outage": "it was down",
+    "handover": "it was taken away",
+    "route-missing": "there was no route on",
+    "no-listener": "the host did not listen",
+    "policy": "a function of the node dropped on purpose",
+    "link-loss": "errors of the link",
+    "push-out": "packets of a higher class took the room in its queue",
+}
+CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy")
+"""As in the columns of loss verdicts: all other causes are those of links."""
+LIMITS = (
+    "nothing",
+    "the start of the connection",
+    "the congestion window",
+    "the receiver's window",
+    "the send buffer",
+    "the application, which had nothing to send",
+    "fast recovery",
+    "the retransmission timer",
+)
+"""What keeps a sender from sending, by the number in `limited_by`."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What happened to a flow in a window of time.
+
+    Attributes
+    ----------
+    flow : str
+    start_s, end_s : float
+        The window, simulated seconds.
+    happenings : tuple of (float, str)
+        When, and what, in order of time.
+    summary : str
+        One sentence about all of it.
+    """
+
+    flow: str
+    start_s: float
+    end_s: float
+    happenings: tuple[tuple[float, str], ...]
+    summary: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        happenings = [{"time_s": time_s, "what": what} for time_s, what in self.happenings]
+        window = {"flow": self.flow, "start_s": self.start_s, "end_s": self.end_s}
+        return {**window, "happenings": happenings, "summary": self.summary}
+
+    def __str__(self) -> str:
+        lines = [f"{time_s:10.4f} s  {what}" for time_s, what in self.happenings]
+        return "\n".join([*lines, self.summary])
+
+
+def why(
+    result: RunResult, flow: str, *, at: float | None = None, start: float | None = None, end: float | None = None
+) -> Explanation:
+    """Explain a time of a flow; see `RunResult.why`."""
+    if flow not in result.scenario.flow_names:
+        raise BentpipeError("error: " + unknown(flow, "a flow of this scenario", result.scenario.flow_names))
+    start_s, end_s = _window(result, flow, at, start, end)
+    if not all(name in result.recorded for name in SERIES):
+        from bentpipe.experiment.run import run
+
+        result = run(result.scenario, series=SERIES)
+    return _Story(result, flow, start_s, end_s).told()
+
+
+def _window(
+    result: RunResult, flow: str, at: float | None, start: float | None, end: float | None
+) -> tuple[float, float]:
+    if (at is None) == (start is None) or (start is None) != (end is None):
+        raise BentpipeError("error: no window of time\n  expected an instant (at), or a start and an end")
+    latest = result.simulated_s
+    if at is not None:
+        row = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
+        half = max(LEAST_S, 4 * (row["rtt_p50_s"] or 0.0))
+        if 0 <= at <= latest:
+            return max(0.0, at - half), min(latest, at + half)
+        start = end = at
+    assert start is not None
+    assert end is not None
+    if not 0 <= start < end <= latest:
+        asked = f"at {at:g} s" if at is not None else f"from {start:g} s to {end:g} s"
+        raise BentpipeError(f"error: {asked}\n  expected a time from 0 to {latest:g} s, which the run has")
+    return start, end
+
+
+class _Story:
+    """The happenings of a window, and what they amount to."""
+
+    def __init__(self, result: RunResult, flow: str, start_s: float, end_s: float) -> None:
+        self.result, self.flow, self.start_s, self.end_s = result, flow, start_s, end_s
+        self.content = result.scenario.to_dict()
+        self.losses = result.series("losses", flow)
+        self.decisions = result.series("decisions", flow)
+        self.rtt_s = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
+
+    def told(self) -> Explanation:
+        parts = (self._changes(), self._outages(), self._losses(), self._decisions(), self._waits())
+        happenings = sorted((each for part in parts for each in part), key=lambda each: each[0])
+        return Explanation(self.flow, self.start_s, self.end_s, tuple(happenings), self._summary())
+
+    def _within(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(pl.col("time_s").is_between(self.start_s, self.end_s))
+
+    def _changes(self) -> Iterator[tuple[float, str]]:
+        for change in self.content.get("at", ()):
+            time_s = _seconds(change["time"])
+            if not self.start_s <= time_s <= self.end_s:
+                continue
+            said = [f"{', '.join(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
+            said += [f"{each['from']} hands over to {each['to']}" for each in change.get("handover", ())]
+            said += [f"{each['flow']} gets another route" for each in change.get("install", ())]
+            said += [f"{name} has no route any more" for name in change.get("withdraw", ())]
+            yield time_s, "handover: " + "; ".join(said)
+
+    def _outages(self) -> Iterator[tuple[float, str]]:
+        for name, link in self.content["link"].items():
+            for side in ("forward", "reverse"):
+                outage = link.get(side, {}).get("outage", link.get("outage"))
+                if not isinstance(outage, dict) or "spans" not in outage:
+                    continue
+                period_s = _seconds(outage["every"]) if "every" in outage else 0.0
+                for first, last in outage["spans"]:
+                    begin_s, length_s = _seconds(first), _seconds(last) - _seconds(first)
+                    if period_s and begin_s + length_s < self.start_s:
+                        begin_s += period_s * int((self.start_s - begin_s) // period_s)
+                    while begin_s <= self.end_s:
+                        if begin_s + length_s >= self.start_s:
+                            yield begin_s, f"{name}.{side} is down for {formatting.quantity(length_s, 's')}"
+                        if not period_s:
+                            break
+                        begin_s += period_s
+
+    def _losses(self) -> Iterator[tuple[float, str]]:
+        """Losses of one kind that follow one another within a round trip are one happening."""
+        groups: list[dict[str, Any]] = []
+        for row in self._within(self.losses).iter_rows(named=True):
+            key = (row["where"], row["cause"], row["data_bytes"] > 0)
+            last = groups[-1] if groups else None
+            if last is not None and last["key"] == key and row["time_s"] - last["end"] <= max(self.rtt_s, 1e-3):
+                last["end"], last["count"] = row["time_s"], last["count"] + 1
+            else:
+                groups.append({"key": key, "time": row["time_s"], "end": row["time_s"], "count": 1})
+        for group in groups:
+            where, cause, has_data = group["key"]
+            what = formatting.count(group["count"], "packet with data" if has_data else "packet without data")
+            what = what.replace("datas", "data").replace("packet with", "packets with") if group["count"] > 1 else what
+            until = f", until {group['end']:.4f} s" if group["end"] > group["time"] else ""
+            yield group["time"], f"lost: {what} {self._place(where, cause)}{until}"
+
+    def _place(self, where: str, cause: str) -> str:
+        """Where it was lost and why. Bits are wrong on a link, and the packet ends at the node where that leads."""
+        why = CAUSES.get(cause, cause)
+        if cause != "bit-error":
+            return f"at {where}: {why}"
+        corrupting = self.result.links.filter(pl.col("corrupted_packets") > 0)["link"].to_list()
+        here = [name for name in corrupting if self._end(name) == where] or corrupting
+        return f"at {where}: {why} on {' or '.join(here)}" if here else f"at {where}: {why}"
+
+    def _end(self, direction: str) -> str | None:
+        """The node that a direction of a link leads to, where the entry is a link by itself."""
+        name, _, side = direction.rpartition(".")
+        link = self.content["link"].get(name, {})
+        end: str | None = link.get("to" if side == "forward" else "from")
+        return end
+
+    def _lost_before(self, offset: float, time_s: float) -> str | None:
+        """Why the data at this offset had to be retransmitted; none if the network lost none of them."""
+        hit = self.losses.filter(
+            (pl.col("time_s") <= time_s)
+            & (pl.col("offset_bytes") <= offset)
+            & (pl.col("offset_bytes") + pl.col("data_bytes") > offset)
+        )
+        if hit.is_empty():
+            return None
+        row = hit.row(-1, named=True)
+        return f"its packet was lost {self._place(row['where'], row['cause'])}, at {row['time_s']:.4f} s"
+
+    def _nothing_lost(self, time_s: float) -> str:
+        since_s = time_s - max(1.0, 4 * self.rtt_s)
+        acks = self.losses.filter(pl.col("time_s").is_between(since_s, time_s) & (pl.col("data_bytes") == 0)).height
+        if acks:
+            return f"none of its data was lost, but {formatting.count(acks, 'packet')} without data, such as ACKs"
+        return "none of its data was lost: the answer came late or out of order"
+
+    def _decisions(self) -> Iterator[tuple[float, str]]:
+        rows = list(self._within(self.decisions).iter_rows(named=True))
+        repeats = [row["time_s"] for row in rows if row["event"] == "retransmission"]
+        if repeats:
+            yield repeats[0], f"{formatting.count(len(repeats), 'segment')} retransmitted, until {repeats[-1]:.4f} s"
+        for row in rows:
+            time_s, event, value = row["time_s"], row["event"], row["value"]
+            if event in ("fast_retransmit", "timeout"):
+                reason = self._lost_before(value, time_s) or self._nothing_lost(time_s)
+                yield time_s, f"{_EVENTS[event]} for the data at {value}, because {reason}"
+            elif event in ("reduction", "no_reduction"):
+                yield time_s, f"{_EVENTS[event]}; {self._window_at(time_s)}"
+            elif event in _EVENTS:
+                yield time_s, _EVENTS[event]
+
+    def _window_at(self, time_s: float) -> str:
+        table = self.result.series("cwnd_bytes", self.flow)
+        before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
+        after = table.filter(pl.col("time_s").is_between(time_s, time_s + max(self.rtt_s, 1e-3)))["cwnd_bytes"]
+        if before.is_empty() or after.is_empty():
+            return "the congestion window stays"
+        least: float = after.min()  # type: ignore[assignment]
+        old, new = (formatting.quantity(each, "B") for each in (before[-1], least))
+        return f"the congestion window was {old}, and is {new} at least in the next round trip"
+
+    def _spans(self) -> list[tuple[float, float, int]]:
+        """What limited the sender in the window: start, end, number of the limit."""
+        table = self.result.series("limited_by", self.flow)
+        times, limits = table["time_s"].to_list(), [int(limit) for limit in table["limited_by"]]
+        ends = [*times[1:], self.result.simulated_s]
+        spans = zip(times, ends, limits, strict=True)
+        cut = ((max(begin, self.start_s), min(end, self.end_s), limit) for begin, end, limit in spans)
+        return [(begin, end, limit) for begin, end, limit in cut if end > begin]
+
+    def _waits(self) -> Iterator[tuple[float, str]]:
+        """Times in which the application or the receiver kept the sender from sending, of a round trip at least."""
+        for begin_s, end_s, limit in self._spans():
+            lasted = f"for {formatting.quantity(end_s - begin_s, 's')}"
+            if end_s - begin_s < max(self.rtt_s, 1e-3):
+                continue
+            if limit == LIMITS.index("the application, which had nothing to send"):
+                yield begin_s, f"the application had nothing to send {lasted}"
+            elif limit == LIMITS.index("the receiver's window"):
+                yield begin_s, f"the window that is advertised held the sender back {lasted}{self._proxies()}"
+            elif limit == LIMITS.index("the send buffer"):
+                yield begin_s, f"the send buffer was full {lasted}"
+
+    def _proxies(self) -> str:
+        """A proxy advertises a window of its own: its buffer is what was full."""
+        nodes: Mapping[str, Any] = self.content.get("node", {})
+        found = [
+            f"{each['kind']} at {name}"
+            for name, node in nodes.items()
+            for each in node.get("middlebox", ())
+            if any(word in each["kind"] for word in ("proxy", "split", "satpep"))
+        ]
+        return f" (the buffer of {' or '.join(found)} was full)" if found else ""
+
+    def _summary(self) -> str:
+        lost = self._within(self.losses).filter(pl.col("data_bytes") > 0)
+        by_congestion = lost.filter(pl.col("cause").is_in(CONGESTION)).height
+        events = self._within(self.decisions)["event"].to_list()
+        said = []
+        if lost.is_empty():
+            said.append("lost no data")
+        else:
+            said.append(f"lost {by_congestion} packets to congestion and {lost.height - by_congestion} on links")
+        for event, what in (("reduction", "reduced its window"), ("timeout", "waited for its retransmission timer")):
+            if event in events:
+                said.append(f"{what} {formatting.count(events.count(event), 'time')}")
+        shares: dict[int, float] = {}
+        for begin_s, end_s, limit in self._spans():
+            shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
+        if shares:
+            most = max(shares, key=lambda limit: shares[limit])
+            share = 100 * shares[most] / sum(shares.values())
+            said.append(f"was limited for {share:.0f} % of the time by {LIMITS[most]}")
+        *others, last = said
+        text = f"{', '.join(others)} and {last}" if others else last
+        return f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {text}."
+
+
+_CHANGES = {"up": "comes back", "down": "is taken away"}
+_EVENTS = {
+    "established": "the connection is open",
+    "fast_retransmit": "recovery begins, by duplicate or selective ACKs,",
+    "timeout": "the retransmission timer expires",
+    "recovery_exit": "recovery ends",
+    "slow_start_exit": "slow start ends",
+    "undo": "the sender finds the last loss spurious, and restores its state",
+    "reduction": "the sender takes the loss for congestion",
+    "no_reduction": "the sender takes the loss for an error of a link, and does not reduce its window",
+    "ecn_reduction": "ECN marks reduce the congestion window",
+    "zero_window": "the window that the receiver advertises closes",
+    "completed": "all data are acknowledged",
+    "transfer": "a transfer is complete",
+    "aborted": "the connection gives up",
+}
+
+
+def _seconds(text: str) -> float:
+    found = _core.quantity(text)
+    assert found is not None, "the scenario is valid"
+    return found[0]
