@@ -105,8 +105,8 @@ def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
 def _verdicts(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     """What the senders took their losses for: a row per flow, or the sums of each sender's."""
     names = list(_VERDICTS.values())
-    found = result.flows.filter(result.flows["reductions"] + result.flows["congestion_losses"] > 0)
-    found = found if found.height else result.flows.filter(result.flows["link_losses"] > 0)
+    flows = result.flows
+    found = flows.filter(flows["reductions"] + flows["congestion_losses"] + flows["link_losses"] > 0)
     if found.is_empty():
         return
     labels = found["flow"].to_list()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command(
     "why",
     cls=Command,
-    examples=("why starlink --flow download --at 72s", "why leo-run --flow web --from 70s --to 75s"),
+    examples=("why starlink --flow download --at 72s", "why geo --from 5s --to 8s --json"),
 )
 @options.file
 @click.option("--flow", metavar="NAME", help="The flow; not needed where there is only one.")

@@ -456,17 +456,22 @@ def access_rate(lab: Lab) -> Finding:
     return Finding.exact((fast - slow) / 32, f"{slow:.0f} packets at 10 Mbit/s, {fast:.0f} at 100 Mbit/s")
 
 
-def error_runs(lab: Lab) -> pl.DataFrame:
+CODE = {"link.geo.forward.coding": {"kind": "convolutional"}}
+"""The code of rate 1/2 that the paper names, on the link with the errors: these are then those before decoding."""
+
+
+def error_runs(lab: Lab, coded: bool = False) -> pl.DataFrame:
     """Figures 3 and 4: `tcp.cc`, `rate`, `replication`, `goodput_bps`, `utilisation` of the satellite's link."""
-    runs = lab.sweep(
-        "errors", {"duration": lab.choose("30 s", "300 s")}, replications=lab.choose(4, 20), tables=["links"]
-    )
+    sets = {"duration": lab.choose("30 s", "300 s"), **(CODE if coded else {})}
+    runs = lab.sweep("errors", sets, replications=lab.choose(4, 20), tables=["links"])
     satellite = runs.tables["links"].filter(pl.col("link") == "geo.forward").select("run", "utilisation")
     key = "link.geo.forward.error.rate"
     return runs.runs.select("run", "tcp.cc", "replication", "goodput_bps", rate=key).join(satellite, on="run")
 
 
-def snack_runs(lab: Lab, cc: str = "newreno", verdict: str = "always-congestion") -> pl.DataFrame:
+def snack_runs(
+    lab: Lab, cc: str = "newreno", verdict: str = "always-congestion", coded: bool = False
+) -> pl.DataFrame:
     """The same with SNACK, for another window and another view of what a loss means."""
     runs = lab.sweep(
         "errors",
@@ -475,6 +480,7 @@ def snack_runs(lab: Lab, cc: str = "newreno", verdict: str = "always-congestion"
             "tcp.cc": cc,
             "tcp.recovery": "snack",
             "tcp.verdict": verdict,
+            **(CODE if coded else {}),
         },
         vary={"link.geo.forward.error.rate": RATES},
         replications=lab.choose(4, 20),
@@ -490,11 +496,11 @@ def _of(runs: pl.DataFrame, column: str, rate: float, cc: str | None = None) -> 
     return (chosen if cc is None else chosen.filter(pl.col("tcp.cc") == cc))[column].to_numpy()
 
 
-def spread_of_flavours(lab: Lab, **snack: str) -> Finding:
+def spread_of_flavours(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     """Goodput at 8e-8 of the best flavour less that of the worst, SNACK among them, over the mean of all, paired."""
-    runs = error_runs(lab)
+    runs = error_runs(lab, coded)
     goodputs = {cc: _of(runs, "goodput_bps", RATES[0], cc) for cc in FLAVOURS}
-    goodputs["SNACK"] = _of(snack_runs(lab, **snack), "goodput_bps", RATES[0])
+    goodputs["SNACK"] = _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", RATES[0])
     means = {name: float(values.mean()) for name, values in goodputs.items()}
     best, worst = max(means, key=lambda name: means[name]), min(means, key=lambda name: means[name])
     note = ", ".join(f"{name} {mean / 1e6:.2f}" for name, mean in means.items()) + " Mbit/s"
@@ -506,9 +512,9 @@ def _best_flavour(runs: pl.DataFrame) -> str:
     return max(FLAVOURS, key=lambda cc: float(_of(runs, "goodput_bps", 8e-6, cc).mean()))
 
 
-def fall_at_1e_5(lab: Lab, **_snack: str) -> Finding:
+def fall_at_1e_5(lab: Lab, coded: bool = False, **_snack: str) -> Finding:
     """Share of the goodput at 8e-8 that is lost from 8e-7 to 8e-6, less the largest lost in another step, paired."""
-    runs = error_runs(lab)
+    runs = error_runs(lab, coded)
     best = _best_flavour(runs)
     goodputs = np.array([_of(runs, "goodput_bps", rate, best) for rate in RATES])
     falls = -np.diff(goodputs, axis=0) / goodputs[0].mean()
@@ -522,19 +528,19 @@ def fall_at_1e_5(lab: Lab, **_snack: str) -> Finding:
     return _found(falls[here] - falls[largest], f"{best} loses {note}")
 
 
-def snack_gain(lab: Lab, **snack: str) -> Finding:
+def snack_gain(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     """Goodput with SNACK at 8e-6 less that of the best other flavour, paired, bit/s."""
-    runs = error_runs(lab)
+    runs = error_runs(lab, coded)
     best = _best_flavour(runs)
     there = _of(runs, "goodput_bps", 8e-6, best)
     return _found(
-        _of(snack_runs(lab, **snack), "goodput_bps", 8e-6) - there, f"{best} has {there.mean() / 1e3:.0f} kbit/s"
+        _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", 8e-6) - there, f"{best} has {there.mean() / 1e3:.0f} kbit/s"
     )
 
 
-def snack_utilisation(lab: Lab, **snack: str) -> Finding:
+def snack_utilisation(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     """Utilisation of the satellite's link with SNACK over that of the best other flavour at 8e-6."""
-    runs, with_snack = error_runs(lab), snack_runs(lab, **snack)
+    runs, with_snack = error_runs(lab, coded), snack_runs(lab, coded=coded, **snack)
     best = max(FLAVOURS, key=lambda cc: float(_of(runs, "utilisation", 8e-6, cc).mean()))
     return _found(_of(with_snack, "utilisation", 8e-6) / _of(runs, "utilisation", 8e-6, best), f"over {best}")
 

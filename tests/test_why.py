@@ -1,0 +1,131 @@
+"""What senders took their losses for, and what is told of a time of a run."""
+
+import json
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError
+
+PATH = {
+    "duration": "40 s",
+    "tcp": {"cc": "newreno", "receive_buffer": "2 MB"},
+    "link": {"sat": {"from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "50 ms", "queue": "40 packets"}},
+    "flow": {"f": {"from": "a", "to": "b"}},
+}
+
+
+def path(tcp=None, **link):
+    sat = PATH["link"]["sat"] | link
+    return PATH | {"link": {"sat": sat}, "tcp": PATH["tcp"] | (tcp or {})}
+
+
+ERRORS = {"error": {"kind": "packet", "rate": 0.01}, "queue": "unlimited"}
+
+
+def test_losses_in_a_queue_reduce_rightly():
+    row = bp.run(path()).flows.row(0, named=True)
+    assert row["congestion_losses"] > 0
+    assert row["reductions"] > 0
+    assert row["link_losses"] == row["error_reductions"] == row["errors_taken_for_congestion"] == 0
+    assert row["error_recovery_s"] == row["error_timeout_s"] == 0
+
+
+def test_errors_of_a_link_are_taken_for_congestion_unless_the_sender_is_told_otherwise():
+    row = bp.run(path(**ERRORS)).flows.row(0, named=True)
+    assert row["congestion_losses"] == 0
+    assert row["error_reductions"] > 0
+    assert row["reductions"] == row["error_reductions"] + row["spurious_reductions"]
+    assert 0 < row["errors_taken_for_congestion"] <= row["link_losses"]
+    assert row["error_recovery_s"] == pytest.approx(row["recovery_s"], abs=1e-9)
+    blind = bp.run(path({"verdict": "always-link-error"}, **ERRORS)).flows.row(0, named=True)
+    assert blind["error_reductions"] < row["error_reductions"]
+    assert blind["congestion_taken_for_errors"] == 0
+
+
+def test_congestion_that_is_taken_for_errors_is_counted():
+    row = bp.run(path({"verdict": "always-link-error"})).flows.row(0, named=True)
+    assert 0 < row["congestion_taken_for_errors"] <= row["congestion_losses"]
+
+
+def test_the_losses_of_a_flow_are_those_of_the_series():
+    result = bp.run(path(error={"kind": "packet", "rate": 0.003}), series="losses")
+    row, data = result.flows.row(0, named=True), result.series("losses").filter(pl.col("data_bytes") > 0)
+    assert row["congestion_losses"] == data.filter(pl.col("cause") == "queue-overflow").height > 0
+    assert row["link_losses"] == data.filter(pl.col("cause") == "bit-error").height > 0
+
+
+def test_metrics_count_what_was_needless_and_what_was_unheeded():
+    needless = bp.compare(path(**ERRORS), "newreno", replications=2).runs
+    assert (needless["needless_reductions"] > 0).all()
+    assert (needless["unheeded_losses"] == 0).all()
+
+
+def test_a_story_names_link_cause_and_what_the_sender_did():
+    scenario = path(error={"kind": "arrivals", "list": [2000]}, queue="unlimited")
+    result = bp.run(scenario, series="losses")
+    lost_s = result.series("losses")["time_s"][0]
+    told = result.why("f", at=lost_s)
+    text = str(told)
+    assert "bits in error on sat.forward" in text
+    assert "recovery begins" in text
+    assert f"its packet was lost at b: bits in error on sat.forward, at {lost_s:.4f} s" in text
+    assert "the sender takes the loss for congestion" in text
+    assert "lost 0 packets to congestion and 1 on links" in told.summary
+    assert [time for time, _ in told.happenings] == sorted(time for time, _ in told.happenings)
+
+
+def test_a_story_of_an_outage_and_of_an_application_with_nothing_to_send():
+    quiet = path(outage={"spans": [["5 s", "8 s"]], "queue": "flush"})
+    told = bp.run(quiet).why("f", start=4, end=12)
+    assert "sat.forward is down for 3 s" in str(told)
+    assert "the retransmission timer expires for the data at" in str(told)
+    assert "it was down" in str(told)
+    bulk = {"kind": "bulk", "size": "20 kB", "pause": "3 s"}
+    idle = PATH | {"flow": {"f": {"from": "a", "to": "b", "app": bulk}}}
+    assert "from 0 s to" in bp.run(idle).why("f", start=0, end=10).summary.lower()
+
+
+def test_a_saved_result_is_explained_without_being_run_again(tmp_path, monkeypatch):
+    result = bp.run(path(**ERRORS), series=["losses", "decisions", "limited_by", "cwnd_bytes"])
+    result.save(tmp_path / "kept")
+    monkeypatch.setattr("bentpipe.experiment.run.run", None)
+    kept = bp.RunResult.load(tmp_path / "kept")
+    assert kept.why("f", start=5, end=9) == result.why("f", start=5, end=9)
+
+
+def test_the_command_tells_the_same(tmp_path):
+    said = CliRunner().invoke(app, ["why", "tests/small.toml", "--flow", "bulk", "--from", "5s", "--to", "15s", "--json"])
+    assert said.exit_code == 0, said.output
+    told = json.loads(said.output)
+    assert told == bp.run("tests/small.toml").why("bulk", start=5, end=15).to_dict()
+    assert told["happenings"]
+    refused = CliRunner().invoke(app, ["why", "tests/small.toml", "--at", "5s"])
+    assert refused.exit_code == 2
+
+
+@pytest.mark.parametrize("asked", [{}, {"at": 3, "start": 2}, {"start": 3}, {"at": 99}, {"start": 3, "end": 3}])
+def test_a_window_that_is_none_is_refused(asked):
+    with pytest.raises(BentpipeError, match="expected"):
+        bp.run(PATH).why("f", **asked)
+
+
+def test_arq_loses_less_and_costs_time():
+    plain, arq = (bp.run(path(**ERRORS, **more)) for more in ({}, {"arq": {"retransmissions": 2}}))
+    assert arq.flows["link_losses"][0] < plain.flows["link_losses"][0] / 50
+    assert arq.flows["goodput_bps"][0] > plain.flows["goodput_bps"][0]
+    forward = arq.links.row(by_predicate=pl.col("link") == "sat.forward", named=True)
+    assert forward["resent_packets"] == pytest.approx(0.0101 * forward["carried_packets"], rel=0.15)
+    assert arq.flows["rtt_p99_s"][0] > arq.flows["rtt_min_s"][0] + 0.1
+
+
+def test_acm_follows_a_fade():
+    fade = {"points": [["0 s", "12 dB"], ["10 s", "3 dB"], ["30 s", "12 dB"]]}
+    coding = {"kind": "dvb-s2", "es_n0": fade, "acm": {"feedback_delay": "100 ms"}}
+    result = bp.run(path(coding=coding, rate="1 Mbit/s", queue="unlimited"), series="carried_bps")
+    carried = result.series("carried_bps", link="sat.forward").filter(pl.col("time_s").is_between(15, 29))
+    # At 3 dB, with a margin of 1 dB: QPSK 1/2, of 0.988858 bits in a symbol.
+    assert carried["carried_bps"].mean() == pytest.approx(0.988858e6, rel=0.02)
