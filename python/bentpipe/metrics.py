@@ -55,7 +55,9 @@ METRICS = {
         Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, of flows that make several"),
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
         Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least that the path allows"),
-        Metric("needless", "needless_reductions", "1", False, "Reductions for errors of links, or where nothing was lost"),
+        Metric(
+            "needless", "needless_reductions", "1", False, "Reductions for errors of links, or where nothing was lost"
+        ),
         Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion that were taken for errors"),
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )

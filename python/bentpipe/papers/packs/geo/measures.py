@@ -469,9 +469,7 @@ def error_runs(lab: Lab, coded: bool = False) -> pl.DataFrame:
     return runs.runs.select("run", "tcp.cc", "replication", "goodput_bps", rate=key).join(satellite, on="run")
 
 
-def snack_runs(
-    lab: Lab, cc: str = "newreno", verdict: str = "always-congestion", coded: bool = False
-) -> pl.DataFrame:
+def snack_runs(lab: Lab, cc: str = "newreno", verdict: str = "always-congestion", coded: bool = False) -> pl.DataFrame:
     """The same with SNACK, for another window and another view of what a loss means."""
     runs = lab.sweep(
         "errors",
@@ -534,7 +532,8 @@ def snack_gain(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     best = _best_flavour(runs)
     there = _of(runs, "goodput_bps", 8e-6, best)
     return _found(
-        _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", 8e-6) - there, f"{best} has {there.mean() / 1e3:.0f} kbit/s"
+        _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", 8e-6) - there,
+        f"{best} has {there.mean() / 1e3:.0f} kbit/s",
     )
 
 
