@@ -104,7 +104,6 @@ def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
 
 def _verdicts(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     """What the senders took their losses for: a row per flow, or the sums of each sender's."""
-    names = list(_VERDICTS.values())
     flows = result.flows
     found = flows.filter(flows["reductions"] + flows["congestion_losses"] + flows["link_losses"] > 0)
     if found.is_empty():

@@ -1,4 +1,7 @@
-"""What happened to a flow at a time, in order and in plain words: losses and what caused them, and what the sender made of it."""
+"""What happened to a flow at a time, in order and in plain words.
+
+Losses and what caused them, what the sender made of them, changes of the path, and waits for others.
+"""
 
 from __future__ import annotations
 
@@ -173,8 +176,8 @@ class _Story:
                 groups.append({"key": key, "time": row["time_s"], "end": row["time_s"], "count": 1})
         for group in groups:
             where, cause, has_data = group["key"]
-            what = formatting.count(group["count"], "packet with data" if has_data else "packet without data")
-            what = what.replace("datas", "data").replace("packet with", "packets with") if group["count"] > 1 else what
+            data = "with data" if has_data else "without data"
+            what = f"{formatting.count(group['count'], 'packet')} {data}"
             until = f", until {group['end']:.4f} s" if group["end"] > group["time"] else ""
             yield group["time"], f"lost: {what} {self._place(where, cause)}{until}"
 
