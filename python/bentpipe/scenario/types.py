@@ -2805,6 +2805,122 @@ class Interleave(_InterleaveRequired, total=False):
     codeword: str
     corrects: str
 
+_CodingConvolutionalEbN0TableRequired = TypedDict(
+    "_CodingConvolutionalEbN0TableRequired",
+    {
+        "points": List[Union[Tuple[str, str], List[str]]],
+    },
+)
+
+
+class CodingConvolutionalEbN0Table(_CodingConvolutionalEbN0TableRequired, total=False):
+    """A signal that changes in steps.
+
+    points :
+        Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
+
+    every :
+        Start again after this long. Without it, the last point holds.
+    """
+
+    every: str
+
+_CodingConvolutionalRequired = TypedDict(
+    "_CodingConvolutionalRequired",
+    {
+        "kind": Literal["convolutional"],
+    },
+)
+
+
+class CodingConvolutional(_CodingConvolutionalRequired, total=False):
+    """The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those that an Eb/N0 brings.
+
+    eb_n0 :
+        Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
+
+    burst :
+        Mean number of bits in a burst of errors that the decoder leaves. Default: 5.
+    """
+
+    eb_n0: Union[str, CodingConvolutionalEbN0Table]
+    burst: int
+
+_AcmRequired = TypedDict(
+    "_AcmRequired",
+    {
+        "feedback_delay": str,
+    },
+)
+
+
+class Acm(_AcmRequired, total=False):
+    """How modulation and code adapt to the signal: down at once, up when the signal has been strong enough for a while.
+
+    feedback_delay :
+        How old a report of the signal is when the sender acts on it: about a round trip of the link.
+
+    every :
+        Time between choices. Without it, the feedback delay.
+
+    margin :
+        What the reported signal must have beyond a threshold. Default: "1 dB".
+
+    hysteresis :
+        What it must have beyond that to go up. Default: "0.3 dB".
+
+    hold :
+        In how many choices after one another. Default: 3.
+    """
+
+    every: str
+    margin: str
+    hysteresis: str
+    hold: int
+
+_CodingDvbS2Required = TypedDict(
+    "_CodingDvbS2Required",
+    {
+        "kind": Literal["dvb-s2"],
+        "es_n0": Union[str, CodingConvolutionalEbN0Table],
+    },
+)
+
+
+class CodingDvbS2(_CodingDvbS2Required, total=False):
+    """DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts symbols, one for each bit that is written: 10 Mbit/s are 10 Mbaud.
+
+    es_n0 :
+        Energy per symbol over noise density.
+
+    modcod :
+        Modulation and code, always the same. Without it they adapt, as `acm` says.
+
+    acm :
+        How modulation and code adapt. Without it they do not.
+
+    implementation_loss :
+        What a real receiver needs beyond the ideal thresholds, often 0.5 dB to 1.7 dB. Default: "0 dB".
+
+    losses :
+        How losses depend on the signal. Default: "step".
+    """
+
+    modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
+    acm: Acm
+    implementation_loss: str
+    losses: Literal["step", "slope"]
+
+
+class Arq(TypedDict):
+    """Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. Packets arrive in order: those behind wait. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
+
+    retransmissions :
+        How often a packet is sent again at most; 3 is usual on short links, 1 on links over GEO.
+    """
+
+    retransmissions: int
+
 _LinkOutageSpansRequired = TypedDict(
     "_LinkOutageSpansRequired",
     {
@@ -2896,6 +3012,12 @@ class Direction(TypedDict, total=False):
     interleave :
         What spreads errors in this direction.
 
+    coding :
+        What protects bits in this direction.
+
+    arq :
+        What sends damaged packets again in this direction.
+
     outage :
         When this direction is down.
     """
@@ -2905,6 +3027,8 @@ class Direction(TypedDict, total=False):
     queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
+    coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
+    arq: Arq
     outage: Union[LinkOutageSpans, LinkOutageMeanUp, LinkOutageFile]
 
 _LinkRequired = TypedDict(
@@ -2943,6 +3067,12 @@ class Link(_LinkRequired, total=False):
     interleave :
         Spreads errors over time, and corrects some. Without it, nothing does.
 
+    coding :
+        What protects bits, at the cost of rate. Without it, nothing does.
+
+    arq :
+        What sends damaged packets again on this link. Without it, nothing does.
+
     outage :
         When the link carries nothing. Without it, it is never down.
 
@@ -2959,6 +3089,8 @@ class Link(_LinkRequired, total=False):
     queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
+    coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
+    arq: Arq
     outage: Union[LinkOutageSpans, LinkOutageMeanUp, LinkOutageFile]
     forward: Direction
     reverse: Direction
@@ -3495,7 +3627,7 @@ class Record(TypedDict, total=False):
         Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses"]]
     interval: str
     rows_max: int
     transfers_max: int
