@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 /// The copies of a link.
 #[derive(Clone, Debug)]
-pub(super) struct Arq {
+pub(super) struct ArqState {
     rounds: Vec<Round>,
     /// Times for copies, in order, that no packet has yet been sent after.
     booked: VecDeque<Booking>,
@@ -39,7 +39,7 @@ struct Booking {
     within: Duration,
 }
 
-impl Arq {
+impl ArqState {
     pub(super) fn of(spec: &Link, seed: u64, end: Time) -> Option<Self> {
         let arq = spec.arq?;
         let round = |n| Round { error: ErrorProcess::of_round(n, spec, seed, end), sent: 0, last: Time::ZERO };

@@ -28,7 +28,7 @@ use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
 use crate::spec::{Absence, Effect, Link as Spec, Waiting};
-use arq::Arq;
+use arq::ArqState;
 use bentpipe_units::{Duration, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
@@ -56,7 +56,7 @@ pub(crate) struct LazyLink {
     /// Whether errors erase packets instead of corrupting them.
     errors_erase: bool,
     outages: Option<Box<Outages>>,
-    arq: Option<Box<Arq>>,
+    arq: Option<Box<ArqState>>,
     /// Of the host at the far end.
     processing: Option<Box<Processing>>,
     counters: LinkCounters,
@@ -105,7 +105,7 @@ impl LazyLink {
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, &[], seed, end).map(Box::new),
-            arq: Arq::of(spec, seed, end).map(Box::new),
+            arq: ArqState::of(spec, seed, end).map(Box::new),
             processing: None,
             counters: LinkCounters::default(),
             waits: Histogram::default(),

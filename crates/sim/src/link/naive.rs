@@ -2,7 +2,7 @@
 //! arrives, and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which
 //! is what it checks.
 
-use super::arq::Arq;
+use super::arq::ArqState;
 use super::error::ErrorProcess;
 use super::outages::Outages;
 use super::profile::{DelayCursor, RateCursor};
@@ -29,7 +29,7 @@ pub(crate) struct NaiveLink {
     on_the_way: VecDeque<Packet>,
     last_arrival: Time,
     processing: Option<Box<Processing>>,
-    arq: Option<Box<Arq>>,
+    arq: Option<Box<ArqState>>,
     counters: LinkCounters,
     waits: Histogram,
     /// An idle link of the same kind: what the tables are made from.
@@ -58,7 +58,7 @@ impl NaiveLink {
             on_the_way: VecDeque::new(),
             last_arrival: Time::ZERO,
             processing: None,
-            arq: Arq::of(spec, seed, end).map(Box::new),
+            arq: ArqState::of(spec, seed, end).map(Box::new),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
             blank: LazyLink::new(spec, seed, end),

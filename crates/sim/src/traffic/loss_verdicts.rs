@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 
 /// Packets lost, by what took them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Losses {
+pub(crate) struct LossCounts {
     pub(crate) congestion: u64,
     pub(crate) errors: u64,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Losses {
 /// What came of the decisions of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VerdictCounts {
-    pub(crate) losses: Losses,
+    pub(crate) losses: LossCounts,
     pub(crate) reductions: u64,
     pub(crate) spurious_reductions: u64,
     pub(crate) error_reductions: u64,
@@ -31,10 +31,10 @@ pub(crate) struct VerdictCounts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LossVerdicts {
     counts: VerdictCounts,
-    /// Losses that are not entered yet: links may run ahead of time.
+    /// LossCounts that are not entered yet: links may run ahead of time.
     coming: Vec<(Time, u64, bool)>,
     /// Entered, and not judged.
-    unjudged: Losses,
+    unjudged: LossCounts,
     /// Nothing from this offset on has ever been lost.
     lost_until: u64,
     latest: Option<Decision>,
@@ -44,7 +44,7 @@ pub(crate) struct LossVerdicts {
 struct Decision {
     is_reduction: bool,
     until: u64,
-    losses: Losses,
+    losses: LossCounts,
     /// Something outstanding had been lost before, and was judged then: all of it by errors.
     before: Option<bool>,
 }
@@ -112,7 +112,7 @@ impl LossVerdicts {
             return;
         }
         counts.reductions += 1;
-        if losses == Losses::default() {
+        if losses == LossCounts::default() {
             counts.spurious_reductions += u64::from(before.is_none());
             counts.error_reductions += u64::from(before == Some(true));
         } else if losses.congestion == 0 {
@@ -125,13 +125,13 @@ impl LossVerdicts {
 impl Decision {
     fn is_of_errors(&self) -> bool {
         match self.losses {
-            Losses { congestion: 0, errors: 0 } => self.before == Some(true),
-            Losses { congestion, .. } => congestion == 0,
+            LossCounts { congestion: 0, errors: 0 } => self.before == Some(true),
+            LossCounts { congestion, .. } => congestion == 0,
         }
     }
 }
 
-impl Losses {
+impl LossCounts {
     fn add(&mut self, is_congestion: bool) {
         match is_congestion {
             true => self.congestion += 1,
@@ -172,7 +172,7 @@ mod tests {
         verdicts.on_decision(at(2), true, 9000, 1000);
         let counts = verdicts.counts(at(9));
         assert_eq!((counts.reductions, counts.error_reductions, counts.spurious_reductions), (1, 0, 0));
-        assert_eq!(counts.losses, Losses { congestion: 1, errors: 1 });
+        assert_eq!(counts.losses, LossCounts { congestion: 1, errors: 1 });
         assert_eq!(counts.errors_taken_for_congestion, 0);
     }
 
@@ -211,6 +211,6 @@ mod tests {
         let mut verdicts = verdicts(&[(5, 1000, Cause::BitError)]);
         verdicts.on_decision(at(2), true, 900, 0);
         assert_eq!(verdicts.counts(at(3)).spurious_reductions, 1);
-        assert_eq!(verdicts.counts(at(3)).losses, Losses::default());
+        assert_eq!(verdicts.counts(at(3)).losses, LossCounts::default());
     }
 }
