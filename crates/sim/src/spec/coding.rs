@@ -41,7 +41,7 @@ kinds! {
             /// What a real receiver needs beyond the ideal thresholds, often 0.5 dB to 1.7 dB.
             implementation_loss: Level = Level(0.0);
             /// How losses depend on the signal.
-            losses: FrameLosses = FrameLosses::Step;
+            losses: Losses = Losses::Step;
         };
     }
 }
@@ -87,7 +87,7 @@ settings! {
 
 words! {
     /// How losses depend on Es/N0.
-    pub enum FrameLosses {
+    pub enum Losses {
         /// All below the threshold, none from it on.
         "step" => Step,
         /// With probability erfc(3.5 (Es/N0 - threshold + 0.2 dB)) / 2.
@@ -442,7 +442,7 @@ impl Modcod {
 #[derive(Clone, Copy, Debug)]
 struct Receiver {
     loss: f64,
-    losses: FrameLosses,
+    losses: Losses,
 }
 
 impl Receiver {
@@ -450,8 +450,8 @@ impl Receiver {
     fn loss(self, level: f64, threshold: f64) -> f64 {
         let above = level - threshold - self.loss;
         match self.losses {
-            FrameLosses::Step => f64::from(u8::from(above < 0.0)),
-            FrameLosses::Slope => libm::erfc(3.5 * (above + 0.2)) / 2.0,
+            Losses::Step => f64::from(u8::from(above < 0.0)),
+            Losses::Slope => libm::erfc(3.5 * (above + 0.2)) / 2.0,
         }
     }
 
@@ -546,7 +546,7 @@ mod tests {
     }
 
     fn dvb(es_n0: Signal, modcod: Option<Modcod>, acm: Option<Acm>) -> Coding {
-        Coding::DvbS2 { es_n0, modcod, acm, implementation_loss: Level(0.0), losses: FrameLosses::Step }
+        Coding::DvbS2 { es_n0, modcod, acm, implementation_loss: Level(0.0), losses: Losses::Step }
     }
 
     fn near(value: f64, expected: f64) {
@@ -634,7 +634,7 @@ mod tests {
     /// erfc(0.7) / 2 at the threshold.
     #[test]
     fn losses_may_grow_gradually() {
-        let receiver = Receiver { loss: 0.5, losses: FrameLosses::Slope };
+        let receiver = Receiver { loss: 0.5, losses: Losses::Slope };
         near(receiver.loss(7.12, 6.62), 0.161);
         assert!(receiver.loss(8.12, 6.62) < 1e-7 && receiver.loss(6.0, 6.62) > 0.999);
     }

@@ -9,7 +9,7 @@ mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
-pub use coding::{Acm, Coded, Coding, FrameLosses, Modcod, Signal, SignalPoints};
+pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
 
