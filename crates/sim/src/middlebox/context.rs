@@ -244,14 +244,14 @@ pub(crate) struct Bench {
     pub(crate) out: Outbox,
     /// The link; none: the node has none.
     pub(crate) link: Option<LinkView>,
-    /// What the oracle says, by flow.
-    pub(crate) round_trips: Vec<Duration>,
+    /// What the oracle says of every flow.
+    pub(crate) round_trip: Option<Duration>,
 }
 
 #[cfg(test)]
 impl Bench {
     pub(crate) fn at<T>(&mut self, now: Time, act: impl FnOnce(&mut Context<'_>) -> T) -> T {
-        struct One(Option<LinkView>, Vec<Duration>);
+        struct One(Option<LinkView>, Option<Duration>);
         impl Outlook for One {
             fn queue(&mut self, _: &Packet) -> Option<QueueView> {
                 self.0.map(|link| link.queue)
@@ -262,12 +262,12 @@ impl Bench {
             fn link(&mut self, _: LinkId) -> LinkView {
                 self.0.unwrap()
             }
-            fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
-                self.1.get(packet.flow().index()).copied()
+            fn round_trip(&mut self, _: &Packet) -> Option<Duration> {
+                self.1
             }
             fn extract(&mut self, _: &Packet, _: &mut dyn FnMut(&mut Packet) -> bool, _: &mut Vec<Packet>) {}
         }
-        let mut outlook = One(self.link, self.round_trips.clone());
+        let mut outlook = One(self.link, self.round_trip);
         act(&mut Context { now, bodies: &mut self.bodies, outlook: &mut outlook, out: &mut self.out })
     }
 }

@@ -21,7 +21,8 @@
 //! # What it helps and harms
 //!
 //! Flows with different round-trip times get the same rate and the queue settles at half of B_t, so there are hardly any
-//! drops. A sender that waits (of which nothing came for less than `idle`) keeps its share, which nobody else may use. Every
+//! drops. Windows are rounded down to what the scale can express: with the scale of a buffer of 1 GB that is 16 kB, coarse for
+//! a flow's share of a slow link, so keep `tcp.receive_buffer` near what the path holds. A sender that waits (of which nothing came for less than `idle`) keeps its share, which nobody else may use. Every
 //! change of the window makes a duplicate ACK that is none by RFC 5681 §2: senders without SACK want
 //! `tcp.duplicate_acks = "any-window"`.
 
@@ -384,11 +385,11 @@ mod tests {
     }
 
     impl Node {
-        fn new(config: RefwaConfig, flows: usize) -> Self {
+        fn new(config: RefwaConfig) -> Self {
             let queue = QueueView { packets: 0, bytes: 0, is_sending: false };
             let link = LinkView { rate: Rate::from_bps(10_000_000), room: (u64::MAX, u64::MAX), queue };
-            let round_trips = vec![Duration::from_millis(160); flows];
-            let bench = Bench { link: Some(link), round_trips, ..Bench::default() };
+            let round_trip = Some(Duration::from_millis(160));
+            let bench = Bench { link: Some(link), round_trip, ..Bench::default() };
             Self { refwa: Refwa::new(&config, 1, "node/n/0"), bench, now: Time::ZERO }
         }
 
@@ -435,7 +436,7 @@ mod tests {
 
     #[test]
     fn windows_follow_flows_that_come_and_go_and_nothing_is_left_of_them() {
-        let mut node = Node::new(RefwaConfig::default(), 3);
+        let mut node = Node::new(RefwaConfig::default());
         (0..2).for_each(|flow| {
             node.open(flow);
             node.data(flow, NONE);
@@ -465,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_connection_whose_syn_it_did_not_see_counts_but_is_left_alone() {
-        let mut node = Node::new(RefwaConfig::default(), 2);
+        let mut node = Node::new(RefwaConfig::default());
         node.open(0);
         (0..2).for_each(|flow| node.data(flow, NONE));
         node.wait(200);
@@ -474,7 +475,7 @@ mod tests {
 
     #[test]
     fn round_trips_can_be_measured() {
-        let mut node = Node::new(RefwaConfig { round_trip: RoundTrips::Measured, ..RefwaConfig::default() }, 0);
+        let mut node = Node::new(RefwaConfig { round_trip: RoundTrips::Measured, ..RefwaConfig::default() });
         node.open(0);
         node.wait(80);
         node.data(0, NONE);
@@ -484,7 +485,7 @@ mod tests {
 
     #[test]
     fn it_knows_a_hundred_thousand_flows_and_no_more_and_with_none_it_is_transparent() {
-        let mut node = Node::new(RefwaConfig::default(), 100_001);
+        let mut node = Node::new(RefwaConfig::default());
         (0..100_001).for_each(|flow| {
             node.open(flow);
             node.data(flow, NONE);
@@ -493,7 +494,7 @@ mod tests {
         assert_eq!(node.refwa.connections.len(), 100_000);
         assert_eq!(node.feedback(7, NONE), 1024, "a segment at least");
         assert_eq!(node.feedback(100_000, NONE), 65_535 << SHIFT);
-        let mut node = Node::new(RefwaConfig { flows: 0, ..RefwaConfig::default() }, 1);
+        let mut node = Node::new(RefwaConfig { flows: 0, ..RefwaConfig::default() });
         node.open(0);
         node.data(0, NONE);
         node.wait(200);
