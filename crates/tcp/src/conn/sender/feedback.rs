@@ -17,7 +17,7 @@ pub(super) struct WindowFeedback {
     /// On the last ACK outside of recovery; none came yet.
     normal: Option<u64>,
     /// A loss is held for a link error, until an ACK comes outside of recovery.
-    pub(super) is_error: bool,
+    is_error: bool,
     /// After a timeout one segment is sent until an ACK comes.
     is_probing: bool,
     /// When everything was sent again last.

@@ -49,10 +49,7 @@ impl Sender {
     #[inline]
     pub(super) fn answer(&mut self, now: Time, finding: Finding, cx: &mut Context) -> bool {
         let may_begin = finding.is_proven && !self.episode.phase.is_recovery() && !self.is_held_by_frto();
-        let (una, point) = (self.space.una, self.episode.recovery_point);
-        // After a link error the first segment behind what was sent again may be the next that is lost.
-        let has_passed = |point| una >= point && self.feedback.as_ref().is_some_and(|feedback| feedback.is_error);
-        if may_begin && (self.detector.may_begin(una, point) || point.is_some_and(has_passed)) {
+        if may_begin && self.detector.may_begin(self.space.una, self.episode.recovery_point) {
             self.enter_recovery(now, cx);
         }
         finding.is_further
