@@ -290,9 +290,8 @@ impl Refwa {
 /// order of their limits, `rate` is in bytes/s, and `free` bytes of buffer are to be filled, or emptied.
 pub(super) fn level(rate: f64, free: f64, shares: impl Iterator<Item = Share> + Clone) -> f64 {
     let all = shares.clone();
-    let (mut count, mut round_trips, mut least) = all.fold((0.0, 0.0, 0.0), |(count, sum, least), share| {
-        (count + 1.0, sum + share.round_trip, least + share.mss)
-    });
+    let (mut count, mut round_trips, mut least) = all
+        .fold((0.0, 0.0, 0.0), |(count, sum, least), share| (count + 1.0, sum + share.round_trip, least + share.mss));
     let mut rate = rate;
     for share in shares {
         let buffered = if round_trips > 0.0 { free / round_trips } else { 0.0 };

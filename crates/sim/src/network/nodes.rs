@@ -97,7 +97,8 @@ impl Outlook for NodeOutlook<'_> {
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
         let flow = &self.scenario.flows[packet.flow()];
-        let ways = [(PathId::there(packet.flow()), flow.from, flow.to), (PathId::back(packet.flow()), flow.to, flow.from)];
+        let ways =
+            [(PathId::there(packet.flow()), flow.from, flow.to), (PathId::back(packet.flow()), flow.to, flow.from)];
         let mut sum = Duration::ZERO;
         for (path, mut node, end) in ways {
             // A way that changes may lead in a circle for a while.

@@ -24,9 +24,8 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
     let visits = |path: PathId, node: NodeId| {
         let later = scenario.timeline.installs().filter(|(_, of, _)| *of == path).map(|(_, _, route)| route);
         let mut routes = std::iter::once(scenario.first_route(path)).chain(later);
-        routes.any(|route| {
-            route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node)
-        })
+        routes
+            .any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
     };
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {

@@ -1,27 +1,22 @@
-//! What the window that the network advertises says of a loss (T. Taleb, N. Kato, Y. Nemoto, "REFWA Plus"). Over any
-//! congestion control and recovery: where it recognises a link error, nothing is reduced.
+//! What the window that the network advertises says of a loss (T. Taleb, N. Kato, Y. Nemoto, "REFWA Plus"), whatever congestion
+//! control and recovery. What follows from it is done in [`resend`](super::resend).
 
-use super::reduce::{Cause, ReduceOutcome};
-use super::scoreboard::Evidence;
-use super::state::Sender;
-use crate::cc::CongestionControl;
-use crate::config::{Config, Feedback, RefwaPlus, Resend, Trigger};
-use crate::conn::context::Context;
-use crate::conn::Event;
+use super::reduce::Cause;
+use crate::config::{Config, Feedback, RefwaPlus, Trigger};
 use bentpipe_units::{Duration, Time};
 
 /// What the windows have been.
 #[derive(Clone, Debug)]
 pub(super) struct WindowFeedback {
-    config: RefwaPlus,
+    pub(super) config: RefwaPlus,
     /// On the last ACK outside of recovery; none came yet.
-    normal: Option<u64>,
+    pub(super) normal: Option<u64>,
     /// A loss is held for a link error, until an ACK comes outside of recovery.
-    is_error: bool,
+    pub(super) is_error: bool,
     /// After a timeout one segment is sent until an ACK comes.
-    is_probing: bool,
+    pub(super) is_probing: bool,
     /// When everything was sent again last.
-    resent_at: Time,
+    pub(super) resent_at: Time,
     /// Between segments that are sent again.
     pub(super) gap: Option<Duration>,
 }
@@ -34,12 +29,12 @@ impl WindowFeedback {
     }
 
     /// Eq. 1 and 3 of the paper: the window has not fallen, or by no more than the tolerance.
-    fn has_held(&self, window: u64) -> bool {
+    pub(super) fn has_held(&self, window: u64) -> bool {
         self.normal.is_some_and(|normal| normal as f64 <= (1.0 + self.config.tolerance) * window as f64)
     }
 
     /// What a loss that `cause` shows is taken for.
-    fn judges_error(&self, cause: Cause, window: u64) -> bool {
+    pub(super) fn judges_error(&self, cause: Cause, window: u64) -> bool {
         let is_asked = match cause {
             Cause::Mark => false,
             Cause::Timeout => self.config.rto_hold,
@@ -47,113 +42,9 @@ impl WindowFeedback {
         };
         is_asked && self.has_held(window)
     }
-}
 
-impl Sender {
-    /// An ACK of everything below `ack` is about to be entered.
-    pub(super) fn note_window(&mut self, ack: u64) {
-        let (window, una) = (self.space.rwnd, self.space.una);
-        let Some(feedback) = &mut self.feedback else { return };
-        if ack <= una {
-            return;
-        }
-        if self.episode.phase == super::episode::Phase::Open {
-            feedback.normal = Some(window);
-            (feedback.is_error, feedback.gap) = (false, None);
-        }
-        if std::mem::take(&mut feedback.is_probing) {
-            self.cc.set_window(window, window);
-        }
-    }
-
-    /// Whether a loss is taken for a link error; then window and threshold are what is advertised.
-    pub(super) fn is_link_error(&mut self, now: Time, cause: Cause, cx: &mut Context) -> bool {
-        let window = self.space.rwnd;
-        let is_error = self.feedback.as_ref().is_some_and(|feedback| feedback.judges_error(cause, window));
-        if is_error {
-            self.hold_window(now, cause, cx);
-        } else if let (Some(feedback), false) = (&mut self.feedback, cause == Cause::Timeout) {
-            (feedback.is_error, feedback.gap) = (false, None);
-        }
-        is_error
-    }
-
-    fn hold_window(&mut self, now: Time, cause: Cause, cx: &mut Context) {
-        let (window, smss) = (self.space.rwnd, self.space.smss());
-        let Some(feedback) = &mut self.feedback else { return };
-        let by_timeout = cause == Cause::Timeout;
-        (feedback.is_error, feedback.is_probing) = (true, by_timeout);
-        if by_timeout {
-            feedback.resent_at = now;
-        }
-        self.rtt.fix(feedback.config.rto);
-        self.cc.set_window(if by_timeout { smss } else { window }, window);
-        cx.report(Event::LinkError(self.space.una));
-    }
-
-    /// Recovery begins with a link error: whether all is sent again at once.
-    pub(super) fn begin_resend(&mut self, now: Time, cx: &Context) -> bool {
-        let is_bulk = self.feedback.as_ref().is_some_and(|f| f.is_error && f.config.resend == Resend::Bulk);
-        if is_bulk {
-            let evidence = match cx.agreed.sack {
-                true => Evidence::AnySackedAbove,
-                false => Evidence::Everything { forget_sacks: false },
-            };
-            self.resend(now, evidence);
-        }
-        is_bulk
-    }
-
-    fn resend(&mut self, now: Time, evidence: Evidence) {
-        let segments = self.board.flight_size().div_ceil(self.space.smss()).max(1);
-        let srtt = self.rtt.srtt();
-        self.board.mark(evidence);
-        self.episode.enter_loss();
-        let Some(feedback) = &mut self.feedback else { return };
-        feedback.resent_at = now;
-        feedback.gap = srtt.filter(|_| feedback.config.bulk_paced).map(|srtt| srtt / segments);
-    }
-
-    /// A part of what was outstanding is acknowledged, and losses are still being repaired; `in_recovery` by fast recovery.
-    pub(super) fn judge_partial(&mut self, now: Time, in_recovery: bool, cx: &mut Context) {
-        let (window, srtt) = (self.space.rwnd, self.rtt.srtt().unwrap_or_default());
-        let Some(feedback) = &self.feedback else { return };
-        let (was_error, config) = (feedback.is_error, feedback.config);
-        if !was_error && !in_recovery {
-            return;
-        }
-        let is_judged = config.trigger != Trigger::Duplicate;
-        let is_error = if is_judged { feedback.has_held(window) } else { was_error };
-        let is_due = now.saturating_since(feedback.resent_at) >= srtt;
-        if was_error && !is_error {
-            if let Some(feedback) = &mut self.feedback {
-                (feedback.is_error, feedback.gap) = (false, None);
-            }
-            let outcome = self.reduce_for_congestion(now, Cause::Loss, cx);
-            self.episode.is_reduced = outcome == ReduceOutcome::Reduced;
-            return;
-        }
-        if !is_error {
-            return;
-        }
-        if !was_error {
-            self.hold_window(now, Cause::Loss, cx);
-        } else if is_judged {
-            self.cc.set_window(window, window);
-        }
-        self.episode.is_reduced = false;
-        if config.resend == Resend::Bulk && (is_due || !was_error) {
-            let evidence = match cx.agreed.sack {
-                true => Evidence::SentAgo { now, timeout: srtt },
-                false => Evidence::Everything { forget_sacks: false },
-            };
-            self.episode = self.episode.begun(self.space.nxt, false);
-            self.resend(now, evidence);
-        }
-    }
-
-    /// The timer expired: whether the timeout doubles.
-    pub(super) fn backs_off(&self, outcome: ReduceOutcome) -> bool {
-        outcome != ReduceOutcome::LinkError && !self.feedback.as_ref().is_some_and(|feedback| feedback.is_error)
+    /// A loss is congestion after all, or is over.
+    pub(super) fn end(&mut self) {
+        (self.is_error, self.gap) = (false, None);
     }
 }

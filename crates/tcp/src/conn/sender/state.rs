@@ -54,7 +54,8 @@ impl Sender {
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
         let feedback = WindowFeedback::of(config);
-        let is_detailed = rates.is_some() || feedback.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
+        let is_detailed =
+            rates.is_some() || feedback.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(false);

@@ -131,6 +131,18 @@ fn partial_acks_judge_alone_where_asked_to() {
     assert!(windows(&bench).1 < 20_000);
 }
 
+/// Each of them began another resend, until half of a link carried nothing else.
+#[test]
+fn duplicates_of_what_was_sent_again_needlessly_begin_no_recovery() {
+    let mut bench = sender(PLUS, |_| {});
+    duplicates(&mut bench, 20_000);
+    told(&mut bench, 21, 20_000, &[]);
+    for _ in 0..19 {
+        told(&mut bench, 21, 20_000, &[]);
+    }
+    assert_eq!(bench.conn.counters().fast_retransmits, 1);
+}
+
 #[test]
 fn what_is_sent_again_is_spread_over_a_round_trip() {
     let mut bench = sender(RefwaPlus { bulk_paced: true, ..PLUS }, |_| {});

@@ -81,7 +81,7 @@ def utilisation_ratio(lab: Lab, *, sender: str, other: str, rates: Sequence[floa
     return Finding.mean(ratios[farthest], ", ".join(f"{rate:g}: {ratio.mean():.4f}" for rate, ratio in ratios.items()))
 
 
-def utilisation_percent(lab: Lab, *, sender: str, rate: float, links: int = 1) -> Finding:
+def utilisation_percent(lab: Lab, *, rate: float, links: int, sender: str = PLUS) -> Finding:
     """100 x utilisation. `links`: how many of the links on the way lose packets."""
     lossy = {"link.isl2.error": {"kind": "packet", "rate": rate}} if links > 1 else {}
     lossy |= {f"link.{name}.forward.error": {"kind": "packet", "rate": rate} for name in ("up", "down") if links > 1}
@@ -198,7 +198,10 @@ def window_after_error(lab: Lab) -> Finding:
 
 
 def timeout_ratio(lab: Lab) -> Finding:
-    """Ratio of consecutive waits for the timer in an outage of 3 s, which the sender holds for link errors: farthest from 1."""
+    """Ratio of consecutive waits for the timer in an outage of 3 s, the one farthest from 1.
+
+    The sender takes the losses for link errors.
+    """
     down = {"spans": [["20 s", "23 s"]]}
     sets = {"duration": "30 s", "flow.f.start": "0 s", "link.isl1.forward.outage": down, **only(1)}
     times = _instants(_trace(lab, PLUS, sets), "f1", "timeout")
@@ -248,8 +251,8 @@ def detection(lab: Lab, *, rate: float, quantity: str) -> Finding:
 def cost_of_tolerance(lab: Lab, *, quantity: str) -> Finding:
     """Difference that a tolerance of 0.2 makes, paired.
 
-    "unseen": share of link errors taken for congestion, at a loss rate of 0.1, without it less with it. "false": that of
-    congestion taken for errors, on small buffers without errors while flows join, with it less without.
+    "unseen": share of link errors taken for congestion, at a loss rate of 0.1, without it less with it. "false": that
+    of congestion taken for errors, on small buffers without errors while flows join, with it less without.
     """
     tolerances = (0.0, 0.01, 0.05, 0.1, 0.2)
     guests = {
@@ -287,8 +290,8 @@ def cost_of_tolerance(lab: Lab, *, quantity: str) -> Finding:
 def feedback_sum(lab: Lab, *, quantity: str) -> Finding:
     """Sum of the windows fed back over the effective product, or window over round trip of 240 ms over those of 80 ms.
 
-    Round trips of 80 to 240 ms; the product is capacity times mean round trip, and what is free of half of the buffer. From
-    20 s on.
+    Round trips of 80 to 240 ms; the product is capacity times mean round trip, and what is free of half of the buffer.
+    From 20 s on.
     """
     found = lab.run("rtts", SHORT, case="refwa", series=[FEEDBACK, "queue_bytes"])
     grid = np.arange(20, 60, 0.01)
@@ -307,10 +310,10 @@ def feedback_sum(lab: Lab, *, quantity: str) -> Finding:
 
 
 def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
-    """How long (s) feedback takes to follow ten flows that join ten others at 30 s, or how much larger it is after they left.
+    """How long (s) feedback takes to follow ten flows that join ten others at 30 s, or its ratio after they left.
 
-    It has followed when that of the first flow is within a tenth of what it settles at; they leave after 4 MB each, and it is
-    looked at 5 s after the last.
+    It has followed when that of the first flow is within a tenth of what it settles at; they leave after 4 MB each, and
+    it is looked at 5 s after the last.
     """
     guests = {"from": "s{n}", "to": "r{n}", "count": FLOWS, "app": {"kind": "file", "size": "4 MB"}, "start": "30 s"}
     found = _trace(lab, "refwa", {"flow.guest": guests})
@@ -340,7 +343,10 @@ def bulk_queue(lab: Lab, *, rate: float) -> Finding:
 
 
 def cure_of_different_rtts(lab: Lab, *, every_s: int) -> Finding:
-    """F of flows under REFWA less that of NewReno's, paired, where groups change round trips of 80 to 240 ms at handovers."""
+    """F of flows under REFWA less that of NewReno's, paired.
+
+    Groups of two change round trips of 80 to 240 ms with one another at handovers.
+    """
     order = (80, 120, 160, 200, 240)
     sets = {}
     for place, group in enumerate(order):
