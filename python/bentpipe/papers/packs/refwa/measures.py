@@ -80,11 +80,11 @@ if TYPE_CHECKING:
 
 
 def round_trips_per_loss(
-    lab: Lab, *, timer: str = "impatient", sender: str = "newreno", at_once: bool = False
+    lab: Lab, *, timer: str = "impatient", sender: str = "newreno", at_once: bool = False, paced: bool = True
 ) -> Finding:
     """Round trips from fast retransmit until all sent by then is acknowledged, for 1 to 8 losses.
 
-    They are counted per lost packet, or as they are where all are sent again `at_once`.
+    They are counted per lost packet, or as they are where all are sent again `at_once`: paced over a round trip, or not.
     RFC 6582 §3.2 is the definition: recovery ends when `recover` is acknowledged. Events of a single flow; its smallest
     round-trip time is the unit. The result is the ratio that is farthest from 1.
     """
@@ -96,6 +96,7 @@ def round_trips_per_loss(
             "bottleneck",
             {
                 **as_case(lab, sender),
+                **({} if paced else {"tcp.feedback": {"kind": "refwa-plus", "bulk_paced": False}}),
                 **only(1),
                 "tcp.recovery.timer": timer,
                 "tcp.window_scaling": False,
