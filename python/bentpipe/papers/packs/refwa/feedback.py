@@ -270,7 +270,7 @@ def cost_of_tolerance(lab: Lab, *, quantity: str) -> Finding:
     shares: dict[float, list[float | None]] = {tolerance: [] for tolerance in tolerances}
     for tolerance in tolerances:
         for seed in lab.seeds(4, 20):
-            plus = {"tcp.feedback": {"kind": PLUS, "tolerance": tolerance}}
+            plus = {f"case.{PLUS}.tcp.feedback": {"kind": PLUS, "tolerance": tolerance}}
             found = _trace(lab, PLUS, {**sets, **plus}, seed)
             judged = np.concatenate([_judged(found, flow)[1] for flow in _flows(found)])
             shares[tolerance].append(float(np.mean(judged == (not is_unseen))) if len(judged) else None)
@@ -335,7 +335,7 @@ def bulk_queue(lab: Lab, *, rate: float) -> Finding:
     """Largest queue (B) of the bottleneck with all sent again in one burst less that with it paced, paired."""
     found = {}
     for paced in (False, True):
-        plus = {"tcp.feedback": {"kind": PLUS, "bulk_paced": paced}}
+        plus = {f"case.{PLUS}.tcp.feedback": {"kind": PLUS, "bulk_paced": paced}}
         links = sweep(lab, [PLUS], rate, sets=plus, tables=("links",)).tables["links"]
         rows = links.filter(pl.col("link") == "isl1.forward").sort("replication")
         found[paced] = rows["queue_max_bytes"].to_numpy().astype(np.float64)

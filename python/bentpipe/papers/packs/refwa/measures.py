@@ -84,7 +84,7 @@ def round_trips_per_loss(
 ) -> Finding:
     """Round trips from fast retransmit until all sent by then is acknowledged, for 1 to 8 losses.
 
-    They are counted per lost packet, or as they are where all are sent again `at_once`: paced over a round trip, or not.
+    They are counted per lost packet, or as they are where all are sent again `at_once`, paced or in one burst.
     RFC 6582 §3.2 is the definition: recovery ends when `recover` is acknowledged. Events of a single flow; its smallest
     round-trip time is the unit. The result is the ratio that is farthest from 1.
     """
