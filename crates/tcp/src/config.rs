@@ -20,6 +20,10 @@ settings! {
         recovery: Recovery as Open = Recovery::NewReno(NewReno::default());
         /// What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
         verdict: VerdictKind as Open = VerdictKind::AlwaysCongestion;
+        /// What the window that the network advertises says of a loss, before the verdict is asked.
+        feedback: Feedback = Feedback::Off, "RFC 5681 knows no feedback";
+        /// Which ACKs count as duplicates.
+        duplicate_acks: DuplicateAcks = DuplicateAcks::SameWindow, "RFC 5681 §2";
         /// Send one new segment on each of the first two duplicate ACKs.
         limited_transmit: bool = true, "RFC 3042";
         /// Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission.

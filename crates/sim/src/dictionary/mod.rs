@@ -271,6 +271,7 @@ names! {
         Completed "completed", "B", "All data are acknowledged; value: bytes.";
         Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";
         Aborted "aborted", "B", "The connection gave up; value: offset of the missing byte.";
+        LinkError "link_error", "B", "A loss is taken for a link error, as the advertised window has not fallen; value: offset of the missing byte.";
     }
 }
 

@@ -29,7 +29,7 @@ use crate::packet::Packet;
 use crate::record::Histogram;
 use crate::spec::{Absence, Effect, Link as Spec, Waiting};
 use arq::ArqState;
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
 use outages::Outages;
@@ -356,6 +356,16 @@ impl LazyLink {
     /// When the link has sent what it is sending.
     pub(crate) fn free_at(&self) -> Time {
         self.free_at
+    }
+
+    /// The rate of the moment.
+    pub(crate) fn rate_at(&mut self, now: Time) -> Rate {
+        self.rate.at(now)
+    }
+
+    /// How long the way takes what leaves at this moment.
+    pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
+        self.delay.at(now)
     }
 
     /// A packet that was truncated or erased is lost on this link.

@@ -13,7 +13,7 @@ use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
 use crate::spec::{Absence, Effect, InFlight, Link as Spec, Waiting};
-use bentpipe_units::{Duration, Time};
+use bentpipe_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
 /// A link with an event for each end of a sending and for each arrival.
@@ -152,6 +152,14 @@ impl NaiveLink {
     pub(crate) fn queue_view(&self) -> QueueView {
         let is_sending = self.in_service.is_some();
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
+    }
+
+    pub(crate) fn rate_at(&mut self, now: Time) -> Rate {
+        self.rate.at(now)
+    }
+
+    pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
+        self.delay.at(now)
     }
 
     pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {

@@ -111,6 +111,17 @@ impl RateCursor {
         }
     }
 
+    /// The rate of an instant.
+    pub(super) fn at(&mut self, at: Time) -> Rate {
+        match self {
+            Self::Constant { rate, .. } => *rate,
+            Self::Steps(steps) => {
+                steps.pieces.seek(at);
+                steps.pieces.points[steps.pieces.piece].1
+            }
+        }
+    }
+
     /// How long `size` bytes take at any time; none if that depends on the time, or it never ends.
     pub(super) fn constant(&self, size: u64) -> Option<Duration> {
         match self {

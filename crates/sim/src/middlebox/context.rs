@@ -1,10 +1,10 @@
 //! What a middlebox is given beside a packet, and what it does with both.
 
 use crate::dictionary::Cause;
-use crate::ids::NodeId;
+use crate::ids::{LinkId, NodeId};
 use crate::packet::{Bodies, Message, Packet};
 use bentpipe_tcp::Segment;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Rate, Time};
 
 /// From which side of the middlebox a packet comes, or to which it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,17 @@ pub struct QueueView {
     pub bytes: u64,
     /// Whether the link is sending.
     pub is_sending: bool,
+}
+
+/// What a node knows of a link that it feeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkView {
+    /// At this instant.
+    pub rate: Rate,
+    /// How much may wait, in packets and in bytes; `u64::MAX`: as much as comes.
+    pub room: (u64, u64),
+    /// What waits.
+    pub queue: QueueView,
 }
 
 /// What a middlebox wants done.
@@ -86,6 +97,15 @@ impl Outbox {
 pub(crate) trait Outlook {
     /// What waits in front of the link that `packet` would leave by; none if it would not leave by one.
     fn queue(&mut self, packet: &Packet) -> Option<QueueView>;
+
+    /// The link that `packet` would leave by; none if it would not leave by one.
+    fn link_of(&mut self, packet: &Packet) -> Option<LinkId>;
+
+    /// A link out of the node.
+    fn link(&mut self, link: LinkId) -> LinkView;
+
+    /// Propagation there and back on the ways that the flow of `packet` has now; none if there is none.
+    fn round_trip(&mut self, packet: &Packet) -> Option<Duration>;
 
     /// Takes those that `is_meant` says out of that queue.
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
@@ -187,6 +207,21 @@ impl Context<'_> {
         self.outlook.queue(packet)
     }
 
+    /// The link by which `packet` would leave the node now; none if it is for a host here.
+    pub fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
+        self.outlook.link_of(packet)
+    }
+
+    /// A link out of the node, as it is now.
+    pub fn link(&mut self, link: LinkId) -> LinkView {
+        self.outlook.link(link)
+    }
+
+    /// An oracle: propagation there and back on the ways that the flow of `packet` has now. No real node knows it.
+    pub fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
+        self.outlook.round_trip(packet)
+    }
+
     /// Takes those that `is_meant` says out of the queue that `packet` would go to; it may change the others, but for their
     /// size. What is in `left` afterwards is the middlebox's, as if it had been given them.
     pub fn extract(
@@ -201,24 +236,38 @@ impl Context<'_> {
     }
 }
 
-/// A context for tests of one middlebox, at a node without links.
+/// A context for tests of one middlebox, at a node that feeds one link.
 #[cfg(test)]
 #[derive(Default)]
 pub(crate) struct Bench {
     pub(crate) bodies: Bodies,
     pub(crate) out: Outbox,
+    /// The link; none: the node has none.
+    pub(crate) link: Option<LinkView>,
+    /// What the oracle says of every flow.
+    pub(crate) round_trip: Option<Duration>,
 }
 
 #[cfg(test)]
 impl Bench {
     pub(crate) fn at<T>(&mut self, now: Time, act: impl FnOnce(&mut Context<'_>) -> T) -> T {
-        struct Nothing;
-        impl Outlook for Nothing {
+        struct One(Option<LinkView>, Option<Duration>);
+        impl Outlook for One {
             fn queue(&mut self, _: &Packet) -> Option<QueueView> {
-                None
+                self.0.map(|link| link.queue)
+            }
+            fn link_of(&mut self, _: &Packet) -> Option<LinkId> {
+                self.0.map(|_| LinkId::new(0))
+            }
+            fn link(&mut self, _: LinkId) -> LinkView {
+                self.0.unwrap()
+            }
+            fn round_trip(&mut self, _: &Packet) -> Option<Duration> {
+                self.1
             }
             fn extract(&mut self, _: &Packet, _: &mut dyn FnMut(&mut Packet) -> bool, _: &mut Vec<Packet>) {}
         }
-        act(&mut Context { now, bodies: &mut self.bodies, outlook: &mut Nothing, out: &mut self.out })
+        let mut outlook = One(self.link, self.round_trip);
+        act(&mut Context { now, bodies: &mut self.bodies, outlook: &mut outlook, out: &mut self.out })
     }
 }

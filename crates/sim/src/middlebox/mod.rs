@@ -15,13 +15,15 @@ mod impair;
 mod trials;
 #[cfg(test)]
 mod suite;
+mod refwa;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 #[cfg(test)]
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
-pub use context::{Context, QueueView, Side};
+pub use context::{Context, LinkView, QueueView, Side};
 pub use impair::{Impair, ImpairConfig};
+pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
@@ -221,4 +223,6 @@ registry! {
     "impair" => Impair(Impair, ImpairConfig);
     /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
+    /// Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
+    "refwa" => Refwa(Refwa, RefwaConfig);
 }

@@ -3,14 +3,15 @@
 use super::{Network, Trouble};
 use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
-use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outlook, QueueView, HELD_MAX};
+use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
 use crate::packet::{Message, Packet, UNROUTED};
 use crate::record::LossPlace;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 
 use super::routes::Routes;
+use crate::spec::Scenario;
 
 /// Packets that middleboxes make or turn round at one instant, one following from the other, and wake-ups of a node, that are
 /// still taken to come to an end.
@@ -56,31 +57,65 @@ struct NodeOutlook<'a> {
     node: NodeId,
     links: &'a mut [LazyLink],
     routes: &'a Routes,
+    scenario: &'a Scenario,
     /// What the links lost while they were looked at.
     lost: Vec<(LinkId, Losses)>,
 }
 
 impl NodeOutlook<'_> {
-    fn link(&mut self, packet: &Packet) -> Option<&mut LazyLink> {
-        let id = self.routes.link(packet.path(), self.node, packet.next)?;
+    fn link_for(&mut self, packet: &Packet) -> Option<&mut LazyLink> {
+        let id = self.link_of(packet)?;
+        Some(self.advanced(id))
+    }
+
+    fn advanced(&mut self, id: LinkId) -> &mut LazyLink {
         let link = &mut self.links[id];
         let mut losses = Losses::new();
         link.advance(self.now, &mut losses);
         if !losses.is_empty() {
             self.lost.push((id, losses));
         }
-        Some(link)
+        link
     }
 }
 
 impl Outlook for NodeOutlook<'_> {
     fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
         let now = self.now;
-        Some(self.link(packet)?.queue_view(now))
+        Some(self.link_for(packet)?.queue_view(now))
+    }
+
+    fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
+        self.routes.link(packet.path(), self.node, packet.next)
+    }
+
+    fn link(&mut self, link: LinkId) -> LinkView {
+        let (now, room) = (self.now, self.scenario.links[link].queue.room());
+        let link = self.advanced(link);
+        LinkView { rate: link.rate_at(now), room, queue: link.queue_view(now) }
+    }
+
+    fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
+        let flow = &self.scenario.flows[packet.flow()];
+        let ways =
+            [(PathId::there(packet.flow()), flow.from, flow.to), (PathId::back(packet.flow()), flow.to, flow.from)];
+        let mut sum = Duration::ZERO;
+        for (path, mut node, end) in ways {
+            // A way that changes may lead in a circle for a while.
+            for _ in 0..self.scenario.nodes.len() {
+                let Some(link) = self.routes.link(path, node, UNROUTED) else { break };
+                sum += self.links[link].delay_at(self.now);
+                node = self.scenario.links[link].to;
+            }
+            if node != end {
+                return None;
+            }
+        }
+        Some(sum)
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
-        if let Some(link) = self.link(packet) {
+        if let Some(link) = self.link_for(packet) {
             link.extract(is_meant, left);
         }
     }
@@ -151,9 +186,9 @@ impl Network {
         if self.trouble.is_some() {
             return None;
         }
-        let Self { now, nodes, links, routes, bodies, outbox, .. } = self;
+        let Self { now, nodes, links, routes, scenario, bodies, outbox, .. } = self;
         let middlebox = &mut nodes[node].boxes[position];
-        let mut outlook = NodeOutlook { now: *now, node, links, routes, lost: Vec::new() };
+        let mut outlook = NodeOutlook { now: *now, node, links, routes, scenario, lost: Vec::new() };
         let owed = (given + middlebox.held()) as i64;
         outbox.returned = 0;
         let answer = act(middlebox, &mut Context { now: *now, bodies, outlook: &mut outlook, out: outbox });

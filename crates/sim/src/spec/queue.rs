@@ -223,6 +223,15 @@ impl Queue {
         }
     }
 
+    /// How much may wait, of the first class where there are several, in packets and in bytes; `u64::MAX`: as much as comes.
+    pub(crate) fn room(&self) -> (u64, u64) {
+        match self.clone().limits_mut().first() {
+            Some(QueueLimit::Packets(most)) => (*most, u64::MAX),
+            Some(QueueLimit::Bytes(most)) => (u64::MAX, *most),
+            _ => (u64::MAX, u64::MAX),
+        }
+    }
+
     /// The largest packet of a class that can ever pass, bytes.
     pub(crate) fn largest_packet(&self, class: u8) -> u64 {
         // With drop-tail, a packet that finds the link free needs no room.

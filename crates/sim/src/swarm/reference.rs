@@ -7,13 +7,13 @@ use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
-use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Outlook, QueueView};
+use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outbox, Outlook, QueueView};
 use crate::network::{assemble, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
-use bentpipe_units::{Seq, Stream, Time};
+use bentpipe_units::{Duration, Seq, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -577,6 +577,33 @@ impl Outlook for NaiveOutlook<'_, '_> {
     fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
         let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
         Some(self.reference.links[link].queue_view())
+    }
+
+    fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
+        self.reference.routes.link(self.reference.routes.next(self.node, packet)?)
+    }
+
+    fn link(&mut self, link: LinkId) -> LinkView {
+        let (now, room) = (self.reference.now, self.reference.scenario.links[link].queue.room());
+        let link = &mut self.reference.links[link];
+        LinkView { rate: link.rate_at(now), room, queue: link.queue_view() }
+    }
+
+    fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
+        let scenario = self.reference.scenario;
+        let mut sum = Duration::ZERO;
+        for path in [PathId::there(packet.flow()), PathId::back(packet.flow())] {
+            let (mut node, end) = (end_of(scenario, path.reverse()), end_of(scenario, path));
+            for _ in 0..scenario.nodes.len() {
+                let Some(link) = self.reference.routes.link_at(path, node) else { break };
+                sum += self.reference.links[link].delay_at(self.reference.now);
+                node = scenario.links[link].to;
+            }
+            if node != end {
+                return None;
+            }
+        }
+        Some(sum)
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {

@@ -47,6 +47,12 @@ impl NaiveRoutes {
         Some((way * PLACES + place + 1) as u32)
     }
 
+    /// The link by which the node's own knowledge sends packets of a path on.
+    pub(super) fn link_at(&self, path: PathId, node: NodeId) -> Option<LinkId> {
+        let &(way, place) = self.known.get(&(path, node))?;
+        self.ways[way].get(place).copied()
+    }
+
     /// The link there; none: the packet is at its host's node.
     pub(super) fn link(&self, next: u32) -> Option<LinkId> {
         let place = next as usize - 1;

@@ -67,6 +67,7 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::RecoveryExit(offset) => (EventKind::RecoveryExit, offset),
         Event::SlowStartExit(cwnd) => (EventKind::SlowStartExit, cwnd),
         Event::Timeout(offset) => (EventKind::Timeout, offset),
+        Event::LinkError(offset) => (EventKind::LinkError, offset),
         Event::Undo(offset) => (EventKind::Undo, offset),
         Event::Reduction(offset) => (EventKind::Reduction, offset),
         Event::NoReduction(offset) => (EventKind::NoReduction, offset),

@@ -3,6 +3,7 @@
 pub(super) mod bench;
 
 mod ecn;
+mod feedback;
 mod growth;
 mod hooks;
 mod hostile_peer;

@@ -6,6 +6,7 @@ use super::events::Event;
 use super::receiver::Receiver;
 use super::sender::{Ack, EcnEcho, SackRanges, SendSpace, Sending};
 use super::timers::Timer;
+use crate::config::DuplicateAcks;
 use crate::segment::{Ecn, Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 
@@ -239,7 +240,7 @@ impl Wire {
             space.persist_backoff = 1;
             cx.timers.stop(Timer::Persist);
         }
-        false
+        cx.config.duplicate_acks == DuplicateAcks::AnyWindow
     }
 
     /// The blocks of a SACK option that lie in what is outstanding above `una`.

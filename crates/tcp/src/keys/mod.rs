@@ -2,6 +2,7 @@
 //! connection.
 
 mod ecn;
+mod feedback;
 mod growth;
 mod recovery;
 mod sending;
@@ -9,6 +10,7 @@ mod timers;
 mod windows;
 
 pub use ecn::*;
+pub use feedback::*;
 pub use growth::*;
 pub use recovery::*;
 pub use sending::*;

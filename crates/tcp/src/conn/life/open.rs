@@ -3,7 +3,7 @@
 use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
-use crate::config::{EcnFeedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
+use crate::config::{EcnFeedback, Feedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
 use crate::conn::receiver::{EcnReceiver, SnackReports};
 use crate::conn::sender::EcnSender;
 use crate::conn::tcb::Tcb;
@@ -212,6 +212,7 @@ impl Life {
         let config = &cx.config;
         cx.agreed.is_plain = sender.ecn.is_none()
             && config.pacing == Pacing::Off
+            && config.feedback == Feedback::Off
             && !sender.cc.paces()
             && sender.probes.is_none()
             && config.ack.slow_start == SlowStartAcks::Delayed

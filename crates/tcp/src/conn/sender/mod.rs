@@ -9,6 +9,7 @@
 //! | [`Detector`](detect) | what is lost |
 //! | [`Episode`](episode) | when recovery begins and ends |
 //! | [`Reducer`](reduce) | how far the window falls, and whether it does |
+//! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
 //! | [`Undo`](undo) | what was spurious, and what comes back |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
@@ -17,6 +18,7 @@ mod ack;
 mod detect;
 mod ecn;
 mod episode;
+mod feedback;
 mod limit;
 mod notify;
 mod pacing;
@@ -26,6 +28,7 @@ mod prr;
 mod rate;
 mod recovery;
 mod reduce;
+mod resend;
 mod rtt;
 mod scoreboard;
 mod space;
@@ -97,6 +100,7 @@ impl Sender {
         let echo = ack.timestamps.filter(|_| cx.agreed.timestamps);
         let echo = echo.map(|timestamps| instant_of(now, timestamps.echo));
         self.note_app_limited();
+        self.note_window(ack.offset);
         if ack.scps.is_some_and(|scps| scps.corruption_experienced) && cx.agreed.snack.is_some() {
             let path = self.path(now, cx);
             self.reducer.on_corruption(&path);
@@ -166,9 +170,12 @@ impl Sender {
     #[inline(never)]
     fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
         let is_undone = self.undo_if_spurious(now, &ack, &facts, cx);
-        let was_open = self.episode.phase == Phase::Open;
+        let (was_open, in_recovery) = (self.episode.phase == Phase::Open, self.episode.phase.is_recovery());
         let mut advance = self.advance(now, facts.newly_acked, cx);
         facts.ends_recovery = !was_open && self.episode.phase == Phase::Open;
+        if !was_open && !facts.ends_recovery {
+            self.judge_partial(now, in_recovery, cx);
+        }
         let is_further = self.find(now, facts, cx);
         advance.in_recovery &= !self.detector.grows_in_recovery();
         self.find_holes(now, &ack, cx);

@@ -277,6 +277,9 @@ impl Sender {
         let range = self.board.retransmit(index, now, counts);
         self.rtt.on_retransmit(range.start, range.start + u64::from(range.len));
         self.first_retransmit = self.first_retransmit.min(now);
+        if let Some(gap) = self.feedback.as_ref().and_then(|feedback| feedback.gap) {
+            self.pacer.hold_until(now + gap);
+        }
         self.depart(now, Sending { range, is_retransmission: true }, cx)
     }
 

@@ -69,6 +69,9 @@ impl Sender {
         }
         let is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
         self.episode = self.episode.begun(self.space.nxt, is_reduced);
+        if !is_reduced && self.begin_resend(now, cx) {
+            return;
+        }
         match self.detector.repair() {
             Repair::GoBack if is_reduced => {
                 self.board.mark(Evidence::Everything { forget_sacks: false });
@@ -154,6 +157,13 @@ impl Sender {
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
+        if self.feedback.is_some() && self.is_link_error(now, cause, cx) {
+            return ReduceOutcome::LinkError;
+        }
+        self.reduce_for_congestion(now, cause, cx)
+    }
+
+    pub(super) fn reduce_for_congestion(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
         let path = self.path(now, cx);
         let touched = Touched {
             cc: &mut self.cc,
@@ -237,7 +247,7 @@ impl Sender {
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
         self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
         self.rtt.stop_timing();
-        if outcome != ReduceOutcome::LinkError {
+        if self.backs_off(outcome) {
             self.rtt.back_off();
         }
         cx.timers.stop(Timer::Retransmit);

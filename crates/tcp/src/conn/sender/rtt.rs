@@ -178,6 +178,12 @@ impl Rtt {
         }
     }
 
+    /// The timeout is this, or what was measured, without backoff.
+    pub(crate) fn fix(&mut self, rto: Option<Duration>) {
+        self.base = rto.unwrap_or(self.base);
+        self.backoff = 1;
+    }
+
     /// RFC 6298 §5.7: data follow a handshake whose timer expired.
     pub(crate) fn after_lost_syn(&mut self) {
         if self.srtt.is_none() {

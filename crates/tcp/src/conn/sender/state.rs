@@ -3,6 +3,7 @@
 use super::detect::{Detector, View};
 use super::ecn::EcnSender;
 use super::episode::Episode;
+use super::feedback::WindowFeedback;
 use super::pacing::Pacer;
 use super::probe_segments::Probes;
 use super::rate::Rates;
@@ -35,6 +36,8 @@ pub(crate) struct Sender {
     pub(super) is_detailed: bool,
     pub(super) undo: Option<Box<Undo>>,
     pub(super) rates: Option<Box<Rates>>,
+    /// What the network advertises is looked at.
+    pub(super) feedback: Option<Box<WindowFeedback>>,
     /// Agreed on ECN.
     pub(crate) ecn: Option<Box<EcnSender>>,
     /// Agreed on probe segments.
@@ -50,7 +53,9 @@ impl Sender {
         let init = Init { smss: u64::from(config.smss), ..Init::default() };
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
-        let is_detailed = rates.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
+        let feedback = WindowFeedback::of(config);
+        let is_detailed =
+            rates.is_some() || feedback.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(false);
@@ -71,6 +76,7 @@ impl Sender {
             is_detailed,
             undo,
             rates,
+            feedback,
             ecn: None,
             probes: None,
             first_retransmit: Time::NEVER,

@@ -8,7 +8,7 @@ import numpy as np
 
 from bentpipe.papers import COLOURS, Finding, blank, intervals, label, style
 
-from . import measures
+from . import runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 
     from bentpipe.papers import Lab
 
-NAMES = {"reno": "Reno", "newreno": "NewReno", "westwood-nr": "WestwoodNR"}
-MARKERS = ("o", "s", "d")
+NAMES = {
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "westwood-nr": "WestwoodNR",
+    "refwa": "REFWA",
+    "refwa-plus": "REFWA Plus",
+    "refwa-plus-westwood": "Plus over WestwoodNR",
+}
+MARKERS = ("o", "s", "d", "v", "^", "x")
 
 
 def figure_3a(lab: Lab) -> Figure:
@@ -42,7 +49,7 @@ def figure_3b(lab: Lab) -> Figure:
     with style():
         figure, (axes,) = blank(1, height=2.6)
         _curves(axes, lab, "jain")
-        axes.axhline(1 / measures.FLOWS, linestyle=":", color="0.5", label="least, 1/N")
+        axes.axhline(1 / runs.FLOWS, linestyle=":", color="0.5", label="least, 1/N")
         axes.set_ylim(0, 1.03)
         axes.set_ylabel(label("Fairness index F", ""))
         axes.legend(loc="lower left", bbox_to_anchor=(0, 0.12))
@@ -51,10 +58,10 @@ def figure_3b(lab: Lab) -> Figure:
 
 def _curves(axes: Axes, lab: Lab, column: str) -> list[float]:
     """Mean and 95 % interval of each sender over the loss rates, which are returned."""
-    table = measures.grid(lab)
+    table = runs.grid(lab)
     rates = sorted(table["rate"].unique())
-    for place, sender in enumerate(measures.SENDERS):
-        found = [Finding.mean(measures.values(table, column, sender=sender, rate=rate)) for rate in rates]
+    for place, sender in enumerate(runs.SENDERS):
+        found = [Finding.mean(runs.values(table, column, sender=sender, rate=rate)) for rate in rates]
         # Beside each other where they would hide each other.
         places = [rate * 1.08**place for rate in rates]
         intervals(axes, places, found, marker=MARKERS[place], color=COLOURS[place], label=NAMES[sender])

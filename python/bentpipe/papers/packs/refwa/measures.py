@@ -1,173 +1,90 @@
-"""What the claims of REFWA Plus are measured by.
-
-Utilisation and the fairness index F are as in `paper.toml`; senders are cases of `bottleneck.toml`.
-"""
+"""What the claims of REFWA Plus are measured by; what is about feedback has a file of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from bentpipe.papers import Finding, Possible, Runs
+from bentpipe.papers import Finding, Possible
+
+from .feedback import (
+    advantage,
+    bulk_queue,
+    cost_of_tolerance,
+    cure_of_different_rtts,
+    detection,
+    fairest,
+    feedback_sum,
+    held_window,
+    keys_beside_the_sender,
+    rule_kept,
+    share_of_overflows,
+    time_to_follow,
+    timeout_ratio,
+    utilisation_percent,
+    utilisation_ratio,
+    window_after_error,
+)
+from .runs import (
+    BUFFER_BYTES,
+    CAPACITY_BPS,
+    DURATION_S,
+    FLOWS,
+    PATH_BYTES,
+    RATE,
+    ROUND_TRIP_S,
+    SHARE_BPS,
+    SMSS_BYTES,
+    as_case,
+    described,
+    extreme,
+    only,
+    replications,
+    runs,
+    sweep,
+    values,
+    wire_per_payload,
+    world_sets,
+)
+
+__all__ = [
+    "advantage",
+    "bulk_queue",
+    "cost_of_tolerance",
+    "cure_of_different_rtts",
+    "detection",
+    "fairest",
+    "feedback_sum",
+    "held_window",
+    "keys_beside_the_sender",
+    "rule_kept",
+    "share_of_overflows",
+    "time_to_follow",
+    "timeout_ratio",
+    "utilisation_percent",
+    "utilisation_ratio",
+    "window_after_error",
+]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from bentpipe import RunResult
     from bentpipe.papers import Lab
 
-CAPACITY_BPS = 10e6
-FLOWS = 10
-SHARE_BPS = CAPACITY_BPS / FLOWS
-DURATION_S = 120
-ROUND_TRIP_S = 0.16
-HEADER_BYTES = 40
-PATH_BYTES = 200_000
-"""10 Mbit/s times 160 ms, over 8."""
-BUFFER_BYTES = {"path": PATH_BYTES, "link": 25_000}
-SMSS_BYTES = {"payload": 1024, "with header": 984}
-
-SENDERS = ("reno", "newreno", "westwood-nr")
-"""Those of the paper that there are."""
-RATE = "link.isl1.forward.error.rate"
-QUEUED = {
-    "bottleneck": ("up", "isl1", "isl2", "down"),
-    "rtts": ("isl1", "isl2", *(f"{way}{rtt}" for rtt in (80, 120, 160, 200, 240) for way in ("up", "down"))),
-}
-"""Links of each scenario."""
-
-
-# The worlds of the readings.
-
-
-def grid(lab: Lab) -> pl.DataFrame:
-    """The runs of Figure 3, in the world that is assumed: see `runs`."""
-    return _described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
-
-
-def replications(lab: Lab) -> int:
-    """How often each point of a curve is measured."""
-    return int(lab.choose(6, 40))
-
-
-def runs(
-    lab: Lab, rates: Sequence[float], senders: Sequence[str] = SENDERS, world: Mapping[str, str] = {}
-) -> pl.DataFrame:
-    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others."""
-    if not world:
-        return grid(lab).filter(pl.col("rate").is_in(rates) & pl.col("sender").is_in(senders))
-    return pl.concat([_sweep(lab, senders, rate, world).runs for rate in rates])
-
-
-def _sweep(
-    lab: Lab,
-    senders: Sequence[str],
-    rate: float,
-    world: Mapping[str, str] = {},
-    *,
-    file: str = "bottleneck",
-    sets: Mapping[str, Any] | None = None,
-    vary: Mapping[str, Iterable[Any]] | None = None,
-    count: int | None = None,
-    tables: Sequence[str] = (),
-) -> Runs:
-    """Runs at one loss rate in one world, with the columns of `runs`; the tables have `sender` too."""
-    cases = [sender + ("-today" if world.get("stack") == "today" else "") for sender in senders]
-    found = lab.sweep(
-        file,
-        {**_world_sets(file, rate, **world), **(sets or {})},
-        vary={"case": cases, RATE: [rate], **(vary or {})},
-        replications=count or replications(lab),
-        tables=tables,
-    )
-    return _described(found, world)
-
-
-def _world_sets(
-    file: str,
-    rate: float,
-    *,
-    buffer: str = "path",
-    packet: str = "payload",
-    start: str = "spread",
-    lossy: str = "isl1",
-    stack: str = "ns-2",
-    processing: str = "random",
-) -> dict[str, Any]:
-    """What a reading changes in a scenario, by dotted key. The stack is a matter of the case."""
-    assert stack in ("ns-2", "today"), stack
-    sets: dict[str, Any] = {}
-    if packet != "payload":
-        sets["tcp.smss"] = f"{SMSS_BYTES[packet]} B"
-    if buffer != "path" or packet != "payload":
-        # One less than fits, which is being sent: ns-2 counts it.
-        waiting = BUFFER_BYTES[buffer] // (SMSS_BYTES[packet] + HEADER_BYTES) - 1
-        sets |= {f"link.{link}.queue": f"{waiting} packets" for link in QUEUED[file]}
-    if start != "spread":
-        assert start == "at once", start
-        sets["flow.f.start"] = "0 s"
-    if lossy != "isl1":
-        assert lossy == "every link", lossy
-        sets |= {f"link.{link}.error": {"kind": "packet", "rate": rate} for link in QUEUED[file]}
-    if processing != "random":
-        assert processing == "none", processing
-        sets["tcp.processing"] = "0 s"
-    return sets
-
-
-def _senders(count: int) -> dict[str, Any]:
-    """How many of them: a link that leads nowhere is refused."""
-    return {"flow.f.count": count, "link.up.count": count, "link.down.count": count}
-
-
-def _as_case(lab: Lab, case: str) -> dict[str, Any]:
-    """What makes a single run that case."""
-    tcp = lab.load("bottleneck").cases[case].to_dict()["tcp"]
-    return {f"tcp.{key}": value for key, value in tcp.items()}
-
-
-def _described(found: Runs, world: Mapping[str, str]) -> Runs:
-    sender = pl.col("case").str.strip_suffix("-today").alias("sender")
-    # Goodput counts payload; its headers are needed to carry it, so that a full link has 1 (specification of metrics).
-    per_payload = _wire_per_payload(world) / CAPACITY_BPS
-    table = found.runs.rename({RATE: "rate"}).with_columns(
-        sender, utilisation_share=pl.col("goodput_bps") * per_payload
-    )
-    return Runs(table, {name: rows.with_columns(sender) for name, rows in found.tables.items()})
-
-
-def _wire_per_payload(world: Mapping[str, str]) -> float:
-    smss = SMSS_BYTES[world.get("packet", "payload")]
-    return (smss + HEADER_BYTES) / smss
-
-
-def values(table: pl.DataFrame, column: str, *, sender: str, rate: float) -> NDArray[np.float64]:
-    """A column of `runs` at one point, one value per replication, in their order; NaN where missing."""
-    rows = table.filter((pl.col("sender") == sender) & (pl.col("rate") == rate)).sort("replication")
-    return np.array(rows[column].cast(pl.Float64).fill_null(np.nan))
-
-
-def _extreme(samples: Mapping[str, NDArray[np.float64]], *, largest: bool, digits: int = 3) -> Finding:
-    """Of several senders or points the one whose mean is largest or smallest, with its interval; all in the note."""
-    # A single run has no interval and would pass for exact.
-    means = {name: float(np.nanmean(sample)) for name, sample in samples.items() if np.isfinite(sample).sum() > 1}
-    if not means:
-        return Finding(None, note="fewer than two runs have such a value")
-    chosen = (max if largest else min)(means, key=lambda name: means[name])
-    listed = ", ".join(f"{name} {mean:.{digits}f}" for name, mean in means.items())
-    return Finding.mean(samples[chosen], note=listed)
-
-
 # Recovery.
 
 
-def round_trips_per_loss(lab: Lab, *, timer: str) -> Finding:
-    """Round trips from fast retransmit until all sent by then is acknowledged, per lost packet, for 1 to 8 losses.
+def round_trips_per_loss(
+    lab: Lab, *, timer: str = "impatient", sender: str = "newreno", at_once: bool = False, paced: bool = True
+) -> Finding:
+    """Round trips from fast retransmit until all sent by then is acknowledged, for 1 to 8 losses.
 
+    They are counted per lost packet, or as they are where all are sent again `at_once`, paced or in one burst.
     RFC 6582 §3.2 is the definition: recovery ends when `recover` is acknowledged. Events of a single flow; its smallest
     round-trip time is the unit. The result is the ratio that is farthest from 1.
     """
@@ -178,8 +95,9 @@ def round_trips_per_loss(lab: Lab, *, timer: str) -> Finding:
         found = lab.run(
             "bottleneck",
             {
-                **_as_case(lab, "newreno"),
-                **_senders(1),
+                **as_case(lab, sender),
+                **({} if paced else {"tcp.feedback": {"kind": "refwa-plus", "bulk_paced": False}}),
+                **only(1),
                 "tcp.recovery.timer": timer,
                 "tcp.window_scaling": False,
                 "tcp.receive_buffer": "32 segments",
@@ -190,7 +108,7 @@ def round_trips_per_loss(lab: Lab, *, timer: str) -> Finding:
             series=["events"],
         )
         flow = found.flows.row(0, named=True)
-        ratios[losses] = _recovery_s(found.events) / flow["rtt_min_s"] / losses
+        ratios[losses] = _recovery_s(found.events) / flow["rtt_min_s"] / (1 if at_once else losses)
         timeouts[losses] = flow["timeouts"]
     farthest = max(ratios.values(), key=lambda ratio: abs(ratio - 1))
     listed = ", ".join(
@@ -215,7 +133,7 @@ def _recovery_s(events: pl.DataFrame) -> float:
 def best_utilisation(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
     """Utilisation (1), the larger of the senders'."""
     table = runs(lab, [rate], senders, world)
-    return _extreme({s: values(table, "utilisation_share", sender=s, rate=rate) for s in senders}, largest=True)
+    return extreme({s: values(table, "utilisation_share", sender=s, rate=rate) for s in senders}, largest=True)
 
 
 def fall_of_fairness(lab: Lab, *, low: float, high: float, senders: Sequence[str], **world: str) -> Finding:
@@ -225,7 +143,7 @@ def fall_of_fairness(lab: Lab, *, low: float, high: float, senders: Sequence[str
     """
     table = runs(lab, [low, high], senders, world)
     falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in senders}
-    return _extreme(falls, largest=False)
+    return extreme(falls, largest=False)
 
 
 def fairness_at_low_loss(lab: Lab, *, sender: str, **world: str) -> Finding:
@@ -250,7 +168,7 @@ def _fairness_of_spans(lab: Lab, sender: str, rate: float, span_s: int) -> float
 def _delivered(lab: Lab, sender: str, rate: float, until_s: Sequence[int]) -> NDArray[np.float64]:
     """Bytes delivered until each instant: replication, instant, flow."""
     ends = [f"{end} s" for end in until_s]
-    flows = _sweep(lab, [sender], rate, vary={"duration": ends}, tables=("flows",)).tables["flows"]
+    flows = sweep(lab, [sender], rate, vary={"duration": ends}, tables=("flows",)).tables["flows"]
     order = flows.sort("replication", maintain_order=True)
     by_end = [order.filter(pl.col("duration") == end)["delivered_bytes"].to_numpy().reshape(-1, FLOWS) for end in ends]
     return np.stack(by_end, axis=1).astype(np.float64)
@@ -266,7 +184,7 @@ def smallest_fairness(lab: Lab) -> Finding:
     waiting = {"from": "s1", "to": "r1", "count": FLOWS - 1, "app": "greedy", "start": "20 s"}
     found = lab.sweep(
         "bottleneck",
-        {**_senders(1), "duration": "10 s", "flow.f.start": "0 s", "flow.waiting": waiting},
+        {**only(1), "duration": "10 s", "flow.f.start": "0 s", "flow.waiting": waiting},
         vary={"case": ["newreno"]},
         replications=1,
     )
@@ -289,13 +207,13 @@ def cost_of_a_wrong_estimate(lab: Lab, *, rate: float) -> Finding:
     found = {}
     for factor in (1.0, 0.5, 2.0):
         cc = {"kind": "westwood-nr", "estimate_factor": factor}
-        found[factor] = _sweep(lab, ["westwood-nr"], rate, sets={"case.westwood-nr.tcp.cc": cc}).runs
+        found[factor] = sweep(lab, ["westwood-nr"], rate, sets={"case.westwood-nr.tcp.cc": cc}).runs
     losses = {}
     for column, name in (("utilisation_share", "utilisation"), ("jain", "F")):
         for factor in (0.5, 2.0):
             one, other = (values(found[f], column, sender="westwood-nr", rate=rate) for f in (1.0, factor))
             losses[f"{name} with {factor:g} times"] = one - other
-    return _extreme(losses, largest=True)
+    return extreme(losses, largest=True)
 
 
 # Why the others fall behind.
@@ -307,7 +225,7 @@ def usual_ssthresh(lab: Lab, *, rate: float, senders: Sequence[str], **world: st
     Column `ssthresh_end_bytes` of runs that end at 30, 60, 90, 120 s; equal seeds, so each contains the one before.
     """
     instants = [f"{30 * k} s" for k in range(1, 5)]
-    found = _sweep(lab, senders, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
+    found = sweep(lab, senders, rate, world, vary={"duration": instants}, count=lab.choose(4, 20), tables=("flows",))
     smss = SMSS_BYTES[world.get("packet", "payload")]
     known = found.tables["flows"].drop_nulls("ssthresh_end_bytes")
     medians = known.group_by("sender", "replication").agg(packets=pl.col("ssthresh_end_bytes").median() / smss)
@@ -315,7 +233,7 @@ def usual_ssthresh(lab: Lab, *, rate: float, senders: Sequence[str], **world: st
         s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in senders
     }
     found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in senders}
-    largest = _extreme(found_medians, largest=True, digits=1)
+    largest = extreme(found_medians, largest=True, digits=1)
     listed = ", ".join(f"{s} {100 * share:.0f} %" for s, share in small.items())
     return Finding(largest.value, largest.low, largest.high, largest.replications, f"at most 4 packets: {listed}")
 
@@ -332,7 +250,7 @@ def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: s
     shares, listed = {}, []
     for sender in senders:
         case = sender + ("-today" if world.get("stack") == "today" else "")
-        sets = {**_as_case(lab, case), **_world_sets("bottleneck", rate, **world), RATE: rate}
+        sets = {**as_case(lab, case), **world_sets("bottleneck", rate, **world), RATE: rate}
         idle, used = {}, {}
         for on in (True, False):
             runs_ = [
@@ -341,13 +259,13 @@ def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: s
             ]
             idle[on] = np.array([_idle_share(run) for run in runs_])
             payload_bps = np.mean([run.summary["goodput_bps"][0] for run in runs_])
-            used[on] = payload_bps * _wire_per_payload(world) / CAPACITY_BPS
+            used[on] = payload_bps * wire_per_payload(world) / CAPACITY_BPS
         shares[sender] = idle[True] - idle[False]
         listed.append(
             f"{sender} idle {idle[True].mean():.2f} and {idle[False].mean():.2f} of the time, "
             f"utilisation {used[True]:.4f} and {used[False]:.4f}"
         )
-    least = _extreme(shares, largest=False)
+    least = extreme(shares, largest=False)
     return Finding(least.value, least.low, least.high, least.replications, f"with and without: {'; '.join(listed)}")
 
 
@@ -364,22 +282,22 @@ def _idle_share(found: RunResult) -> float:
 PACKETS_PER_ERROR = 5000
 
 
-def share_of_the_one_hit(lab: Lab, **world: str) -> Finding:
-    """Goodput of a NewReno flow that loses a packet in 5000 on its own uplink, over the mean of nine that lose none.
+def share_of_the_one_hit(lab: Lab, *, sender: str = "newreno", **world: str) -> Finding:
+    """Goodput of a flow that loses a packet in 5000 on its own uplink, over the mean of nine that lose none.
 
     From the table of flows, runs of 300 s. All else is equal, so without those losses the ratio would be 1 on average.
     """
     hit = {"kind": "arrivals", "list": [PACKETS_PER_ERROR - 1], "every": PACKETS_PER_ERROR}
     link = {"rate": "10 Mbit/s", "delay": "20 ms"}
-    waiting = _world_sets("bottleneck", 0, **world).get("link.up.queue", "187 packets")
+    waiting = world_sets("bottleneck", 0, **world).get("link.up.queue", "187 packets")
     apart = {
-        **_senders(FLOWS - 1),
+        **only(FLOWS - 1),
         "link.hit-up": {"from": "hit", "to": "sat1", "queue": waiting, "forward": {"error": hit}, **link},
         "link.hit-down": {"from": "sat3", "to": "client", "queue": waiting, **link},
         "flow.hit": {"from": "hit", "to": "client", "app": "greedy", "start": {"uniform": ["0 s", "1 s"]}},
         "duration": "300 s",
     }
-    found = _sweep(lab, ["newreno"], 0, world, sets=apart, tables=("flows", "drops"))
+    found = sweep(lab, [sender], 0, world, sets=apart, tables=("flows", "drops"))
     flows = found.tables["flows"].with_columns(is_hit=pl.col("flow") == "hit")
     mean = flows.group_by("replication", "is_hit").agg(pl.col("goodput_bps", "timeouts").mean())
     one, rest = (mean.filter(pl.col("is_hit") == wanted).sort("replication") for wanted in (True, False))
@@ -415,7 +333,7 @@ def share_allowed(_lab: Lab, *, free_buffer: bool, queue: str = "empty") -> Find
 
 def fairness_of_different_rtts(lab: Lab, **world: str) -> Finding:
     """F (1) of ten NewReno flows with round trips from 80 to 240 ms and no errors."""
-    found = _sweep(lab, ["newreno"], 0, world, file="rtts", tables=("flows",))
+    found = sweep(lab, ["newreno"], 0, world, file="rtts", tables=("flows",))
     flows = found.tables["flows"].with_columns(rtt=pl.col("flow").str.extract(r"f(\d+)-"))
     mean = flows.group_by("rtt").agg(pl.col("goodput_bps").mean() / 1e6).sort(pl.col("rtt").cast(pl.Int64))
     listed = ", ".join(f"{rtt} ms {goodput:.2f}" for rtt, goodput in mean.iter_rows())
@@ -444,7 +362,7 @@ def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str
     """
     rates = [1e-4, 1e-2, 0.1]
     equal = runs(lab, rates)
-    varied = _described(lab.sweep("rtts", replications=replications(lab)), {}).runs
+    varied = described(lab.sweep("rtts", replications=replications(lab)), {}).runs
     changes = {}
     for sender in senders:
         for rate in rates:
@@ -465,6 +383,6 @@ def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str
 
 
 def _fairness_with_guests(lab: Lab, sender: str, rate: float) -> NDArray[np.float64]:
-    flows = _sweep(lab, [sender], rate, sets={"flow.guest": GUESTS}, tables=("flows",)).tables["flows"]
+    flows = sweep(lab, [sender], rate, sets={"flow.guest": GUESTS}, tables=("flows",)).tables["flows"]
     greedy = flows.filter(pl.col("flow").str.starts_with("f")).group_by("replication").agg("goodput_bps")
     return np.array([jain(np.array(goodputs)) for goodputs in greedy.sort("replication")["goodput_bps"]])

@@ -1,0 +1,502 @@
+//! Explicit window feedback on board (T. Taleb, N. Kato, Y. Nemoto, "REFWA", IEEE/ACM ToN 14(5), 2006): the node tells each
+//! sender which window fits it. Per link out of the node, a window per flow in proportion to its round-trip time, all together
+//! what link and path hold; it is written into the advertised window of the ACKs that come back, where it is the smaller one.
+//!
+//! With capacity C, buffer B, queue q and the round-trip times R of N flows that have sent within `idle`, a flow may have
+//! R * (C / N + gamma * (B_t - q) / sum R), at least a segment; B_t is a share of B. A flow whose ACK already carries less is
+//! limited elsewhere: it keeps what it has, and the others share the rest, in rates, until nobody else is limited. Windows fall
+//! at once and rise by `rise` of the difference in an interval, which is the longest round trip. The formulas are a reading:
+//! the papers state the sums and the proportion.
+//!
+//! The window is that of the connection's scale, which stands in its SYNs. Of a connection whose SYNs it did not see (they
+//! went another way, or there were none) it counts the data and leaves the ACKs as they are. The same is true of those that
+//! come when it knows `flows` connections already; these are not counted either. It forgets a connection with RST, after both
+//! FINs, or when it was silent for five minutes.
+//!
+//! # Where it may stand
+//!
+//! Where data and the ACKs of the same connections pass: elsewhere it would count flows and tell nobody. Data leave by the
+//! link whose capacity is shared. It sees TCP headers: encryption below TCP, and QUIC, hide them from a real one.
+//!
+//! # What it helps and harms
+//!
+//! Flows with different round-trip times get the same rate and the queue settles at half of B_t, so there are hardly any
+//! drops. Windows are rounded down to what the scale can express: with the scale of a buffer of 1 GB that is 16 kB, coarse for
+//! a flow's share of a slow link, so keep `tcp.receive_buffer` near what the path holds. A sender that waits (of which nothing came for less than `idle`) keeps its share, which nobody else may use. Every
+//! change of the window makes a duplicate ACK that is none by RFC 5681 §2: senders without SACK want
+//! `tcp.duplicate_acks = "any-window"`.
+
+use super::{Context, Middlebox};
+use crate::ids::LinkId;
+use crate::packet::Packet;
+use bentpipe_tcp::{Flags, Options};
+use bentpipe_units::settings::{Chance, Thousandths};
+use bentpipe_units::{settings, words, Duration, Time};
+use std::collections::BTreeMap;
+
+settings! {
+    /// Window feedback in proportion to round-trip times.
+    pub struct RefwaConfig {
+        /// From where it knows round-trip times.
+        round_trip: RoundTrips = RoundTrips::Oracle;
+        /// How much of the buffer is to be used, beside the path.
+        buffer: Counted = Counted::Half;
+        /// How much of what is free of it is shared at once, 0 to 10.
+        gamma: u32 as Thousandths = 1000, [0.0, 10.0];
+        /// How much of a rise takes effect in an interval; a fall does at once.
+        rise: f64 as Chance = 0.5;
+        /// The shortest interval; the longest round trip otherwise.
+        interval: Duration = Duration::from_millis(100);
+        /// A flow that sends nothing for so long does not count.
+        idle: Duration = Duration::from_secs(2);
+        /// Connections that it knows at most; 0 makes it transparent.
+        flows: u32 = 100_000;
+    }
+}
+
+words! {
+    /// From where a node knows round-trip times.
+    pub enum RoundTrips {
+        /// Propagation on the ways that packets take now, which no real node knows.
+        "oracle" => Oracle,
+        /// From the SYN to the ACK of the SYN-ACK.
+        "measured" => Measured,
+    }
+}
+
+words! {
+    /// How much of a buffer counts.
+    pub enum Counted {
+        /// All of it: link and buffer full.
+        "all" => All,
+        /// Half, so that a quarter waits when all flows obey.
+        "half" => Half,
+        /// None: nothing waits.
+        "none" => None,
+    }
+}
+
+/// A connection that was silent for so long is forgotten.
+const FORGET: Duration = Duration::from_secs(300);
+
+/// The middlebox, with what it knows of connections and links.
+#[derive(Clone, Debug)]
+pub struct Refwa {
+    config: RefwaConfig,
+    /// By conversation, its two directions together.
+    connections: BTreeMap<u64, Connection>,
+    ports: Vec<Port>,
+    next: Time,
+    last: Time,
+    /// Used again at each interval.
+    shares: Vec<(usize, Share)>,
+}
+
+/// A connection; `[0]` is its opener's.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    /// What the SYNs offered; none: not seen.
+    scales: [Option<Option<u8>>; 2],
+    syn_at: Option<Time>,
+    /// SYN to the ACK of the SYN-ACK.
+    measured: Option<Duration>,
+    is_closed: [bool; 2],
+    flows: [Option<Flow>; 2],
+    seen_at: Time,
+}
+
+/// The data of one end.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// Index of the port by which they leave.
+    port: usize,
+    /// One of its packets.
+    packet: Packet,
+    /// Largest payload.
+    mss: u16,
+    sent_at: Time,
+    /// Seconds; 0: not known.
+    round_trip: f64,
+    /// The window that ACKs carry when they come; none came yet: infinite.
+    carried: f64,
+}
+
+/// A link out of the node.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    link: LinkId,
+    /// Window per round-trip time, bytes/s; infinite: nobody is cut.
+    level: f64,
+    /// Largest packet.
+    largest: u64,
+}
+
+/// What a flow needs of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// The rate that it cannot exceed for what its ACKs carry.
+    pub(super) limit: f64,
+    pub(super) round_trip: f64,
+    pub(super) mss: f64,
+}
+
+impl Connection {
+    fn new(now: Time) -> Self {
+        let (scales, flows) = ([None; 2], [None; 2]);
+        Self { scales, syn_at: None, measured: None, is_closed: [false; 2], flows, seen_at: now }
+    }
+
+    /// The shift of the windows that an end advertises; none: not known.
+    fn shift(&self, side: usize) -> Option<u8> {
+        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts are taken as 14.
+        let [Some(one), Some(other)] = self.scales else { return None };
+        Some(if one.is_some() && other.is_some() { self.scales[side]?.unwrap_or(0).min(14) } else { 0 })
+    }
+}
+
+impl Flow {
+    fn window(&self, level: f64) -> f64 {
+        (self.round_trip * level).max(f64::from(self.mss))
+    }
+}
+
+impl Refwa {
+    pub(crate) fn new(config: &RefwaConfig, _seed: u64, _component: &str) -> Self {
+        Self {
+            config: *config,
+            connections: BTreeMap::new(),
+            ports: Vec::new(),
+            next: Time::NEVER,
+            last: Time::ZERO,
+            shares: Vec::new(),
+        }
+    }
+
+    fn port(&mut self, link: LinkId) -> usize {
+        self.ports.iter().position(|port| port.link == link).unwrap_or_else(|| {
+            self.ports.push(Port { link, level: f64::INFINITY, largest: 0 });
+            self.ports.len() - 1
+        })
+    }
+
+    /// What a packet says of its connection, and what is written into it.
+    fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
+        let (now, flags) = (cx.now, packet.header_flags());
+        let (key, side) = (packet.conversation() >> 1, usize::from(packet.is_to_sender()));
+        if flags.has(Flags::RST) {
+            self.connections.remove(&key);
+            return;
+        }
+        let (is_syn, has_data) = (flags.has(Flags::SYN), packet.len > 0);
+        let port = if has_data { cx.link_of(packet).map(|link| self.port(link)) } else { None };
+        let most = self.config.flows as usize;
+        if !self.connections.contains_key(&key) {
+            if !(is_syn || port.is_some()) || self.connections.len() >= most {
+                return;
+            }
+            self.connections.insert(key, Connection::new(now));
+        }
+        let Some(connection) = self.connections.get_mut(&key) else { return };
+        connection.seen_at = now;
+        connection.is_closed[side] |= flags.has(Flags::FIN);
+        if is_syn {
+            let options = cx.segment(packet).map(|segment| segment.options);
+            let scale = if let Some(Options::Syn(syn)) = options { syn.window_scale } else { None };
+            connection.scales[side] = Some(scale);
+            connection.syn_at = if side == 0 { Some(now) } else { connection.syn_at };
+            return;
+        }
+        if let (0, Some(at)) = (side, connection.syn_at.take_if(|_| side == 0)) {
+            connection.measured = Some(now - at);
+        }
+        if let Some(port) = port {
+            let known = connection.flows[side];
+            let (mss, carried) = known.map_or((0, f64::INFINITY), |flow| (flow.mss, flow.carried));
+            let round_trip = known.map_or_else(
+                || seconds(round_trip(self.config.round_trip, connection.measured, packet, cx)),
+                |flow| flow.round_trip,
+            );
+            let mss = mss.max(packet.len);
+            connection.flows[side] = Some(Flow { port, packet: *packet, mss, sent_at: now, round_trip, carried });
+            self.ports[port].largest = self.ports[port].largest.max(packet.size());
+            if self.next > now + FORGET / 2 {
+                // The first one: there was nobody to share with.
+                self.next = now;
+            }
+        }
+        let shift = connection.shift(side);
+        if let (Some(flow), Some(shift), true) = (&mut connection.flows[1 - side], shift, flags.has(Flags::ACK)) {
+            flow.carried = f64::from(u32::from(packet.window) << shift);
+            let window = flow.window(self.ports[flow.port].level);
+            if window < flow.carried {
+                // Never 0, which would stop the sender.
+                packet.window = ((window as u64 >> shift) as u16).max(1);
+            }
+        }
+    }
+
+    /// Who counts, and which windows fit: once in an interval.
+    fn share(&mut self, cx: &mut Context<'_>) {
+        let (now, last, config) = (cx.now, self.last, self.config);
+        let mut shares = std::mem::take(&mut self.shares);
+        shares.clear();
+        let mut longest = 0.0_f64;
+        self.connections.retain(|_, connection| {
+            let measured = connection.measured;
+            for (flow, is_closed) in connection.flows.iter_mut().zip(connection.is_closed) {
+                // After a FIN something may have to be sent again.
+                *flow = flow.filter(|flow| {
+                    now.saturating_since(flow.sent_at) <= config.idle && !(is_closed && flow.sent_at < last)
+                });
+                let Some(flow) = flow else { continue };
+                flow.round_trip = seconds(round_trip(config.round_trip, measured, &flow.packet, cx));
+                longest = longest.max(flow.round_trip);
+                let limit = if flow.round_trip > 0.0 { flow.carried / flow.round_trip } else { f64::INFINITY };
+                shares.push((flow.port, Share { limit, round_trip: flow.round_trip, mss: f64::from(flow.mss) }));
+            }
+            let is_over = connection.is_closed == [true; 2] && connection.seen_at < last;
+            !is_over && now.saturating_since(connection.seen_at) < FORGET
+        });
+        shares.sort_by(|(p, a), (q, b)| p.cmp(q).then(a.limit.total_cmp(&b.limit)));
+        for of_port in shares.chunk_by(|(p, _), (q, _)| p == q) {
+            let port = &mut self.ports[of_port[0].0];
+            let link = cx.link(port.link);
+            let (packets, bytes) = link.room;
+            let room = packets.saturating_mul(port.largest).min(bytes);
+            let used = match config.buffer {
+                _ if room == u64::MAX => 0.0,
+                Counted::All => room as f64,
+                Counted::Half => room as f64 / 2.0,
+                Counted::None => 0.0,
+            };
+            let free = f64::from(config.gamma) / 1000.0 * (used - link.queue.bytes as f64);
+            let level = level(link.rate.as_bps() as f64 / 8.0, free, of_port.iter().map(|(_, share)| *share));
+            let is_rise = level > port.level;
+            port.level = if is_rise { port.level + config.rise * (level - port.level) } else { level };
+        }
+        self.next = match (shares.is_empty(), self.connections.is_empty()) {
+            (false, _) => now + config.interval.max(Duration::from_secs_f64(longest)),
+            (true, false) => now + FORGET,
+            (true, true) => Time::NEVER,
+        };
+        if shares.is_empty() {
+            self.ports.iter_mut().for_each(|port| port.level = f64::INFINITY);
+        }
+        (self.last, self.shares) = (now, shares);
+    }
+}
+
+/// Window per round-trip time, bytes/s, of those that nothing else limits; infinite: all are limited elsewhere. `shares` are in
+/// order of their limits, `rate` is in bytes/s, and `free` bytes of buffer are to be filled, or emptied.
+pub(super) fn level(rate: f64, free: f64, shares: impl Iterator<Item = Share> + Clone) -> f64 {
+    let all = shares.clone();
+    let (mut count, mut round_trips, mut least) = all
+        .fold((0.0, 0.0, 0.0), |(count, sum, least), share| (count + 1.0, sum + share.round_trip, least + share.mss));
+    let mut rate = rate;
+    for share in shares {
+        let buffered = if round_trips > 0.0 { free / round_trips } else { 0.0 };
+        let floor = if round_trips > 0.0 { least / round_trips } else { 0.0 };
+        let level = (rate / count + buffered).max(floor);
+        if share.limit >= level {
+            return level;
+        }
+        (rate, count) = ((rate - share.limit).max(0.0), count - 1.0);
+        (round_trips, least) = (round_trips - share.round_trip, least - share.mss);
+    }
+    f64::INFINITY
+}
+
+fn round_trip(from: RoundTrips, measured: Option<Duration>, packet: &Packet, cx: &mut Context<'_>) -> Option<Duration> {
+    match from {
+        RoundTrips::Oracle => cx.round_trip(packet),
+        RoundTrips::Measured => measured,
+    }
+}
+
+fn seconds(time: Option<Duration>) -> f64 {
+    time.map_or(0.0, Duration::as_secs_f64)
+}
+
+impl Middlebox for Refwa {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        if !packet.is_datagram() {
+            self.read(&mut packet, cx);
+        }
+        cx.forward(packet);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        self.share(cx);
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EndpointId;
+    use crate::middlebox::{Action, Bench, LinkView, QueueView};
+    use crate::packet::Origin;
+    use bentpipe_tcp::{Segment, SynOptions};
+    use bentpipe_units::Rate;
+
+    const SHIFT: u8 = 4;
+
+    fn share(ms: f64, window: f64) -> Share {
+        Share { limit: window / (ms / 1e3), round_trip: ms / 1e3, mss: 1024.0 }
+    }
+
+    fn windows(free: f64, mut shares: Vec<Share>) -> Vec<f64> {
+        let sought = shares.clone();
+        shares.sort_by(|a, b| a.limit.total_cmp(&b.limit));
+        let level = level(1.25e6, free, shares.iter().copied());
+        sought.iter().map(|share| (share.round_trip * level).round()).collect()
+    }
+
+    /// `specs/refwa.md`, tests 1 to 3.
+    #[test]
+    fn windows_are_as_round_trips_and_what_others_cannot_use_is_shared_in_rates() {
+        let all = |window| vec![share(80.0, f64::INFINITY), share(160.0, f64::INFINITY), share(240.0, window)];
+        assert_eq!(windows(0.0, all(f64::INFINITY)), [33_333.0, 66_667.0, 100_000.0]);
+        assert_eq!(windows(50_000.0, all(f64::INFINITY)), [41_667.0, 83_333.0, 125_000.0]);
+        assert_eq!(windows(0.0, all(60_000.0))[..2], [40_000.0, 80_000.0]);
+        let limited = vec![share(80.0, 1000.0), share(160.0, 1000.0)];
+        assert_eq!(windows(0.0, limited), [f64::INFINITY; 2], "nobody is cut");
+    }
+
+    /// Test 4.
+    #[test]
+    fn ten_equal_flows_get_twenty_packets_and_forty_with_a_free_buffer() {
+        let ten = vec![share(160.0, f64::INFINITY); 10];
+        assert_eq!(windows(0.0, ten.clone())[0], 20_000.0);
+        assert_eq!(windows(200_000.0, ten.clone())[0], 40_000.0);
+        assert_eq!(windows(-1e6, ten)[0], 1024.0, "never less than a segment");
+    }
+
+    /// A node with a link of 10 Mbit/s, and connections of 160 ms.
+    struct Node {
+        refwa: Refwa,
+        bench: Bench,
+        now: Time,
+    }
+
+    impl Node {
+        fn new(config: RefwaConfig) -> Self {
+            let queue = QueueView { packets: 0, bytes: 0, is_sending: false };
+            let link = LinkView { rate: Rate::from_bps(10_000_000), room: (u64::MAX, u64::MAX), queue };
+            let round_trip = Some(Duration::from_millis(160));
+            let bench = Bench { link: Some(link), round_trip, ..Bench::default() };
+            Self { refwa: Refwa::new(&config, 1, "node/n/0"), bench, now: Time::ZERO }
+        }
+
+        /// The window of a packet as it leaves.
+        fn pass(&mut self, flow: u32, is_back: bool, segment: Segment) -> u16 {
+            let end = EndpointId::both(flow as usize)[usize::from(is_back)];
+            let packet = Packet::new(&segment, &Origin::of(end, flow), &mut self.bench.bodies);
+            self.bench.at(self.now, |cx| self.refwa.on_packet(packet, cx));
+            match self.bench.out.take()[..] {
+                [Action::Forward(packet)] => packet.window,
+                ref other => unreachable!("{other:?}"),
+            }
+        }
+
+        fn open(&mut self, flow: u32) {
+            for is_back in [false, true] {
+                let options =
+                    Options::Syn(SynOptions { mss: 1024, window_scale: Some(SHIFT), ..SynOptions::default() });
+                self.pass(flow, is_back, Segment { flags: Flags::SYN, options, ..Segment::default() });
+            }
+        }
+
+        fn data(&mut self, flow: u32, flags: Flags) {
+            self.pass(flow, false, Segment { len: 1024, flags: Flags::ACK.with(flags), ..Segment::default() });
+        }
+
+        /// The window that an ACK gets, bytes.
+        fn feedback(&mut self, flow: u32, flags: Flags) -> u64 {
+            let ack = Segment { window: 65_535, flags: Flags::ACK.with(flags), ..Segment::default() };
+            u64::from(self.pass(flow, true, ack)) << SHIFT
+        }
+
+        fn wait(&mut self, ms: u64) {
+            let end = self.now + Duration::from_millis(ms);
+            while self.refwa.next_wakeup() <= end {
+                self.now = self.refwa.next_wakeup().max(self.now);
+                self.bench.at(self.now, |cx| self.refwa.on_wakeup(cx));
+            }
+            self.now = end;
+        }
+    }
+
+    const NONE: Flags = Flags::from_bits(0);
+
+    #[test]
+    fn windows_follow_flows_that_come_and_go_and_nothing_is_left_of_them() {
+        let mut node = Node::new(RefwaConfig::default());
+        (0..2).for_each(|flow| {
+            node.open(flow);
+            node.data(flow, NONE);
+        });
+        node.wait(200);
+        assert_eq!(node.feedback(0, NONE), 100_000, "half of 200 kB");
+        node.open(2);
+        node.data(2, NONE);
+        node.wait(200);
+        assert_eq!(node.feedback(0, NONE), 66_656, "a third falls at once");
+        // Two of them end, one each way.
+        node.data(2, Flags::FIN);
+        node.feedback(2, Flags::FIN);
+        node.data(1, Flags::RST);
+        node.wait(400);
+        let risen = node.feedback(0, NONE);
+        assert!((66_656..200_000).contains(&risen), "rises step by step: {risen}");
+        node.data(0, NONE);
+        node.wait(1900);
+        assert!(node.feedback(0, NONE) > 195_000, "all of it");
+        assert_eq!(node.refwa.connections.len(), 1);
+        node.wait(200);
+        assert_eq!(node.feedback(0, NONE), 65_535 << SHIFT, "it was idle for two seconds");
+        node.wait(700_000);
+        assert!(node.refwa.connections.is_empty() && node.refwa.next_wakeup() == Time::NEVER);
+    }
+
+    #[test]
+    fn a_connection_whose_syn_it_did_not_see_counts_but_is_left_alone() {
+        let mut node = Node::new(RefwaConfig::default());
+        node.open(0);
+        (0..2).for_each(|flow| node.data(flow, NONE));
+        node.wait(200);
+        assert_eq!((node.feedback(0, NONE), node.feedback(1, NONE)), (100_000, 65_535 << SHIFT));
+    }
+
+    #[test]
+    fn round_trips_can_be_measured() {
+        let mut node = Node::new(RefwaConfig { round_trip: RoundTrips::Measured, ..RefwaConfig::default() });
+        node.open(0);
+        node.wait(80);
+        node.data(0, NONE);
+        node.wait(0);
+        assert_eq!(node.feedback(0, NONE), 100_000, "10 Mbit/s times 80 ms");
+    }
+
+    #[test]
+    fn it_knows_a_hundred_thousand_flows_and_no_more_and_with_none_it_is_transparent() {
+        let mut node = Node::new(RefwaConfig::default());
+        (0..100_001).for_each(|flow| {
+            node.open(flow);
+            node.data(flow, NONE);
+        });
+        node.wait(200);
+        assert_eq!(node.refwa.connections.len(), 100_000);
+        assert_eq!(node.feedback(7, NONE), 1024, "a segment at least");
+        assert_eq!(node.feedback(100_000, NONE), 65_535 << SHIFT);
+        let mut node = Node::new(RefwaConfig { flows: 0, ..RefwaConfig::default() });
+        node.open(0);
+        node.data(0, NONE);
+        node.wait(200);
+        assert_eq!(node.feedback(0, NONE), 65_535 << SHIFT);
+    }
+}

@@ -1,0 +1,121 @@
+//! What a sender does after a link error that [windows](super::feedback) showed: nothing is reduced, window and threshold are
+//! what is advertised, and what is missing is sent again.
+
+use super::episode::Phase;
+use super::reduce::{Cause, ReduceOutcome};
+use super::scoreboard::Evidence;
+use super::state::Sender;
+use crate::cc::CongestionControl;
+use crate::config::{Resend, Trigger};
+use crate::conn::context::Context;
+use crate::conn::Event;
+use bentpipe_units::Time;
+
+impl Sender {
+    /// An ACK of everything below `ack` is about to be entered.
+    pub(super) fn note_window(&mut self, ack: u64) {
+        let (window, una) = (self.space.rwnd, self.space.una);
+        let Some(feedback) = &mut self.feedback else { return };
+        if ack <= una {
+            return;
+        }
+        if self.episode.phase == Phase::Open {
+            feedback.normal = Some(window);
+            feedback.end();
+        }
+        if std::mem::take(&mut feedback.is_probing) {
+            self.cc.set_window(window, window);
+        }
+    }
+
+    /// Whether a loss is taken for a link error; then window and threshold are what is advertised.
+    pub(super) fn is_link_error(&mut self, now: Time, cause: Cause, cx: &mut Context) -> bool {
+        let window = self.space.rwnd;
+        let is_error = self.feedback.as_ref().is_some_and(|feedback| feedback.judges_error(cause, window));
+        if is_error {
+            self.hold_window(now, cause, cx);
+        } else if let (Some(feedback), false) = (&mut self.feedback, cause == Cause::Timeout) {
+            feedback.end();
+        }
+        is_error
+    }
+
+    fn hold_window(&mut self, now: Time, cause: Cause, cx: &mut Context) {
+        let (window, smss) = (self.space.rwnd, self.space.smss());
+        let Some(feedback) = &mut self.feedback else { return };
+        let by_timeout = cause == Cause::Timeout;
+        (feedback.is_error, feedback.is_probing) = (true, by_timeout);
+        if by_timeout {
+            feedback.resent_at = now;
+        }
+        self.rtt.fix(feedback.config.rto);
+        self.cc.set_window(if by_timeout { smss } else { window }, window);
+        cx.report(Event::LinkError(self.space.una));
+    }
+
+    /// Recovery begins with a link error: whether all is sent again at once.
+    pub(super) fn begin_resend(&mut self, now: Time, cx: &Context) -> bool {
+        let is_bulk = self.feedback.as_ref().is_some_and(|f| f.is_error && f.config.resend == Resend::Bulk);
+        if is_bulk {
+            let evidence = match cx.agreed.sack {
+                true => Evidence::AnySackedAbove,
+                false => Evidence::Everything { forget_sacks: false },
+            };
+            self.resend(now, evidence);
+        }
+        is_bulk
+    }
+
+    fn resend(&mut self, now: Time, evidence: Evidence) {
+        let segments = self.board.flight_size().div_ceil(self.space.smss()).max(1);
+        let srtt = self.rtt.srtt();
+        self.board.mark(evidence);
+        self.episode.enter_loss();
+        let Some(feedback) = &mut self.feedback else { return };
+        feedback.resent_at = now;
+        feedback.gap = srtt.filter(|_| feedback.config.bulk_paced).map(|srtt| srtt / segments);
+    }
+
+    /// A part of what was outstanding is acknowledged, and losses are still being repaired; `in_recovery` by fast recovery.
+    pub(super) fn judge_partial(&mut self, now: Time, in_recovery: bool, cx: &mut Context) {
+        let (window, srtt) = (self.space.rwnd, self.rtt.srtt().unwrap_or_default());
+        let Some(feedback) = &self.feedback else { return };
+        let (was_error, config) = (feedback.is_error, feedback.config);
+        if !was_error && !in_recovery {
+            return;
+        }
+        let is_judged = config.trigger != Trigger::Duplicate;
+        let is_error = if is_judged { feedback.has_held(window) } else { was_error };
+        let is_due = now.saturating_since(feedback.resent_at) >= srtt;
+        if was_error && !is_error {
+            if let Some(feedback) = &mut self.feedback {
+                feedback.end();
+            }
+            let outcome = self.reduce_for_congestion(now, Cause::Loss, cx);
+            self.episode.is_reduced = outcome == ReduceOutcome::Reduced;
+            return;
+        }
+        if !is_error {
+            return;
+        }
+        if !was_error {
+            self.hold_window(now, Cause::Loss, cx);
+        } else if is_judged {
+            self.cc.set_window(window, window);
+        }
+        self.episode.is_reduced = false;
+        if config.resend == Resend::Bulk && (is_due || !was_error) {
+            let evidence = match cx.agreed.sack {
+                true => Evidence::SentAgo { now, timeout: srtt },
+                false => Evidence::Everything { forget_sacks: false },
+            };
+            self.episode = self.episode.begun(self.space.nxt, false);
+            self.resend(now, evidence);
+        }
+    }
+
+    /// The timer expired: whether the timeout doubles.
+    pub(super) fn backs_off(&self, outcome: ReduceOutcome) -> bool {
+        outcome != ReduceOutcome::LinkError && !self.feedback.as_ref().is_some_and(|feedback| feedback.is_error)
+    }
+}

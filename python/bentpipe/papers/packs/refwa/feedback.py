@@ -1,0 +1,374 @@
+"""What the claims about REFWA's feedback and about REFWA Plus are measured by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.papers import Finding
+
+from .runs import (
+    BUFFER_BYTES,
+    DURATION_S,
+    FLOWS,
+    PATH_BYTES,
+    RATE,
+    SMSS_BYTES,
+    extreme,
+    only,
+    runs,
+    sweep,
+    values,
+    world_sets,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bentpipe import RunResult
+    from bentpipe.papers import Lab
+
+PLUS = "refwa-plus"
+FEEDBACK = "receive_window_bytes"
+SMSS = SMSS_BYTES["payload"]
+SHORT = {"duration": "60 s"}
+"""Of runs that are looked into."""
+
+
+# Figure 3.
+
+
+def advantage(
+    lab: Lab, *, column: str, sender: str, others: Sequence[str], rates: Sequence[float], relative: bool = False
+) -> Finding:
+    """Smallest paired difference (1) of a sender to others over loss rates, or how much more it has, in %."""
+    column = {"utilisation": "utilisation_share", "F": "jain"}[column]
+    table = runs(lab, rates)
+    found = {}
+    for rate in rates:
+        own = values(table, column, sender=sender, rate=rate)
+        for other in others:
+            theirs = values(table, column, sender=other, rate=rate)
+            found[f"{other} at {rate:g}"] = 100 * (own / theirs - 1) if relative else own - theirs
+    return extreme(found, largest=False)
+
+
+def fairest(lab: Lab, *, rates: Sequence[float]) -> Finding:
+    """Smallest paired difference of F of REFWA or REFWA Plus to that of the other three."""
+    table = runs(lab, rates)
+    found = {}
+    for rate in rates:
+        for own in ("refwa", PLUS):
+            for other in ("reno", "newreno", "westwood-nr"):
+                pair = [values(table, "jain", sender=sender, rate=rate) for sender in (own, other)]
+                found[f"{own} to {other} at {rate:g}"] = pair[0] - pair[1]
+    return extreme(found, largest=False, digits=4)
+
+
+def utilisation_ratio(lab: Lab, *, sender: str, other: str, rates: Sequence[float]) -> Finding:
+    """Utilisation of one sender over that of another, paired, at the loss rate where it is farthest from 1."""
+    table = runs(lab, rates)
+    ratios = {
+        rate: values(table, "utilisation_share", sender=sender, rate=rate)
+        / values(table, "utilisation_share", sender=other, rate=rate)
+        for rate in rates
+    }
+    farthest = max(ratios, key=lambda rate: abs(float(ratios[rate].mean()) - 1))
+    return Finding.mean(ratios[farthest], ", ".join(f"{rate:g}: {ratio.mean():.4f}" for rate, ratio in ratios.items()))
+
+
+def utilisation_percent(lab: Lab, *, rate: float, links: int, sender: str = PLUS) -> Finding:
+    """100 x utilisation. `links`: how many of the links on the way lose packets."""
+    lossy = {"link.isl2.error": {"kind": "packet", "rate": rate}} if links > 1 else {}
+    lossy |= {f"link.{name}.forward.error": {"kind": "packet", "rate": rate} for name in ("up", "down") if links > 1}
+    table = sweep(lab, [sender], rate, sets=lossy).runs if lossy else runs(lab, [rate])
+    return Finding.mean(100 * values(table, "utilisation_share", sender=sender, rate=rate))
+
+
+def share_of_overflows(lab: Lab, *, senders: Sequence[str], rates: Sequence[float]) -> Finding:
+    """Share of a run's lost packets that found a queue full, of the sender and loss rate where it is smallest."""
+    found = {}
+    for sender in senders:
+        for rate in rates:
+            drops = sweep(lab, [sender], rate, tables=("drops",)).tables["drops"]
+            full = pl.col("packets").filter(pl.col("cause") == "queue-overflow").sum()
+            shares = drops.group_by("replication").agg(share=full / pl.col("packets").sum())
+            found[f"{sender} at {rate:g}"] = shares["share"].to_numpy().astype(np.float64)
+    return extreme(found, largest=False)
+
+
+# Traces: a row of a series is written when the value changes.
+
+
+def _trace(
+    lab: Lab, sender: str, sets: Mapping[str, Any], seed: int | None = None, file: str = "bottleneck"
+) -> RunResult:
+    series = ["events", "cwnd_bytes", "ssthresh_bytes", FEEDBACK]
+    return lab.run(file, sets, case=sender, seed=seed, series=series)
+
+
+def _of_flow(found: RunResult, series: str, flow: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Instants and values of a series of one flow; of several at one instant the last."""
+    rows = found.series(series).filter(pl.col("flow") == flow).group_by("time_s", maintain_order=True).last()
+    return rows["time_s"].to_numpy(), rows[series].to_numpy().astype(np.float64)
+
+
+def _at(track: tuple[NDArray[np.float64], NDArray[np.float64]], instants: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The value at each instant; NaN before the first."""
+    times, found = track
+    place = np.searchsorted(times, instants, side="right") - 1
+    return np.where(place >= 0, found[np.maximum(place, 0)], np.nan)
+
+
+def _instants(found: RunResult, flow: str, event: str) -> NDArray[np.float64]:
+    return found.events.filter((pl.col("flow") == flow) & (pl.col("event") == event))["time_s"].to_numpy()
+
+
+def _flows(found: RunResult) -> list[str]:
+    return found.flows["flow"].to_list()
+
+
+def _judged(found: RunResult, flow: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """When a flow found losses by duplicate ACKs, and whether it took them for link errors."""
+    losses = _instants(found, flow, "fast_retransmit")
+    return losses, np.isin(losses, _instants(found, flow, "link_error"))
+
+
+def rule_kept(lab: Lab) -> Finding:
+    """Share of losses found by duplicate ACKs that are judged as eq. 1 says, for link errors and for congestion.
+
+    The rule is applied to the series of windows: that of the last ACK before which nothing was missing, and that of the
+    third duplicate. Ten flows join ten others, so that feedback falls, at loss rates of 0 and 1e-2 with small buffers.
+    """
+    right, causes = [], {True: 0, False: 0}
+    joining = {"flow.late": {"from": "s{n}", "to": "r{n}", "count": FLOWS, "app": "greedy", "start": "20 s"}}
+    for rate in (0.0, 1e-2):
+        sets = {**world_sets("bottleneck", rate, buffer="link"), **joining, **SHORT, RATE: rate}
+        found = _trace(lab, PLUS, sets)
+        for flow in _flows(found):
+            windows, normal = _of_flow(found, FEEDBACK, flow), _normal_acks(found, flow)
+            losses, judged = _judged(found, flow)
+            for at, is_error in zip(losses, judged, strict=True):
+                before = normal[normal < at]
+                if len(before) == 0:
+                    continue
+                rule = _at(windows, before[-1:])[0] <= _at(windows, np.array([at]))[0]
+                right.append(rule == is_error)
+                causes[bool(is_error)] += 1
+    return Finding.exact(
+        float(np.mean(right)), f"{causes[True]} losses taken for errors, {causes[False]} for congestion"
+    )
+
+
+def _normal_acks(found: RunResult, flow: str) -> NDArray[np.float64]:
+    """Instants of ACKs that advance while nothing is being repaired."""
+    rows = found.events.filter(pl.col("flow") == flow)
+    normal, highest, until, sent = [], -1, -1, 0
+    for time, event, value in rows.select("time_s", "event", "value").iter_rows():
+        if event in ("sent", "retransmission"):
+            sent = max(sent, value)
+        elif event in ("fast_retransmit", "timeout"):
+            until = sent
+        elif event == "acked" and value > highest:
+            highest = value
+            if value > until + SMSS:
+                normal.append(time)
+    return np.array(normal)
+
+
+def window_after_error(lab: Lab) -> Finding:
+    """Window, and threshold, over feedback after each loss that duplicate ACKs showed and that was taken for an error.
+
+    At a loss rate of 1e-2; of the two means the one farther from 1.
+    """
+    found = _trace(lab, PLUS, {**SHORT, RATE: 1e-2})
+    ratios: dict[str, list[float]] = {"cwnd_bytes": [], "ssthresh_bytes": []}
+    for flow in _flows(found):
+        losses, judged = _judged(found, flow)
+        feedback = _at(_of_flow(found, FEEDBACK, flow), losses[judged])
+        for series, of_series in ratios.items():
+            of_series += list(_at(_of_flow(found, series, flow), losses[judged]) / feedback)
+    means = {series: float(np.mean(of_series)) for series, of_series in ratios.items()}
+    farthest = max(means.values(), key=lambda mean: abs(mean - 1))
+    return Finding.exact(farthest, f"{len(ratios['cwnd_bytes'])} losses; window {means['cwnd_bytes']:.3f}")
+
+
+def timeout_ratio(lab: Lab) -> Finding:
+    """Ratio of consecutive waits for the timer in an outage of 3 s, the one farthest from 1.
+
+    The sender takes the losses for link errors.
+    """
+    down = {"spans": [["20 s", "23 s"]]}
+    sets = {"duration": "30 s", "flow.f.start": "0 s", "link.isl1.forward.outage": down, **only(1)}
+    times = _instants(_trace(lab, PLUS, sets), "f1", "timeout")
+    waits = np.diff(times[(times > 20) & (times < 23.5)])
+    ratios = waits[1:] / waits[:-1]
+    return Finding.exact(float(max(ratios, key=lambda ratio: abs(ratio - 1))), f"{len(ratios)} pairs of waits")
+
+
+def held_window(lab: Lab, *, rate: float) -> Finding:
+    """Share of time in which the smaller of congestion window and feedback is within a packet of the feedback.
+
+    A congestion window above the feedback is not used: the receiver's window holds the sender. From 10 s on.
+    """
+    grid = np.arange(10, 60, 0.01)
+    shares = []
+    for seed in lab.seeds(4, 20):
+        found = _trace(lab, PLUS, {**SHORT, RATE: rate}, seed)
+        held = [
+            _at(_of_flow(found, "cwnd_bytes", flow), grid) >= _at(_of_flow(found, FEEDBACK, flow), grid) - SMSS
+            for flow in _flows(found)
+        ]
+        shares.append(float(np.mean(held)))
+    return Finding.mean(shares)
+
+
+def detection(lab: Lab, *, rate: float, quantity: str) -> Finding:
+    """Flows of ten that recognise all of their link errors, or the correlation of the share of them with goodput.
+
+    Losses that duplicate ACKs or the timer show; at this rate and without overflows all are link errors.
+    """
+    found_all, correlations, overflows = [], [], 0
+    for seed in lab.seeds(6, 20):
+        found = _trace(lab, PLUS, {RATE: rate, "duration": f"{DURATION_S} s"}, seed)
+        shares = []
+        for flow in _flows(found):
+            losses = np.concatenate([_instants(found, flow, event) for event in ("fast_retransmit", "timeout")])
+            seen = np.isin(losses, _instants(found, flow, "link_error"))
+            shares.append(float(seen.mean()) if len(seen) else 1.0)
+        found_all.append(sum(share == 1 for share in shares))
+        goodputs = found.flows["goodput_bps"].to_numpy()
+        correlations.append(float(np.corrcoef(shares, goodputs)[0, 1]) if np.std(shares) > 0 else None)
+        overflows += found.drops.filter(pl.col("cause") == "queue-overflow")["packets"].sum()
+    note = f"share recognised {np.mean(shares):.3f} in the last run; {overflows} packets overflowed in all"
+    return Finding.mean(found_all if quantity == "flows" else correlations, note)
+
+
+def cost_of_tolerance(lab: Lab, *, quantity: str) -> Finding:
+    """Difference that a tolerance of 0.2 makes, paired.
+
+    "unseen": share of link errors taken for congestion, at a loss rate of 0.1, without it less with it. "false": that
+    of congestion taken for errors, on small buffers without errors while flows join, with it less without.
+    """
+    tolerances = (0.0, 0.01, 0.05, 0.1, 0.2)
+    guests = {
+        "flow.guest": {
+            "from": "s{n}",
+            "to": "r{n}",
+            "count": FLOWS,
+            "start": {"uniform": ["20 s", "40 s"]},
+            "app": "greedy",
+        }
+    }
+    is_unseen = quantity == "unseen"
+    rate = 0.1 if is_unseen else 0.0
+    sets = {**SHORT, RATE: rate} if is_unseen else {**SHORT, **world_sets("bottleneck", 0, buffer="link"), **guests}
+    shares: dict[float, list[float | None]] = {tolerance: [] for tolerance in tolerances}
+    for tolerance in tolerances:
+        for seed in lab.seeds(4, 20):
+            plus = {f"case.{PLUS}.tcp.feedback": {"kind": PLUS, "tolerance": tolerance}}
+            found = _trace(lab, PLUS, {**sets, **plus}, seed)
+            judged = np.concatenate([_judged(found, flow)[1] for flow in _flows(found)])
+            shares[tolerance].append(float(np.mean(judged == (not is_unseen))) if len(judged) else None)
+    low, high = shares[0.0], shares[0.2]
+    pairs = [(a, b) for a, b in zip(low, high, strict=True) if a is not None and b is not None]
+    listed = ", ".join(
+        f"{tolerance:g}: {np.mean([share for share in of if share is not None]):.4f}"
+        for tolerance, of in shares.items()
+        if any(share is not None for share in of)
+    )
+    return Finding.mean([(a - b) if is_unseen else (b - a) for a, b in pairs], f"shares by tolerance {listed}")
+
+
+# What the satellites do.
+
+
+def feedback_sum(lab: Lab, *, quantity: str) -> Finding:
+    """Sum of the windows fed back over the effective product, or window over round trip of 240 ms over those of 80 ms.
+
+    Round trips of 80 to 240 ms; the product is capacity times mean round trip, and what is free of half of the buffer.
+    From 20 s on.
+    """
+    found = lab.run("rtts", SHORT, case="refwa", series=[FEEDBACK, "queue_bytes"])
+    grid = np.arange(20, 60, 0.01)
+    told = {flow: _at(_of_flow(found, FEEDBACK, flow), grid) for flow in _flows(found)}
+    if quantity == "proportion":
+
+        def per_round_trip(rtt: int) -> float:
+            return float(np.mean([track / rtt for flow, track in told.items() if flow.startswith(f"f{rtt}-")]))
+
+        return Finding.exact(per_round_trip(240) / per_round_trip(80))
+    queue = found.series("queue_bytes", link="isl1.forward").filter(pl.col("time_s") >= grid[0])["queue_bytes"].mean()
+    product = PATH_BYTES + BUFFER_BYTES["path"] / 2 - queue
+    return Finding.exact(
+        float(sum(told.values()).mean()) / product, f"mean queue {queue:.0f} B, product {product:.0f} B"
+    )
+
+
+def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
+    """How long (s) feedback takes to follow ten flows that join ten others at 30 s, or its ratio after they left.
+
+    It has followed when that of the first flow is within a tenth of what it settles at; they leave after 4 MB each, and
+    it is looked at 5 s after the last.
+    """
+    guests = {"from": "s{n}", "to": "r{n}", "count": FLOWS, "app": {"kind": "file", "size": "4 MB"}, "start": "30 s"}
+    found = _trace(lab, "refwa", {"flow.guest": guests})
+    track = _of_flow(found, FEEDBACK, "f1")
+    settled = float(_at(track, np.arange(35, 60, 0.1)).mean())
+    if quantity == "time":
+        times, windows = track
+        followed = times[(times > 30) & (windows < 1.1 * settled)][0]
+        before = _at(track, np.array([29.9]))[0]
+        return Finding.exact(float(followed) - 30, f"from {before:.0f} B to {settled:.0f} B")
+    gone = float(found.flows.filter(pl.col("flow").str.starts_with("guest"))["completion_s"].max() or np.nan) + 30
+    later = _at(track, np.array([gone + 5]))[0]
+    return Finding.exact(
+        float(later) / settled, f"the last left at {gone:.1f} s; {settled:.0f} B before, {later:.0f} B after"
+    )
+
+
+def bulk_queue(lab: Lab, *, rate: float) -> Finding:
+    """Largest queue (B) of the bottleneck with all sent again in one burst less that with it paced, paired."""
+    found = {}
+    for paced in (False, True):
+        plus = {f"case.{PLUS}.tcp.feedback": {"kind": PLUS, "bulk_paced": paced}}
+        links = sweep(lab, [PLUS], rate, sets=plus, tables=("links",)).tables["links"]
+        rows = links.filter(pl.col("link") == "isl1.forward").sort("replication")
+        found[paced] = rows["queue_max_bytes"].to_numpy().astype(np.float64)
+    return Finding.mean(found[False] - found[True], f"{found[False].mean():.0f} B and {found[True].mean():.0f} B")
+
+
+def cure_of_different_rtts(lab: Lab, *, every_s: int) -> Finding:
+    """F of flows under REFWA less that of NewReno's, paired.
+
+    Groups of two change round trips of 80 to 240 ms with one another at handovers.
+    """
+    order = (80, 120, 160, 200, 240)
+    sets = {}
+    for place, group in enumerate(order):
+        points = [
+            [f"{step * every_s} s", f"{(order[(place + step) % len(order)] - 80) // 2} ms"]
+            for step in range(len(order))
+        ]
+        sets[f"link.up{group}.delay"] = {"points": points, "every": f"{len(order) * every_s} s"}
+    fair = {}
+    for sender in ("newreno", "refwa"):
+        found = sweep(lab, [sender], 0, sets=sets, file="rtts").runs
+        fair[sender] = values(found, "jain", sender=sender, rate=0)
+    still = values(sweep(lab, ["newreno"], 0, file="rtts").runs, "jain", sender="newreno", rate=0)
+    note = (
+        f"REFWA {fair['refwa'].mean():.3f}, NewReno {fair['newreno'].mean():.3f}, without handovers {still.mean():.3f}"
+    )
+    return Finding.mean(fair["refwa"] - fair["newreno"], note)
+
+
+def keys_beside_the_sender(lab: Lab) -> Finding:
+    """Keys by which the case of REFWA Plus differs from that of REFWA that are not of the sender's TCP."""
+    cases = {name: lab.load("bottleneck").cases[name].to_dict() for name in ("refwa", PLUS)}
+    tables = set(cases["refwa"]) | set(cases[PLUS])
+    differing = [name for name in tables if cases["refwa"].get(name) != cases[PLUS].get(name)]
+    return Finding.exact(sum(name != "tcp" for name in differing), f"they differ in {', '.join(differing)}")

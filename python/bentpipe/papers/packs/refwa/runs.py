@@ -1,0 +1,162 @@
+"""The runs that measures and figures are made of, in the worlds of the readings.
+
+Utilisation and the fairness index F are as in `paper.toml`; senders are cases of the scenarios.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.papers import Finding, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bentpipe.papers import Lab
+
+CAPACITY_BPS = 10e6
+FLOWS = 10
+SHARE_BPS = CAPACITY_BPS / FLOWS
+DURATION_S = 120
+ROUND_TRIP_S = 0.16
+HEADER_BYTES = 40
+PATH_BYTES = 200_000
+"""10 Mbit/s times 160 ms, over 8."""
+BUFFER_BYTES = {"path": PATH_BYTES, "link": 25_000}
+SMSS_BYTES = {"payload": 1024, "with header": 984}
+
+SENDERS = ("reno", "newreno", "westwood-nr", "refwa", "refwa-plus", "refwa-plus-westwood")
+"""Those of the paper, and that of its conclusion."""
+RATE = "link.isl1.forward.error.rate"
+QUEUED = {
+    "bottleneck": ("up", "isl1", "isl2", "down"),
+    "rtts": ("isl1", "isl2", *(f"{way}{rtt}" for rtt in (80, 120, 160, 200, 240) for way in ("up", "down"))),
+}
+"""Links of each scenario."""
+
+
+# The worlds of the readings.
+
+
+def grid(lab: Lab) -> pl.DataFrame:
+    """The runs of Figure 3, in the world that is assumed: see `runs`."""
+    return described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
+
+
+def replications(lab: Lab) -> int:
+    """How often each point of a curve is measured."""
+    return int(lab.choose(6, 40))
+
+
+def runs(
+    lab: Lab, rates: Sequence[float], senders: Sequence[str] = SENDERS, world: Mapping[str, str] = {}
+) -> pl.DataFrame:
+    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others."""
+    if not world:
+        return grid(lab).filter(pl.col("rate").is_in(rates) & pl.col("sender").is_in(senders))
+    return pl.concat([sweep(lab, senders, rate, world).runs for rate in rates])
+
+
+def sweep(
+    lab: Lab,
+    senders: Sequence[str],
+    rate: float,
+    world: Mapping[str, str] = {},
+    *,
+    file: str = "bottleneck",
+    sets: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Iterable[Any]] | None = None,
+    count: int | None = None,
+    tables: Sequence[str] = (),
+) -> Runs:
+    """Runs at one loss rate in one world, with the columns of `runs`; the tables have `sender` too."""
+    cases = [sender + ("-today" if world.get("stack") == "today" else "") for sender in senders]
+    found = lab.sweep(
+        file,
+        {**world_sets(file, rate, **world), **(sets or {})},
+        vary={"case": cases, RATE: [rate], **(vary or {})},
+        replications=count or replications(lab),
+        tables=tables,
+    )
+    return described(found, world)
+
+
+def world_sets(
+    file: str,
+    rate: float,
+    *,
+    buffer: str = "path",
+    packet: str = "payload",
+    start: str = "spread",
+    lossy: str = "isl1",
+    stack: str = "ns-2",
+    processing: str = "random",
+) -> dict[str, Any]:
+    """What a reading changes in a scenario, by dotted key. The stack is a matter of the case."""
+    assert stack in ("ns-2", "today"), stack
+    sets: dict[str, Any] = {}
+    if packet != "payload":
+        sets["tcp.smss"] = f"{SMSS_BYTES[packet]} B"
+    if buffer != "path" or packet != "payload":
+        # One less than fits, which is being sent: ns-2 counts it.
+        waiting = BUFFER_BYTES[buffer] // (SMSS_BYTES[packet] + HEADER_BYTES) - 1
+        sets |= {f"link.{link}.queue": f"{waiting} packets" for link in QUEUED[file]}
+    if start != "spread":
+        assert start == "at once", start
+        sets["flow.f.start"] = "0 s"
+    if lossy != "isl1":
+        assert lossy == "every link", lossy
+        sets |= {f"link.{link}.error": {"kind": "packet", "rate": rate} for link in QUEUED[file]}
+    if processing != "random":
+        assert processing == "none", processing
+        sets["tcp.processing"] = "0 s"
+    return sets
+
+
+def only(count: int) -> dict[str, Any]:
+    """How many of them: a link that leads nowhere is refused."""
+    return {"flow.f.count": count, "link.up.count": count, "link.down.count": count}
+
+
+def as_case(lab: Lab, case: str) -> dict[str, Any]:
+    """What makes a single run that case."""
+    tables = lab.load("bottleneck").cases[case].to_dict()
+    nodes = {f"node.{name}": node for name, node in tables.get("node", {}).items()}
+    return {f"tcp.{key}": value for key, value in tables["tcp"].items()} | nodes
+
+
+def described(found: Runs, world: Mapping[str, str]) -> Runs:
+    sender = pl.col("case").str.strip_suffix("-today").alias("sender")
+    # Goodput counts payload; its headers are needed to carry it, so that a full link has 1 (specification of metrics).
+    per_payload = wire_per_payload(world) / CAPACITY_BPS
+    table = found.runs.rename({RATE: "rate"}).with_columns(
+        sender, utilisation_share=pl.col("goodput_bps") * per_payload
+    )
+    return Runs(table, {name: rows.with_columns(sender) for name, rows in found.tables.items()})
+
+
+def wire_per_payload(world: Mapping[str, str]) -> float:
+    smss = SMSS_BYTES[world.get("packet", "payload")]
+    return (smss + HEADER_BYTES) / smss
+
+
+def values(table: pl.DataFrame, column: str, *, sender: str, rate: float) -> NDArray[np.float64]:
+    """A column of `runs` at one point, one value per replication, in their order; NaN where missing."""
+    rows = table.filter((pl.col("sender") == sender) & (pl.col("rate") == rate)).sort("replication")
+    return np.array(rows[column].cast(pl.Float64).fill_null(np.nan))
+
+
+def extreme(samples: Mapping[str, NDArray[np.float64]], *, largest: bool, digits: int = 3) -> Finding:
+    """Of several senders or points the one whose mean is largest or smallest, with its interval; all in the note."""
+    # A single run has no interval and would pass for exact.
+    means = {name: float(np.nanmean(sample)) for name, sample in samples.items() if np.isfinite(sample).sum() > 1}
+    if not means:
+        return Finding(None, note="fewer than two runs have such a value")
+    chosen = (max if largest else min)(means, key=lambda name: means[name])
+    listed = ", ".join(f"{name} {mean:.{digits}f}" for name, mean in means.items())
+    return Finding.mean(samples[chosen], note=listed)
