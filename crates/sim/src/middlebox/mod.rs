@@ -12,6 +12,8 @@ mod context;
 mod impair;
 #[cfg(test)]
 mod suite;
+mod sessions;
+mod split;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 #[cfg(test)]
@@ -19,6 +21,7 @@ pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, QueueView, Side};
 pub use impair::{Impair, ImpairConfig};
+pub use split::{Accept, Split, SplitConfig};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
@@ -88,6 +91,8 @@ pub trait Middlebox: Debug {
 
     /// Flows of which it keeps something. What has ended is forgotten, so that a run may have any number of flows.
     fn flows(&self) -> usize {
+    /// Payload bytes that it acknowledged, and that the end for which they were never got.
+    fn lost_bytes(&self) -> u64 {
         0
     }
 }
@@ -99,6 +104,8 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident);)+) => {
         /// A middlebox with its settings.
         #[derive(Clone, Debug, PartialEq)]
+        // Few exist, and none is copied while a run is under way.
+        #[allow(clippy::large_enum_variant)]
         pub enum MiddleboxConfig { $($(#[doc = $doc])+ $kind($config),)+ }
 
         impl MiddleboxConfig {
@@ -193,6 +200,8 @@ macro_rules! registry {
             }
             fn flows(&self) -> usize {
                 self.inner().flows()
+            fn lost_bytes(&self) -> u64 {
+                self.inner().lost_bytes()
             }
         }
 
@@ -218,4 +227,6 @@ registry! {
     "impair" => Impair(Impair, ImpairConfig);
     /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
+    /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
+    "split" => Split(Split, SplitConfig);
 }

@@ -15,6 +15,40 @@ pub(super) fn tcp(tree: &mut Tree) {
     }
 }
 
+/// Gives each side of a splitting proxy the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
+/// transport.
+pub(super) fn proxies(tree: &mut Tree) {
+    let mut common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
+    if let Some(keys) = common.table_mut() {
+        keys.retain(|key, _| !NOT_OF_PROXIES.contains(&key.as_str()));
+    }
+    let nodes = tree.table_mut().and_then(|table| table.get_mut("node")).and_then(Tree::table_mut);
+    for node in nodes.into_iter().flat_map(BTreeMap::values_mut) {
+        let Some(boxes) = node.table_mut().and_then(|node| node.get_mut("middlebox")) else { continue };
+        let Value::List(boxes) = &mut boxes.value else { continue };
+        for proxy in boxes.iter_mut().filter_map(Tree::table_mut) {
+            if proxy.get("kind").is_some_and(|kind| matches!(&kind.value, Value::Text(name) if name == "split")) {
+                for side in ["opener", "listener"] {
+                    inherit(proxy.entry(side.into()).or_insert_with(Tree::empty), &common, &["rto", "ack"]);
+                }
+            }
+        }
+    }
+}
+
+/// Keys of `[tcp]` that a splitting proxy does not take over: its buffers are its own, and each of its connections is new.
+const NOT_OF_PROXIES: [&str; 9] = [
+    "like",
+    "processing",
+    "receive_buffer",
+    "auto_buffer",
+    "send_buffer",
+    "auto_send_buffer",
+    "fast_open",
+    "sharing",
+    "handshake",
+];
+
 /// Gives each direction of a link the keys that it does not set itself.
 pub(super) fn links(tree: &mut Tree) {
     let links = tree.table_mut().and_then(|table| table.get_mut("link")).and_then(Tree::table_mut);
