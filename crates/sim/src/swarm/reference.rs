@@ -8,7 +8,7 @@ use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Outlook, QueueView};
-use crate::network::{assemble, Ledger, RunEnd};
+use crate::network::{assemble, notes_of_proxies, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
@@ -562,7 +562,9 @@ impl<'a> Reference<'a> {
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
         let links = faces(&self.links, self.now);
-        (assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder), self.left)
+        let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
+        result.notes.extend(notes_of_proxies(self.scenario, self.nodes.iter().map(|boxes| &boxes[..])));
+        (result, self.left)
     }
 }
 
