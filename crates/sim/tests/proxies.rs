@@ -60,15 +60,124 @@ fn close_to(value: f64, expected: f64, within: f64) {
     assert!((value - expected).abs() <= within, "{value} instead of {expected}");
 }
 
-/// pep.md, test 1.
+/// pep.md, test 1, but for the window of a SYN-ACK, which is not scaled (RFC 7323 §2.2): of the 69 segments 44 leave at once.
 #[test]
 fn splitting_spares_slow_start_over_the_satellite() {
     let of_one = [("tcp.initial_window", "1 segments")];
     close_to(received_s(&run(GEO, &of_one)), 4.21, 0.01);
     close_to(received_s(&run(GEO, &[])), 2.01, 0.035);
     let text = at(GEO, "gw", &[&split(SATELLITE)]);
-    close_to(received_s(&run(&text, &of_one)), 0.90, 0.01);
-    let late = at(GEO, "gw", &[&split(&format!("accept = \"late\", {SATELLITE}"))]);
+    close_to(received_s(&run(&text, &of_one)), 0.55 + 0.54 + 0.27 + 25.0 * 0.0012, 0.01);
+    let of_44 = [of_one[0], ("flow.f.app.size", "64240 B")];
+    close_to(received_s(&run(&text, &of_44)), 0.55 + 0.27 + 44.0 * 0.0012, 0.01);
+    let late = text.replace("kind = \"split\"", "kind = \"split\", accept = \"late\"");
     // The opener hears after the hop's round trip, and starts slowly then.
-    close_to(received_s(&run(&late, &of_one)), 0.02 + 0.54 + 6.0 * 0.02 + 0.01 + 0.27 + 0.005, 0.02);
+    close_to(received_s(&run(&late, &of_44)), 0.02 + 0.54 + 5.0 * 0.02 + 0.01 + 0.27 + 13.0 * 0.0012, 0.01);
+}
+
+/// Two in a row: each of the three connections is as fast as its own round trip.
+#[test]
+fn two_proxies_give_the_satellite_hop_a_connection_of_its_own() {
+    let far = "[link.home]\nfrom = \"terminal\"\nto = \"receiver\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n[flow.f]";
+    let text = GEO.replacen("to = \"receiver\"", "to = \"terminal\"", 1).replace("[flow.f]", far);
+    let alone = received_s(&run(&text, &[]));
+    let text = at(&at(&text, "gw", &[&split(SATELLITE)]), "terminal", &[&split("")]);
+    let result = run(&text, &[("flow.f.app.size", "64240 B")]);
+    assert_eq!((result.flows.text("outcome"), result.flows.whole("delivered_bytes")), (&["completed".to_owned()][..], &[64_240][..]));
+    assert!(received_s(&result) < 1.1 && alone > 2.0, "{} {alone}", received_s(&result));
+}
+
+/// pep.md, test 2, by a receiver that reads slowly: the sender gets no further than what it took and the two buffers.
+#[test]
+fn a_side_that_stalls_stops_the_other() {
+    let slow = "reader = { rate = \"8 kbit/s\", every = \"1 s\" }\n[flow.f.tcp]\nreceive_buffer = \"20 kB\"\n";
+    let text = at(&format!("{GEO}{slow}"), "gw", &[&split("buffer = \"10 kB\"")]);
+    let result = run(&text, &[("duration", "20 s")]);
+    let [acked, delivered] = ["acked_bytes", "delivered_bytes"].map(|name| result.flows.whole(name)[0]);
+    // 20 kB at the receiver, 10 kB at the proxy, and 1 kB each second that the application took.
+    assert!((40_000..=50_000).contains(&acked) && acked > delivered + 8_000, "{acked} {delivered}");
+    assert!(acked <= delivered + 10_000, "{acked} {delivered}");
+}
+
+/// Questions and answers on one connection, half-closed by the one who asks.
+#[test]
+fn answers_still_flow_when_the_questions_are_over() {
+    let asked = "{ kind = \"request-response\", request = \"5 kB\", response = \"50 kB\", count = 3 }";
+    for keys in ["", "accept = \"late\"", "buffer = \"3 kB\""] {
+        let text = at(GEO, "gw", &[&split(keys)]);
+        let result = run(&text.replace("{ kind = \"file\", size = \"100740 B\" }", asked), &[]);
+        assert_eq!(result.completions.whole("transfers")[0], 3, "{keys}");
+        assert!(result.notes.is_empty(), "{:?}", result.notes);
+    }
+}
+
+/// What it cannot split it forwards: the run is the same as without it.
+#[test]
+fn what_has_no_syn_to_see_is_forwarded_unchanged() {
+    let without = run(GEO, &[("tcp.handshake", "false")]);
+    let text = at(GEO, "gw", &[&split("")]);
+    assert_eq!(run(&text, &[("tcp.handshake", "false")]).flows, without.flows);
+    let datagrams = ("flow.f.app", "{ kind = 'cbr', rate = '1 Mbit/s', size = '500 B' }");
+    let sets = [datagrams, ("duration", "5 s")];
+    assert_eq!(run(&text, &sets).datagrams, run(GEO, &sets).datagrams);
+}
+
+/// RFC 7413 §4.2.2: what the SYN-ACK does not acknowledge is sent again at once.
+#[test]
+fn data_in_a_syn_are_sent_again() {
+    let text = at(GEO, "gw", &[&split(SATELLITE)]);
+    let [plain, fast] = ["'off'", "{ kind = 'on', cookie = 'cached' }"].map(|fast_open| {
+        let result = run(&text, &[("tcp.fast_open", fast_open)]);
+        assert_eq!((result.flows.whole("delivered_bytes"), result.flows.text("outcome")[0].as_str()), (&[100_740][..], "completed"));
+        received_s(&result)
+    });
+    close_to(fast, plain, 0.03);
+}
+
+/// Its state is lost in mid-transfer: what it had acknowledged never arrives, and it says how much that is.
+#[test]
+fn acknowledged_bytes_are_lost_with_the_proxy() {
+    let text = at(GEO, "gw", &[&split(&format!("fails_at = \"400 ms\", {SATELLITE}"))]);
+    let result = run(&text, &[]);
+    let [acked, delivered] = ["acked_bytes", "delivered_bytes"].map(|name| result.flows.whole(name)[0]);
+    assert_eq!((acked, delivered), (100_740, 0));
+    assert!(result.notes[0].starts_with("pep_lost_bytes = 100740: \"split\" at node \"gw\""), "{:?}", result.notes);
+}
+
+/// RFC 3135 §4.1: a refusal comes after the opener believes that it is connected, or instead.
+#[test]
+fn the_opener_is_reset_when_the_other_end_never_answers() {
+    for (accept, acked) in [("early", 100_740), ("late", 0)] {
+        let text = at(GEO, "gw", &[&split(&format!("accept = \"{accept}\", listener = {{ give_up = \"20 s\" }}"))]);
+        let down = ("link.sat.outage", "{ spans = [['0 s', '400 s']] }");
+        let result = run(&text, &[down]);
+        assert_eq!((result.flows.whole("acked_bytes")[0], result.flows.whole("delivered_bytes")[0]), (acked, 0), "{accept}");
+        assert_eq!(result.notes.len(), usize::from(acked > 0), "{:?}", result.notes);
+        assert_eq!(result.flows.text("outcome")[0], if acked > 0 { "completed" } else { "aborted" });
+    }
+}
+
+/// Beyond its limits it drops SYNs, as a listener does whose queue is full: their senders try again.
+#[test]
+fn openers_wait_for_room_at_the_proxy() {
+    let app = ("flow.f.app", "{ kind = 'arrivals', size = '3 kB', interval = '50 ms', count = 40 }");
+    let text = at(GEO, "gw", &[&split("half_open = 4")]);
+    let result = run(&text, &[app]);
+    assert_eq!(result.completions.whole("transfers")[0], 40);
+    assert!(result.drops.whole("packets").iter().sum::<i64>() > 10, "{:?}", result.drops);
+    assert_eq!(run(&at(GEO, "gw", &[&split("")]), &[app]).drops.whole("packets").len(), 0);
+}
+
+#[test]
+fn what_makes_no_sense_for_a_proxy_is_refused() {
+    for (keys, reason) in [
+        ("listener = { handshake = false }", "a proxy splits connections whose SYN it sees"),
+        ("opener = { receive_buffer = \"10 kB\" }", "the proxy's key buffer"),
+        ("opener = { initial_ssthresh = \"1 bdp\" }", "is measured by a flow's path"),
+        ("buffer = \"100 B\"", "at least one segment"),
+        ("idle = \"0 s\"", "keeps nothing"),
+    ] {
+        let found = refusal(&at(GEO, "gw", &[&split(keys)]));
+        assert!(found.contains(reason), "{found}");
+    }
 }
