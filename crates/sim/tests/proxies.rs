@@ -181,3 +181,33 @@ fn what_makes_no_sense_for_a_proxy_is_refused() {
         assert!(found.contains(reason), "{found}");
     }
 }
+
+/// pep.md, test 6: slow start of one segment, threshold 32, in rounds of 20 ms after the handshake from end to end.
+#[test]
+fn spoofing_spares_slow_start_over_the_satellite() {
+    let sets = [("tcp.initial_window", "1 segments"), ("tcp.initial_ssthresh", "32 segments")];
+    let plain = received_s(&run(GEO, &sets));
+    let result = run(&at(GEO, "gw", &["{ kind = \"spoof\" }"]), &sets);
+    assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (100_740, 0));
+    // The hop sends the last 38 segments, which come in two rounds, in 1.2 ms each.
+    close_to(received_s(&result), 0.97, 0.04);
+    close_to(plain, 4.2, 0.05);
+    assert_eq!(result.flows.text("outcome")[0], "completed");
+}
+
+/// Losses behind it are its own: the sender sees none, and everything arrives.
+#[test]
+fn the_sender_sees_no_loss_behind_a_proxy_that_spoofs_or_snoops() {
+    let lossy = [("link.sat.forward.error", "{ kind = 'packet', rate = 1e-2 }"), ("flow.f.app.size", "2 MB")];
+    let plain = run(GEO, &lossy);
+    for recovery in ["newreno", "sack"] {
+        let sets = [lossy[0], lossy[1], ("tcp.recovery", recovery)];
+        let spoofed = run(&at(GEO, "gw", &["{ kind = \"spoof\", window = \"675 kB\" }"]), &sets);
+        assert_eq!(spoofed.flows.whole("delivered_bytes"), &[2_000_000][..]);
+        assert_eq!(spoofed.flows.whole("retransmissions"), &[0][..], "{recovery}");
+        assert!(received_s(&spoofed) < 0.5 * received_s(&plain), "{recovery} {}", received_s(&spoofed));
+        let snooped = run(&at(GEO, "gw", &["{ kind = \"snoop\" }"]), &sets);
+        assert_eq!(snooped.flows.whole("delivered_bytes"), &[2_000_000][..]);
+        assert_eq!(snooped.flows.whole("fast_retransmits"), &[0][..], "{recovery}");
+    }
+}

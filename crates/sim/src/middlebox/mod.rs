@@ -9,11 +9,14 @@
 
 mod ack_filter;
 mod context;
+mod copies;
 mod impair;
 #[cfg(test)]
 mod suite;
 mod sessions;
+mod snoop;
 mod split;
+mod spoof;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 #[cfg(test)]
@@ -21,7 +24,9 @@ pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, QueueView, Side};
 pub use impair::{Impair, ImpairConfig};
+pub use snoop::{Snoop, SnoopConfig};
 pub use split::{Accept, Split, SplitConfig};
+pub use spoof::{Spoof, SpoofConfig};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
@@ -229,4 +234,8 @@ registry! {
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
     "split" => Split(Split, SplitConfig);
+    /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
+    "spoof" => Spoof(Spoof, SpoofConfig);
+    /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
+    "snoop" => Snoop(Snoop, SnoopConfig);
 }

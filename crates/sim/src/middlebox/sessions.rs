@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// Values by connection, each with one instant at which it is due.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions<T> {
-    all: BTreeMap<u32, (Time, T)>,
+    all: BTreeMap<u64, (Time, T)>,
     /// May hold instants that are out of date: waking up early is harmless.
-    alarms: BinaryHeap<Reverse<(Time, u32)>>,
+    alarms: BinaryHeap<Reverse<(Time, u64)>>,
 }
 
 impl<T> Default for Sessions<T> {
@@ -21,24 +21,24 @@ impl<T> Default for Sessions<T> {
 
 impl<T> Sessions<T> {
     /// By what packets of a connection in either direction have in common, as ports and addresses are on a real node.
-    pub(super) fn key(packet: &Packet) -> u32 {
-        (packet.conversation() >> 1) as u32
+    pub(super) fn key(packet: &Packet) -> u64 {
+        packet.conversation() >> 1
     }
 
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    pub(super) fn get_mut(&mut self, key: u32) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut T> {
         self.all.get_mut(&key).map(|(_, value)| value)
     }
 
-    pub(super) fn insert(&mut self, key: u32, value: T) -> &mut T {
+    pub(super) fn insert(&mut self, key: u64, value: T) -> &mut T {
         self.all.insert(key, (Time::NEVER, value));
         &mut self.all.get_mut(&key).expect("just inserted").1
     }
 
-    pub(super) fn remove(&mut self, key: u32) -> Option<T> {
+    pub(super) fn remove(&mut self, key: u64) -> Option<T> {
         self.all.remove(&key).map(|(_, value)| value)
     }
 
@@ -49,7 +49,7 @@ impl<T> Sessions<T> {
     }
 
     /// It is due at this instant, no longer at the one that was said before.
-    pub(super) fn arm(&mut self, key: u32, due: Time) {
+    pub(super) fn arm(&mut self, key: u64, due: Time) {
         let Some((armed, _)) = self.all.get_mut(&key) else { return };
         if due < *armed {
             *armed = due;
@@ -58,7 +58,7 @@ impl<T> Sessions<T> {
     }
 
     /// One that may be due; it is to be armed anew.
-    pub(super) fn pop_due(&mut self, now: Time) -> Option<u32> {
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<u64> {
         while let Some(&Reverse((due, key))) = self.alarms.peek().filter(|alarm| alarm.0 .0 <= now) {
             self.alarms.pop();
             if let Some((armed, _)) = self.all.get_mut(&key).filter(|(armed, _)| *armed == due) {

@@ -120,12 +120,12 @@ impl Split {
     }
 
     /// A connection begins, if there is room for it.
-    fn begin(&mut self, key: u32, packet: Packet, syn: &Segment, cx: &mut Context<'_>) {
+    fn begin(&mut self, key: u64, packet: Packet, syn: &Segment, cx: &mut Context<'_>) {
         if self.half_open >= self.config.half_open || self.sessions.len() >= self.config.sessions as usize {
             return cx.drop(packet, Cause::Policy);
         }
         let [mut near, mut far] = [(OPENER, Role::Passive), (LISTENER, Role::Active)].map(|(side, role)| {
-            let drawn = self.dice.at(2 * u64::from(key) + side as u64);
+            let drawn = self.dice.at(2 * key + side as u64);
             let mut conn = Connection::new(self.transports[side].clone(), role, Seq::new(drawn as u32));
             conn.set_random_seed(drawn);
             conn.set_reads_at_once(false);
@@ -160,7 +160,7 @@ impl Split {
     }
 
     /// Passes on what has changed, and frees what is over.
-    fn drive(&mut self, key: u32, cx: &mut Context<'_>) {
+    fn drive(&mut self, key: u64, cx: &mut Context<'_>) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let lost = session.pass_on(cx);
         self.lost_bytes += lost;
@@ -179,7 +179,7 @@ impl Split {
         self.sessions.arm(key, due);
     }
 
-    fn remove(&mut self, key: u32, cx: &mut Context<'_>) {
+    fn remove(&mut self, key: u64, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.remove(key) {
             self.forget(&session, cx);
         }

@@ -19,7 +19,12 @@ pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path
         let expected = format!("expected at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
         report.value(&below(path, "buffer"), "is out of range", &expected);
     }
-    if split.idle == Duration::ZERO {
+    check_idle(split.idle, report, path);
+}
+
+/// After how long a proxy forgets a connection.
+pub(super) fn check_idle(idle: Duration, report: &mut Report<'_>, path: &[String]) {
+    if idle == Duration::ZERO {
         report.value(&below(path, "idle"), "keeps nothing", "expected more than 0 s");
     }
 }
