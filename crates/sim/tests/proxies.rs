@@ -78,8 +78,7 @@ fn splitting_spares_slow_start_over_the_satellite() {
 /// Two in a row: each of the three connections is as fast as its own round trip.
 #[test]
 fn two_proxies_give_the_satellite_hop_a_connection_of_its_own() {
-    let far = "[link.home]\nfrom = \"terminal\"\nto = \"receiver\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n[flow.f]";
-    let text = GEO.replacen("to = \"receiver\"", "to = \"terminal\"", 1).replace("[flow.f]", far);
+    let text = between_gateways();
     let alone = received_s(&run(&text, &[]));
     let text = at(&at(&text, "gw", &[&split(SATELLITE)]), "terminal", &[&split("")]);
     let result = run(&text, &[("flow.f.app.size", "64240 B")]);
@@ -204,10 +203,49 @@ fn the_sender_sees_no_loss_behind_a_proxy_that_spoofs_or_snoops() {
         let sets = [lossy[0], lossy[1], ("tcp.recovery", recovery)];
         let spoofed = run(&at(GEO, "gw", &["{ kind = \"spoof\", window = \"675 kB\" }"]), &sets);
         assert_eq!(spoofed.flows.whole("delivered_bytes"), &[2_000_000][..]);
-        assert_eq!(spoofed.flows.whole("retransmissions"), &[0][..], "{recovery}");
+        assert_eq!(spoofed.flows.whole("fast_retransmits"), &[0][..], "{recovery}");
+        // Its FIN, which passes from end to end, takes longer than its timer expects.
+        assert!(spoofed.flows.whole("retransmissions")[0] <= 3, "{recovery}");
         assert!(received_s(&spoofed) < 0.5 * received_s(&plain), "{recovery} {}", received_s(&spoofed));
         let snooped = run(&at(GEO, "gw", &["{ kind = \"snoop\" }"]), &sets);
         assert_eq!(snooped.flows.whole("delivered_bytes"), &[2_000_000][..]);
         assert_eq!(snooped.flows.whole("fast_retransmits"), &[0][..], "{recovery}");
+    }
+}
+
+/// The satellite hop between two gateways, the ends 10 ms away from each.
+fn between_gateways() -> String {
+    let far = "[link.home]\nfrom = \"terminal\"\nto = \"receiver\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n[flow.f]";
+    GEO.replacen("to = \"receiver\"", "to = \"terminal\"", 1).replace("[flow.f]", far)
+}
+
+fn satpep(keys: &str) -> String {
+    let gateway = format!("{{ kind = \"satpep\", rate = \"10 Mbit/s\", {keys} }}");
+    at(&at(&between_gateways(), "gw", &[&gateway]), "terminal", &[&gateway])
+}
+
+/// It fills the hop from the first round trip, and an error costs no more than what it hit.
+#[test]
+fn satpep_needs_neither_slow_start_nor_reduction() {
+    let sets = [("flow.f.app.size", "2 MB")];
+    let ideal = 2e6 * 1500.0 / 1460.0 * 8.0 / 10e6;
+    let result = run(&satpep(""), &sets);
+    assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (2_000_000, 0));
+    assert!(received_s(&result) < 1.4 * ideal + 0.9, "{} {ideal}", received_s(&result));
+    let lossy = [sets[0], ("link.sat.error", "{ kind = 'packet', rate = 2e-2 }")];
+    let (pep, plain) = (run(&satpep(""), &lossy), run(&between_gateways(), &lossy));
+    assert_eq!(pep.flows.whole("delivered_bytes")[0], 2_000_000);
+    assert!(received_s(&pep) < 0.2 * received_s(&plain), "{} {}", received_s(&pep), received_s(&plain));
+    assert!(received_s(&pep) < received_s(&run(&satpep("slow_start = true, nack_probe = false"), &lossy)));
+}
+
+#[test]
+fn satpep_carries_questions_and_answers() {
+    let asked = "{ kind = \"request-response\", request = \"5 kB\", response = \"50 kB\", count = 3 }";
+    for keys in ["", "slow_start = true", "buffer = \"3 kB\""] {
+        let text = satpep(keys).replace("{ kind = \"file\", size = \"100740 B\" }", asked);
+        let result = run(&text, &[("link.sat.error", "{ kind = 'packet', rate = 5e-2 }")]);
+        assert_eq!(result.completions.whole("transfers")[0], 3, "{keys}");
+        assert!(result.notes.is_empty(), "{:?}", result.notes);
     }
 }

@@ -10,9 +10,11 @@
 mod ack_filter;
 mod context;
 mod copies;
+mod hop;
 mod impair;
 #[cfg(test)]
 mod suite;
+mod satpep;
 mod sessions;
 mod snoop;
 mod split;
@@ -24,6 +26,7 @@ pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, QueueView, Side};
 pub use impair::{Impair, ImpairConfig};
+pub use satpep::{SatPep, SatPepConfig};
 pub use snoop::{Snoop, SnoopConfig};
 pub use split::{Accept, Split, SplitConfig};
 pub use spoof::{Spoof, SpoofConfig};
@@ -236,6 +239,8 @@ registry! {
     "split" => Split(Split, SplitConfig);
     /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
     "spoof" => Spoof(Spoof, SpoofConfig);
+    /// One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).
+    "satpep" => SatPep(SatPep, SatPepConfig);
     /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
     "snoop" => Snoop(Snoop, SnoopConfig);
 }

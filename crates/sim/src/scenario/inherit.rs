@@ -15,7 +15,7 @@ pub(super) fn tcp(tree: &mut Tree) {
     }
 }
 
-/// Gives each side of a splitting proxy the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
+/// Gives each side of a proxy that splits connections the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
 /// transport.
 pub(super) fn proxies(tree: &mut Tree) {
     let mut common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
@@ -27,10 +27,13 @@ pub(super) fn proxies(tree: &mut Tree) {
         let Some(boxes) = node.table_mut().and_then(|node| node.get_mut("middlebox")) else { continue };
         let Value::List(boxes) = &mut boxes.value else { continue };
         for proxy in boxes.iter_mut().filter_map(Tree::table_mut) {
-            if proxy.get("kind").is_some_and(|kind| matches!(&kind.value, Value::Text(name) if name == "split")) {
-                for side in ["opener", "listener"] {
-                    inherit(proxy.entry(side.into()).or_insert_with(Tree::empty), &common, &["rto", "ack"]);
-                }
+            let sides: &[&str] = match proxy.get("kind").map(|kind| &kind.value) {
+                Some(Value::Text(name)) if name == "split" => &["opener", "listener"],
+                Some(Value::Text(name)) if name == "satpep" => &["terrestrial"],
+                _ => &[],
+            };
+            for side in sides {
+                inherit(proxy.entry((*side).into()).or_insert_with(Tree::empty), &common, &["rto", "ack"]);
             }
         }
     }

@@ -51,6 +51,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("middlebox.half_open", &["1", "100"]),
     ("middlebox.idle", &["500 ms", "100 s"]),
     ("middlebox.fails_at", &["1 s"]),
+    ("middlebox.rate", &["256 kbit/s", "2 Mbit/s"]),
+    ("middlebox.window", &["3 kB", "50 kB"]),
 ];
 
 pub(super) struct Dice {

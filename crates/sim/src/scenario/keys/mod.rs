@@ -61,6 +61,7 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
     match config {
         MiddleboxConfig::AckFilter(_) => {}
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
+        MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
         MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
         MiddleboxConfig::Impair(impair) => {

@@ -1,7 +1,7 @@
 //! Proxies: what their keys mean, and what makes no sense.
 
 use super::tcp::{transport, Tcp};
-use crate::middlebox::SplitConfig;
+use crate::middlebox::{SatPepConfig, SplitConfig};
 use crate::scenario::report::{below, Report};
 use bentpipe_tcp::{Config, InitialSsthresh};
 use bentpipe_units::{Duration, Rate};
@@ -20,6 +20,24 @@ pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path
         report.value(&below(path, "buffer"), "is out of range", &expected);
     }
     check_idle(split.idle, report, path);
+}
+
+/// Settles the transport of a gateway of SaTPEP.
+pub(super) fn check_satpep(satpep: &mut SatPepConfig, report: &mut Report<'_>, path: &[String]) {
+    satpep.terrestrial = settled(&satpep.terrestrial, report, &below(path, "terrestrial"));
+    if satpep.rate.as_bps() == 0 {
+        report.value(&below(path, "rate"), "lets nothing leave", "expected more than 0 bit/s");
+    }
+    for (key, span) in [("rtt", satpep.rtt), ("interval", satpep.interval)] {
+        if span == Duration::ZERO {
+            report.value(&below(path, key), "is no time", "expected more than 0 s");
+        }
+    }
+    // The window field of the hop counts 256 B.
+    if !(u64::from(satpep.terrestrial.smss)..=65_535 * 256).contains(&satpep.buffer) {
+        report.value(&below(path, "buffer"), "is out of range", "expected at least one segment, at most 16776960 B");
+    }
+    check_idle(satpep.idle, report, path);
 }
 
 /// After how long a proxy forgets a connection.
