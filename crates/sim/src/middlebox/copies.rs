@@ -93,8 +93,9 @@ impl Copies {
         }
     }
 
-    /// The receiver has everything before `ack`.
-    pub(super) fn free_to(&mut self, now: Time, ack: u64) {
+    /// The receiver has everything before `ack`; `is_prompt`: since it came, and not since a hole was filled.
+    pub(super) fn free_to(&mut self, now: Time, ack: u64, is_prompt: bool) {
+        let mut last = None;
         self.acked = self.acked.max(ack);
         while let Some(first) = self.all.first_entry() {
             if first.key() + first.get().segment.sequence_len() > ack {
@@ -102,11 +103,11 @@ impl Copies {
             }
             let copy = first.remove();
             self.bytes -= u64::from(copy.segment.len);
-            if let (Some(sent), false) = (copy.sent, copy.is_resent) {
-                // RFC 6298 §2.3: an eighth of each sample.
-                let sample = now - sent;
-                self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
-            }
+            last = copy.sent.filter(|_| !copy.is_resent && !copy.is_sacked);
+        }
+        if let Some(sample) = last.filter(|_| is_prompt).map(|sent| now - sent) {
+            // RFC 6298 §2.3: an eighth of each sample.
+            self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
         }
     }
 

@@ -260,7 +260,9 @@ impl Hop {
             }
         }
         let window = if self.manner.slow_start { self.window.min(self.cwnd) } else { self.window };
-        let until = self.end.min(self.nxt + self.manner.mss).min(self.peer_edge + 1);
+        // A FIN needs no room.
+        let room = self.peer_edge + u64::from(self.fin_at == Some(self.peer_edge));
+        let until = self.end.min(self.nxt + self.manner.mss).min(room);
         if self.nxt < until && (self.outstanding() == 0 || until - self.una <= window) {
             // A SYN travels alone, so that the stream can be cut anywhere behind it.
             let until = if self.nxt == 0 { 1 } else { until };

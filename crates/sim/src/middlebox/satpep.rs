@@ -49,7 +49,7 @@ settings! {
 }
 
 /// As of `split`.
-const LINGER: Duration = Duration::from_secs(60);
+const LINGER: Duration = Duration::from_secs(5);
 
 /// The gateway.
 #[derive(Debug)]

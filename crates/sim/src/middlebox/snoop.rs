@@ -110,7 +110,7 @@ impl Cache {
     fn on_ack(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
         let ack = self.copies.offset(segment.ack);
         if ack > self.copies.acked {
-            self.copies.free_to(cx.now, ack);
+            self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.backoff == 0);
             (self.backoff, self.repaired) = (0, None);
             return true;
         }

@@ -60,8 +60,8 @@ words! {
     }
 }
 
-/// What is left of a connection that both ends have closed serves late packets for this long, as TIME-WAIT in Linux.
-const LINGER: Duration = Duration::from_secs(60);
+/// What is left of a connection that both ends have closed serves late packets for this long.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// The proxy.
 #[derive(Debug)]

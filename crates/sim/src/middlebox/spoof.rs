@@ -209,7 +209,7 @@ impl Half {
         let was_tight = self.edge.saturating_sub(self.next) < config.buffer / 2;
         let rtt = self.copies.srtt.unwrap_or(Duration::ZERO);
         if ack > self.copies.acked {
-            self.copies.free_to(cx.now, ack);
+            self.copies.free_to(cx.now, ack, self.duplicates == 0 && self.copies.acked >= self.recover);
             (self.duplicates, self.backoff) = (0, 0);
             self.next = self.next.max(ack.min(self.fin_at.unwrap_or(ack)));
             if ack < self.recover {
