@@ -116,9 +116,11 @@ fn what_has_no_syn_to_see_is_forwarded_unchanged() {
     let without = run(GEO, &[("tcp.handshake", "false")]);
     let text = at(GEO, "gw", &[&split("")]);
     assert_eq!(run(&text, &[("tcp.handshake", "false")]).flows, without.flows);
+    let later = "[flow.g]\nfrom = \"sender\"\nto = \"receiver\"\nstart = \"4.99 s\"\n";
+    let (text, without) = (format!("{text}{later}"), format!("{GEO}{later}"));
     let datagrams = ("flow.f.app", "{ kind = 'cbr', rate = '1 Mbit/s', size = '500 B' }");
     let sets = [datagrams, ("duration", "5 s")];
-    assert_eq!(run(&text, &sets).datagrams, run(GEO, &sets).datagrams);
+    assert_eq!(run(&text, &sets).datagrams, run(&without, &sets).datagrams);
 }
 
 /// RFC 7413 §4.2.2: what the SYN-ACK does not acknowledge is sent again at once.
@@ -247,5 +249,32 @@ fn satpep_carries_questions_and_answers() {
         let result = run(&text, &[("link.sat.error", "{ kind = 'packet', rate = 5e-2 }")]);
         assert_eq!(result.completions.whole("transfers")[0], 3, "{keys}");
         assert!(result.notes.is_empty(), "{:?}", result.notes);
+    }
+}
+
+/// The reason, and where it could go.
+#[test]
+fn a_proxy_is_refused_where_it_cannot_work() {
+    let apart = GEO.replace("[flow.f]", "[link.other]\nfrom = \"receiver\"\nto = \"sender\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nroute = [\"sender\", \"gw\", \"receiver\"]");
+    for kind in ["split", "spoof", "snoop"] {
+        let found = refusal(&at(&apart, "gw", &[&format!("{{ kind = \"{kind}\" }}")]));
+        assert!(found.contains("cannot work at \"gw\": data of \"f\" pass, its ACKs do not"), "{found}");
+        assert!(found.contains("expected it where both do: receiver, sender"), "{found}");
+        let bent = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")]).replace("middlebox", "kind = \"bent-pipe\"\nmiddlebox");
+        assert!(refusal(&bent).contains("a bent pipe reads no packets"));
+    }
+    let single = at(GEO, "gw", &["{ kind = \"satpep\", rate = \"10 Mbit/s\" }"]);
+    let found = refusal(&single);
+    assert!(found.contains("its hop has two ends") && found.contains("expected another at one of: sender, receiver"), "{found}");
+}
+
+/// A path that hands over from satellite to satellite: the proxy at the ground station keeps its state.
+#[test]
+fn a_proxy_before_a_path_that_hands_over_keeps_its_connections() {
+    let leo = GEO.replace("rate = \"10 Mbit/s\"\ndelay = \"270 ms\"", "rate = \"10 Mbit/s\"\ndelay = { points = [[\"0 s\", \"20 ms\"], [\"2 s\", \"35 ms\"], [\"4 s\", \"25 ms\"]] }\noutage = { spans = [[\"2 s\", \"2.3 s\"], [\"4 s\", \"4.3 s\"]] }");
+    let sets = [("flow.f.app.size", "5 MB")];
+    for proxy in ["split", "spoof", "snoop"] {
+        let result = run(&at(&leo, "gw", &[&format!("{{ kind = \"{proxy}\" }}")]), &sets);
+        assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (5_000_000, 0), "{proxy}");
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct Hop {
 
 /// Added to the round trip before a gap is reported again, or the end is asked about.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// What packets of the hop are known by; it stands where a TCP header has a reserved bit.
+pub(super) const MARK: Flags = Flags::SLOW_START;
 /// Timeouts in a row after which the other gateway is taken to be gone.
 const TRIES_MAX: u32 = 15;
 /// Windows stand in the header in units of this many bytes: 16 MB at most.
@@ -297,7 +299,7 @@ impl Hop {
         self.owes_ack = false;
         self.rx_edge = self.rx_edge.max(1 + self.freed + self.manner.buffer);
         let window = (self.rx_edge.saturating_sub(self.rx_nxt) / WINDOW_UNIT).min(65_535) as u16;
-        let mut flags = Flags::ACK;
+        let mut flags = Flags::ACK.with(MARK);
         let has_syn = from == 0 && until > 0;
         let has_fin = self.fin_at.is_some_and(|fin| (from..until).contains(&fin));
         if has_syn {
@@ -384,6 +386,7 @@ mod tests {
         assert!((99_000..=100_000).contains(&rx.delivered()), "{}", rx.delivered());
         rx.free_to(50_000);
         all(&mut rx, at(now)).iter().for_each(|segment| tx.on_segment(at(now), segment));
-        assert_eq!(all(&mut tx, at(now)).iter().map(|segment| u64::from(segment.len)).sum::<u64>() / MSS, 50);
+        let sent: u64 = all(&mut tx, at(now)).iter().map(|segment| u64::from(segment.len)).sum();
+        assert!((49_000..=50_000).contains(&sent), "{sent}");
     }
 }

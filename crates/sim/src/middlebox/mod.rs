@@ -8,19 +8,21 @@
 //! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared in its file.
 
 mod ack_filter;
+mod ack_reconstruct;
 mod context;
 mod copies;
 mod hop;
 mod impair;
-#[cfg(test)]
-mod suite;
 mod satpep;
 mod sessions;
 mod snoop;
 mod split;
 mod spoof;
+#[cfg(test)]
+mod suite;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
+pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
 #[cfg(test)]
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
@@ -99,6 +101,9 @@ pub trait Middlebox: Debug {
 
     /// Flows of which it keeps something. What has ended is forgotten, so that a run may have any number of flows.
     fn flows(&self) -> usize {
+        0
+    }
+
     /// Payload bytes that it acknowledged, and that the end for which they were never got.
     fn lost_bytes(&self) -> u64 {
         0
@@ -208,6 +213,7 @@ macro_rules! registry {
             }
             fn flows(&self) -> usize {
                 self.inner().flows()
+            }
             fn lost_bytes(&self) -> u64 {
                 self.inner().lost_bytes()
             }
@@ -235,6 +241,8 @@ registry! {
     "impair" => Impair(Impair, ImpairConfig);
     /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
+    /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
+    "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig);
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
     "split" => Split(Split, SplitConfig);
     /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).

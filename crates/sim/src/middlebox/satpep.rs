@@ -10,13 +10,13 @@
 //!
 //! Datagrams, and connections whose SYN neither gateway saw, it forwards unchanged; a SYN's data it does not take, as `split`.
 
-use super::hop::{Hop, Manner};
+use super::hop::{Hop, Manner, MARK};
 use super::sessions::Sessions;
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
 use crate::distribution::with_phases;
 use crate::packet::Packet;
-use bentpipe_tcp::{Config, Connection, Event, Flags, Options, Role, Segment, State};
+use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
 use bentpipe_units::settings::{Bytes, Chance};
 use bentpipe_units::{settings, Duration, Rate, Seq, Stream, Time};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl SatPep {
         if self.sessions.len() >= self.config.sessions as usize {
             return cx.drop(packet, Cause::Policy);
         }
-        let is_openers = matches!(segment.options, Options::Syn(_));
+        let is_openers = !segment.flags.has(MARK);
         let drawn = self.dice.at(key);
         let role = if is_openers { Role::Passive } else { Role::Active };
         let mut local = Connection::new(self.transport.clone(), role, Seq::new(drawn as u32));
@@ -238,7 +238,7 @@ impl Session {
                     Event::PeerFinished => self.hop.close(),
                     Event::Aborted(_) if !self.is_reset => {
                         lost += self.give_up();
-                        let reset = Segment { flags: Flags::RST.with(Flags::ACK), ..Segment::default() };
+                        let reset = Segment { flags: Flags::RST.with(MARK), ..Segment::default() };
                         self.send(false, &reset, cx);
                     }
                     _ => {}
@@ -308,11 +308,15 @@ impl Middlebox for SatPep {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let key = Sessions::<Session>::key(&packet);
         let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
-        // That of an end has options and acknowledges nothing; that of a gateway is the other way round.
         let is_syn = segment.flags.has(Flags::SYN) && !packet.is_to_sender();
-        let is_hops = is_syn && segment.flags.has(Flags::ACK);
+        let is_hops = segment.flags.has(MARK);
         let Some(session) = self.sessions.get_mut(key) else {
-            return if is_syn { self.begin(key, packet, &segment, cx) } else { cx.forward(packet) };
+            return match (is_syn, segment.flags.has(MARK)) {
+                (true, _) => self.begin(key, packet, &segment, cx),
+                // Of a connection that is over here, or whose SYN was lost and will come again: no matter of the ends.
+                (false, true) => cx.drop(packet, Cause::Policy),
+                (false, false) => cx.forward(packet),
+            };
         };
         if is_syn && session.ended.is_some() && is_hops != session.is_openers {
             self.remove(key, cx);
@@ -354,6 +358,10 @@ impl Middlebox for SatPep {
             }
             self.drive(key, cx);
         }
+    }
+
+    fn flows(&self) -> usize {
+        self.sessions.len()
     }
 
     fn next_wakeup(&self) -> Time {

@@ -13,7 +13,7 @@ use super::copies::Copies;
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Side, Way};
 use crate::packet::Packet;
-use bentpipe_tcp::{Flags, Segment};
+use bentpipe_tcp::{Flags, Options, Segment};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Time};
 
@@ -107,11 +107,17 @@ impl Cache {
     }
 
     /// An acknowledgement; returns whether it goes on.
-    fn on_ack(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
+    fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
         let ack = self.copies.offset(segment.ack);
         if ack > self.copies.acked {
             self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.backoff == 0);
             (self.backoff, self.repaired) = (0, None);
+            if matches!(segment.options, Options::Sack(_)) && self.copies.get(ack).is_some() {
+                // The next hole: the sender would find it by the blocks.
+                self.repaired = Some(ack);
+                self.copies.send(ack, cx);
+                *packet = cx.rewrite(*packet, &Segment { options: Options::None, ..*segment });
+            }
             return true;
         }
         if ack < self.copies.acked || !packet.is_bare_ack() || self.copies.get(ack).is_none() {
@@ -132,7 +138,7 @@ impl Cache {
 }
 
 impl Middlebox for Snoop {
-    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
         let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
         let (key, back) = (packet.conversation(), packet.conversation() ^ 1);
         let mut goes_on = true;
@@ -141,7 +147,7 @@ impl Middlebox for Snoop {
         } else {
             if let Some(cache) = self.sessions.get_mut(back) {
                 cache.last_packet = cx.now;
-                goes_on = cache.on_ack(&packet, &segment, cx);
+                goes_on = cache.on_ack(&mut packet, &segment, cx);
                 if cache.fin_at.is_some_and(|fin| cache.copies.acked > fin) {
                     self.remove(back, cx);
                 }
@@ -181,6 +187,10 @@ impl Middlebox for Snoop {
                 self.arm(key);
             }
         }
+    }
+
+    fn flows(&self) -> usize {
+        self.sessions.len()
     }
 
     fn next_wakeup(&self) -> Time {

@@ -344,6 +344,10 @@ impl Middlebox for Split {
         }
     }
 
+    fn flows(&self) -> usize {
+        self.sessions.len()
+    }
+
     fn next_wakeup(&self) -> Time {
         self.sessions.next_wakeup().min(self.fails_at)
     }

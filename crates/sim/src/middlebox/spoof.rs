@@ -156,12 +156,12 @@ impl Half {
             self.acknowledge(None, config, cx);
             return false;
         }
+        if has_fin {
+            self.fin_at = Some(end);
+        }
         if self.unkept > self.next || self.copies.bytes() + u64::from(segment.len) > config.buffer {
             self.unkept = self.unkept.max(end);
             return true;
-        }
-        if has_fin {
-            self.fin_at = Some(end);
         }
         if self.copies.get(start).is_some() {
             self.acknowledge(None, config, cx);
@@ -182,8 +182,9 @@ impl Half {
     /// Acknowledges what is kept; `beyond`: what has come beyond that.
     fn acknowledge(&mut self, beyond: Option<(u64, u64)>, config: &SpoofConfig, cx: &mut Context<'_>) {
         let Some(Agreed { shift, sack }) = self.agreed else { return };
-        self.edge = self.edge.max(self.next + config.buffer.saturating_sub(self.copies.bytes()));
-        let window = ((self.edge - self.next) >> shift).min(65_535) as u16;
+        let room = config.buffer.saturating_sub(self.copies.bytes()).max(self.edge.saturating_sub(self.next));
+        let window = (room >> shift).min(65_535) as u16;
+        self.edge = self.next + (u64::from(window) << shift);
         let mut blocks = SackBlocks::default();
         if let Some((start, mut end)) = beyond.filter(|_| sack) {
             while let Some(copy) = self.copies.get(end).filter(|copy| copy.segment.len > 0) {
@@ -232,7 +233,9 @@ impl Half {
             }
         }
         self.send_waiting(config, cx);
-        let is_news = ack > self.next || segment.flags.has(Flags::ECE) || !packet.is_bare_ack();
+        // What it has no copies of is for the sender to repair.
+        let is_unkept = self.unkept > self.next && ack == self.next;
+        let is_news = ack > self.next || is_unkept || segment.flags.has(Flags::ECE) || !packet.is_bare_ack();
         if !is_news && was_tight {
             self.acknowledge(None, config, cx);
         }
@@ -276,6 +279,10 @@ impl Middlebox for Spoof {
                 goes_on = half.on_data(&segment, &self.config, cx);
             } else {
                 half.copies.note(&segment);
+                if half.copies.offset(segment.seq) < half.next {
+                    // It asks whether the window is still closed (RFC 9293 §3.8.6.1).
+                    half.acknowledge(None, &self.config, cx);
+                }
             }
         }
         if segment.flags.has(Flags::RST) {
@@ -306,6 +313,10 @@ impl Middlebox for Spoof {
                 self.arm(key);
             }
         }
+    }
+
+    fn flows(&self) -> usize {
+        self.sessions.len()
     }
 
     fn next_wakeup(&self) -> Time {

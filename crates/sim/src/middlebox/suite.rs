@@ -50,6 +50,24 @@ inherited! {
     ack_filter:
         "[node.b]\nmiddlebox = [{ kind = \"ack-filter\" }]",
         None;
+    ack_reconstruct:
+        "[node.b]\nmiddlebox = [{ kind = \"ack-reconstruct\", idle = \"2 s\" }]",
+        Some("[node.b]\nmiddlebox = [{ kind = \"ack-reconstruct\", every = 1000 }]");
+    split:
+        "[node.b]\nmiddlebox = [{ kind = \"split\", buffer = \"20 kB\" }]",
+        None;
+    two_splits:
+        "[node.b]\nmiddlebox = [{ kind = \"split\", accept = \"late\" }]\n[node.c]\nmiddlebox = [{ kind = \"split\" }]",
+        None;
+    spoof:
+        "[node.b]\nmiddlebox = [{ kind = \"spoof\", buffer = \"20 kB\", window = \"15 kB\" }]",
+        None;
+    snoop:
+        "[node.b]\nmiddlebox = [{ kind = \"snoop\", direction = \"both\" }]",
+        None;
+    satpep:
+        "[node.b]\nmiddlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]\n[node.c]\nmiddlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]",
+        None;
 }
 
 /// A path on which packets get lost in queues and by errors, crossed by connections of 30 kB, one after the other. What

@@ -60,6 +60,7 @@ pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]
 pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
         MiddleboxConfig::AckFilter(_) => {}
+        MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
