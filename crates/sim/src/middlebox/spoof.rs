@@ -59,6 +59,8 @@ struct Half {
     /// Where the receiver's own data are, and its clock.
     receiver_seq: Seq,
     receiver_clock: Option<u32>,
+    /// The right edge of the receiver's own window.
+    receiver_edge: u64,
     /// Where its FIN is.
     fin_at: Option<u64>,
     duplicates: u32,
@@ -95,6 +97,8 @@ impl Spoof {
                 sack: half.offer.sack_permitted && options.sack_permitted,
             });
             (half.receiver_seq, half.receiver_clock) = (segment.seq.at(1), segment.timestamps.map(|at| at.value));
+            // RFC 7323 §2.2: that of a SYN is not scaled.
+            half.receiver_edge = u64::from(segment.window);
             offer = half.offer;
         }
         let is_touched = self.config.direction.is_from(Side::origin_of(packet));
@@ -121,6 +125,7 @@ impl Spoof {
             offer,
             receiver_seq: segment.ack,
             receiver_clock: segment.timestamps.map(|at| at.echo),
+            receiver_edge: if is_answer { 65_535 } else { 0 },
             fin_at: None,
             duplicates: 0,
             recover: 0,
@@ -167,7 +172,7 @@ impl Half {
             self.acknowledge(None, config, cx);
             return self.copies.get(start).is_some_and(|copy| copy.sent.is_some());
         }
-        let may_leave = end <= self.copies.acked + config.window;
+        let may_leave = end <= self.limit(config);
         self.copies.insert(segment, may_leave.then_some(cx.now));
         let is_in_order = start <= self.next;
         while let Some(copy) = self.copies.get(self.next).filter(|copy| copy.segment.len > 0) {
@@ -207,6 +212,9 @@ impl Half {
         self.receiver_seq = segment.seq.at(segment.sequence_len());
         self.receiver_clock = segment.timestamps.map(|at| at.value);
         let ack = self.copies.offset(segment.ack);
+        if let Some(agreed) = self.agreed {
+            self.receiver_edge = self.receiver_edge.max(ack + (u64::from(segment.window) << agreed.shift));
+        }
         let was_tight = self.edge.saturating_sub(self.next) < config.buffer / 2;
         let rtt = self.copies.srtt.unwrap_or(Duration::ZERO);
         if ack > self.copies.acked {
@@ -244,9 +252,14 @@ impl Half {
 
     /// Sends what waits for the hop.
     fn send_waiting(&mut self, config: &SpoofConfig, cx: &mut Context<'_>) {
-        for offset in self.copies.unsent(self.copies.acked, self.copies.acked + config.window) {
+        for offset in self.copies.unsent(self.copies.acked, self.limit(config)) {
             self.copies.send(offset, cx);
         }
+    }
+
+    /// How far data may leave: the hop's window, and the receiver's.
+    fn limit(&self, config: &SpoofConfig) -> u64 {
+        (self.copies.acked + config.window).min(self.receiver_edge + u64::from(self.fin_at == Some(self.receiver_edge)))
     }
 
     /// When the oldest copy is taken to be lost.
@@ -306,6 +319,10 @@ impl Middlebox for Spoof {
                 half.copies.restart();
                 half.recover = half.copies.end();
                 half.send_waiting(&self.config, cx);
+                if half.copies.oldest().is_some_and(|copy| copy.sent.is_none()) {
+                    // A closed window is probed by the data that it holds up (RFC 9293 §3.8.6.1).
+                    half.copies.send(half.copies.acked, cx);
+                }
             }
             if half.backoff > TIMEOUTS_MAX || half.last_packet + self.config.idle <= cx.now {
                 self.remove(key, cx);
