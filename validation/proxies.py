@@ -50,11 +50,16 @@ PAGES = {
 def time_s(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) -> float | None:
     """The median over seeds of the time of a transfer, or of the mean time of a page; none if one never arrived."""
     found = []
+    is_page = "flow.f.from" in sets
+    # Who asks for a page is on the other side of the gateway: the hop is that of the opener.
+    turned = {"listener": "opener"} if is_page else {}
+    nodes = {
+        f"node.{node}.middlebox": [{turned.get(key, key): value for key, value in box.items()} for box in boxes]
+        for node, boxes in proxy.items()
+    }
     for seed in SEEDS:
-        nodes = {f"node.{node}.middlebox": boxes for node, boxes in proxy.items()}
         result = bp.run(bp.load(HERE / "proxies.toml", {**sets, **nodes}), seed=seed)
-        is_page = "flow.f.from" in sets
-        value = result.completions["duration_mean_s"][0] if is_page else result.flows["completion_rx_s"][0]
+            value = result.completions["duration_mean_s"][0] if is_page else result.flows["completion_rx_s"][0]
         if value is None or value != value:
             return None
         found.append(value)

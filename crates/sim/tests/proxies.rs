@@ -82,7 +82,10 @@ fn two_proxies_give_the_satellite_hop_a_connection_of_its_own() {
     let alone = received_s(&run(&text, &[]));
     let text = at(&at(&text, "gw", &[&split(SATELLITE)]), "terminal", &[&split("")]);
     let result = run(&text, &[("flow.f.app.size", "64240 B")]);
-    assert_eq!((result.flows.text("outcome"), result.flows.whole("delivered_bytes")), (&["completed".to_owned()][..], &[64_240][..]));
+    assert_eq!(
+        (result.flows.text("outcome"), result.flows.whole("delivered_bytes")),
+        (&["completed".to_owned()][..], &[64_240][..])
+    );
     assert!(received_s(&result) < 1.1 && alone > 2.0, "{} {alone}", received_s(&result));
 }
 
@@ -129,7 +132,10 @@ fn data_in_a_syn_are_sent_again() {
     let text = at(GEO, "gw", &[&split(SATELLITE)]);
     let [plain, fast] = ["'off'", "{ kind = 'on', cookie = 'cached' }"].map(|fast_open| {
         let result = run(&text, &[("tcp.fast_open", fast_open)]);
-        assert_eq!((result.flows.whole("delivered_bytes"), result.flows.text("outcome")[0].as_str()), (&[100_740][..], "completed"));
+        assert_eq!(
+            (result.flows.whole("delivered_bytes"), result.flows.text("outcome")[0].as_str()),
+            (&[100_740][..], "completed")
+        );
         received_s(&result)
     });
     close_to(fast, plain, 0.03);
@@ -152,7 +158,11 @@ fn the_opener_is_reset_when_the_other_end_never_answers() {
         let text = at(GEO, "gw", &[&split(&format!("accept = \"{accept}\", listener = {{ give_up = \"20 s\" }}"))]);
         let down = ("link.sat.outage", "{ spans = [['0 s', '400 s']] }");
         let result = run(&text, &[down]);
-        assert_eq!((result.flows.whole("acked_bytes")[0], result.flows.whole("delivered_bytes")[0]), (acked, 0), "{accept}");
+        assert_eq!(
+            (result.flows.whole("acked_bytes")[0], result.flows.whole("delivered_bytes")[0]),
+            (acked, 0),
+            "{accept}"
+        );
         assert_eq!(result.notes.len(), usize::from(acked > 0), "{:?}", result.notes);
         assert_eq!(result.flows.text("outcome")[0], if acked > 0 { "completed" } else { "aborted" });
     }
@@ -279,12 +289,16 @@ fn a_proxy_is_refused_where_it_cannot_work() {
         let found = refusal(&at(&apart, "gw", &[&format!("{{ kind = \"{kind}\" }}")]));
         assert!(found.contains("cannot work at \"gw\": data of \"f\" pass, its ACKs do not"), "{found}");
         assert!(found.contains("expected it where both do: receiver, sender"), "{found}");
-        let bent = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")]).replace("middlebox", "kind = \"bent-pipe\"\nmiddlebox");
+        let bent = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")])
+            .replace("middlebox", "kind = \"bent-pipe\"\nmiddlebox");
         assert!(refusal(&bent).contains("a bent pipe reads no packets"));
     }
     let single = at(GEO, "gw", &["{ kind = \"satpep\", rate = \"10 Mbit/s\" }"]);
     let found = refusal(&single);
-    assert!(found.contains("its hop has two ends") && found.contains("expected another at one of: sender, receiver"), "{found}");
+    assert!(
+        found.contains("its hop has two ends") && found.contains("expected another at one of: sender, receiver"),
+        "{found}"
+    );
 }
 
 /// A path that hands over from satellite to satellite: the proxy at the ground station keeps its state.

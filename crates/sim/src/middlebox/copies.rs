@@ -139,8 +139,14 @@ impl Copies {
         copy.sent = Some(cx.now);
         let (ack, window, timestamps) = self.latest;
         // An old timestamp would not be accepted (RFC 7323 §5.2).
-        let segment =
-            Segment { ack, window, timestamps, options: Options::None, is_retransmission: copy.is_resent, ..copy.segment };
+        let segment = Segment {
+            ack,
+            window,
+            timestamps,
+            options: Options::None,
+            is_retransmission: copy.is_resent,
+            ..copy.segment
+        };
         if let Some(packet) = cx.answer(&self.from_sender.turned(), &segment) {
             cx.emit(packet);
         }

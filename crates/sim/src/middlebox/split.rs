@@ -106,7 +106,13 @@ impl Split {
         let transports = [&config.opener, &config.listener].map(|side| {
             let drawn = with_phases(side.clone(), &mut phases, draw);
             draw += 1;
-            Arc::new(Config { receive_buffer: config.buffer, auto_buffer: None, fast_open: None, sharing: None, ..drawn })
+            Arc::new(Config {
+                receive_buffer: config.buffer,
+                auto_buffer: None,
+                fast_open: None,
+                sharing: None,
+                ..drawn
+            })
         });
         Self {
             transports,

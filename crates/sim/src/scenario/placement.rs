@@ -30,7 +30,11 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
 fn check_reads(node: &Node, key: &[String], report: &mut Report<'_>) {
     if node.kind == NodeKind::BentPipe {
         let message = format!("cannot work at \"{}\": a bent pipe reads no packets", node.name);
-        report.key(key, &message, "expected it at a gateway or terminal, or kind = \"router\" or \"processing\" of the node");
+        report.key(
+            key,
+            &message,
+            "expected it at a gateway or terminal, or kind = \"router\" or \"processing\" of the node",
+        );
     }
 }
 
@@ -41,8 +45,12 @@ fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
     };
     for flow in FlowId::all(scenario.flows.len()).filter(|flow| scenario.flows[*flow].app.has_transport()) {
         let route = scenario.first_route(PathId::there(flow));
-        let nodes: Vec<_> =
-            route.first().map(|&link| scenario.links[link].from).into_iter().chain(route.iter().map(|&link| scenario.links[link].to)).collect();
+        let nodes: Vec<_> = route
+            .first()
+            .map(|&link| scenario.links[link].from)
+            .into_iter()
+            .chain(route.iter().map(|&link| scenario.links[link].to))
+            .collect();
         let passed: Vec<_> = nodes.iter().filter(is_gateway).collect();
         let [only] = passed[..] else { continue };
         let node = &scenario.nodes[*only];
@@ -61,9 +69,8 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
     let visits = |path: PathId, node: NodeId| {
         let later = scenario.timeline.installs().filter(|(_, of, _)| *of == path).map(|(_, _, route)| route);
         let mut routes = std::iter::once(scenario.first_route(path)).chain(later);
-        routes.any(|route| {
-            route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node)
-        })
+        routes
+            .any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
     };
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {

@@ -128,7 +128,11 @@ impl Dice {
                 self.keys(path, kind.keys.as_deref().unwrap_or_default(), Fields::of_kind(kind.name))
             }
             // A transport is one wherever it is set.
-            Shape::Table(table) => self.keys(if table.name == "Config" { "tcp" } else { path }, table.keys.as_deref().unwrap_or_default(), Fields::default()),
+            Shape::Table(table) => self.keys(
+                if table.name == "Config" { "tcp" } else { path },
+                table.keys.as_deref().unwrap_or_default(),
+                Fields::default(),
+            ),
             Shape::List(of, least, _) => {
                 let length = (*least).max(2) + self.below(2) as usize;
                 Value::List((0..length).map(|_| self.shape(path, of, None)).collect())
