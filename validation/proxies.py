@@ -59,7 +59,7 @@ def time_s(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) -
     }
     for seed in SEEDS:
         result = bp.run(bp.load(HERE / "proxies.toml", {**sets, **nodes}), seed=seed)
-            value = result.completions["duration_mean_s"][0] if is_page else result.flows["completion_rx_s"][0]
+        value = result.completions["duration_mean_s"][0] if is_page else result.flows["completion_rx_s"][0]
         if value is None or value != value:
             return None
         found.append(value)
