@@ -18,6 +18,14 @@ pub(super) struct Manner {
     pub(super) probes: bool,
 }
 
+/// Packets without data that are to be sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Owes {
+    ack: bool,
+    nack: bool,
+    probe: bool,
+}
+
 /// One end of the hop.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
@@ -53,9 +61,7 @@ pub(super) struct Hop {
     /// Bytes that have left the receiving gateway.
     freed: u64,
     rx_edge: u64,
-    owes_ack: bool,
-    owes_nack: bool,
-    owes_probe: bool,
+    owes: Owes,
     nacked: Time,
 }
 
@@ -95,9 +101,7 @@ impl Hop {
             rx_fin: None,
             freed: 0,
             rx_edge: 1 + manner.buffer,
-            owes_ack: false,
-            owes_nack: false,
-            owes_probe: false,
+            owes: Owes::default(),
             nacked: Time::ZERO,
         }
     }
@@ -148,7 +152,7 @@ impl Hop {
         self.freed = freed;
         let edge = 1 + freed + self.manner.buffer;
         // As RFC 9293 §3.8.6.2.2 has it for windows: in worthwhile steps.
-        self.owes_ack |= edge >= self.rx_edge + (2 * self.manner.mss).min(self.manner.buffer / 2).max(WINDOW_UNIT);
+        self.owes.ack |= edge >= self.rx_edge + (2 * self.manner.mss).min(self.manner.buffer / 2).max(WINDOW_UNIT);
     }
 
     /// A packet of the other gateway.
@@ -161,15 +165,15 @@ impl Hop {
             if start > known {
                 // It asks about what it sent before.
                 self.rx_known = start;
-                self.owes_nack = true;
+                self.owes.nack = true;
             }
             return;
         }
-        self.owes_ack = true;
+        self.owes.ack = true;
         if segment.flags.has(Flags::FIN) {
             self.rx_fin = Some(end - 1);
         }
-        self.owes_nack |= start > known;
+        self.owes.nack |= start > known;
         self.rx_known = self.rx_known.max(end);
         if end <= self.rx_nxt || end > self.rx_edge + 1 {
             return;
@@ -215,7 +219,7 @@ impl Hop {
 
     pub(super) fn on_wakeup(&mut self, now: Time) {
         if self.has_gap() && self.nacked + self.rtt + PATIENCE <= now {
-            self.owes_nack = true;
+            self.owes.nack = true;
         }
         if self.outstanding() == 0 {
             return;
@@ -230,7 +234,7 @@ impl Hop {
             self.resent.insert(self.una, now);
             self.again.push_back((self.una, self.nxt.min(self.una + self.manner.mss)));
         } else if self.manner.probes && !self.has_probed && self.quiet_since + self.rtt + PATIENCE <= now {
-            (self.has_probed, self.owes_probe) = (true, true);
+            (self.has_probed, self.owes.probe) = (true, true);
         }
     }
 
@@ -276,10 +280,10 @@ impl Hop {
             self.timed.get_or_insert((until, now));
             return Some(segment);
         }
-        if std::mem::take(&mut self.owes_probe) {
+        if std::mem::take(&mut self.owes.probe) {
             return Some(self.packet(self.nxt, self.nxt));
         }
-        if std::mem::take(&mut self.owes_nack) && self.has_gap() {
+        if std::mem::take(&mut self.owes.nack) && self.has_gap() {
             self.nacked = now;
             let mut gaps = SackBlocks::default();
             let mut from = self.rx_nxt;
@@ -291,12 +295,12 @@ impl Hop {
             }
             return Some(Segment { options: Options::Sack(gaps), ..self.packet(self.nxt, self.nxt) });
         }
-        self.owes_ack.then(|| self.packet(self.una, self.una))
+        self.owes.ack.then(|| self.packet(self.una, self.una))
     }
 
     /// A packet with what lies between two places of the stream, with an acknowledgement.
     fn packet(&mut self, from: u64, until: u64) -> Segment {
-        self.owes_ack = false;
+        self.owes.ack = false;
         self.rx_edge = self.rx_edge.max(1 + self.freed + self.manner.buffer);
         let window = (self.rx_edge.saturating_sub(self.rx_nxt) / WINDOW_UNIT).min(65_535) as u16;
         let mut flags = Flags::ACK.with(MARK);

@@ -516,15 +516,8 @@ impl<'a> Reference<'a> {
                     self.consume(&packet);
                     continue;
                 }
-                // As a packet under way: the connection's slot is not given to another meanwhile.
-                Action::Keep(packet) => {
-                    self.traffic.on_made(&packet);
-                    continue;
-                }
-                Action::LetGo(packet) => {
-                    self.traffic.on_end(&packet);
-                    continue;
-                }
+                // Here no connection gets the slot of another.
+                Action::Keep(_) | Action::LetGo(_) => continue,
                 Action::Drop(packet, cause) => {
                     self.lose(LossPlace::Node(node), &packet, cause);
                     continue;
