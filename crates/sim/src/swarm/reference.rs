@@ -516,7 +516,6 @@ impl<'a> Reference<'a> {
                     self.consume(&packet);
                     continue;
                 }
-                // Here no connection gets the slot of another.
                 Action::Keep(_) | Action::LetGo(_) => continue,
                 Action::Drop(packet, cause) => {
                     self.lose(LossPlace::Node(node), &packet, cause);
