@@ -553,9 +553,9 @@ impl<'a> Reference<'a> {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
-        let links = faces(&self.links, self.now);
+        let (links, boxes) = (faces(&self.links, self.now), self.nodes.iter().map(|boxes| &boxes[..]));
         let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
-        result.notes.extend(notes_of_proxies(self.scenario, self.nodes.iter().map(|boxes| &boxes[..])));
+        result.notes.extend(notes_of_proxies(self.scenario, boxes));
         (result, self.left)
     }
 }
