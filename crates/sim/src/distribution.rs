@@ -2,6 +2,7 @@
 //! flow or changing the congestion control changes no other draw. Formulas: inversion of the distribution function
 //! (L. Devroye, "Non-Uniform Random Variate Generation", 1986, chapter II); normal numbers by G. Box and M. Muller, 1958.
 
+use bentpipe_tcp::{ClockPhase, Config, DelayTimer};
 use bentpipe_units::settings::{Bytes, Settings, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{kinds, settings, Duration, Stream};
 use std::f64::consts::PI;
@@ -242,6 +243,17 @@ impl Wait {
             Self::Constant(mean) | Self::Exponential { mean } | Self::Pareto { mean, .. } => mean,
         }
     }
+}
+
+/// The settings of a connection with the phases of a host's clocks drawn; `draw` is the host's among those of `phases`.
+pub(crate) fn with_phases(mut config: Config, phases: &mut Stream, draw: u64) -> Config {
+    if config.rto.phase == ClockPhase::Random {
+        config.rto.phase = ClockPhase::At(Duration::from_ps(phases.below(2 * draw, config.rto.granularity.as_ps())));
+    }
+    if let DelayTimer::FreeRunning { phase } = &mut config.ack.timer {
+        *phase = Duration::from_ps(phases.below(2 * draw + 1, config.ack.delay.as_ps()));
+    }
+    config
 }
 
 #[cfg(test)]

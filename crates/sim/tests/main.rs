@@ -9,6 +9,7 @@ mod ns2;
 mod peach;
 mod ports;
 mod processing;
+mod proxies;
 mod recorded;
 mod rooms;
 mod shipped;

@@ -2118,6 +2118,345 @@ class MiddleboxAckFilter(_MiddleboxAckFilterRequired, total=False):
     direction: Literal["both", "to-receiver", "to-sender"]
     place: Literal["first", "last"]
 
+_MiddleboxAckReconstructRequired = TypedDict(
+    "_MiddleboxAckReconstructRequired",
+    {
+        "kind": Literal["ack-reconstruct"],
+    },
+)
+
+
+class MiddleboxAckReconstruct(_MiddleboxAckReconstructRequired, total=False):
+    """Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
+
+    direction :
+        Which packets are looked at. Default: "to-sender".
+
+    every :
+        Segments that each acknowledgement is to be of. Default: 2.
+
+    sessions :
+        Connections whose acknowledgements it reconstructs at once; those of others pass unchanged. Default: 100000.
+
+    idle :
+        State is given up after a time without a packet. Default: "60 s".
+    """
+
+    direction: Literal["both", "to-receiver", "to-sender"]
+    every: int
+    sessions: int
+    idle: str
+
+
+class Config(TypedDict, total=False):
+    """The settings of one connection.
+
+    cc :
+        Which congestion control moves the window. Default: "newreno".
+
+    smss :
+        Largest payload of a segment (SMSS), 40 B to 65415 B. Default: "1460 B".
+
+    recovery :
+        Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
+
+    verdict :
+        What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+
+    limited_transmit :
+        Send one new segment on each of the first two duplicate ACKs. Default: true.
+
+    limited_retransmit :
+        Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission. Default: false.
+
+    early_retransmit :
+        Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
+
+    reduction :
+        How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
+
+    dsack :
+        Report segments that arrived twice in the first SACK block (DSACK). Default: false.
+
+    spurious_detection :
+        How the sender finds out that it resent needlessly. Default: "off".
+
+    spurious_response :
+        What it undoes then. Default: "restore".
+
+    initial_window :
+        Window at the start of data transfer. Default: "rfc6928".
+
+    initial_ssthresh :
+        Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+
+    byte_counting :
+        What an ACK counts for. Default: "rfc5681".
+
+    slow_start :
+        How slow start grows the window, and what ends it. Default: "standard".
+
+    increase :
+        How much congestion avoidance adds to the window in a round trip. Default: "standard".
+
+    slow_start_at_ssthresh :
+        Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment at once. Default: false.
+
+    cwnd_validation :
+        What becomes of a window that is not used. Default: "if-used".
+
+    idle_restart :
+        Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
+
+    ssthresh_rounding :
+        Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves. Default: "bytes".
+
+    grow_on_exit :
+        Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+
+    ssthresh_base :
+        What is halved when the slow start threshold is set. Default: "flight-size".
+
+    give_up :
+        When a connection that gets no answer is given up. Default: "100 s".
+
+    timestamps :
+        Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
+
+    window_scaling :
+        Window scaling; without it the advertised window ends at 65535 B. Default: true.
+
+    receive_buffer :
+        The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+
+    send_buffer :
+        The sender's buffer: what the application may have written that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+
+    handshake :
+        Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once. Default: true.
+
+    rto :
+        The retransmission timer.
+
+    ack :
+        When the receiver acknowledges.
+
+    ecn :
+        Congestion marks: queues that can mark do so instead of dropping. Default: "off".
+
+    pacing :
+        When segments leave, beside what the windows allow. Retransmissions are paced too, acknowledgements are not. Default: "off".
+
+    fast_open :
+        Data in the SYN. Default: "off".
+
+    sharing :
+        What a connection takes over from earlier ones. Default: "off".
+
+    nagle :
+        Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
+    """
+
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
+    smss: str
+    recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
+    limited_transmit: bool
+    limited_retransmit: bool
+    early_retransmit: bool
+    reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
+    dsack: bool
+    spurious_detection: Literal["off", "frto", "eifel", "dsack", "any"]
+    spurious_response: Literal["rfc4015", "restore", "conservative"]
+    initial_window: str
+    initial_ssthresh: str
+    byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
+    increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
+    slow_start_at_ssthresh: bool
+    cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
+    idle_restart: bool
+    ssthresh_rounding: Literal["bytes", "segments", "window"]
+    grow_on_exit: bool
+    ssthresh_base: Literal["flight-size", "window"]
+    give_up: str
+    timestamps: bool
+    window_scaling: bool
+    receive_buffer: str
+    send_buffer: str
+    handshake: bool
+    rto: Rto
+    ack: Ack
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, EcnKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, EcnKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, EcnKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, EcnKind, Literal["off", "on"]]
+    nagle: bool
+
+_MiddleboxSplitRequired = TypedDict(
+    "_MiddleboxSplitRequired",
+    {
+        "kind": Literal["split"],
+    },
+)
+
+
+class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
+    """Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
+
+    accept :
+        When the opener is answered. Default: "early".
+
+    buffer :
+        Bytes that it keeps for each direction of a connection until the other end has acknowledged them. Default: "6291456 B".
+
+    sessions :
+        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+
+    half_open :
+        Those of them that may not be open on both sides yet. Default: 4096.
+
+    idle :
+        State is given up after a time without a packet. Default: "7440 s".
+
+    fails_at :
+        All state is lost at this instant, as when the proxy restarts. Without it, never.
+
+    opener :
+        Its transport towards the end that opens; what is not written here is as in `[tcp]`.
+
+    listener :
+        Its transport towards the other end; what is not written here is as in `[tcp]`.
+    """
+
+    accept: Literal["early", "late"]
+    buffer: str
+    sessions: int
+    half_open: int
+    idle: str
+    fails_at: str
+    opener: Config
+    listener: Config
+
+_MiddleboxSpoofRequired = TypedDict(
+    "_MiddleboxSpoofRequired",
+    {
+        "kind": Literal["spoof"],
+    },
+)
+
+
+class MiddleboxSpoof(_MiddleboxSpoofRequired, total=False):
+    """Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
+
+    buffer :
+        Bytes of each direction of a connection that it keeps until the receiver acknowledges them. Default: "6291456 B".
+
+    window :
+        Bytes that may be on their way from the proxy to the receiver: the bandwidth-delay product of the hop. Default: "6291456 B".
+
+    direction :
+        Which data are acknowledged early. Default: "both".
+
+    sessions :
+        Directions of connections that it keeps copies of at once; those of others pass unchanged. Default: 100000.
+
+    idle :
+        State is given up after a time without a packet. Default: "7440 s".
+    """
+
+    buffer: str
+    window: str
+    direction: Literal["both", "to-receiver", "to-sender"]
+    sessions: int
+    idle: str
+
+_MiddleboxSatpepRequired = TypedDict(
+    "_MiddleboxSatpepRequired",
+    {
+        "kind": Literal["satpep"],
+        "rate": str,
+    },
+)
+
+
+class MiddleboxSatpep(_MiddleboxSatpepRequired, total=False):
+    """One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).
+
+    rate :
+        The rate of the satellite link in the direction away from here.
+
+    rtt :
+        The round trip between the gateways, until it is measured. Default: "600 ms".
+
+    interval :
+        The shortest time over which the use of the link is measured; a round trip, if that is longer. Default: "200 ms".
+
+    target :
+        The share of the link that is given away. Default: 0.95.
+
+    slow_start :
+        Begin with one packet, double from round trip to round trip, and begin again after a timeout. Default: false.
+
+    nack_probe :
+        Ask about the packets sent last when nothing is heard for a round trip and 50 ms, instead of waiting for the timeout. Default: true.
+
+    buffer :
+        Bytes that it keeps for each direction of a connection. Default: "6291456 B".
+
+    sessions :
+        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+
+    idle :
+        State is given up after a time without a packet. Default: "7440 s".
+
+    terrestrial :
+        Its transport towards the end on its side; what is not written here is as in `[tcp]`.
+    """
+
+    rtt: str
+    interval: str
+    target: Union[str, float]
+    slow_start: bool
+    nack_probe: bool
+    buffer: str
+    sessions: int
+    idle: str
+    terrestrial: Config
+
+_MiddleboxSnoopRequired = TypedDict(
+    "_MiddleboxSnoopRequired",
+    {
+        "kind": Literal["snoop"],
+    },
+)
+
+
+class MiddleboxSnoop(_MiddleboxSnoopRequired, total=False):
+    """Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
+
+    buffer :
+        Bytes of each direction of a connection that it keeps; what does not fit passes without a copy. Default: "6291456 B".
+
+    direction :
+        Which data it keeps copies of. Default: "to-receiver".
+
+    timeout_min :
+        The shortest time after which it sends a segment again by itself. Default: "20 ms".
+
+    sessions :
+        Directions of connections that it keeps copies of at once; those of others pass unchanged. Default: 100000.
+
+    idle :
+        State is given up after a time without a packet. Default: "7440 s".
+    """
+
+    buffer: str
+    direction: Literal["both", "to-receiver", "to-sender"]
+    timeout_min: str
+    sessions: int
+    idle: str
+
 
 class Node(TypedDict, total=False):
     """A place where links meet.
@@ -2130,7 +2469,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, Literal["impair", "ack-filter"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, Literal["impair", "ack-filter", "ack-reconstruct", "split", "spoof", "snoop"]]]
 
 _LinkRatePointsRequired = TypedDict(
     "_LinkRatePointsRequired",

@@ -70,6 +70,10 @@ pub(crate) enum Action {
     Consume(Packet),
     /// The packet is lost, for this reason.
     Drop(Packet, Cause),
+    /// The middlebox may make packets of this one's connection later.
+    Keep(Packet),
+    /// It will not any more.
+    LetGo(Packet),
 }
 
 /// Collects what a middlebox wants done; owned and emptied by the network.
@@ -149,6 +153,17 @@ impl Context<'_> {
     /// A packet that the middlebox has made sets out.
     pub fn emit(&mut self, packet: Packet) {
         self.out.actions.push(Action::Emit(packet));
+    }
+
+    /// The middlebox may make packets of this one's connection by itself, as long as it has not [let it go](Self::let_go).
+    pub(crate) fn keep(&mut self, packet: &Packet) {
+        self.out.actions.push(Action::Keep(*packet));
+    }
+
+    /// The middlebox makes packets of a connection that it [kept](Self::keep) only in answer to others from now on. `packet` is
+    /// the same as then.
+    pub(crate) fn let_go(&mut self, packet: &Packet) {
+        self.out.actions.push(Action::LetGo(*packet));
     }
 
     /// A copy of a packet, with its options or bytes.

@@ -8,8 +8,16 @@
 //! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared in its file.
 
 mod ack_filter;
+mod ack_reconstruct;
 mod context;
+mod copies;
+mod hop;
 mod impair;
+mod satpep;
+mod sessions;
+mod snoop;
+mod split;
+mod spoof;
 #[cfg(test)]
 #[macro_use]
 mod trials;
@@ -18,12 +26,17 @@ mod suite;
 mod refwa;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
+pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
 #[cfg(test)]
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, LinkView, QueueView, Side};
 pub use impair::{Impair, ImpairConfig};
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
+pub use satpep::{SatPep, SatPepConfig};
+pub use snoop::{Snoop, SnoopConfig};
+pub use split::{Accept, Split, SplitConfig};
+pub use spoof::{Spoof, SpoofConfig};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
@@ -95,6 +108,11 @@ pub trait Middlebox: Debug {
     fn flows(&self) -> usize {
         0
     }
+
+    /// Payload bytes that it acknowledged, and that the end for which they were never got.
+    fn lost_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// Packets that a middlebox may hold: more is taken for a defect, and ends the run.
@@ -104,6 +122,8 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident);)+) => {
         /// A middlebox with its settings.
         #[derive(Clone, Debug, PartialEq)]
+        // Few exist, and none is copied while a run is under way.
+        #[allow(clippy::large_enum_variant)]
         pub enum MiddleboxConfig { $($(#[doc = $doc])+ $kind($config),)+ }
 
         impl MiddleboxConfig {
@@ -199,6 +219,9 @@ macro_rules! registry {
             fn flows(&self) -> usize {
                 self.inner().flows()
             }
+            fn lost_bytes(&self) -> u64 {
+                self.inner().lost_bytes()
+            }
         }
 
         impl AnyMiddlebox {
@@ -225,4 +248,14 @@ registry! {
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
     /// Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
     "refwa" => Refwa(Refwa, RefwaConfig);
+    /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
+    "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig);
+    /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
+    "split" => Split(Split, SplitConfig);
+    /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
+    "spoof" => Spoof(Spoof, SpoofConfig);
+    /// One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).
+    "satpep" => SatPep(SatPep, SatPepConfig);
+    /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
+    "snoop" => Snoop(Snoop, SnoopConfig);
 }

@@ -11,6 +11,27 @@ macro_rules! trials {
             ack_filter:
                 "[node.b]\nmiddlebox = [{ kind = \"ack-filter\" }]",
                 None;
+            ack_reconstruct:
+                "[node.b]\nmiddlebox = [{ kind = \"ack-reconstruct\", idle = \"2 s\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"ack-reconstruct\", every = 1000 }]");
+            split:
+                "[node.b]\nmiddlebox = [{ kind = \"split\", buffer = \"20 kB\" }]",
+                None;
+            two_splits:
+                "[node.b]\nmiddlebox = [{ kind = \"split\", accept = \"late\" }]\n[node.c]\nmiddlebox = [{ kind = \"split\" }]",
+                None;
+            spoof:
+                "[node.b]\nmiddlebox = [{ kind = \"spoof\", buffer = \"20 kB\", window = \"15 kB\" }]",
+                None;
+            snoop:
+                "[node.b]\nmiddlebox = [{ kind = \"snoop\", direction = \"both\" }]",
+                None;
+            satpep:
+                "[node.b]\nmiddlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]\n[node.c]\nmiddlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]",
+                None;
+            refwa:
+                "[node.b]\nmiddlebox = [{ kind = \"refwa\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"refwa\", flows = 0 }]");
         }
     };
 }

@@ -23,7 +23,7 @@ use bentpipe_units::Time;
 use links::{far_ends, FarEnd};
 use nodes::NodeState;
 pub use ports::{Delivered, Lost, PortId, Refused};
-pub(crate) use results::{assemble, Ledger, RunEnd};
+pub(crate) use results::{assemble, notes_of_proxies, Ledger, RunEnd};
 use routes::Routes;
 use std::collections::VecDeque;
 pub use trouble::{Failure, Trouble};
@@ -201,7 +201,9 @@ impl Network {
             "every ended packet returns its body"
         );
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
-        Ok(assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder))
+        let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
+        result.notes.extend(notes_of_proxies(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
+        Ok(result)
     }
 
     #[inline(always)]

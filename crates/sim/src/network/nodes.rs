@@ -233,6 +233,15 @@ impl Network {
                     self.consume(&packet);
                     continue;
                 }
+                // As a packet under way: the connection's slot is not given to another meanwhile.
+                Action::Keep(packet) => {
+                    self.traffic.on_made(&packet);
+                    continue;
+                }
+                Action::LetGo(packet) => {
+                    self.traffic.on_end(&packet);
+                    continue;
+                }
                 Action::Drop(packet, cause) => {
                     self.lose(self.now, LossPlace::Node(node), packet, cause);
                     continue;

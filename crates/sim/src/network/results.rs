@@ -3,6 +3,7 @@
 
 use crate::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow, Table};
 use crate::link::LazyLink;
+use crate::middlebox::{AnyMiddlebox, Middlebox};
 use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason};
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
@@ -54,6 +55,18 @@ pub(crate) fn assemble(
         events,
         notes,
     }
+}
+
+/// What proxies lost that they had acknowledged, for the notes; `boxes` are those of each node.
+pub(crate) fn notes_of_proxies<'a>(
+    scenario: &'a Scenario,
+    boxes: impl Iterator<Item = &'a [AnyMiddlebox]> + 'a,
+) -> impl Iterator<Item = String> + 'a {
+    let lost = scenario.nodes.iter().zip(boxes).flat_map(|(node, boxes)| boxes.iter().map(|held| (&node.name, held)));
+    lost.filter(|(_, proxy)| proxy.lost_bytes() > 0).map(|(node, proxy)| {
+        let (kind, bytes) = (proxy.name(), proxy.lost_bytes());
+        format!("pep_lost_bytes = {bytes}: \"{kind}\" at node \"{node}\" had acknowledged them, and they never arrived")
+    })
 }
 
 fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[LazyLink], traffic: &Traffic) -> Table {

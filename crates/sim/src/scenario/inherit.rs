@@ -15,6 +15,43 @@ pub(super) fn tcp(tree: &mut Tree) {
     }
 }
 
+/// Gives each side of a proxy that splits connections the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
+/// transport.
+pub(super) fn proxies(tree: &mut Tree) {
+    let mut common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
+    if let Some(keys) = common.table_mut() {
+        keys.retain(|key, _| !NOT_OF_PROXIES.contains(&key.as_str()));
+    }
+    let nodes = tree.table_mut().and_then(|table| table.get_mut("node")).and_then(Tree::table_mut);
+    for node in nodes.into_iter().flat_map(BTreeMap::values_mut) {
+        let Some(boxes) = node.table_mut().and_then(|node| node.get_mut("middlebox")) else { continue };
+        let Value::List(boxes) = &mut boxes.value else { continue };
+        for proxy in boxes.iter_mut().filter_map(Tree::table_mut) {
+            let sides: &[&str] = match proxy.get("kind").map(|kind| &kind.value) {
+                Some(Value::Text(name)) if name == "split" => &["opener", "listener"],
+                Some(Value::Text(name)) if name == "satpep" => &["terrestrial"],
+                _ => &[],
+            };
+            for side in sides {
+                inherit(proxy.entry((*side).into()).or_insert_with(Tree::empty), &common, &["rto", "ack"]);
+            }
+        }
+    }
+}
+
+/// Keys of `[tcp]` that a splitting proxy does not take over: its buffers are its own, and each of its connections is new.
+const NOT_OF_PROXIES: [&str; 9] = [
+    "like",
+    "processing",
+    "receive_buffer",
+    "auto_buffer",
+    "send_buffer",
+    "auto_send_buffer",
+    "fast_open",
+    "sharing",
+    "handshake",
+];
+
 /// What a direction inherits.
 const INHERITED: [&str; 8] = ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "outage"];
 

@@ -3,7 +3,7 @@
 use super::report::{path, Report};
 use crate::ids::{FlowId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::Scenario;
+use crate::spec::{Node, NodeKind, Scenario};
 
 /// Refuses functions that need to see what does not come to their node.
 pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
@@ -12,10 +12,56 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
         for (index, middlebox) in node.middleboxes.iter().enumerate() {
             let key = path(["node", &node.name, "middlebox", &index.to_string()]);
             match middlebox {
+                MiddleboxConfig::Split(_)
+                | MiddleboxConfig::Spoof(_)
+                | MiddleboxConfig::Snoop(_)
+                | MiddleboxConfig::SatPep(_) => {
+                    check_reads(node, &key, report);
+                    check_both_ways(scenario, id, &key, report);
+                }
                 MiddleboxConfig::Refwa(_) => check_both_ways(scenario, id, &key, report),
-                MiddleboxConfig::AckFilter(_) | MiddleboxConfig::Impair(_) => {}
+                MiddleboxConfig::AckFilter(_) | MiddleboxConfig::AckReconstruct(_) | MiddleboxConfig::Impair(_) => {}
             }
         }
+    }
+    check_pairs(scenario, report);
+}
+
+/// What takes packets apart needs a node that reads them.
+fn check_reads(node: &Node, key: &[String], report: &mut Report<'_>) {
+    if node.kind == NodeKind::BentPipe {
+        let message = format!("cannot work at \"{}\": a bent pipe reads no packets", node.name);
+        report.key(
+            key,
+            &message,
+            "expected it at a gateway or terminal, or kind = \"router\" or \"processing\" of the node",
+        );
+    }
+}
+
+/// The hop of SaTPEP has two ends: the route of a flow with TCP passes none of its gateways, or two.
+fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
+    let is_gateway = |node: &&NodeId| {
+        scenario.nodes[**node].middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::SatPep(_)))
+    };
+    for flow in FlowId::all(scenario.flows.len()).filter(|flow| scenario.flows[*flow].app.has_transport()) {
+        let route = scenario.first_route(PathId::there(flow));
+        let nodes: Vec<_> = route
+            .first()
+            .map(|&link| scenario.links[link].from)
+            .into_iter()
+            .chain(route.iter().map(|&link| scenario.links[link].to))
+            .collect();
+        let passed: Vec<_> = nodes.iter().filter(is_gateway).collect();
+        let [only] = passed[..] else { continue };
+        let node = &scenario.nodes[*only];
+        let index = node.middleboxes.iter().position(|middlebox| matches!(middlebox, MiddleboxConfig::SatPep(_)));
+        let key = path(["node", &node.name, "middlebox", &index.unwrap_or(0).to_string()]);
+        let others: Vec<_> =
+            nodes.iter().filter(|other| *other != only).map(|other| scenario.nodes[*other].name.as_str()).collect();
+        let name = &scenario.flows[flow].name;
+        let message = format!("is one gateway of SaTPEP on the way of \"{name}\", and its hop has two ends");
+        return report.key(&key, &message, &format!("expected another at one of: {}", others.join(", ")));
     }
 }
 

@@ -72,6 +72,7 @@ fn read(
     if findings.found.is_empty() && problems.is_empty() {
         inherit::tcp(&mut tree);
         like::fill(&mut tree);
+        inherit::proxies(&mut tree);
         check::complete(schema::root(), &mut tree);
         inherit::links(&mut tree);
         match <keys::File as Typed>::read(&tree.to_value()) {

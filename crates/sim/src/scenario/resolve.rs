@@ -200,8 +200,8 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
 }
 
 fn make_node(name: &str, node: Option<&keys::Node>, report: &mut Report<'_>) -> Node {
-    let middleboxes = node.map_or_else(Vec::new, |node| node.middleboxes.clone());
-    for (index, middlebox) in middleboxes.iter().enumerate() {
+    let mut middleboxes = node.map_or_else(Vec::new, |node| node.middleboxes.clone());
+    for (index, middlebox) in middleboxes.iter_mut().enumerate() {
         keys::check_middlebox(middlebox, report, &path(["node", name, "middlebox", &index.to_string()]));
     }
     Node { name: name.to_owned(), kind: node.map_or(NodeKind::Router, |node| node.kind), middleboxes }

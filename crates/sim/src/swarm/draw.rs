@@ -46,6 +46,13 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("middlebox.duplicate", &["0", "0.01", "0.2"]),
     ("middlebox.reorder", &["0", "0.01", "0.2"]),
     ("middlebox.hold", &["0 s", "1 ms", "30 ms"]),
+    ("middlebox.buffer", &["3 kB", "10 kB", "100 kB"]),
+    ("middlebox.sessions", &["1", "3", "100"]),
+    ("middlebox.half_open", &["1", "100"]),
+    ("middlebox.idle", &["500 ms", "100 s"]),
+    ("middlebox.fails_at", &["1 s"]),
+    ("middlebox.rate", &["256 kbit/s", "2 Mbit/s"]),
+    ("middlebox.window", &["3 kB", "50 kB"]),
 ];
 
 pub(super) struct Dice {
@@ -120,7 +127,12 @@ impl Dice {
                 let kind = self.pick(kinds);
                 self.keys(path, kind.keys.as_deref().unwrap_or_default(), Fields::of_kind(kind.name))
             }
-            Shape::Table(table) => self.keys(path, table.keys.as_deref().unwrap_or_default(), Fields::default()),
+            // A transport is one wherever it is set.
+            Shape::Table(table) => self.keys(
+                if table.name == "Config" { "tcp" } else { path },
+                table.keys.as_deref().unwrap_or_default(),
+                Fields::default(),
+            ),
             Shape::List(of, least, _) => {
                 let length = (*least).max(2) + self.below(2) as usize;
                 Value::List((0..length).map(|_| self.shape(path, of, None)).collect())

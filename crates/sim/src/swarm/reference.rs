@@ -8,7 +8,7 @@ use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outbox, Outlook, QueueView};
-use crate::network::{assemble, Ledger, RunEnd};
+use crate::network::{assemble, notes_of_proxies, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
@@ -516,6 +516,7 @@ impl<'a> Reference<'a> {
                     self.consume(&packet);
                     continue;
                 }
+                Action::Keep(_) | Action::LetGo(_) => continue,
                 Action::Drop(packet, cause) => {
                     self.lose(LossPlace::Node(node), &packet, cause);
                     continue;
@@ -553,8 +554,10 @@ impl<'a> Reference<'a> {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
-        let links = faces(&self.links, self.now);
-        (assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder), self.left)
+        let (links, boxes) = (faces(&self.links, self.now), self.nodes.iter().map(|boxes| &boxes[..]));
+        let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
+        result.notes.extend(notes_of_proxies(self.scenario, boxes));
+        (result, self.left)
     }
 }
 

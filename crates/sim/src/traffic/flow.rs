@@ -8,11 +8,12 @@ use super::page::PageState;
 use super::port::PortState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
+use crate::distribution::with_phases;
 use crate::ids::NodeId;
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader};
-use bentpipe_tcp::{ClockPhase, Config, Counters, DelayTimer};
+use bentpipe_tcp::{Config, Counters};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// A flow: its application, and what its sessions have counted.
@@ -92,7 +93,7 @@ impl FlowState {
             downtime,
             start,
             timer: Time::NEVER,
-            configs: [0, 1].map(|draw| config_of(flow, &mut phases, draw)),
+            configs: [0, 1].map(|draw| with_phases(flow.tcp.clone(), &mut phases, draw)),
             first_hops,
             class: flow.class,
             ends: [flow.from, flow.to],
@@ -204,18 +205,6 @@ impl IdealPath {
         };
         opening + self.rtt + sending(0) + sending(1)
     }
-}
-
-/// The flow's settings with the phases of this end's clocks drawn.
-fn config_of(flow: &Flow, phases: &mut Stream, draw: u64) -> Config {
-    let mut config = flow.tcp.clone();
-    if config.rto.phase == ClockPhase::Random {
-        config.rto.phase = ClockPhase::At(Duration::from_ps(phases.below(2 * draw, config.rto.granularity.as_ps())));
-    }
-    if let DelayTimer::FreeRunning { phase } = &mut config.ack.timer {
-        *phase = Duration::from_ps(phases.below(2 * draw + 1, config.ack.delay.as_ps()));
-    }
-    config
 }
 
 /// What the sessions of a flow have counted together.

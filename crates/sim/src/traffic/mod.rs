@@ -105,6 +105,8 @@ struct TransferUnderWay {
     size: u64,
     start: Time,
     received: Option<Time>,
+    /// When the last byte was acknowledged, if that was before it was received.
+    acked: Option<Time>,
 }
 
 impl Session {
@@ -247,20 +249,31 @@ impl Traffic {
         let host = &mut self.hosts[endpoint];
         let (flow, slot) = (host.flow, endpoint.slot());
         let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
+        let is_on_the_way = self.is_on_the_way(slot);
         let state = &mut self.flows[flow];
         match (&state.app_state, goal, endpoint.is_opener()) {
             (_, AppWait::Nothing, _) | (AppState::Datagrams(_) | AppState::Port(_), ..) => {}
-            (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => state.received = Some(now),
+            (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => {
+                state.received = Some(now);
+                if state.completed.is_some() && matches!(goal, AppWait::Received(_)) {
+                    self.unfinished -= 1;
+                }
+            }
             (AppState::Single, AppWait::Acked(bytes), _) => {
                 if recorder.wants_decisions {
                     recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
                 state.completed = Some(now);
-                // Otherwise it was counted when it failed.
-                self.unfinished -= usize::from(!state.has_failed);
+                // Otherwise it was counted when it failed, or will be when all has arrived.
+                self.unfinished -= usize::from(!state.has_failed && !is_on_the_way);
             }
-            (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Received(_), _) => {
+            (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Received(_), _)
+                if self.sessions[slot].transfer.acked.is_none() =>
+            {
                 self.sessions[slot].transfer.received = Some(now);
+            }
+            (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Acked(_), _) if is_on_the_way => {
+                self.sessions[slot].transfer.acked = Some(now);
             }
             (AppState::Bulk(_), ..) => self.end_bulk(now, slot, recorder),
             (AppState::Arrivals(_), ..) => self.end_arrival(now, slot, recorder),
@@ -269,6 +282,11 @@ impl Traffic {
             (AppState::Page(_), _, true) => self.on_objects(now, slot, recorder),
             (AppState::Page(_), _, false) => self.answer_page(slot),
         }
+    }
+
+    /// Whether what the opener sent has not all arrived: a proxy may have acknowledged it.
+    fn is_on_the_way(&self, slot: usize) -> bool {
+        matches!(self.hosts[EndpointId::listener(slot)].awaits, AppWait::Received(_))
     }
 
     /// An application acts at one end.
@@ -316,15 +334,16 @@ impl Traffic {
 
     /// A transfer begins on a connection.
     fn begin_transfer(&mut self, now: Time, slot: usize, index: u64, size: u64) {
-        self.sessions[slot].transfer = TransferUnderWay { index, size, start: now, received: None };
+        self.sessions[slot].transfer = TransferUnderWay { index, size, start: now, ..TransferUnderWay::default() };
         self.flows[self.sessions[slot].flow].completions_mut().begun += 1;
     }
 
     /// The transfer of a connection is complete.
     fn end_transfer(&mut self, now: Time, slot: usize, ideal: Option<Duration>, recorder: &mut Recorder) {
-        let Session { flow, transfer: TransferUnderWay { index, size, start, received }, .. } = self.sessions[slot];
-        let received = received.unwrap_or(now);
-        let transfer = Transfer { index, start, size, duration: now - start, received: received - start, ideal };
+        let Session { flow, transfer, .. } = self.sessions[slot];
+        let TransferUnderWay { index, size, start, received, acked } = transfer;
+        let (received, acked) = (received.unwrap_or(now), acked.unwrap_or(now));
+        let transfer = Transfer { index, start, size, duration: acked - start, received: received - start, ideal };
         let state = &mut self.flows[flow];
         state.received = Some(received);
         state.completions_mut().add(&transfer);

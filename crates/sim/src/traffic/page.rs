@@ -230,7 +230,7 @@ impl Traffic {
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         let (index, start, size) = (pages.index, pages.start, pages.bytes);
         let slot = pages.slots[0];
-        self.sessions[slot].transfer = super::TransferUnderWay { index, size, start, received: None };
+        self.sessions[slot].transfer = super::TransferUnderWay { index, size, start, received: None, acked: None };
         self.end_transfer(now, slot, None, recorder);
         self.close_page(now, flow);
     }

@@ -208,6 +208,12 @@ impl Connection {
         }
     }
 
+    /// Nothing more is tried, and what is not acknowledged is given up; a peer that knows of the connection gets a reset
+    /// (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        self.life.abort_by_user(&mut self.tcb);
+    }
+
     /// What the congestion control may choose at random follows from `seed`; give each connection its own.
     pub fn set_random_seed(&mut self, seed: u64) {
         self.life.random_seed = seed;

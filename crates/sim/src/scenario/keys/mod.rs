@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod growth;
 mod profile;
+mod proxy;
 mod queue;
 mod sweep;
 mod tcp;
@@ -56,9 +57,14 @@ pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]
 }
 
 /// What stands at a node.
-pub(super) fn check_middlebox(config: &MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
+pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
         MiddleboxConfig::AckFilter(_) | MiddleboxConfig::Refwa(_) => {}
+        MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
+        MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
+        MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
+        MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
+        MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
         MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));
             if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {

@@ -77,6 +77,19 @@ impl Life {
         self.end_with(Event::Aborted(tcb.sender.space.una), tcb);
     }
 
+    /// The application gives up.
+    pub(crate) fn abort_by_user(&mut self, tcb: &mut Tcb) {
+        if self.state == State::Closed {
+            return;
+        }
+        let is_half_open = self.state == State::SynReceived;
+        self.abort(tcb);
+        if is_half_open {
+            // RFC 9293 §3.10.5: the peer may have taken the SYN-ACK for an open connection.
+            tcb.wire.pending.rst = Some(tcb.wire.ours(tcb.sender.space.nxt));
+        }
+    }
+
     fn end_with(&mut self, event: Event, tcb: &mut Tcb) {
         tcb.stop_timers();
         self.state = State::Closed;

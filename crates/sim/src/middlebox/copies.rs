@@ -1,0 +1,175 @@
+//! Copies of a sender's segments, kept at a node until the receiver acknowledges them.
+
+use crate::packet::Packet;
+use bentpipe_tcp::{Options, SackBlocks, Segment, Timestamps};
+use bentpipe_units::{Duration, Seq, Time};
+use std::collections::BTreeMap;
+
+use super::Context;
+
+/// A segment with data, a FIN, or both.
+#[derive(Clone, Debug)]
+pub(super) struct Copy {
+    pub(super) segment: Segment,
+    /// When it left last; none: not yet, or it is to be sent again.
+    pub(super) sent: Option<Time>,
+    /// It left more than once, so that its acknowledgement is no sample of the round trip (P. Karn and C. Partridge 1987).
+    pub(super) is_resent: bool,
+    pub(super) is_sacked: bool,
+}
+
+/// The copies of one direction of a connection. Positions are offsets from the sender's first byte of data.
+#[derive(Clone, Debug)]
+pub(super) struct Copies {
+    first: Seq,
+    all: BTreeMap<u64, Copy>,
+    bytes: u64,
+    /// What the receiver has acknowledged.
+    pub(super) acked: u64,
+    pub(super) srtt: Option<Duration>,
+    /// A packet of the sender: addresses.
+    pub(super) from_sender: Packet,
+    /// The latest of the sender's own: acknowledgement, window, timestamps.
+    latest: (Seq, u16, Option<Timestamps>),
+}
+
+impl Copies {
+    /// Of the direction that `packet`, with this SYN, opens.
+    pub(super) fn new(packet: &Packet, syn: &Segment) -> Self {
+        Self {
+            first: syn.seq.at(1),
+            all: BTreeMap::new(),
+            bytes: 0,
+            acked: 0,
+            srtt: None,
+            from_sender: *packet,
+            latest: (syn.ack, syn.window, syn.timestamps),
+        }
+    }
+
+    /// The offset of a sequence number.
+    pub(super) fn offset(&self, seq: Seq) -> u64 {
+        seq.offset_near(self.first, self.acked)
+    }
+
+    /// The sequence number at an offset.
+    pub(super) fn seq(&self, offset: u64) -> Seq {
+        self.first.at(offset)
+    }
+
+    /// A segment of the sender has come.
+    pub(super) fn note(&mut self, segment: &Segment) {
+        self.latest = (segment.ack, segment.window, segment.timestamps);
+    }
+
+    /// What the sender's timestamp was last.
+    pub(super) fn timestamp(&self) -> Option<u32> {
+        self.latest.2.map(|stamps| stamps.value)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn get(&self, offset: u64) -> Option<&Copy> {
+        self.all.get(&offset)
+    }
+
+    pub(super) fn oldest(&self) -> Option<&Copy> {
+        self.all.values().next()
+    }
+
+    /// The end of what is kept.
+    pub(super) fn end(&self) -> u64 {
+        self.all.last_key_value().map_or(self.acked, |(offset, copy)| offset + copy.segment.sequence_len())
+    }
+
+    /// Keeps a segment, which left at `sent`.
+    pub(super) fn insert(&mut self, segment: &Segment, sent: Option<Time>) {
+        let copy = Copy { segment: *segment, sent, is_resent: false, is_sacked: false };
+        self.bytes += u64::from(segment.len);
+        if let Some(old) = self.all.insert(self.offset(segment.data_seq()), copy) {
+            self.bytes -= u64::from(old.segment.len);
+        }
+    }
+
+    /// The receiver has everything before `ack`; `is_prompt`: since it came, and not since a hole was filled.
+    pub(super) fn free_to(&mut self, now: Time, ack: u64, is_prompt: bool) {
+        let mut last = None;
+        self.acked = self.acked.max(ack);
+        while let Some(first) = self.all.first_entry() {
+            if first.key() + first.get().segment.sequence_len() > ack {
+                break;
+            }
+            let copy = first.remove();
+            self.bytes -= u64::from(copy.segment.len);
+            last = copy.sent.filter(|_| !copy.is_resent && !copy.is_sacked);
+        }
+        if let Some(sample) = last.filter(|_| is_prompt).map(|sent| now - sent) {
+            // RFC 6298 §2.3: an eighth of each sample.
+            self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+        }
+    }
+
+    /// The sender sent what is at `offset` again.
+    pub(super) fn forget_sample(&mut self, offset: u64, now: Time) {
+        if let Some(copy) = self.all.get_mut(&offset) {
+            (copy.is_resent, copy.sent) = (true, Some(now));
+        }
+    }
+
+    /// What SACK blocks report, and where the last of them ends.
+    pub(super) fn mark(&mut self, blocks: &SackBlocks) -> u64 {
+        let mut end = self.acked;
+        for &(left, right) in blocks.as_slice() {
+            let (left, right) = (self.offset(left), self.offset(right));
+            if left < self.acked || right < left {
+                continue;
+            }
+            end = end.max(right);
+            self.all.range_mut(left..right).for_each(|(_, copy)| copy.is_sacked = true);
+        }
+        end
+    }
+
+    /// Sends the copy at `offset`, again if it has left before.
+    pub(super) fn send(&mut self, offset: u64, cx: &mut Context<'_>) {
+        let Some(copy) = self.all.get_mut(&offset) else { return };
+        copy.is_resent |= copy.sent.is_some() || copy.is_resent;
+        copy.sent = Some(cx.now);
+        let (ack, window, timestamps) = self.latest;
+        // An old timestamp would not be accepted (RFC 7323 §5.2).
+        let segment = Segment {
+            ack,
+            window,
+            timestamps,
+            options: Options::None,
+            is_retransmission: copy.is_resent,
+            ..copy.segment
+        };
+        if let Some(packet) = cx.answer(&self.from_sender.turned(), &segment) {
+            cx.emit(packet);
+        }
+    }
+
+    /// Offsets of the copies before `end` that no SACK block reported and that did not leave within `span`.
+    pub(super) fn holes(&self, now: Time, end: u64, span: Duration) -> Vec<u64> {
+        let is_open = |copy: &Copy| !copy.is_sacked && copy.sent.is_none_or(|sent| sent + span <= now);
+        self.all.range(..end).filter(|(_, copy)| is_open(copy)).map(|(offset, _)| *offset).collect()
+    }
+
+    /// Offsets of what has not left, from `from` on.
+    pub(super) fn unsent(&self, from: u64, until: u64) -> Vec<u64> {
+        let fits = |(offset, copy): &(&u64, &Copy)| **offset + copy.segment.sequence_len() <= until;
+        let waiting = self.all.range(from..).take_while(fits).filter(|(_, copy)| copy.sent.is_none());
+        waiting.map(|(offset, _)| *offset).collect()
+    }
+
+    /// All that the receiver has not reported is to be sent again.
+    pub(super) fn restart(&mut self) {
+        for copy in self.all.values_mut().filter(|copy| !copy.is_sacked) {
+            copy.is_resent |= copy.sent.is_some();
+            copy.sent = None;
+        }
+    }
+}

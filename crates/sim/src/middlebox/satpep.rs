@@ -1,0 +1,387 @@
+//! SaTPEP (D. Velenis, D. Kalogeras and B. Maglaris, "SaTPEP: a TCP performance enhancing proxy for satellite links", 2002), as far as
+//! its abstract goes: two gateways split each connection, and between them run a protocol of their own, whose windows follow how
+//! much of the satellite link is used, and which repairs losses by negative acknowledgements, without reducing anything. Where
+//! the abstract is silent, this is our reading.
+//!
+//! **Where it may stand:** at both ends of the satellite hop, on the way of both directions; the gateway that a SYN comes to first opens
+//! the hop. **What it helps:** a transfer has its share of the link from the first round trip, and errors cost only what they hit.
+//! **What it harms:** as `split`, it owes what it has acknowledged (`pep_lost_bytes`); it takes `rate` for its own, so that what
+//! shares the link with it is driven aside.
+//!
+//! Datagrams, and connections whose SYN neither gateway saw, it forwards unchanged; a SYN's data it does not take, as `split`.
+
+use super::hop::{Hop, Manner, MARK};
+use super::sessions::Sessions;
+use super::{Context, Middlebox};
+use crate::dictionary::Cause;
+use crate::distribution::with_phases;
+use crate::packet::Packet;
+use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
+use bentpipe_units::settings::{Bytes, Chance};
+use bentpipe_units::{settings, Duration, Rate, Seq, Stream, Time};
+use std::sync::Arc;
+
+settings! {
+    /// A gateway of SaTPEP.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SatPepConfig {
+        /// The rate of the satellite link in the direction away from here.
+        rate: Rate;
+        /// The round trip between the gateways, until it is measured.
+        rtt: Duration = Duration::from_millis(600);
+        /// The shortest time over which the use of the link is measured; a round trip, if that is longer.
+        interval: Duration = Duration::from_millis(200), "our reading";
+        /// The share of the link that is given away.
+        target: f64 as Chance = 0.95, "our reading";
+        /// Begin with one packet, double from round trip to round trip, and begin again after a timeout.
+        slow_start: bool = false, "the paper has windows from the use of the link";
+        /// Ask about the packets sent last when nothing is heard for a round trip and 50 ms, instead of waiting for the timeout.
+        nack_probe: bool = true, "our reading: a NACK needs a gap";
+        /// Bytes that it keeps for each direction of a connection.
+        buffer: u64 as Bytes = 6_291_456, "as `split`";
+        /// Connections that it keeps at once; the SYN of another is dropped.
+        sessions: u32 = 100_000, [1, 1_000_000];
+        /// State is given up after a time without a packet.
+        idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
+        /// Its transport towards the end on its side; what is not written here is as in `[tcp]`.
+        terrestrial: Config = Config::default();
+    }
+}
+
+/// As of `split`.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// The gateway.
+#[derive(Debug)]
+pub struct SatPep {
+    config: SatPepConfig,
+    transport: Arc<Config>,
+    dice: Stream,
+    sessions: Sessions<Session>,
+    /// The round trip measured last.
+    rtt: Duration,
+    /// Bytes sent on the hop since the interval began.
+    sent: u64,
+    /// Which connections sent anything in it, by key; in the order of their keys at its end.
+    active: std::collections::BTreeSet<u64>,
+    interval_end: Time,
+    /// Of the interval before: the share of the link in use, and the connections that used it.
+    utilisation: f64,
+    users: usize,
+    lost_bytes: u64,
+}
+
+/// A connection to the end on this side, and the hop.
+#[derive(Debug)]
+struct Session {
+    local: Connection,
+    hop: Hop,
+    /// Whether the opener is on this side.
+    is_openers: bool,
+    from_opener: Packet,
+    handed: u64,
+    returned: u64,
+    freed: u64,
+    /// What the hop had acknowledged when the interval began.
+    acked_before: u64,
+    is_reset: bool,
+    last_packet: Time,
+    ended: Option<Time>,
+}
+
+/// The window of a connection that used `used` bit/s of a link of `rate` that `users` share.
+fn window(rate: f64, utilisation: f64, target: f64, users: f64, used: f64, rtt: Duration) -> u64 {
+    let spare = rate * (target - utilisation).max(0.0);
+    let rtt = rtt.as_secs_f64();
+    (rtt * ((rate / users).min(used) + spare / users) / 8.0).min(rtt * rate / 8.0) as u64
+}
+
+impl SatPep {
+    pub(crate) fn new(config: &SatPepConfig, seed: u64, component: &str) -> Self {
+        let phases = &mut Stream::new(seed, component, "clock");
+        let drawn = with_phases(config.terrestrial.clone(), phases, 0);
+        let own = Config { receive_buffer: config.buffer, auto_buffer: None, fast_open: None, sharing: None, ..drawn };
+        Self {
+            transport: Arc::new(own),
+            dice: Stream::new(seed, component, "satpep"),
+            sessions: Sessions::default(),
+            rtt: config.rtt,
+            sent: 0,
+            active: std::collections::BTreeSet::new(),
+            interval_end: Time::NEVER,
+            utilisation: 0.0,
+            users: 0,
+            lost_bytes: 0,
+            config: config.clone(),
+        }
+    }
+
+    fn window(&self, users: usize, used_bps: f64) -> u64 {
+        let least = 2 * u64::from(self.transport.smss);
+        let rate = self.config.rate.as_bps() as f64;
+        window(rate, self.utilisation, self.config.target, users as f64, used_bps, self.rtt).max(least)
+    }
+
+    fn begin(&mut self, key: u64, packet: Packet, segment: &Segment, cx: &mut Context<'_>) {
+        if self.sessions.len() >= self.config.sessions as usize {
+            return cx.drop(packet, Cause::Policy);
+        }
+        let is_openers = !segment.flags.has(MARK);
+        let drawn = self.dice.at(key);
+        let role = if is_openers { Role::Passive } else { Role::Active };
+        let mut local = Connection::new(self.transport.clone(), role, Seq::new(drawn as u32));
+        local.set_random_seed(drawn);
+        local.set_reads_at_once(false);
+        local.open(cx.now);
+        let manner = Manner {
+            mss: u64::from(self.transport.smss),
+            buffer: self.config.buffer,
+            slow_start: self.config.slow_start,
+            probes: self.config.nack_probe,
+        };
+        let mut hop = Hop::new(manner, is_openers, self.rtt, self.window(self.users + 1, 0.0), cx.now);
+        if is_openers {
+            local.handle_segment(cx.now, segment);
+        } else {
+            hop.on_segment(cx.now, segment);
+        }
+        if self.interval_end == Time::NEVER {
+            self.interval_end = cx.now + self.config.interval.max(self.rtt);
+        }
+        cx.keep(&packet);
+        self.sessions.insert(
+            key,
+            Session {
+                local,
+                hop,
+                is_openers,
+                from_opener: packet,
+                handed: 0,
+                returned: 0,
+                freed: 0,
+                acked_before: 0,
+                is_reset: false,
+                last_packet: cx.now,
+                ended: None,
+            },
+        );
+        cx.consume(packet);
+        self.drive(key, cx);
+    }
+
+    fn drive(&mut self, key: u64, cx: &mut Context<'_>) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let (sent, lost) = session.pass_on(cx);
+        self.lost_bytes += lost;
+        if sent > 0 {
+            self.sent += sent;
+            self.active.insert(key);
+        }
+        self.rtt = session.hop.rtt;
+        if session.ended.is_none() && session.has_ended() {
+            session.ended = Some(cx.now);
+            cx.let_go(&session.from_opener);
+        }
+        let due = match session.ended {
+            Some(at) => at + LINGER,
+            None => {
+                let idle = session.last_packet + self.config.idle;
+                session.local.next_wakeup().min(session.hop.next_wakeup()).min(idle)
+            }
+        };
+        self.sessions.arm(key, due);
+    }
+
+    fn remove(&mut self, key: u64, cx: &mut Context<'_>) {
+        let Some(session) = self.sessions.remove(key) else { return };
+        self.active.remove(&key);
+        self.lost_bytes += session.owed();
+        if session.ended.is_none() {
+            cx.let_go(&session.from_opener);
+        }
+    }
+
+    /// The use of the link in the interval that ends says what each connection may send in the next.
+    fn give_windows(&mut self, now: Time) {
+        let span = self.config.interval.max(self.rtt);
+        let active = std::mem::take(&mut self.active);
+        self.utilisation = self.sent as f64 * 8.0 / (self.config.rate.as_bps() as f64 * span.as_secs_f64());
+        (self.users, self.sent) = (active.len(), 0);
+        for key in active {
+            let Some(session) = self.sessions.get_mut(key) else { continue };
+            let acked = session.hop.acked();
+            let used_bps = (acked - session.acked_before) as f64 * 8.0 / span.as_secs_f64();
+            session.acked_before = acked;
+            let is_busy = session.hop.outstanding() > 0;
+            let window = self.window(self.users, used_bps);
+            if let Some(session) = self.sessions.get_mut(key) {
+                session.hop.window = window;
+            }
+            if is_busy {
+                self.active.insert(key);
+            }
+        }
+        self.interval_end = if self.sessions.len() > 0 { now + span } else { Time::NEVER };
+    }
+}
+
+impl Session {
+    /// Carries everything across until nothing more follows; returns the bytes sent on the hop, and those that it owes in vain.
+    fn pass_on(&mut self, cx: &mut Context<'_>) -> (u64, u64) {
+        let (mut sent, mut lost) = (0, 0);
+        loop {
+            if !self.is_reset {
+                self.hand_over();
+            }
+            while let Some(event) = self.local.poll_event() {
+                match event {
+                    Event::PeerFinished => self.hop.close(),
+                    Event::Aborted(_) if !self.is_reset => {
+                        lost += self.give_up();
+                        let reset = Segment { flags: Flags::RST.with(MARK), ..Segment::default() };
+                        self.send(false, &reset, cx);
+                    }
+                    _ => {}
+                }
+            }
+            if self.hop.has_given_up() && !self.is_reset {
+                lost += self.give_up();
+                self.local.abort();
+            }
+            while let Some(segment) = self.local.poll_transmit(cx.now) {
+                self.send(true, &segment, cx);
+            }
+            while let Some(segment) = if self.is_reset { None } else { self.hop.poll(cx.now) } {
+                sent += self.send(false, &segment, cx);
+            }
+            if !self.local.has_events() {
+                return (sent, lost);
+            }
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let arrived = self.local.counters().delivered_bytes;
+        self.hop.offer(arrived - self.handed);
+        self.handed = arrived;
+        self.local.read(self.hop.acked() - self.freed);
+        self.freed = self.hop.acked();
+        self.local.offer(self.hop.delivered() - self.returned);
+        self.returned = self.hop.delivered();
+        self.hop.free_to(self.local.acked_bytes());
+        if self.hop.is_finished() {
+            self.local.close();
+        }
+    }
+
+    /// What was acknowledged here and not on the other side.
+    fn owed(&self) -> u64 {
+        if self.is_reset {
+            return 0;
+        }
+        self.handed - self.freed + (self.returned - self.local.acked_bytes())
+    }
+
+    /// The connection is over before its time; returns what is lost with it.
+    fn give_up(&mut self) -> u64 {
+        let owed = self.owed();
+        self.is_reset = true;
+        owed
+    }
+
+    /// Sends a segment to the end on this side, or over the hop; returns its size.
+    fn send(&self, is_local: bool, segment: &Segment, cx: &mut Context<'_>) -> u64 {
+        let towards = if is_local == self.is_openers { self.from_opener } else { self.from_opener.turned() };
+        cx.answer(&towards, segment).map_or(0, |packet| {
+            cx.emit(packet);
+            packet.size()
+        })
+    }
+
+    fn has_ended(&self) -> bool {
+        let is_closed = matches!(self.local.state(), State::Closed | State::TimeWait);
+        is_closed && (self.is_reset || self.hop.has_ended())
+    }
+}
+
+impl Middlebox for SatPep {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let key = Sessions::<Session>::key(&packet);
+        let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
+        let is_syn = segment.flags.has(Flags::SYN) && !packet.is_to_sender();
+        let is_hops = segment.flags.has(MARK);
+        let Some(session) = self.sessions.get_mut(key) else {
+            return match (is_syn, segment.flags.has(MARK)) {
+                (true, _) => self.begin(key, packet, &segment, cx),
+                // Of a connection that is over here, or whose SYN was lost and will come again: no matter of the ends.
+                (false, true) => cx.drop(packet, Cause::Policy),
+                (false, false) => cx.forward(packet),
+            };
+        };
+        if is_syn && session.ended.is_some() && is_hops != session.is_openers {
+            self.remove(key, cx);
+            return self.begin(key, packet, &segment, cx);
+        }
+        session.last_packet = cx.now;
+        if packet.is_to_sender() != session.is_openers {
+            session.local.handle_segment(cx.now, &segment);
+        } else if segment.flags.has(Flags::RST) {
+            if !session.is_reset {
+                self.lost_bytes += session.give_up();
+                session.local.abort();
+            }
+        } else {
+            session.hop.on_segment(cx.now, &segment);
+        }
+        cx.consume(packet);
+        self.drive(key, cx);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        if self.interval_end <= cx.now {
+            let before = self.active.clone();
+            self.give_windows(cx.now);
+            for key in before {
+                self.drive(key, cx);
+            }
+        }
+        while let Some(key) = self.sessions.pop_due(cx.now) {
+            let Some(session) = self.sessions.get_mut(key) else { continue };
+            let idle = session.last_packet + self.config.idle;
+            if session.ended.map_or(idle, |at| at + LINGER) <= cx.now {
+                self.remove(key, cx);
+                continue;
+            }
+            if session.ended.is_none() {
+                session.local.handle_wakeup(cx.now);
+                session.hop.on_wakeup(cx.now);
+            }
+            self.drive(key, cx);
+        }
+    }
+
+    fn flows(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.sessions.next_wakeup().min(self.interval_end)
+    }
+
+    fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// satpep.md: 2 Mbit/s, half used by two connections with 0.5 Mbit/s each, a round trip of 0.5 s.
+    #[test]
+    fn windows_are_what_was_used_and_a_share_of_what_is_left() {
+        assert_eq!(window(2e6, 0.5, 0.95, 2.0, 0.5e6, Duration::from_millis(500)), 59_375);
+        // Never more than the link holds.
+        assert_eq!(window(2e6, 0.0, 0.95, 1.0, 2e6, Duration::from_millis(500)), 125_000);
+    }
+}

@@ -1,0 +1,239 @@
+//! Snoop (H. Balakrishnan, S. Seshan, E. Amir and R. Katz, "Improving TCP/IP performance over wireless networks", 1995): a node in
+//! front of a link that loses keeps copies of the data that cross it. The first duplicate acknowledgement of a segment that it has
+//! makes it send that again, ahead of the sender, and the duplicates go no further. It acknowledges nothing itself: when its state is
+//! lost, only speed is.
+//!
+//! **Where it may stand:** at the node in front of the lossy link, on the way of both directions.
+//!
+//! **What it helps:** errors behind it are repaired within the round trip from there, and the sender never learns of them. **What
+//! it harms:** nothing but order: where the round trip behind it is nearly the whole, as over a satellite, the sender's timer may
+//! expire before the repair is done.
+
+use super::copies::Copies;
+use super::sessions::Sessions;
+use super::{Context, Middlebox, Side, Way};
+use crate::packet::Packet;
+use bentpipe_tcp::{Flags, Options, Segment};
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, Duration, Time};
+
+settings! {
+    /// A cache of data in front of a link that loses.
+    pub struct SnoopConfig {
+        /// Bytes of each direction of a connection that it keeps; what does not fit passes without a copy.
+        buffer: u64 as Bytes = 6_291_456, "as `split`";
+        /// Which data it keeps copies of.
+        direction: Way = Way::ToReceiver;
+        /// The shortest time after which it sends a segment again by itself.
+        timeout_min: Duration = Duration::from_millis(20);
+        /// Directions of connections that it keeps copies of at once; those of others pass unchanged.
+        sessions: u32 = 100_000, [1, 1_000_000];
+        /// State is given up after a time without a packet.
+        idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
+    }
+}
+
+/// The cache.
+#[derive(Clone, Debug)]
+pub struct Snoop {
+    config: SnoopConfig,
+    sessions: Sessions<Cache>,
+}
+
+/// What is kept of one direction of a connection.
+#[derive(Clone, Debug)]
+struct Cache {
+    copies: Copies,
+    /// The end of what has passed.
+    end: u64,
+    /// Where a duplicate acknowledgement made it send again.
+    repaired: Option<u64>,
+    backoff: u32,
+    fin_at: Option<u64>,
+    last_packet: Time,
+}
+
+/// Timeouts in a row after which it leaves the matter to the sender.
+const TIMEOUTS_MAX: u32 = 5;
+
+impl Snoop {
+    pub(crate) fn new(config: &SnoopConfig, _seed: u64, _component: &str) -> Self {
+        Self { config: *config, sessions: Sessions::default() }
+    }
+
+    fn on_syn(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
+        let is_touched = self.config.direction.is_from(Side::origin_of(packet));
+        if !is_touched || self.sessions.len() >= self.config.sessions as usize {
+            return;
+        }
+        self.remove(packet.conversation(), cx);
+        cx.keep(packet);
+        let copies = Copies::new(packet, segment);
+        let cache = Cache { copies, end: 0, repaired: None, backoff: 0, fin_at: None, last_packet: cx.now };
+        self.sessions.insert(packet.conversation(), cache);
+    }
+
+    fn remove(&mut self, key: u64, cx: &mut Context<'_>) {
+        if let Some(cache) = self.sessions.remove(key) {
+            cx.let_go(&cache.copies.from_sender);
+        }
+    }
+
+    fn arm(&mut self, key: u64) {
+        if let Some(cache) = self.sessions.get_mut(key) {
+            let idle = cache.last_packet + self.config.idle;
+            let due = cache.timeout(self.config.timeout_min).map_or(idle, |due| due.min(idle));
+            self.sessions.arm(key, due);
+        }
+    }
+}
+
+impl Cache {
+    fn on_data(&mut self, segment: &Segment, buffer: u64, now: Time) {
+        self.copies.note(segment);
+        let start = self.copies.offset(segment.data_seq());
+        let end = start + segment.sequence_len();
+        if segment.flags.has(Flags::FIN) {
+            self.fin_at = Some(end - 1);
+        }
+        let is_new = start >= self.end;
+        self.end = self.end.max(end);
+        if !is_new {
+            // The sender has found a loss itself: what it sent again is no sample, and no matter of this node.
+            self.copies.forget_sample(start, now);
+        } else if self.copies.bytes() + u64::from(segment.len) <= buffer {
+            self.copies.insert(segment, Some(now));
+        }
+    }
+
+    /// An acknowledgement; returns whether it goes on.
+    fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
+        let ack = self.copies.offset(segment.ack);
+        if ack > self.copies.acked {
+            self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.backoff == 0);
+            (self.backoff, self.repaired) = (0, None);
+            if matches!(segment.options, Options::Sack(_)) && self.copies.get(ack).is_some() {
+                // The next hole: the sender would find it by the blocks.
+                self.repaired = Some(ack);
+                self.copies.send(ack, cx);
+                *packet = cx.rewrite(*packet, &Segment { options: Options::None, ..*segment });
+            }
+            return true;
+        }
+        if ack < self.copies.acked || !packet.is_bare_ack() || self.copies.get(ack).is_none() {
+            return true;
+        }
+        if self.repaired != Some(ack) {
+            self.repaired = Some(ack);
+            self.copies.send(ack, cx);
+        }
+        false
+    }
+
+    fn timeout(&self, least: Duration) -> Option<Time> {
+        let srtt = self.copies.srtt?;
+        let sent = self.copies.oldest()?.sent?;
+        Some(sent + (srtt * 3 / 2).max(least) * (1 << self.backoff.min(TIMEOUTS_MAX)))
+    }
+}
+
+impl Middlebox for Snoop {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
+        let (key, back) = (packet.conversation(), packet.conversation() ^ 1);
+        let mut goes_on = true;
+        if segment.flags.has(Flags::SYN) {
+            self.on_syn(&packet, &segment, cx);
+        } else {
+            if let Some(cache) = self.sessions.get_mut(back) {
+                cache.last_packet = cx.now;
+                goes_on = cache.on_ack(&mut packet, &segment, cx);
+                if cache.fin_at.is_some_and(|fin| cache.copies.acked > fin) {
+                    self.remove(back, cx);
+                }
+            }
+            if let Some(cache) = self.sessions.get_mut(key) {
+                cache.last_packet = cx.now;
+                if segment.sequence_len() > 0 && !segment.is_dummy() {
+                    cache.on_data(&segment, self.config.buffer, cx.now);
+                } else {
+                    cache.copies.note(&segment);
+                }
+            }
+        }
+        if segment.flags.has(Flags::RST) {
+            self.remove(key, cx);
+            self.remove(back, cx);
+        }
+        if goes_on {
+            cx.forward(packet);
+        } else {
+            cx.consume(packet);
+        }
+        self.arm(key);
+        self.arm(back);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.sessions.pop_due(cx.now) {
+            let Some(cache) = self.sessions.get_mut(key) else { continue };
+            if cache.timeout(self.config.timeout_min).is_some_and(|due| due <= cx.now) {
+                cache.backoff += 1;
+                cache.copies.send(cache.copies.acked, cx);
+            }
+            if cache.backoff > TIMEOUTS_MAX || cache.last_packet + self.config.idle <= cx.now {
+                self.remove(key, cx);
+            } else {
+                self.arm(key);
+            }
+        }
+    }
+
+    fn flows(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.sessions.next_wakeup()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EndpointId;
+    use crate::middlebox::{Action, Bench};
+    use crate::packet::Origin;
+    use bentpipe_units::Seq;
+
+    /// pep.md, test 5: segments 1 to 5, of which 2 is lost on the air.
+    #[test]
+    fn the_first_duplicate_repairs_and_none_goes_further() {
+        let (mut snoop, mut bench) = (Snoop::new(&SnoopConfig::default(), 1, "node/n/0"), Bench::default());
+        let mut see = |ms: u64, from: usize, seq: u32, ack: u32, len: u16, flags: Flags| {
+            let end = EndpointId::both(0)[from];
+            let segment = Segment { seq: Seq::new(seq), ack: Seq::new(ack), len, flags, ..Segment::default() };
+            let packet = Packet::new(&segment, &Origin::of(end, 0), &mut bench.bodies);
+            bench.at(Time::ZERO + Duration::from_millis(ms), |cx| snoop.on_packet(packet, cx));
+            let actions = bench.out.take();
+            let shown = actions.iter().filter_map(|action| match action {
+                Action::Forward(packet) => Some(("forward", packet.seq.value() + packet.ack.value())),
+                Action::Emit(packet) => Some(("emit", packet.seq.value())),
+                Action::Consume(packet) => Some(("consume", packet.ack.value())),
+                _ => None,
+            });
+            shown.collect::<Vec<_>>()
+        };
+        see(0, 0, 0, 0, 0, Flags::SYN);
+        for n in 0..5 {
+            assert_eq!(see(1, 0, 1 + 100 * n, 0, 100, Flags::ACK), [("forward", 1 + 100 * n)]);
+        }
+        assert_eq!(see(10, 1, 0, 101, 0, Flags::ACK), [("forward", 101)]);
+        // Three duplicates, for segments 3 to 5.
+        assert_eq!(see(11, 1, 0, 101, 0, Flags::ACK), [("emit", 101), ("consume", 101)]);
+        assert_eq!(see(12, 1, 0, 101, 0, Flags::ACK), [("consume", 101)]);
+        assert_eq!(see(13, 1, 0, 101, 0, Flags::ACK), [("consume", 101)]);
+        assert_eq!(see(20, 1, 0, 501, 0, Flags::ACK), [("forward", 501)]);
+        assert_eq!(snoop.sessions.get_mut(0).unwrap().copies.bytes(), 0);
+    }
+}

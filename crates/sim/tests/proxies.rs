@@ -1,0 +1,313 @@
+//! Proxies (RFC 3135): the worked cases of each, and what becomes of what they cannot serve.
+
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::Network;
+
+/// 100 kB over a geostationary hop of 540 ms from a sender whose round trip to the gateway is 20 ms, everything in [`PLAIN`] segments.
+const GEO: &str = r#"
+duration = "400 s"
+[tcp]
+processing = "0 s"
+[tcp.ack]
+every = 1
+[link.lan]
+from = "sender"
+to = "gw"
+rate = "1 Gbit/s"
+delay = "10 ms"
+[link.sat]
+from = "gw"
+to = "receiver"
+rate = "10 Mbit/s"
+delay = "270 ms"
+queue = "2 MB"
+[flow.f]
+from = "sender"
+to = "receiver"
+app = { kind = "file", size = "100740 B" }
+"#;
+
+/// A window that is as large as the hop's bandwidth-delay product from the start.
+const SATELLITE: &str = "listener = { initial_window = '500 segments' }";
+
+fn run(text: &str, sets: &[(&str, &str)]) -> RunResult {
+    let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let scenario = from_toml(text, "test.toml", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let mut network = Network::build(&scenario, 1);
+    while !network.run(1_000_000) {}
+    network.finish().unwrap()
+}
+
+fn at(text: &str, node: &str, proxies: &[&str]) -> String {
+    format!("{text}[node.{node}]\nmiddlebox = [{}]\n", proxies.join(", "))
+}
+
+fn split(keys: &str) -> String {
+    format!("{{ kind = \"split\", {keys} }}")
+}
+
+fn refusal(text: &str) -> String {
+    from_toml(text, "test.toml", &[]).unwrap_err().to_string()
+}
+
+/// When the last byte arrived.
+fn received_s(result: &RunResult) -> f64 {
+    result.flows.real("completion_rx_s")[0]
+}
+
+fn close_to(value: f64, expected: f64, within: f64) {
+    assert!((value - expected).abs() <= within, "{value} instead of {expected}");
+}
+
+/// pep.md, test 1, but for the window of a SYN-ACK, which is not scaled (RFC 7323 §2.2): of the 69 segments 44 leave at once.
+#[test]
+fn splitting_spares_slow_start_over_the_satellite() {
+    let of_one = [("tcp.initial_window", "1 segments")];
+    close_to(received_s(&run(GEO, &of_one)), 4.21, 0.01);
+    close_to(received_s(&run(GEO, &[])), 2.01, 0.035);
+    let text = at(GEO, "gw", &[&split(SATELLITE)]);
+    close_to(received_s(&run(&text, &of_one)), 0.55 + 0.54 + 0.27 + 25.0 * 0.0012, 0.01);
+    let of_44 = [of_one[0], ("flow.f.app.size", "64240 B")];
+    close_to(received_s(&run(&text, &of_44)), 0.55 + 0.27 + 44.0 * 0.0012, 0.01);
+    let late = text.replace("kind = \"split\"", "kind = \"split\", accept = \"late\"");
+    // The opener hears after the hop's round trip, and starts slowly then.
+    close_to(received_s(&run(&late, &of_44)), 0.02 + 0.54 + 5.0 * 0.02 + 0.01 + 0.27 + 13.0 * 0.0012, 0.01);
+}
+
+/// Two in a row: each of the three connections is as fast as its own round trip.
+#[test]
+fn two_proxies_give_the_satellite_hop_a_connection_of_its_own() {
+    let text = between_gateways();
+    let alone = received_s(&run(&text, &[]));
+    let text = at(&at(&text, "gw", &[&split(SATELLITE)]), "terminal", &[&split("")]);
+    let result = run(&text, &[("flow.f.app.size", "64240 B")]);
+    assert_eq!(
+        (result.flows.text("outcome"), result.flows.whole("delivered_bytes")),
+        (&["completed".to_owned()][..], &[64_240][..])
+    );
+    assert!(received_s(&result) < 1.1 && alone > 2.0, "{} {alone}", received_s(&result));
+}
+
+/// pep.md, test 2, by a receiver that reads slowly: the sender gets no further than what it took and the two buffers.
+#[test]
+fn a_side_that_stalls_stops_the_other() {
+    let slow = "reader = { rate = \"8 kbit/s\", every = \"1 s\" }\n[flow.f.tcp]\nreceive_buffer = \"20 kB\"\n";
+    let text = at(&format!("{GEO}{slow}"), "gw", &[&split("buffer = \"10 kB\"")]);
+    let result = run(&text, &[("duration", "20 s")]);
+    let [acked, delivered] = ["acked_bytes", "delivered_bytes"].map(|name| result.flows.whole(name)[0]);
+    // 20 kB at the receiver, 10 kB at the proxy, and 1 kB each second that the application took.
+    assert!((40_000..=50_000).contains(&acked) && acked > delivered + 8_000, "{acked} {delivered}");
+    assert!(acked <= delivered + 10_000, "{acked} {delivered}");
+}
+
+/// Questions and answers on one connection, half-closed by the one who asks.
+#[test]
+fn answers_still_flow_when_the_questions_are_over() {
+    let asked = "{ kind = \"request-response\", request = \"5 kB\", response = \"50 kB\", count = 3 }";
+    for keys in ["", "accept = \"late\"", "buffer = \"3 kB\""] {
+        let text = at(GEO, "gw", &[&split(keys)]);
+        let result = run(&text.replace("{ kind = \"file\", size = \"100740 B\" }", asked), &[]);
+        assert_eq!(result.completions.whole("transfers")[0], 3, "{keys}");
+        assert!(result.notes.is_empty(), "{:?}", result.notes);
+    }
+}
+
+/// What it cannot split it forwards: the run is the same as without it.
+#[test]
+fn what_has_no_syn_to_see_is_forwarded_unchanged() {
+    let without = run(GEO, &[("tcp.handshake", "false")]);
+    let text = at(GEO, "gw", &[&split("")]);
+    assert_eq!(run(&text, &[("tcp.handshake", "false")]).flows, without.flows);
+    let later = "[flow.g]\nfrom = \"sender\"\nto = \"receiver\"\nstart = \"4.99 s\"\n";
+    let (text, without) = (format!("{text}{later}"), format!("{GEO}{later}"));
+    let datagrams = ("flow.f.app", "{ kind = 'cbr', rate = '1 Mbit/s', size = '500 B' }");
+    let sets = [datagrams, ("duration", "5 s")];
+    assert_eq!(run(&text, &sets).datagrams, run(&without, &sets).datagrams);
+}
+
+/// RFC 7413 §4.2.2: what the SYN-ACK does not acknowledge is sent again at once.
+#[test]
+fn data_in_a_syn_are_sent_again() {
+    let text = at(GEO, "gw", &[&split(SATELLITE)]);
+    let [plain, fast] = ["'off'", "{ kind = 'on', cookie = 'cached' }"].map(|fast_open| {
+        let result = run(&text, &[("tcp.fast_open", fast_open)]);
+        assert_eq!(
+            (result.flows.whole("delivered_bytes"), result.flows.text("outcome")[0].as_str()),
+            (&[100_740][..], "completed")
+        );
+        received_s(&result)
+    });
+    close_to(fast, plain, 0.03);
+}
+
+/// Its state is lost in mid-transfer: what it had acknowledged never arrives, and it says how much that is.
+#[test]
+fn acknowledged_bytes_are_lost_with_the_proxy() {
+    let text = at(GEO, "gw", &[&split(&format!("fails_at = \"400 ms\", {SATELLITE}"))]);
+    let result = run(&text, &[]);
+    let [acked, delivered] = ["acked_bytes", "delivered_bytes"].map(|name| result.flows.whole(name)[0]);
+    assert_eq!((acked, delivered), (100_740, 0));
+    assert!(result.notes[0].starts_with("pep_lost_bytes = 100740: \"split\" at node \"gw\""), "{:?}", result.notes);
+}
+
+/// RFC 3135 §4.1: a refusal comes after the opener believes that it is connected, or instead.
+#[test]
+fn the_opener_is_reset_when_the_other_end_never_answers() {
+    for (accept, acked) in [("early", 100_740), ("late", 0)] {
+        let text = at(GEO, "gw", &[&split(&format!("accept = \"{accept}\", listener = {{ give_up = \"20 s\" }}"))]);
+        let down = ("link.sat.outage", "{ spans = [['0 s', '400 s']] }");
+        let result = run(&text, &[down]);
+        assert_eq!(
+            (result.flows.whole("acked_bytes")[0], result.flows.whole("delivered_bytes")[0]),
+            (acked, 0),
+            "{accept}"
+        );
+        assert_eq!(result.notes.len(), usize::from(acked > 0), "{:?}", result.notes);
+        assert_eq!(result.flows.text("outcome")[0], if acked > 0 { "completed" } else { "aborted" });
+    }
+}
+
+/// Beyond its limits it drops SYNs, as a listener does whose queue is full: their senders try again.
+#[test]
+fn openers_wait_for_room_at_the_proxy() {
+    let app = ("flow.f.app", "{ kind = 'arrivals', size = '3 kB', interval = '50 ms', count = 40 }");
+    let text = at(GEO, "gw", &[&split("half_open = 4")]);
+    let result = run(&text, &[app]);
+    assert_eq!(result.completions.whole("transfers")[0], 40);
+    assert!(result.drops.whole("packets").iter().sum::<i64>() > 10, "{:?}", result.drops);
+    assert_eq!(run(&at(GEO, "gw", &[&split("")]), &[app]).drops.whole("packets").len(), 0);
+}
+
+#[test]
+fn what_makes_no_sense_for_a_proxy_is_refused() {
+    for (keys, reason) in [
+        ("listener = { handshake = false }", "a proxy splits connections whose SYN it sees"),
+        ("opener = { receive_buffer = \"10 kB\" }", "the proxy's key buffer"),
+        ("opener = { initial_ssthresh = \"1 bdp\" }", "is measured by a flow's path"),
+        ("buffer = \"100 B\"", "at least one segment"),
+        ("idle = \"0 s\"", "keeps nothing"),
+    ] {
+        let found = refusal(&at(GEO, "gw", &[&split(keys)]));
+        assert!(found.contains(reason), "{found}");
+    }
+}
+
+/// pep.md, test 6: slow start of one segment, threshold 32, in rounds of 20 ms after the handshake from end to end; but no more
+/// than the 44 segments of an unscaled window (RFC 7323 §2.2) cross the hop before the receiver has acknowledged any.
+#[test]
+fn spoofing_spares_slow_start_over_the_satellite() {
+    let sets = [("tcp.initial_window", "1 segments"), ("tcp.initial_ssthresh", "32 segments")];
+    let plain = received_s(&run(GEO, &sets));
+    let text = at(GEO, "gw", &["{ kind = \"spoof\" }"]);
+    let result = run(&text, &[sets[0], sets[1], ("flow.f.app.size", "64240 B")]);
+    close_to(received_s(&result), 0.56 + 5.0 * 0.02 + 0.01 + 0.27 + 13.0 * 0.0012, 0.01);
+    let result = run(&text, &sets);
+    assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (100_740, 0));
+    close_to(received_s(&result), 0.57 + 0.54 + 0.27 + 25.0 * 0.0012, 0.01);
+    close_to(plain, 4.2, 0.05);
+    assert_eq!(result.flows.text("outcome")[0], "completed");
+}
+
+/// Losses behind it are its own: the sender sees none, and everything arrives.
+#[test]
+fn the_sender_sees_no_loss_behind_a_proxy_that_spoofs_or_snoops() {
+    let lossy = [("link.sat.forward.error", "{ kind = 'packet', rate = 1e-2 }"), ("flow.f.app.size", "2 MB")];
+    let plain = run(GEO, &lossy);
+    for recovery in ["newreno", "sack"] {
+        let sets = [lossy[0], lossy[1], ("tcp.recovery", recovery)];
+        let spoofed = run(&at(GEO, "gw", &["{ kind = \"spoof\", window = \"675 kB\" }"]), &sets);
+        assert_eq!(spoofed.flows.whole("delivered_bytes"), &[2_000_000][..]);
+        assert_eq!(spoofed.flows.whole("fast_retransmits"), &[0][..], "{recovery}");
+        // Its FIN, which passes from end to end, takes longer than its timer expects.
+        assert!(spoofed.flows.whole("retransmissions")[0] <= 3, "{recovery} {:?}", spoofed.flows);
+        assert!(received_s(&spoofed) < 0.5 * received_s(&plain), "{recovery} {}", received_s(&spoofed));
+        let snooped = run(&at(GEO, "gw", &["{ kind = \"snoop\" }"]), &sets);
+        assert_eq!(snooped.flows.whole("delivered_bytes"), &[2_000_000][..]);
+        assert_eq!(snooped.flows.whole("fast_retransmits"), &[0][..], "{recovery}");
+    }
+}
+
+/// A link that fades, and a host that tunes its receive buffer: what was acknowledged early arrives in the end.
+#[test]
+fn what_was_acknowledged_early_arrives_through_fades() {
+    let sets = [
+        ("tcp.like", "linux-6"),
+        ("tcp.processing", "'100 us'"),
+        ("flow.f.app.size", "1 MB"),
+        ("link.sat.forward.error", "{ kind = 'packet', rate = 1e-2 }"),
+        ("link.sat.outage", "{ spans = [['1.2 s', '2.2 s']] }"),
+    ];
+    let text = at(GEO, "gw", &["{ kind = \"spoof\", window = \"675 kB\" }"]);
+    let result = run(&text, &sets);
+    assert_eq!((result.flows.whole("delivered_bytes")[0], &result.notes), (1_000_000, &vec![]));
+    assert!(received_s(&result) < 20.0, "{}", received_s(&result));
+}
+
+/// The satellite hop between two gateways, the ends 10 ms away from each.
+fn between_gateways() -> String {
+    let far = "[link.home]\nfrom = \"terminal\"\nto = \"receiver\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n[flow.f]";
+    GEO.replacen("to = \"receiver\"", "to = \"terminal\"", 1).replace("[flow.f]", far)
+}
+
+fn satpep(keys: &str) -> String {
+    let gateway = format!("{{ kind = \"satpep\", rate = \"10 Mbit/s\", {keys} }}");
+    at(&at(&between_gateways(), "gw", &[&gateway]), "terminal", &[&gateway])
+}
+
+/// It fills the hop from the first round trip, and an error costs no more than what it hit.
+#[test]
+fn satpep_needs_neither_slow_start_nor_reduction() {
+    let sets = [("flow.f.app.size", "2 MB")];
+    let ideal = 2e6 * 1500.0 / 1460.0 * 8.0 / 10e6;
+    let result = run(&satpep(""), &sets);
+    assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (2_000_000, 0));
+    assert!(received_s(&result) < 1.4 * ideal + 0.9, "{} {ideal}", received_s(&result));
+    let lossy = [sets[0], ("link.sat.error", "{ kind = 'packet', rate = 2e-2 }")];
+    let (pep, plain) = (run(&satpep(""), &lossy), run(&between_gateways(), &lossy));
+    assert_eq!(pep.flows.whole("delivered_bytes")[0], 2_000_000);
+    assert!(received_s(&pep) < 0.2 * received_s(&plain), "{} {}", received_s(&pep), received_s(&plain));
+    assert!(received_s(&pep) < received_s(&run(&satpep("slow_start = true, nack_probe = false"), &lossy)));
+}
+
+#[test]
+fn satpep_carries_questions_and_answers() {
+    let asked = "{ kind = \"request-response\", request = \"5 kB\", response = \"50 kB\", count = 3 }";
+    for keys in ["", "slow_start = true", "buffer = \"3 kB\""] {
+        let text = satpep(keys).replace("{ kind = \"file\", size = \"100740 B\" }", asked);
+        let result = run(&text, &[("link.sat.error", "{ kind = 'packet', rate = 5e-2 }")]);
+        assert_eq!(result.completions.whole("transfers")[0], 3, "{keys}");
+        assert!(result.notes.is_empty(), "{:?}", result.notes);
+    }
+}
+
+/// The reason, and where it could go.
+#[test]
+fn a_proxy_is_refused_where_it_cannot_work() {
+    let apart = GEO.replace("[flow.f]", "[link.other]\nfrom = \"receiver\"\nto = \"sender\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nroute = [\"sender\", \"gw\", \"receiver\"]");
+    for kind in ["split", "spoof", "snoop"] {
+        let found = refusal(&at(&apart, "gw", &[&format!("{{ kind = \"{kind}\" }}")]));
+        assert!(found.contains("cannot work at \"gw\": data of \"f\" pass, its ACKs do not"), "{found}");
+        assert!(found.contains("expected it where both do: receiver, sender"), "{found}");
+        let bent = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")])
+            .replace("middlebox", "kind = \"bent-pipe\"\nmiddlebox");
+        assert!(refusal(&bent).contains("a bent pipe reads no packets"));
+    }
+    let single = at(GEO, "gw", &["{ kind = \"satpep\", rate = \"10 Mbit/s\" }"]);
+    let found = refusal(&single);
+    assert!(
+        found.contains("its hop has two ends") && found.contains("expected another at one of: sender, receiver"),
+        "{found}"
+    );
+}
+
+/// A path that hands over from satellite to satellite: the proxy at the ground station keeps its state.
+#[test]
+fn a_proxy_before_a_path_that_hands_over_keeps_its_connections() {
+    let leo = GEO.replace("rate = \"10 Mbit/s\"\ndelay = \"270 ms\"", "rate = \"10 Mbit/s\"\ndelay = { points = [[\"0 s\", \"20 ms\"], [\"2 s\", \"35 ms\"], [\"4 s\", \"25 ms\"]] }\noutage = { spans = [[\"2 s\", \"2.3 s\"], [\"4 s\", \"4.3 s\"]] }");
+    let sets = [("flow.f.app.size", "5 MB")];
+    for proxy in ["split", "spoof", "snoop"] {
+        let result = run(&at(&leo, "gw", &[&format!("{{ kind = \"{proxy}\" }}")]), &sets);
+        assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (5_000_000, 0), "{proxy}");
+    }
+}

@@ -1,0 +1,91 @@
+"""Makes the table of the page "Proxies": transfers and pages over `proxies.toml`, with proxies and without.
+
+    .venv/bin/python validation/proxies.py
+
+A minute. All times are until the last byte has arrived, not until it was acknowledged: a proxy acknowledges early.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+
+import bentpipe as bp
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "functions" / "proxies.md"
+SEEDS = range(1, 3)
+
+TUNED = {"initial_window": "200 segments", "cc": "hybla", "pacing": "window"}
+PROXIES: dict[str, dict[str, list[dict[str, object]]]] = {
+    "none": {},
+    "split": {"gateway": [{"kind": "split"}]},
+    "split, `hybla` and 200 segments on the hop": {"gateway": [{"kind": "split", "listener": TUNED}]},
+    "spoof": {"gateway": [{"kind": "spoof", "window": "3.25 MB"}]},
+    "satpep": {
+        "gateway": [{"kind": "satpep", "rate": "50 Mbit/s"}],
+        "terminal": [{"kind": "satpep", "rate": "5 Mbit/s"}],
+    },
+}
+PATHS: dict[str, dict[str, object]] = {
+    "clear": {},
+    "fades: 1 % of the packets to the user are hit, and nothing passes from 1.2 s to 2.2 s": {
+        "link.sat.forward.error": {"kind": "packet", "rate": 1e-2},
+        "link.sat.outage": {"spans": [["1.2 s", "2.2 s"]]},
+    },
+    "hands over: nothing passes for 100 ms every 2 s, and the delay changes by 20 ms": {
+        "link.sat.outage": {"spans": [[f"{at}.0 s", f"{at}.1 s"] for at in range(1, 599, 2)]},
+        "link.sat.delay": {"points": [["0 s", "260 ms"], ["3 s", "280 ms"]], "every": "6 s"},
+    },
+}
+SIZES = ["10 kB", "100 kB", "1 MB", "10 MB"]
+PAGES = {
+    "flow.f.from": "user",
+    "flow.f.to": "server",
+    "flow.f.app": {"kind": "page", "count": 20, "reading": "1 s"},
+}
+
+
+def time_s(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) -> float | None:
+    """The median over seeds of the time of a transfer, or of the mean time of a page; none if one never arrived."""
+    found = []
+    is_page = "flow.f.from" in sets
+    # Who asks for a page is on the other side of the gateway: the hop is that of the opener.
+    turned = {"listener": "opener"} if is_page else {}
+    nodes = {
+        f"node.{node}.middlebox": [{turned.get(key, key): value for key, value in box.items()} for box in boxes]
+        for node, boxes in proxy.items()
+    }
+    for seed in SEEDS:
+        result = bp.run(bp.load(HERE / "proxies.toml", {**sets, **nodes}), seed=seed)
+        value = result.completions["duration_mean_s"][0] if is_page else result.flows["completion_rx_s"][0]
+        if value is None or value != value:
+            return None
+        found.append(value)
+    return statistics.median(found)
+
+
+def table() -> str:
+    """The rows of all paths."""
+    lines = []
+    for path, sets in PATHS.items():
+        lines += [f"The path {path}.", "", f"| proxy | {' | '.join(SIZES)} | page |", "|---|---|---|---|---|---|"]
+        for name, proxy in PROXIES.items():
+            times = [time_s({**sets, "flow.f.app": {"kind": "file", "size": size}}, proxy) for size in SIZES]
+            times.append(time_s({**sets, **PAGES}, proxy))
+            cells = ["never" if value is None else f"{value:.2f} s" for value in times]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Puts the table into the page."""
+    begin, end = "<!-- table -->\n", "<!-- end -->"
+    text = PAGE.read_text()
+    PAGE.write_text(re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{table()}\n{end}", text, flags=re.DOTALL))
+
+
+if __name__ == "__main__":
+    main()
