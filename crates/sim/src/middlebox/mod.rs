@@ -18,7 +18,9 @@ pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, QueueView, Side};
 pub use impair::{Impair, ImpairConfig};
 
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
+pub use crate::packet::{Label, Records};
+
 use crate::packet::Packet;
 use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
 use bentpipe_units::Time;
@@ -50,6 +52,9 @@ impl Way {
 /// The contract of a middlebox. Every packet that it is given leaves through the context, now or later, or is counted in
 /// [`held`](Self::held); a run in which one does not ends with an error that names the middlebox.
 pub trait Middlebox: Debug {
+    /// Before the run: the nodes to which links of its own lead, in order, with their functions.
+    fn meet(&mut self, _neighbours: &[(NodeId, &[MiddleboxConfig])]) {}
+
     /// A packet passes.
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>);
 
@@ -156,6 +161,9 @@ macro_rules! registry {
                     $(Self::$kind(m) => m.on_packet(packet, cx),)+
                     Self::Own(m) => m.on_packet(packet, cx),
                 }
+            }
+            fn meet(&mut self, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
+                self.inner_mut().meet(neighbours);
             }
             fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
                 self.inner_mut().on_corrupted(packet, cx);

@@ -2,7 +2,7 @@
 
 use super::send_times::Stopwatch;
 use crate::ids::{EndpointId, FlowId};
-use crate::packet::{Bodies, Origin, Packet, Recipient};
+use crate::packet::{Bodies, Message, Origin, Packet, Recipient};
 use crate::spec::Reader;
 use bentpipe_tcp::{Connection, Segment, State};
 use bentpipe_units::Time;
@@ -137,6 +137,15 @@ impl Host {
         self.conn.handle_segment(now, segment);
         if segment.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
+        }
+    }
+
+    /// A message of a function of the network has arrived.
+    pub(crate) fn on_message(&mut self, now: Time, message: Message) {
+        match message {
+            Message::SegmentSize(_, bytes) => self.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX))),
+            Message::Notice(_, notice) => self.conn.handle_notice(now, notice),
+            Message::ToNode(..) => {}
         }
     }
 

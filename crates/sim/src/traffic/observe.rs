@@ -67,6 +67,7 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::SlowStartExit(cwnd) => (EventKind::SlowStartExit, cwnd),
         Event::Timeout(offset) => (EventKind::Timeout, offset),
         Event::Undo(offset) => (EventKind::Undo, offset),
+        Event::ErrorReport(offset) => (EventKind::ErrorReport, offset),
         Event::EcnReduction(offset) => (EventKind::EcnReduction, offset),
         Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
         Event::Aborted(offset) => (EventKind::Aborted, offset),

@@ -13,6 +13,8 @@ pub enum Event {
     SlowStartExit(u64),
     /// The retransmission timer expired for the data at this offset.
     Timeout(u64),
+    /// A node of the network reported that the data at this offset were corrupted.
+    ErrorReport(u64),
     /// The last loss episode was spurious and is undone; offset acknowledged.
     Undo(u64),
     /// Marks reduced the window; offset acknowledged.

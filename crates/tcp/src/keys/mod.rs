@@ -3,6 +3,7 @@
 
 mod ecn;
 mod growth;
+mod notices;
 mod recovery;
 mod sending;
 mod timers;
@@ -10,6 +11,7 @@ mod windows;
 
 pub use ecn::*;
 pub use growth::*;
+pub use notices::*;
 pub use recovery::*;
 pub use sending::*;
 pub use timers::*;

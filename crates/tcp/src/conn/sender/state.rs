@@ -3,6 +3,7 @@
 use super::detect::{Detector, View};
 use super::ecn::EcnSender;
 use super::episode::Episode;
+use super::notified::Notified;
 use super::pacing::Pacer;
 use super::probe_segments::Probes;
 use super::rate::Rates;
@@ -39,6 +40,8 @@ pub(crate) struct Sender {
     pub(crate) ecn: Option<Box<EcnSender>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
+    /// Heeds notices of errors.
+    pub(super) notified: Option<Box<Notified>>,
     /// When the oldest data outstanding were first retransmitted.
     pub(super) first_retransmit: Time,
 }
@@ -50,7 +53,9 @@ impl Sender {
         let init = Init { smss: u64::from(config.smss), ..Init::default() };
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
-        let is_detailed = rates.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
+        let notified = Notified::of(config);
+        let is_detailed =
+            rates.is_some() || undo.is_some() || notified.is_some() || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(false);
@@ -73,6 +78,7 @@ impl Sender {
             rates,
             ecn: None,
             probes: None,
+            notified,
             first_retransmit: Time::NEVER,
         }
     }
@@ -91,6 +97,7 @@ impl Sender {
     /// Data transfer begins; `seed` is for what the congestion control chooses at random.
     pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
         self.usage.last_sent = now;
+        self.begin_size(cx);
         let init = Init {
             now,
             rtt: self.rtt.srtt(),
