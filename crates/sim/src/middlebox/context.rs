@@ -196,6 +196,13 @@ impl Context<'_> {
         self.emit(message);
     }
 
+    /// The same, in a packet of nothing but IP options: 28 bytes, and `more`. It goes to functions that expect it.
+    pub(crate) fn send_options(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool, more: u16) {
+        let mut message = Packet::message(packet, Message::ToNode(node, words), is_back, self.bodies);
+        message.len = more;
+        self.emit(message);
+    }
+
     /// Has the end of a connection that sent `packet` send segments with `bytes` of payload, from when the message about it
     /// arrives there. Of a datagram's sender it asks nothing.
     pub fn set_segment_size(&mut self, packet: &Packet, bytes: u32) {

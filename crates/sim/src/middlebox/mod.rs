@@ -8,10 +8,13 @@
 //! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared in its file.
 
 mod ack_filter;
+mod been;
 mod context;
 mod impair;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
+pub(crate) use been::Been;
+pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
 #[cfg(test)]
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
@@ -52,8 +55,8 @@ impl Way {
 /// The contract of a middlebox. Every packet that it is given leaves through the context, now or later, or is counted in
 /// [`held`](Self::held); a run in which one does not ends with an error that names the middlebox.
 pub trait Middlebox: Debug {
-    /// Before the run: the nodes to which links of its own lead, in order, with their functions.
-    fn meet(&mut self, _neighbours: &[(NodeId, &[MiddleboxConfig])]) {}
+    /// Before the run: the node that it is at, and those to which links of its own lead, in order, with their functions.
+    fn meet(&mut self, _node: NodeId, _neighbours: &[(NodeId, &[MiddleboxConfig])]) {}
 
     /// A packet passes.
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>);
@@ -162,8 +165,8 @@ macro_rules! registry {
                     Self::Own(m) => m.on_packet(packet, cx),
                 }
             }
-            fn meet(&mut self, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
-                self.inner_mut().meet(neighbours);
+            fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
+                self.inner_mut().meet(node, neighbours);
             }
             fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
                 self.inner_mut().on_corrupted(packet, cx);
@@ -216,4 +219,6 @@ registry! {
     "impair" => Impair(Impair, ImpairConfig);
     /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
+    /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
+    "been" => Been(Been, BeenConfig);
 }

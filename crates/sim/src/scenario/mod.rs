@@ -19,6 +19,7 @@ mod keys;
 mod like;
 mod offered_load;
 mod orbital_pass;
+mod placement;
 mod problem;
 mod queue_limits;
 mod read;

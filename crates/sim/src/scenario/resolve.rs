@@ -8,7 +8,7 @@ use super::queue_limits::{check_queues, set_queues};
 use super::report::{path, Report};
 use super::route::{base_rtt, explain, Graph};
 use super::tree::join;
-use super::{cost, offered_load, timeline};
+use super::{cost, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
@@ -92,6 +92,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         timeline,
         record,
     };
+    placement::check(&scenario, report);
     if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario, &routes) {
         // As written: the entry that the link is from, and the direction.
         if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {

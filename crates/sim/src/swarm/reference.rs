@@ -148,7 +148,7 @@ impl<'a> Reference<'a> {
         };
         for node in NodeId::all(scenario.nodes.len()) {
             let neighbours = scenario.neighbours(node);
-            reference.nodes[node].iter_mut().for_each(|middlebox| middlebox.meet(&neighbours));
+            reference.nodes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
         }
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
