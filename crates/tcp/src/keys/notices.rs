@@ -38,9 +38,9 @@ kinds! {
             /// Whether the rate is taken as one per byte or per bit. It should be what the network estimates.
             unit: SizeUnit = SizeUnit::Byte, "ns-2 counts bytes";
             /// The smallest packet, headers included.
-            min: u32 as Bytes = 80, [41, 65535], "BEEN: twice the header";
+            min: u32 as Bytes = 80, "BEEN: twice the header";
             /// The largest packet, headers included; `smss` and 40 B where it is larger.
-            max: u32 as Bytes = 65535, [41, 65535], "no bound but smss";
+            max: u32 as Bytes = 65535, "no bound but smss";
         };
     }
 }
@@ -86,7 +86,7 @@ impl PacketSize {
         // Nothing is longer than 2^20 B, so that the sum does not overflow.
         let size = formula.bytes(rate.into(), unit).min(1_048_576.0) as u32 + header;
         let max = max.min(smss + HEADER);
-        Some((size.clamp(min.min(max), max) - HEADER).max(1))
+        Some(size.clamp(min.min(max), max).saturating_sub(HEADER).max(1))
     }
 }
 

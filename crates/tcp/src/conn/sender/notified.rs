@@ -2,8 +2,9 @@
 //! was reported leaves again at once, whatever the window, which stays as it is; the segment size follows the error rate.
 //!
 //! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and repairs
-//! nothing: the retransmission is on its way. It is inflated and deflated as always. A hole that was not reported, if a partial ACK
-//! shows one, reduces the window from that moment on.
+//! nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all is acknowledged that had been
+//! sent before the retransmission, which a report brings about long before the duplicates arrive; what was sent since may be on its
+//! way. A hole below that which was not reported, if a partial ACK shows one, reduces the window from that moment on.
 
 use super::state::Sender;
 use super::{SendSpace, Sending};
@@ -18,7 +19,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notified {
     /// Bytes that were, and are not acknowledged; in order, apart from one another.
-    ranges: Vec<(u64, u64)>,
+    ranges: Vec<Reported>,
     /// Of those, what is still to be retransmitted.
     due: VecDeque<(u64, u64)>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
@@ -29,30 +30,39 @@ pub(crate) struct Notified {
     pub(super) repairs_nothing: bool,
 }
 
+/// A range of bytes that was reported.
+#[derive(Clone, Copy, Debug)]
+struct Reported {
+    start: u64,
+    end: u64,
+    /// SND.NXT when it was.
+    sent_until: u64,
+}
+
 impl Notified {
     pub(crate) fn of(config: &Config) -> Option<Box<Self>> {
         config.heeds_notices().then(Box::default)
     }
 
-    /// Whether the byte at `offset` was reported.
-    pub(super) fn has(&self, offset: u64) -> bool {
-        let after = self.ranges.partition_point(|range| range.0 <= offset);
-        after > 0 && offset < self.ranges[after - 1].1
+    /// What had been sent when the byte at `offset` was reported; none if it was not.
+    pub(super) fn sent_until(&self, offset: u64) -> Option<u64> {
+        let range = self.ranges[..self.ranges.partition_point(|range| range.start <= offset)].last()?;
+        (offset < range.end).then_some(range.sent_until)
     }
 
-    fn add(&mut self, (mut start, mut end): (u64, u64)) {
+    fn add(&mut self, (mut start, mut end): (u64, u64), sent_until: u64) {
         self.due.push_back((start, end));
-        let first = self.ranges.partition_point(|range| range.1 < start);
-        let last = self.ranges.partition_point(|range| range.0 <= end);
-        for range in &self.ranges[first..last.max(first)] {
-            (start, end) = (start.min(range.0), end.max(range.1));
+        let first = self.ranges.partition_point(|range| range.end <= start);
+        let last = self.ranges.partition_point(|range| range.start < end).max(first);
+        for range in &self.ranges[first..last] {
+            (start, end) = (start.min(range.start), end.max(range.end));
         }
-        self.ranges.splice(first..last.max(first), [(start, end)]);
+        self.ranges.splice(first..last, [Reported { start, end, sent_until }]);
     }
 
     /// Everything below `una` is acknowledged.
     pub(super) fn forget(&mut self, una: u64) {
-        let gone = self.ranges.partition_point(|range| range.1 <= una);
+        let gone = self.ranges.partition_point(|range| range.end <= una);
         self.ranges.drain(..gone);
     }
 }
@@ -66,7 +76,7 @@ impl Sender {
             return;
         }
         cx.report(Event::ErrorReport(start));
-        notified.add((start, end.min(nxt)));
+        notified.add((start, end.min(nxt)), nxt);
         if start == una {
             // RFC 6298 §5.3, as for new data acknowledged: the timer measures from what leaves now. It is not backed off.
             self.rtt.arm(now, &mut cx.timers);
@@ -136,7 +146,12 @@ impl Sender {
 
     /// Whether the hole at SND.UNA was reported, so that recovery has nothing to repair.
     pub(super) fn is_repaired(&self) -> bool {
-        self.notified.as_ref().is_some_and(|notified| notified.has(self.space.una)) && !self.board.has_unrepaired()
+        self.sent_until().is_some() && !self.board.has_unrepaired()
+    }
+
+    /// What had been sent when the hole at SND.UNA was reported.
+    pub(super) fn sent_until(&self) -> Option<u64> {
+        self.notified.as_ref()?.sent_until(self.space.una)
     }
 
     /// With a window of packets, the peer's is one as well.

@@ -100,7 +100,8 @@ impl Sender {
         if self.detector.repair() != Repair::Fast {
             return;
         }
-        self.episode = self.episode.begun(self.space.nxt, false);
+        let point = self.sent_until().unwrap_or(self.space.nxt);
+        self.episode = self.episode.begun(point, false);
         self.episode.enter_fast(self.burst(), i64::from(DUP_THRESH) * self.inflation());
         self.episode.retransmits_first = false;
         if let Some(notified) = &mut self.notified {
@@ -110,7 +111,7 @@ impl Sender {
 
     /// A partial ACK in such a recovery: it goes on if the next hole was reported too, else it is one of congestion from now on.
     fn check_next_hole(&mut self, now: Time, cx: &mut Context) -> bool {
-        if !self.notified.as_ref().is_some_and(|notified| notified.repairs_nothing) {
+        if !self.repairs_nothing() {
             return false;
         }
         if self.is_repaired() {
@@ -118,8 +119,13 @@ impl Sender {
             return true;
         }
         self.end_inflation();
+        self.episode.recovery_point = Some(self.space.nxt);
         self.episode.is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
         false
+    }
+
+    fn repairs_nothing(&self) -> bool {
+        self.notified.as_ref().is_some_and(|notified| notified.repairs_nothing)
     }
 
     fn end_inflation(&mut self) {
@@ -155,6 +161,9 @@ impl Sender {
     #[inline(never)]
     fn advance_episode(&mut self, now: Time, newly: u64, cx: &mut Context) -> Advance {
         let (newreno, inflation) = (self.detector.newreno(), self.inflation());
+        if let (Some(point), true) = (self.sent_until(), self.repairs_nothing()) {
+            self.episode.recovery_point = Some(point);
+        }
         match self.episode.on_advance(now, self.space.una, newly, newreno, inflation) {
             Step::StaysInLoss => Advance::OPEN,
             Step::LeavesLoss => {
