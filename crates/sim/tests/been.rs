@@ -150,16 +150,16 @@ fn options_take_bytes_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_new_connection_begins_with_what_the_last_one_was_notified_of() {
-    let text = PATH.replace("app = \"greedy\"", "app = { kind = \"arrivals\", size = \"20 kB\", interval = \"4 s\" }");
-    let result = run(&text, 1);
-    let sent = events(&result, "sent");
-    let opens: Vec<usize> = (0..sent.len()).filter(|&at| sent[at].1 == 0).collect();
-    assert!(opens.len() >= 3);
-    // The first segment of the first connection has 500 B, that of later ones what the estimate allows.
-    let first = |open: usize| sent[open + 1].1;
-    assert_eq!(first(opens[0]), 500);
-    assert!(first(opens[2]) < 100, "{}", first(opens[2]));
+fn a_new_connection_begins_with_what_its_host_was_notified_of() {
+    let second = "[flow.g]\nfrom = \"sender\"\nto = \"receiver\"\nstart = \"10 s\"\napp = { kind = \"file\", size = \"2 kB\" }\n";
+    let result = run(&format!("{PATH}{second}"), 1);
+    let first = |flow: &str| {
+        let rows = result.events.text("event").iter().zip(result.events.text("flow")).zip(result.events.whole("value"));
+        let sent = rows.filter(|((event, of), _)| *event == "sent" && *of == flow).map(|(_, offset)| *offset);
+        sent.take(2).last()
+    };
+    assert_eq!(first("f"), Some(500));
+    assert!(first("g").is_some_and(|size| size < 100), "{:?}", first("g"));
 }
 
 #[test]

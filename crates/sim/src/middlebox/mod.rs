@@ -10,6 +10,10 @@
 mod ack_filter;
 mod been;
 mod context;
+mod dpsm;
+mod eln;
+mod eten;
+mod flows;
 mod impair;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
@@ -19,6 +23,9 @@ pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, QueueView, Side};
+pub use dpsm::{Dpsm, DpsmConfig};
+pub use eln::{Eln, ElnConfig};
+pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
 pub use impair::{Impair, ImpairConfig};
 
 use crate::ids::{LinkId, NodeId};
@@ -221,4 +228,10 @@ registry! {
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
     /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
     "been" => Been(Been, BeenConfig);
+    /// Marks duplicate acknowledgements that ask for what was corrupted (ELN).
+    "eln" => Eln(Eln, ElnConfig);
+    /// Notifies the source of corrupted packets, backward or forward, or all of the chance to survive (ETEN, CETEN).
+    "eten" => Eten(Eten, EtenConfig);
+    /// Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
+    "dpsm" => Dpsm(Dpsm, DpsmConfig);
 }

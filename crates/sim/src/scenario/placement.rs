@@ -2,7 +2,7 @@
 
 use super::report::{below, path, Report};
 use crate::ids::{NodeId, PathId};
-use crate::middlebox::{BeenConfig, MiddleboxConfig, Role};
+use crate::middlebox::{BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role};
 use crate::spec::{NodeKind, Scenario};
 use std::collections::BTreeSet;
 
@@ -12,11 +12,18 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
         let node = &scenario.nodes[id];
         for (index, middlebox) in node.middleboxes.iter().enumerate() {
             let key = path(["node", &node.name, "middlebox", &index.to_string()]);
-            if let MiddleboxConfig::Been(been) = middlebox {
-                match been.role {
+            match middlebox {
+                MiddleboxConfig::Been(been) => match been.role {
                     Role::Satellite => check_processing(scenario, id, &below(&key, "role"), report),
                     Role::Gateway => check_been_gateway(scenario, id, &below(&key, "role"), report),
+                },
+                MiddleboxConfig::Eten(EtenConfig { role: EtenRole::Receiver, .. }) => {
+                    check_end(scenario, id, &below(&key, "role"), report);
                 }
+                MiddleboxConfig::Eten(_) | MiddleboxConfig::Eln(_) | MiddleboxConfig::Dpsm(_) => {
+                    check_processing(scenario, id, &below(&key, "kind"), report);
+                }
+                MiddleboxConfig::AckFilter(_) | MiddleboxConfig::Impair(_) => {}
             }
         }
     }
@@ -39,6 +46,17 @@ fn check_processing(scenario: &Scenario, id: NodeId, key: &[String], report: &mu
         &message,
         &format!("expected node.{}.kind = \"processing\", or another node of that kind", node.name),
     );
+}
+
+/// What echoes for receivers stands where flows end.
+fn check_end(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
+    let ends: BTreeSet<NodeId> = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    if ends.contains(&id) {
+        return;
+    }
+    let names: Vec<_> = ends.iter().take(8).map(|node| scenario.nodes[*node].name.as_str()).collect();
+    let message = format!("echoes for receivers, and no flow ends at \"{}\"", scenario.nodes[id].name);
+    report.value(key, &message, &format!("expected it at a node where one does: {}", names.join(", ")));
 }
 
 /// A gateway sends straight to a satellite that records.

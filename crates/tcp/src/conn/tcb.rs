@@ -57,7 +57,7 @@ impl Tcb {
             }
             Notice::FirstCorrupted => sender.on_first_corrupted(now, cx),
             Notice::ErrorRate(rate) => sender.on_error_rate(rate, cx),
-            Notice::Survival(_) => {}
+            Notice::Survival(survival) => sender.on_survival(survival),
         }
     }
 

@@ -58,7 +58,11 @@ pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]
 /// What stands at a node.
 pub(super) fn check_middlebox(config: &MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
-        MiddleboxConfig::AckFilter(_) | MiddleboxConfig::Been(_) => {}
+        MiddleboxConfig::AckFilter(_)
+        | MiddleboxConfig::Been(_)
+        | MiddleboxConfig::Dpsm(_)
+        | MiddleboxConfig::Eln(_)
+        | MiddleboxConfig::Eten(_) => {}
         MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));
             if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {

@@ -113,6 +113,11 @@ impl Sender {
         }
     }
 
+    /// The network says which share of packets survives.
+    pub(crate) fn on_survival(&mut self, survival: f32) {
+        self.reducer.on_survival(survival);
+    }
+
     /// What an earlier connection learnt, or what was reported before data could be sent.
     pub(crate) fn prime_error_rate(&mut self, rate: f32) {
         if let Some(notified) = &mut self.notified {
