@@ -43,6 +43,8 @@ INTERLEAVE = "link.up.forward.interleave"
 CODE: Sets = {INTERLEAVE: f'{{ span = "10 ms", codeword = "{CODEWORD_BYTES} B", corrects = "{CORRECTS_BYTES} B" }}'}
 INTERLEAVER: Sets = {INTERLEAVE: '{ span = "200 ms", corrects = "0 B" }'}
 DATAGRAM_HEADER_BYTES = 28
+PACKETS_MAX = 468_750
+"""Of 80 B that 1.5 Mbit/s carry in 200 s."""
 SPACING_S = 0.01
 """Between two datagrams of the scenario, and its interval of recording."""
 
@@ -436,5 +438,5 @@ def header_bound(lab: Lab, *, length: int, **_: object) -> Possible:
 def packets_before_estimate(lab: Lab, *, is_warm: bool, **_: object) -> Possible:
     """Packets that a sender sends at the initial size: the estimate needs a window of records first (Algorithm 1)."""
     if is_warm:
-        return Possible(1, math.inf, "the first packet has the initial size, the next may have another")
-    return Possible(RECORDS, math.inf, f"the first estimate follows {RECORDS} records of packets of the initial size")
+        return Possible(1, PACKETS_MAX, "the first packet has the initial size, the next may have another")
+    return Possible(RECORDS, PACKETS_MAX, f"the first estimate follows {RECORDS} packets of the initial size")

@@ -45,6 +45,7 @@ __all__ = [
 
 METRICS = ("throughput_bps", "goodput_bps", "delivered_bytes")
 """What the paper compares by."""
+TINY = 1e-9
 ROUNDS = 4
 """Round trips of slow start from one packet to sixteen, of at most twenty."""
 
@@ -125,8 +126,8 @@ def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list
             other = flows_of(lab, scheme, payload, sets)
             for metric in METRICS:
                 mine, its = column(been, metric), column(other, metric)
-                # Where nothing of the other arrives, the proposal is ahead of it by any factor.
-                quotient = np.divide(mine, its, out=np.full(len(mine), 1e9), where=its > 0)
+                # Where nothing arrives, the other is ahead by any factor; where nothing of either does, neither is.
+                quotient = np.clip((mine + TINY) / (its + TINY), 1e-9, 1e9)
                 found.append((quotient, f"{metric}, {scheme}, {payload + HEADER_BYTES} B"))
     return found
 
