@@ -28,6 +28,7 @@ mod prr;
 mod rate;
 mod recovery;
 mod reduce;
+mod reported;
 mod rtt;
 mod scoreboard;
 mod space;

@@ -6,66 +6,14 @@
 //! sent before the retransmission, which a report brings about long before the duplicates arrive; what was sent since may be on its
 //! way. A hole below that which was not reported, if a partial ACK shows one, reduces the window from that moment on.
 
+use super::poll::Sending;
+use super::space::SendSpace;
 use super::state::Sender;
-use super::{SendSpace, Sending};
 use crate::cc::CongestionControl;
-use crate::config::{Config, CwndUnit, ErrorReports};
+use crate::config::{CwndUnit, ErrorReports};
 use crate::conn::context::Context;
 use crate::conn::Event;
 use bentpipe_units::Time;
-use std::collections::VecDeque;
-
-/// What was reported as corrupted.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Notified {
-    /// Bytes that were, and are not acknowledged; in order, apart from one another.
-    ranges: Vec<Reported>,
-    /// Of those, what is still to be retransmitted.
-    due: VecDeque<(u64, u64)>,
-    /// When the oldest segment was last retransmitted because an ACK was marked.
-    marked_at: Option<Time>,
-    /// The error rate that was reported last.
-    rate: Option<f32>,
-    /// Fast recovery goes on that holes began which were all reported.
-    pub(super) repairs_nothing: bool,
-}
-
-/// A range of bytes that was reported.
-#[derive(Clone, Copy, Debug)]
-struct Reported {
-    start: u64,
-    end: u64,
-    /// SND.NXT when it was.
-    sent_until: u64,
-}
-
-impl Notified {
-    pub(crate) fn of(config: &Config) -> Option<Box<Self>> {
-        config.heeds_notices().then(Box::default)
-    }
-
-    /// What had been sent when the byte at `offset` was reported; none if it was not.
-    pub(super) fn sent_until(&self, offset: u64) -> Option<u64> {
-        let range = self.ranges[..self.ranges.partition_point(|range| range.start <= offset)].last()?;
-        (offset < range.end).then_some(range.sent_until)
-    }
-
-    fn add(&mut self, (mut start, mut end): (u64, u64), sent_until: u64) {
-        self.due.push_back((start, end));
-        let first = self.ranges.partition_point(|range| range.end <= start);
-        let last = self.ranges.partition_point(|range| range.start < end).max(first);
-        for range in &self.ranges[first..last] {
-            (start, end) = (start.min(range.start), end.max(range.end));
-        }
-        self.ranges.splice(first..last, [Reported { start, end, sent_until }]);
-    }
-
-    /// Everything below `una` is acknowledged.
-    pub(super) fn forget(&mut self, una: u64) {
-        let gone = self.ranges.partition_point(|range| range.end <= una);
-        self.ranges.drain(..gone);
-    }
-}
 
 impl Sender {
     /// [start, end) arrived corrupted somewhere. Nothing that is not outstanding is believed.

@@ -3,11 +3,11 @@
 use super::detect::{Detector, View};
 use super::ecn::EcnSender;
 use super::episode::Episode;
-use super::notified::Notified;
 use super::pacing::Pacer;
 use super::probe_segments::Probes;
 use super::rate::Rates;
 use super::reduce::Reducer;
+use super::reported::Notified;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
