@@ -117,6 +117,11 @@ def scheme_spread(lab: Lab, **reading: str | float) -> Finding:
 # Orders
 
 
+def over(mine: NDArray[np.float64], its: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A ratio, paired. Where nothing of one arrives the other is ahead by any factor; if of neither, neither is."""
+    return np.clip((mine + TINY) / (its + TINY), 1e-9, 1e9)
+
+
 def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[NDArray[np.float64], str]]:
     """BEEN over each of the others, size by size and metric by metric, paired by seed, with what it is of."""
     found = []
@@ -126,9 +131,7 @@ def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list
             other = flows_of(lab, scheme, payload, sets)
             for metric in METRICS:
                 mine, its = column(been, metric), column(other, metric)
-                # Where nothing arrives, the other is ahead by any factor; where nothing of either does, neither is.
-                quotient = np.clip((mine + TINY) / (its + TINY), 1e-9, 1e9)
-                found.append((quotient, f"{metric}, {scheme}, {payload + HEADER_BYTES} B"))
+                found.append((over(mine, its), f"{metric}, {scheme}, {payload + HEADER_BYTES} B"))
     return found
 
 
@@ -165,7 +168,7 @@ def orders_that_hold(lab: Lab, **reading: str | float) -> Finding:
 def goodput_by_largest(lab: Lab, **reading: str | float) -> Finding:
     """Goodput of BEEN with packets of 90 B at most over that with 140 B at most."""
     small, large = (column(flows_of(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100))
-    return Finding.mean(small / large, f"{small.mean():.0f} and {large.mean():.0f} bit/s")
+    return Finding.mean(over(small, large), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
 
 
 def notices_alone(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
@@ -174,7 +177,7 @@ def notices_alone(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
     fixed = {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
     been = column(flows_of(lab, "BEEN", payload, fixed), "goodput_bps")
     newreno = column(flows_of(lab, "NewReno", payload, sets), "goodput_bps")
-    return Finding.mean(been / newreno, f"{been.mean():.0f} and {newreno.mean():.0f} bit/s")
+    return Finding.mean(over(been, newreno), f"{been.mean():.0f} and {newreno.mean():.0f} bit/s")
 
 
 def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: str | float) -> Finding:
@@ -184,7 +187,7 @@ def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: str | float)
         large = column(flows_of(lab, scheme, 500, world(**reading)), "goodput_bps")
         for payload in (200, 100, 50):
             small = column(flows_of(lab, scheme, payload, world(**reading)), "goodput_bps")
-            found.append((small / large, f"{scheme}, {payload + HEADER_BYTES} B"))
+            found.append((over(small, large), f"{scheme}, {payload + HEADER_BYTES} B"))
     values, where = max(found, key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
