@@ -1,6 +1,7 @@
 //! What the crate promises, as seen from outside, in one binary: it is linked once. `tidy` checks that each file is named.
 
 mod bbr;
+mod been;
 mod conformance;
 mod determinism;
 mod ends;

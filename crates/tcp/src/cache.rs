@@ -8,13 +8,15 @@ use bentpipe_units::{Duration, Time};
 const AVOID_FAST_OPEN: Duration = Duration::from_secs(3600);
 
 /// What is known of one host, and of the path to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathCache {
     path: Option<KnownPath>,
     /// Fast Open: the server's cookie and the MSS that it announced.
     cookie: Option<([u8; 8], u16)>,
     /// When a SYN with data went unanswered.
     fast_open_failed: Option<Time>,
+    /// The error rate that functions of the network last reported on the way to it.
+    pub error_rate: Option<f32>,
 }
 
 /// What was learnt of a path.

@@ -80,6 +80,12 @@ settings! {
         sharing: Option<Sharing> as OnOff = None, "RFC 5681: each connection probes anew";
         /// Nagle's algorithm: hold small segments back while data are outstanding.
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
+        /// What a report of a corrupted segment leads to; functions of the network send them.
+        error_reports: ErrorReports = ErrorReports::Ignore, "no standard has such reports";
+        /// The size of segments.
+        packet_size: PacketSize = PacketSize::Fixed, "RFC 9293 §3.7.1";
+        /// What the window is a number of where the segment size follows reports.
+        cwnd_unit: CwndUnit = CwndUnit::Bytes, "RFC 5681; ns-2 counts packets";
     } with {
         /// A congestion control that is not in the registry, in place of it.
         own_cc: Option<CustomCc> = None;
@@ -92,6 +98,11 @@ settings! {
 }
 
 impl Config {
+    /// Whether notices of errors change what is sent.
+    pub(crate) fn heeds_notices(&self) -> bool {
+        self.error_reports != ErrorReports::Ignore || self.packet_size != PacketSize::Fixed
+    }
+
     /// The largest window that RFC 7323 can advertise.
     pub const RECEIVE_BUFFER_MAX: u64 = ReceiveBuffer::MOST;
     /// A send buffer of this size holds whatever is written.

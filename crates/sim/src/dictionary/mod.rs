@@ -260,6 +260,7 @@ names! {
         SlowStartExit "slow_start_exit", "B", "Slow start ends, by a loss or before it; value: the congestion window that it reached.";
         Timeout "timeout", "B", "The retransmission timer expired; value: offset of the missing byte.";
         Undo "undo", "B", "The last loss episode was spurious and is undone; value: offset acknowledged.";
+        ErrorReport "error_report", "B", "A node of the network has reported a segment as corrupted, and it leaves again; value: its offset.";
         Retransmission "retransmission", "B", "A segment is sent again; value: its offset.";
         Sent "sent", "B", "A segment with data is sent for the first time; value: its offset.";
         Dummy "dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies.";

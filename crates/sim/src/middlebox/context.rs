@@ -2,8 +2,8 @@
 
 use crate::dictionary::Cause;
 use crate::ids::{LinkId, NodeId};
-use crate::packet::{Bodies, Message, Packet};
-use bentpipe_tcp::Segment;
+use crate::packet::{Bodies, Label, Message, Packet};
+use bentpipe_tcp::{Notice, Segment};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// From which side of the middlebox a packet comes, or to which it goes.
@@ -111,6 +111,9 @@ pub(crate) trait Outlook {
     /// Propagation there and back on the ways that the flow of `packet` has now; none if there is none.
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration>;
 
+    /// The node to which that link leads.
+    fn next_node(&self, packet: &Packet) -> Option<NodeId>;
+
     /// Takes those that `is_meant` says out of that queue.
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
 }
@@ -182,14 +185,36 @@ impl Context<'_> {
         packet.has_options(self.bodies)
     }
 
-    /// The packet with another segment in place of its own; a datagram stays as it is.
+    /// The packet with another segment in place of its own, and with what is written on it; a datagram stays as it is.
     #[must_use]
     pub fn rewrite(&mut self, packet: Packet, segment: &Segment) -> Packet {
         if packet.is_datagram() {
             return packet;
         }
-        self.bodies.release(&packet);
-        packet.with_segment(segment, self.bodies)
+        let mut old = packet;
+        let label = self.bodies.take_label(&mut old);
+        self.bodies.release(&old);
+        let mut made = packet.with_segment(segment, self.bodies);
+        if let Some((label, bytes)) = label {
+            self.bodies.set_label(&mut made, label, bytes);
+        }
+        made
+    }
+
+    /// What functions of the network have written on a packet of a connection; nothing is written on a datagram.
+    pub fn label(&self, packet: &Packet) -> Option<Label> {
+        self.bodies.label(packet)
+    }
+
+    /// Takes off the packet what is written on it.
+    pub fn take_label(&mut self, packet: &mut Packet) -> Option<Label> {
+        self.bodies.take_label(packet).map(|(label, _)| label)
+    }
+
+    /// Writes on a packet of a connection, in place of what is on it; its header grows by `bytes`. Whoever is at the end of its
+    /// way reads it. A datagram stays as it is.
+    pub fn set_label(&mut self, packet: &mut Packet, label: Label, bytes: u8) {
+        self.bodies.set_label(packet, label, bytes);
     }
 
     /// A packet of the middlebox's own with this segment, as if it came from the end that `packet` travels to; none if that
@@ -206,15 +231,37 @@ impl Context<'_> {
         self.emit(message);
     }
 
+    /// The same, in a packet of nothing but IP options: 28 bytes, and `more`. It goes to functions that expect it.
+    pub(crate) fn send_options(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool, more: u16) {
+        let mut message = Packet::message(packet, Message::ToNode(node, words), is_back, self.bodies);
+        message.len = more;
+        self.emit(message);
+    }
+
     /// Has the end of a connection that sent `packet` send segments with `bytes` of payload, from when the message about it
     /// arrives there. Of a datagram's sender it asks nothing.
     pub fn set_segment_size(&mut self, packet: &Packet, bytes: u32) {
-        if packet.is_datagram() {
-            return;
+        if !packet.is_datagram() {
+            self.send_back_to_end(packet, Message::SegmentSize(packet.sender(), bytes));
         }
-        let message = Message::SegmentSize(packet.sender(), bytes);
+    }
+
+    /// Notifies the end of a connection that sent `packet`, by a datagram of 76 bytes that queues and may be lost. The sender of a
+    /// datagram is notified of nothing.
+    pub fn notify_sender(&mut self, packet: &Packet, notice: Notice) {
+        if !packet.is_datagram() {
+            self.send_back_to_end(packet, Message::Notice(packet.sender(), notice));
+        }
+    }
+
+    fn send_back_to_end(&mut self, packet: &Packet, message: Message) {
         let message = Packet::message(packet, message, true, self.bodies);
         self.emit(message);
+    }
+
+    /// The node to which `packet` would leave now; none if it is for a host here, or there is no way.
+    pub fn next_node(&self, packet: &Packet) -> Option<NodeId> {
+        self.outlook.next_node(packet)
     }
 
     /// What waits in front of the link by which `packet` would leave the node now; none if it is for a host here.
@@ -279,6 +326,9 @@ impl Bench {
             }
             fn round_trip(&mut self, _: &Packet) -> Option<Duration> {
                 self.1
+            }
+            fn next_node(&self, _: &Packet) -> Option<NodeId> {
+                None
             }
             fn extract(&mut self, _: &Packet, _: &mut dyn FnMut(&mut Packet) -> bool, _: &mut Vec<Packet>) {}
         }

@@ -9,10 +9,16 @@
 
 mod ack_filter;
 mod ack_reconstruct;
+mod been;
 mod context;
 mod copies;
+mod dpsm;
+mod eln;
+mod eten;
+mod flows;
 mod hop;
 mod impair;
+mod refwa;
 mod satpep;
 mod sessions;
 mod snoop;
@@ -23,14 +29,18 @@ mod spoof;
 mod trials;
 #[cfg(test)]
 mod suite;
-mod refwa;
 
 pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
+pub(crate) use been::Been;
+pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
 #[cfg(test)]
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, LinkView, QueueView, Side};
+pub use dpsm::{Dpsm, DpsmConfig};
+pub use eln::{Eln, ElnConfig};
+pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
 pub use impair::{Impair, ImpairConfig};
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 pub use satpep::{SatPep, SatPepConfig};
@@ -38,7 +48,9 @@ pub use snoop::{Snoop, SnoopConfig};
 pub use split::{Accept, Split, SplitConfig};
 pub use spoof::{Spoof, SpoofConfig};
 
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
+pub use crate::packet::{Label, Records};
+
 use crate::packet::Packet;
 use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
 use bentpipe_units::Time;
@@ -70,6 +82,9 @@ impl Way {
 /// The contract of a middlebox. Every packet that it is given leaves through the context, now or later, or is counted in
 /// [`held`](Self::held); a run in which one does not ends with an error that names the middlebox.
 pub trait Middlebox: Debug {
+    /// Before the run: the node that it is at, and those to which links of its own lead, in order, with their functions.
+    fn meet(&mut self, _node: NodeId, _neighbours: &[(NodeId, &[MiddleboxConfig])]) {}
+
     /// A packet passes.
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>);
 
@@ -189,6 +204,9 @@ macro_rules! registry {
                     Self::Own(m) => m.on_packet(packet, cx),
                 }
             }
+            fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
+                self.inner_mut().meet(node, neighbours);
+            }
             fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
                 self.inner_mut().on_corrupted(packet, cx);
             }
@@ -258,4 +276,12 @@ registry! {
     "satpep" => SatPep(SatPep, SatPepConfig);
     /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
     "snoop" => Snoop(Snoop, SnoopConfig);
+    /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
+    "been" => Been(Been, BeenConfig);
+    /// Marks duplicate acknowledgements that ask for what was corrupted (ELN).
+    "eln" => Eln(Eln, ElnConfig);
+    /// Notifies the source of corrupted packets, backward or forward, or all of the chance to survive (ETEN, CETEN).
+    "eten" => Eten(Eten, EtenConfig);
+    /// Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
+    "dpsm" => Dpsm(Dpsm, DpsmConfig);
 }

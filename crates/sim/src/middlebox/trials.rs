@@ -29,6 +29,18 @@ macro_rules! trials {
             satpep:
                 "[node.b]\nmiddlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]\n[node.c]\nmiddlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]",
                 None;
+            been:
+                "[node.b]\nmiddlebox = [{ kind = \"been\", role = \"gateway\" }]\n[node.c]\nkind = \"processing\"\nmiddlebox = [{ kind = \"been\", role = \"satellite\" }]",
+                None;
+            eln:
+                "[node.c]\nkind = \"processing\"\nmiddlebox = [{ kind = \"eln\" }]",
+                None;
+            eten:
+                "[node.c]\nkind = \"processing\"\nmiddlebox = [{ kind = \"eten\" }]",
+                None;
+            dpsm:
+                "[node.c]\nkind = \"processing\"\nmiddlebox = [{ kind = \"dpsm\" }]",
+                None;
             refwa:
                 "[node.b]\nmiddlebox = [{ kind = \"refwa\" }]",
                 Some("[node.b]\nmiddlebox = [{ kind = \"refwa\", flows = 0 }]");

@@ -5,7 +5,7 @@ use super::Network;
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
-use crate::packet::{Message, Packet};
+use crate::packet::{Packet, NO_BODY};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
 use bentpipe_tcp::{Event, Segment};
@@ -19,6 +19,11 @@ impl Network {
             return self.receive_datagram(node, packet);
         }
         let endpoint = packet.endpoint();
+        if packet.body != NO_BODY {
+            if let Some(label) = self.bodies.label(packet) {
+                self.traffic.read_label(self.now, endpoint, label);
+            }
+        }
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
             return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
@@ -186,14 +191,14 @@ impl Network {
 
     /// A message to an end of a connection, if that is still there.
     fn receive_message(&mut self, node: NodeId, packet: &Packet) {
-        let Some(Message::SegmentSize(recipient, bytes)) = self.bodies.message(packet) else {
+        let message = self.bodies.message(packet);
+        let recipient = message.and_then(|message| self.traffic.reader_of(message));
+        let (Some(message), Some(endpoint)) = (message, recipient) else {
             return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
         };
-        if !self.traffic.is_there(recipient) {
-            return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
-        }
-        self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u32::from(u16::MAX)));
+        self.traffic.hosts[endpoint].on_message(self.now, message);
         self.consume(packet);
+        self.drive(endpoint);
     }
 
     fn on_event(&mut self, endpoint: EndpointId, event: Event) {

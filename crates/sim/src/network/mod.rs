@@ -79,6 +79,10 @@ impl Network {
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
         own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(middlebox)));
+        for node in NodeId::all(boxes.len()).filter(|&node| scenario.nodes[node].middleboxes.len() > 0) {
+            let neighbours = scenario.neighbours(node);
+            boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+        }
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
         let far_ends = far_ends(scenario, &routes, acts);

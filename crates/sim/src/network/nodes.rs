@@ -114,6 +114,10 @@ impl Outlook for NodeOutlook<'_> {
         Some(sum)
     }
 
+    fn next_node(&self, packet: &Packet) -> Option<NodeId> {
+        self.routes.link(packet.path(), self.node, packet.next).map(|link| self.routes.far_end(link))
+    }
+
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         if let Some(link) = self.link_for(packet) {
             link.extract(is_meant, left);

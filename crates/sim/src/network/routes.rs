@@ -83,6 +83,11 @@ impl Routes {
         (hop < AT_NODE).then(|| LinkId::new(hop as usize))
     }
 
+    /// The node to which a link leads.
+    pub(super) fn far_end(&self, link: LinkId) -> NodeId {
+        self.ends[link].to
+    }
+
     /// The nodes on a way learn it.
     pub(super) fn install(&mut self, path: PathId, route: &[LinkId]) {
         let begin = self.append(route);

@@ -2,8 +2,8 @@
 
 use super::{Packet, NO_BODY};
 use crate::ids::{EndpointId, NodeId};
-use bentpipe_tcp::{Options, Timestamps};
-use bentpipe_units::Time;
+use bentpipe_tcp::{Notice, Options, Timestamps};
+use bentpipe_units::{Seq, Time};
 use std::ops::Index;
 
 /// Parts of a segment that most have not.
@@ -11,6 +11,91 @@ use std::ops::Index;
 pub(crate) struct Parts {
     pub(crate) timestamps: Option<Timestamps>,
     pub(crate) options: Options,
+    pub(crate) label: Option<Label>,
+    /// What the label adds to the header, bytes.
+    pub(crate) label_len: u8,
+}
+
+/// What functions of the network write on a packet of a connection in passing: an IP option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Label {
+    /// The number that a gateway has given the packet.
+    Numbered {
+        /// The gateway.
+        by: NodeId,
+        /// Its number.
+        id: u32,
+        /// A satellite has recorded it as having arrived.
+        is_recorded: bool,
+    },
+    /// What became of packets that a gateway had numbered.
+    Records(Records),
+    /// An estimate of the error rate of a link, in the unit of whoever estimates.
+    ErrorRate(f32),
+    /// The chance that a packet crosses the path uncorrupted, as far as it has come.
+    Survival(f32),
+    /// What the receiver has read of it, on the way back.
+    SurvivalEcho(f32),
+    /// A segment of the connection was corrupted.
+    Corrupted {
+        /// Its sequence number.
+        seq: Seq,
+        /// Its payload, bytes.
+        len: u16,
+    },
+    /// The same, on the way back.
+    CorruptedEcho {
+        /// Its sequence number.
+        seq: Seq,
+        /// Its payload, bytes.
+        len: u16,
+    },
+    /// The segment that this ACK asks for was corrupted.
+    LossIsCorruption,
+}
+
+impl Label {
+    /// What it notifies the end of a connection of; none: it is for functions of the network.
+    pub(crate) fn notice(self) -> Option<Notice> {
+        match self {
+            Self::ErrorRate(rate) => Some(Notice::ErrorRate(rate)),
+            Self::SurvivalEcho(survival) => Some(Notice::Survival(survival)),
+            Self::CorruptedEcho { seq, len } => Some(Notice::Corrupted { seq, len, error_rate: None }),
+            Self::LossIsCorruption => Some(Notice::FirstCorrupted),
+            Self::Numbered { .. } | Self::Records(_) | Self::Survival(_) | Self::Corrupted { .. } => None,
+        }
+    }
+}
+
+/// What became of a run of packets that a gateway has numbered one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records {
+    /// The number of the first.
+    pub first: u32,
+    /// How many, at most [`Records::MOST`].
+    pub count: u8,
+    /// A bit for each that was corrupted, the first lowest.
+    pub corrupted: u8,
+}
+
+impl Records {
+    /// How many fit one packet.
+    pub const MOST: u8 = 8;
+
+    /// Number and fate of each: whether it was corrupted.
+    pub fn iter(self) -> impl Iterator<Item = (u32, bool)> {
+        (0..self.count).map(move |at| (self.first.wrapping_add(at.into()), self.corrupted >> at & 1 != 0))
+    }
+
+    /// For a message.
+    pub(crate) fn to_words(self) -> [u64; 2] {
+        [u64::from(self.first), u64::from(self.count) << 8 | u64::from(self.corrupted)]
+    }
+
+    /// From a message.
+    pub(crate) fn of_words([first, rest]: [u64; 2]) -> Self {
+        Self { first: first as u32, count: (rest >> 8) as u8, corrupted: rest as u8 }
+    }
 }
 
 /// What a packet carries that is no segment of one of our connections.
@@ -23,12 +108,33 @@ pub(crate) enum Carried {
 }
 
 /// What middleboxes send to one another and to the ends of connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Message {
     /// To the functions of a node on the way: whatever they have agreed on.
     ToNode(NodeId, [u64; 2]),
     /// To an end of a connection: send segments with this many payload bytes from now on.
     SegmentSize(Recipient, u32),
+    /// To an end of a connection: what became of its packets.
+    Notice(Recipient, Notice),
+}
+
+impl Message {
+    /// The end of a connection that it is for.
+    pub(crate) fn recipient(self) -> Option<Recipient> {
+        match self {
+            Self::ToNode(..) => None,
+            Self::SegmentSize(recipient, _) | Self::Notice(recipient, _) => Some(recipient),
+        }
+    }
+
+    /// Its payload, bytes.
+    pub(crate) const fn len(self) -> u16 {
+        match self {
+            Self::ToNode(..) | Self::SegmentSize(..) => 12,
+            // Connection, sequence number, length, estimate, time and a truncated HMAC: 48 B, 76 B with headers.
+            Self::Notice(..) => 48,
+        }
+    }
 }
 
 /// An end of a connection, as long as that is there: its slot may be used again while a message is on its way.
@@ -56,6 +162,41 @@ impl Bodies {
             body => self.parts.insert(self.parts[body]),
         };
         Packet { body, ..*packet }
+    }
+
+    /// What is written on a packet of a connection.
+    pub(crate) fn label(&self, packet: &Packet) -> Option<Label> {
+        (packet.body != NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].label)?
+    }
+
+    /// Takes what is written on a packet of a connection off it, with the `bytes` that this adds to the header.
+    pub(crate) fn take_label(&mut self, packet: &mut Packet) -> Option<(Label, u8)> {
+        let label = self.label(packet)?;
+        let parts = &mut self.parts.slots[packet.body as usize];
+        let bytes = std::mem::take(&mut parts.label_len);
+        parts.label = None;
+        packet.header_len -= bytes;
+        if parts.timestamps.is_none() && matches!(parts.options, Options::None) {
+            self.release(packet);
+            packet.body = NO_BODY;
+        }
+        Some((label, bytes))
+    }
+
+    /// Writes on a packet of a connection, in place of what is on it; on a datagram nothing can be written.
+    pub(crate) fn set_label(&mut self, packet: &mut Packet, label: Label, bytes: u8) {
+        if packet.is_datagram() {
+            return;
+        }
+        self.take_label(packet);
+        if packet.body == NO_BODY {
+            let parts = Parts { timestamps: None, options: Options::None, label: None, label_len: 0 };
+            packet.body = self.parts.insert(parts);
+        }
+        let parts = &mut self.parts.slots[packet.body as usize];
+        parts.label = Some(label);
+        parts.label_len = bytes;
+        packet.header_len += bytes;
     }
 
     /// The packet's way has ended.

@@ -2,7 +2,7 @@
 
 mod body;
 
-pub use body::Bodies;
+pub use body::{Bodies, Label, Records};
 pub(crate) use body::{Carried, Message, Parts, Recipient};
 
 use crate::ids::{EndpointId, FlowId, PathId};
@@ -53,9 +53,6 @@ pub(crate) const UNROUTED: u32 = 0;
 
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
-
-/// Payload bytes of a message.
-const MESSAGE_LEN: u16 = 12;
 
 /// Flows that a packet can distinguish; a scenario has at most 100,000.
 const FLOWS_MAX: u32 = 1 << 17;
@@ -109,7 +106,12 @@ impl Packet {
         let body = if is_plain {
             NO_BODY
         } else {
-            bodies.parts.insert(Parts { timestamps: segment.timestamps, options: segment.options })
+            bodies.parts.insert(Parts {
+                timestamps: segment.timestamps,
+                options: segment.options,
+                label: None,
+                label_len: 0,
+            })
         };
         let retransmission = if segment.is_retransmission { RETRANSMISSION } else { 0 };
         let dummy = if segment.flags.has(Flags::DUMMY) { DUMMY } else { 0 };
@@ -152,7 +154,7 @@ impl Packet {
         }
     }
 
-    /// A message on the way of `packet`, or on the way back; its size is that of a datagram with 12 bytes.
+    /// A message on the way of `packet`, or on the way back: a datagram.
     pub(crate) fn message(packet: &Self, message: Message, is_back: bool, bodies: &mut Bodies) -> Self {
         let direction = if packet.is_to_sender() == is_back { 0 } else { TO_SENDER };
         Self {
@@ -162,7 +164,7 @@ impl Packet {
             seq: Seq::new(0),
             body: bodies.carried.insert(Carried::Message(message)),
             ack: Seq::new(0),
-            len: MESSAGE_LEN,
+            len: message.len(),
             window: 0,
             tcp_flags: 0,
             header_len: DATAGRAM_HEADERS,
@@ -183,6 +185,11 @@ impl Packet {
     pub(crate) fn answer(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
         let origin = Origin { endpoint: self.endpoint(), owner: self.owner, first_hop: UNROUTED, class: self.class };
         Self::new(segment, &origin, bodies)
+    }
+
+    /// Its header alone, to remember it by: without options or bytes, and no packet to be sent.
+    pub(crate) fn header(&self) -> Self {
+        Self { body: NO_BODY, ..*self }
     }
 
     /// The same packet on its way back, undamaged.

@@ -47,6 +47,14 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The nodes to which links lead from `node`, in order, with their functions.
+    pub(crate) fn neighbours(&self, node: NodeId) -> Vec<(NodeId, &[MiddleboxConfig])> {
+        let mut neighbours: Vec<_> = self.links.iter().filter(|link| link.from == node).map(|link| link.to).collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours.into_iter().map(|node| (node, &*self.nodes[node].middleboxes)).collect()
+    }
+
     /// The route of a path at the start of the run.
     pub fn first_route(&self, path: PathId) -> &[LinkId] {
         let flow = &self.flows[path.flow()];

@@ -132,7 +132,7 @@ impl<'a> Reference<'a> {
                     NaiveLink::new(link, seed, end).with_absences(link, absences, seed, end).toward_host(processing)
                 })
                 .collect(),
-            nodes: scenario.nodes.iter().map(build_node).collect(),
+            nodes: scenario.nodes.iter().map(build_node).collect::<Vec<Vec<AnyMiddlebox>>>(),
             departed: BTreeSet::new(),
             routes: NaiveRoutes::of(scenario),
             left: Vec::new(),
@@ -146,6 +146,10 @@ impl<'a> Reference<'a> {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
+        for node in NodeId::all(scenario.nodes.len()) {
+            let neighbours = scenario.neighbours(node);
+            reference.nodes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+        }
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
@@ -340,6 +344,9 @@ impl<'a> Reference<'a> {
             return self.bodies.release(&packet);
         }
         let endpoint = packet.endpoint();
+        if let Some(label) = self.bodies.label(&packet) {
+            self.traffic.read_label(self.now, endpoint, label);
+        }
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
@@ -381,12 +388,14 @@ impl<'a> Reference<'a> {
     }
 
     fn receive_message(&mut self, node: NodeId, packet: &Packet) {
-        match self.bodies.message(packet) {
-            Some(Message::SegmentSize(recipient, bytes)) if self.traffic.is_there(recipient) => {
-                self.traffic.hosts[recipient.endpoint].conn.set_smss(bytes.clamp(1, u16::MAX.into()));
+        let message = self.bodies.message(packet);
+        match message.and_then(|message| Some((message, self.traffic.reader_of(message)?))) {
+            Some((message, endpoint)) => {
+                self.traffic.hosts[endpoint].on_message(self.now, message);
                 self.consume(packet);
+                self.drive(endpoint);
             }
-            _ => self.lose(LossPlace::Node(node), packet, Cause::NoListener),
+            None => self.lose(LossPlace::Node(node), packet, Cause::NoListener),
         }
     }
 
@@ -607,6 +616,11 @@ impl Outlook for NaiveOutlook<'_, '_> {
             }
         }
         Some(sum)
+    }
+
+    fn next_node(&self, packet: &Packet) -> Option<NodeId> {
+        let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
+        Some(self.reference.scenario.links[link].to)
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {

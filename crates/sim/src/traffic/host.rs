@@ -3,7 +3,7 @@
 use super::loss_verdicts::LossVerdicts;
 use super::send_times::Stopwatch;
 use crate::ids::{EndpointId, FlowId};
-use crate::packet::{Bodies, Origin, Packet, Recipient};
+use crate::packet::{Bodies, Message, Origin, Packet, Recipient};
 use crate::spec::Reader;
 use bentpipe_tcp::{Connection, Segment, State};
 use bentpipe_units::Time;
@@ -153,6 +153,15 @@ impl Host {
     /// Whether what its sender repairs, if anything, are errors of links.
     pub(super) fn repairs_errors(&self) -> bool {
         self.verdicts.as_ref().is_some_and(|verdicts| verdicts.is_of_errors())
+    }
+
+    /// A message of a function of the network has arrived.
+    pub(crate) fn on_message(&mut self, now: Time, message: Message) {
+        match message {
+            Message::SegmentSize(_, bytes) => self.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX))),
+            Message::Notice(_, notice) => self.conn.handle_notice(now, notice),
+            Message::ToNode(..) => {}
+        }
     }
 
     /// The packet in which it sends a segment.

@@ -29,10 +29,10 @@ pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{Cause, EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::packet::{Origin, Packet, Recipient, LOWEST};
+use crate::packet::{Label, Message, Origin, Packet, Recipient, LOWEST};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Scenario};
-use bentpipe_tcp::{Connection, Event, GiveUp, PathCache, Role};
+use bentpipe_tcp::{Connection, Event, GiveUp, Notice, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use flow::AppState;
 use host::AppWait;
@@ -485,6 +485,24 @@ impl Traffic {
     pub(crate) fn is_there(&self, recipient: Recipient) -> bool {
         let host = &self.hosts[recipient.endpoint];
         host.is(recipient) && host.is_listening() && !self.sessions[recipient.endpoint.slot()].is_released
+    }
+
+    /// The end that a message is for, if that is still there.
+    pub(crate) fn reader_of(&self, message: Message) -> Option<EndpointId> {
+        message.recipient().filter(|recipient| self.is_there(*recipient)).map(|recipient| recipient.endpoint)
+    }
+
+    /// An end reads what functions of the network have written on a packet.
+    #[cold]
+    pub(crate) fn read_label(&mut self, now: Time, endpoint: EndpointId, label: Label) {
+        let Some(notice) = label.notice() else { return };
+        self.hosts[endpoint].conn.handle_notice(now, notice);
+        if let Notice::ErrorRate(rate) = notice {
+            // New connections begin with it.
+            let ends = self.flows[self.hosts[endpoint].flow].ends;
+            let path = [ends[endpoint.side()], ends[endpoint.peer().side()]];
+            self.caches.entry(path).or_default().error_rate = Some(rate);
+        }
     }
 
     /// A packet was lost at `at`. Returns the offset of its data, if it is a segment with data.

@@ -71,6 +71,7 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::Undo(offset) => (EventKind::Undo, offset),
         Event::Reduction(offset) => (EventKind::Reduction, offset),
         Event::NoReduction(offset) => (EventKind::NoReduction, offset),
+        Event::ErrorReport(offset) => (EventKind::ErrorReport, offset),
         Event::EcnReduction(offset) => (EventKind::EcnReduction, offset),
         Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
         Event::Aborted(offset) => (EventKind::Aborted, offset),

@@ -15,6 +15,8 @@ pub enum Event {
     Timeout(u64),
     /// The advertised window had not fallen: a loss at this offset was taken for a link error.
     LinkError(u64),
+    /// A node of the network reported that the data at this offset were corrupted.
+    ErrorReport(u64),
     /// The last loss episode was spurious and is undone; offset acknowledged.
     Undo(u64),
     /// Losses are taken for congestion: the controller reduces its window; offset up to which data had been sent.

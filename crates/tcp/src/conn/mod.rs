@@ -36,6 +36,7 @@ use crate::cache::{Ended, Lesson, PathCache};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::facts::RateSample;
+use crate::notice::Notice;
 use crate::segment::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
@@ -157,6 +158,15 @@ impl Connection {
         }
     }
 
+    /// A function of the network notifies this end, as far as [`Config::error_reports`] and [`Config::packet_size`] heed that.
+    pub fn handle_notice(&mut self, now: Time, notice: Notice) {
+        if self.life.state.is_synchronised() {
+            self.tcb.handle_notice(now, notice);
+        } else if let Notice::ErrorRate(rate) = notice {
+            self.tcb.sender.prime_error_rate(rate);
+        }
+    }
+
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
     pub fn handle_wakeup(&mut self, now: Time) {
         let Self { life, tcb } = self;
@@ -248,6 +258,9 @@ impl Connection {
         }
         if let Some((srtt, rttvar)) = self.life.prime(cache, now, &self.tcb.cx.config) {
             self.tcb.sender.rtt.prime(srtt, rttvar);
+        }
+        if let Some(rate) = cache.error_rate {
+            self.tcb.sender.prime_error_rate(rate);
         }
     }
 

@@ -8,6 +8,7 @@ use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cc::CongestionControl;
 use crate::config::SlowStartAcks;
+use crate::notice::Notice;
 use crate::segment::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Seq, Time};
 
@@ -41,6 +42,23 @@ impl Tcb {
             _ => None,
         };
         sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, sacked.as_ref()), cx);
+    }
+
+    /// The network notifies this end.
+    pub(crate) fn handle_notice(&mut self, now: Time, notice: Notice) {
+        let Self { sender, wire, cx, .. } = self;
+        match notice {
+            Notice::Corrupted { seq, len, error_rate } => {
+                if let Some(rate) = error_rate {
+                    sender.on_error_rate(rate, cx);
+                }
+                let start = wire.acked_offset(seq, sender.space.una);
+                sender.on_corrupted(now, (start, start + u64::from(len)), cx);
+            }
+            Notice::FirstCorrupted => sender.on_first_corrupted(now, cx),
+            Notice::ErrorRate(rate) => sender.on_error_rate(rate, cx),
+            Notice::Survival(survival) => sender.on_survival(survival),
+        }
     }
 
     /// Data, a FIN, or both.

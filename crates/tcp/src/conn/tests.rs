@@ -8,6 +8,7 @@ mod growth;
 mod hooks;
 mod hostile_peer;
 mod losses;
+mod notices;
 mod opening;
 mod pacing;
 mod probe_segments;

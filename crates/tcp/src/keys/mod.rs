@@ -4,6 +4,7 @@
 mod ecn;
 mod feedback;
 mod growth;
+mod notices;
 mod recovery;
 mod sending;
 mod timers;
@@ -12,6 +13,7 @@ mod windows;
 pub use ecn::*;
 pub use feedback::*;
 pub use growth::*;
+pub use notices::*;
 pub use recovery::*;
 pub use sending::*;
 pub use timers::*;

@@ -30,12 +30,12 @@ impl Indications {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::verdict::{AssumeCongestion, AssumeCorruption, Loss, LossVerdict};
     use bentpipe_units::Duration;
 
-    fn at(ms: u64) -> PathState {
+    pub(in crate::verdict) fn at(ms: u64) -> PathState {
         let srtt = Some(Duration::from_millis(500));
         PathState {
             header_len: 40,
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn indications_last_two_round_trips_and_congestion_overrides() {
         for by_timeout in [false, true] {
-            let loss = Loss { offset: 0, by_timeout };
+            let loss = Loss { offset: 0, by_timeout, sent_segments: 0, retransmitted_segments: 0 };
             let (mut congestion, mut corruption) = (AssumeCongestion::default(), AssumeCorruption::default());
             assert_eq!(congestion.judge(&loss, &at(0)), Verdict::Congestion);
             assert_eq!(corruption.judge(&loss, &at(0)), Verdict::LinkError);

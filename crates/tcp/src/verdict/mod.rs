@@ -7,12 +7,14 @@ mod always_congestion;
 mod always_link_error;
 mod assume_congestion;
 mod assume_corruption;
+mod ceten;
 mod indications;
 
 pub use always_congestion::AlwaysCongestion;
 pub use always_link_error::AlwaysLinkError;
 pub use assume_congestion::AssumeCongestion;
 pub use assume_corruption::AssumeCorruption;
+pub use ceten::{CetenA, CetenP};
 
 use crate::facts::PathState;
 use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
@@ -24,6 +26,11 @@ pub enum Verdict {
     Congestion,
     /// The link corrupted it: the window stays, and the timer does not back off.
     LinkError,
+    /// Either may be: this much of the window is left. A timeout is one of congestion.
+    Partly {
+        /// Thousandths.
+        left: u32,
+    },
 }
 
 /// A loss that recovery found.
@@ -33,6 +40,10 @@ pub struct Loss {
     pub offset: u64,
     /// Whether the retransmission timer found it; otherwise duplicate or selective ACKs did.
     pub by_timeout: bool,
+    /// Segments sent so far.
+    pub sent_segments: u64,
+    /// Of those, retransmissions.
+    pub retransmitted_segments: u64,
 }
 
 /// The contract of a loss differentiation policy.
@@ -48,6 +59,11 @@ pub trait LossVerdict {
     /// The receiver reported ECN marks.
     fn on_mark(&mut self, path: &PathState) {
         let _ = path;
+    }
+
+    /// The network says which share of packets crosses the path uncorrupted (CETEN).
+    fn on_survival(&mut self, survival: f32) {
+        let _ = survival;
     }
 }
 
@@ -106,6 +122,9 @@ macro_rules! registry {
             fn on_mark(&mut self, path: &PathState) {
                 match self { $(Self::$type(p) => p.on_mark(path),)+ }
             }
+            fn on_survival(&mut self, survival: f32) {
+                match self { $(Self::$type(p) => p.on_survival(survival),)+ }
+            }
         }
     };
 }
@@ -119,4 +138,8 @@ registry! {
     "assume-congestion" => AssumeCongestion;
     /// A loss, timeouts too, is an error of the link, unless marks told of congestion within two round trips (SCPS-TP).
     "assume-corruption" => AssumeCorruption;
+    /// Of losses the share is congestion that the network's survival probability does not explain; the others reduce nothing (CETEN_P).
+    "ceten-p" => CetenP;
+    /// Each loss reduces the window by the share of congestion among losses, at most by half (CETEN_A).
+    "ceten-a" => CetenA;
 }

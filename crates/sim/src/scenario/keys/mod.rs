@@ -59,7 +59,12 @@ pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]
 /// What stands at a node.
 pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
-        MiddleboxConfig::AckFilter(_) | MiddleboxConfig::Refwa(_) => {}
+        MiddleboxConfig::AckFilter(_)
+        | MiddleboxConfig::Been(_)
+        | MiddleboxConfig::Dpsm(_)
+        | MiddleboxConfig::Eln(_)
+        | MiddleboxConfig::Eten(_)
+        | MiddleboxConfig::Refwa(_) => {}
         MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),

@@ -10,6 +10,7 @@
 //! | [`Episode`](episode) | when recovery begins and ends |
 //! | [`Reducer`](reduce) | how far the window falls, and whether it does |
 //! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
+//! | [`Notified`](notified) | what nodes of the network report, and what leaves again for that |
 //! | [`Undo`](undo) | what was spurious, and what comes back |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
@@ -20,6 +21,7 @@ mod ecn;
 mod episode;
 mod feedback;
 mod limit;
+mod notified;
 mod notify;
 mod pacing;
 mod poll;
@@ -28,6 +30,7 @@ mod prr;
 mod rate;
 mod recovery;
 mod reduce;
+mod reported;
 mod resend;
 mod rtt;
 mod scoreboard;
@@ -169,6 +172,9 @@ impl Sender {
     /// The rest of an ACK that advances, where more is known of what it delivered.
     #[inline(never)]
     fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
+        if let Some(notified) = &mut self.notified {
+            notified.forget(ack.offset);
+        }
         let is_undone = self.undo_if_spurious(now, &ack, &facts, cx);
         let (was_open, in_recovery) = (self.episode.phase == Phase::Open, self.episode.phase.is_recovery());
         let mut advance = self.advance(now, facts.newly_acked, cx);

@@ -58,6 +58,14 @@ impl Sender {
                 return Some(self.retransmit(now, first, true, cx));
             }
         }
+        if self.notified.is_some() {
+            if let Some(again) = self.next_notified(now, cx) {
+                return Some(again);
+            }
+            if !self.keeps_to_packets(cx) && !self.board.has_unrepaired() {
+                return None;
+            }
+        }
         if self.is_detailed {
             if let Some(probe) = self.next_probe(now, cx) {
                 return Some(probe);
@@ -266,7 +274,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn retransmit(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
+    pub(super) fn retransmit(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if let Some(undo) = &mut self.undo {
             let stamp = cx.agreed.timestamps.then(|| clock(now));
             undo.on_retransmit(stamp, self.board.retransmits_of(index) + 1);

@@ -57,6 +57,9 @@ impl Sender {
 
     #[inline(never)]
     fn enter_recovery(&mut self, now: Time, cx: &mut Context) {
+        if self.is_repaired() {
+            return self.inflate_only();
+        }
         if let Some(probes) = &mut self.probes {
             probes.on_loss();
         }
@@ -95,6 +98,45 @@ impl Sender {
         self.detector.on_recovery(&mut self.board, &mut cx.timers);
     }
 
+    /// Duplicate ACKs ask for what a node of the network has reported, and is on its way again.
+    fn inflate_only(&mut self) {
+        if self.detector.repair() != Repair::Fast {
+            return;
+        }
+        let point = self.sent_until().unwrap_or(self.space.nxt);
+        self.episode = self.episode.begun(point, false);
+        self.episode.enter_fast(self.burst(), i64::from(DUP_THRESH) * self.inflation());
+        self.episode.retransmits_first = false;
+        if let Some(notified) = &mut self.notified {
+            notified.repairs_nothing = true;
+        }
+    }
+
+    /// A partial ACK in such a recovery: it goes on if the next hole was reported too, else it is one of congestion from now on.
+    fn check_next_hole(&mut self, now: Time, cx: &mut Context) -> bool {
+        if !self.repairs_nothing() {
+            return false;
+        }
+        if self.is_repaired() {
+            self.episode.retransmits_first = false;
+            return true;
+        }
+        self.end_inflation();
+        self.episode.recovery_point = Some(self.space.nxt);
+        self.episode.is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
+        false
+    }
+
+    fn repairs_nothing(&self) -> bool {
+        self.notified.as_ref().is_some_and(|notified| notified.repairs_nothing)
+    }
+
+    fn end_inflation(&mut self) {
+        if let Some(notified) = &mut self.notified {
+            notified.repairs_nothing = false;
+        }
+    }
+
     /// The window falls as data are delivered, not at once (RFC 9937).
     fn reduce_in_proportion(&mut self, config: &Config) {
         if config.reduction == Reduction::AtOnce || !self.episode.is_reduced || self.cc.is_model_based() {
@@ -122,6 +164,9 @@ impl Sender {
     #[inline(never)]
     fn advance_episode(&mut self, now: Time, newly: u64, cx: &mut Context) -> Advance {
         let (newreno, inflation) = (self.detector.newreno(), self.inflation());
+        if let (Some(point), true) = (self.sent_until(), self.repairs_nothing()) {
+            self.episode.recovery_point = Some(point);
+        }
         match self.episode.on_advance(now, self.space.una, newly, newreno, inflation) {
             Step::StaysInLoss => Advance::OPEN,
             Step::LeavesLoss => {
@@ -130,10 +175,12 @@ impl Sender {
             }
             Step::Partial { restarts_timer, shrinks_by } => {
                 self.notify_recovery_ack(now, true, cx);
-                if shrinks_by > 0 {
+                // The timer may run on where one hole is repaired per round trip; here none has to be.
+                let is_repaired = self.notified.is_some() && self.check_next_hole(now, cx);
+                if shrinks_by > 0 && !is_repaired {
                     self.cc.limit_cwnd(self.cc.cwnd().saturating_sub(shrinks_by));
                 }
-                Advance { in_recovery: true, restarts_timer }
+                Advance { in_recovery: true, restarts_timer: restarts_timer || is_repaired }
             }
             Step::Full { deflates } => {
                 if deflates && !self.cc.is_model_based() {
@@ -141,6 +188,7 @@ impl Sender {
                     self.cc.limit_cwnd(self.board.flight_size().max(smss) + smss);
                 }
                 self.episode.leave();
+                self.end_inflation();
                 self.on_exit(now, cx);
                 cx.report(Event::RecoveryExit(self.space.una));
                 Advance { in_recovery: !cx.config.grow_on_exit, ..Advance::OPEN }
@@ -246,6 +294,7 @@ impl Sender {
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
         self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
+        self.end_inflation();
         self.rtt.stop_timing();
         if self.backs_off(outcome) {
             self.rtt.back_off();

@@ -71,6 +71,11 @@ impl Reducer {
         self.verdict.on_corruption(path);
     }
 
+    /// The network says which share of packets survives.
+    pub(crate) fn on_survival(&mut self, survival: f32) {
+        self.verdict.on_survival(survival);
+    }
+
     /// The receiver reports marks.
     pub(crate) fn on_mark(&mut self, path: &PathState) {
         self.verdict.on_mark(path);
@@ -101,11 +106,18 @@ impl Reducer {
             undo.save(by_timeout, snapshot, path, &cx.config);
         }
         let offset = if let Cause::RepairedLoss { offset } = cause { offset } else { path.snd_una };
+        let mut beta = None;
         if cause != Cause::Mark {
             // A mark is congestion, and was compared with the last reduction when it was read.
-            if self.verdict.judge(&Loss { offset, by_timeout }, path) == Verdict::LinkError {
-                cx.report(Event::NoReduction(path.snd_nxt));
-                return ReduceOutcome::LinkError;
+            let (sent_segments, retransmitted_segments) =
+                (cx.counters.sent_segments, cx.counters.retransmitted_segments);
+            match self.verdict.judge(&Loss { offset, by_timeout, sent_segments, retransmitted_segments }, path) {
+                Verdict::LinkError => {
+                    cx.report(Event::NoReduction(path.snd_nxt));
+                    return ReduceOutcome::LinkError;
+                }
+                Verdict::Partly { left } => beta = Some(left),
+                Verdict::Congestion => {}
             }
             if !by_timeout && (offset < self.marked_until || offset < self.probed_until) {
                 return ReduceOutcome::Before;
@@ -116,7 +128,15 @@ impl Reducer {
         match cause {
             Cause::Loss | Cause::RepairedLoss { .. } => {
                 usage.before_reduction(false, cc, board.flight_size(), cx);
-                cc.on_congestion(Congestion::FastRetransmit, path);
+                let before = cc.cwnd();
+                match beta {
+                    None => cc.on_congestion(Congestion::FastRetransmit, path),
+                    // As for a mark that says how much.
+                    Some(_) => {
+                        cc.on_congestion(Congestion::Ecn { beta }, path);
+                        cc.limit_cwnd(before);
+                    }
+                }
             }
             Cause::Timeout => {
                 let is_first = cx.config.rto.reduce_again || episode.rto_at != Some(path.snd_una);

@@ -8,6 +8,7 @@ use super::pacing::Pacer;
 use super::probe_segments::Probes;
 use super::rate::Rates;
 use super::reduce::Reducer;
+use super::reported::Notified;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
@@ -42,6 +43,8 @@ pub(crate) struct Sender {
     pub(crate) ecn: Option<Box<EcnSender>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
+    /// Heeds notices of errors.
+    pub(super) notified: Option<Box<Notified>>,
     /// When the oldest data outstanding were first retransmitted.
     pub(super) first_retransmit: Time,
 }
@@ -53,9 +56,9 @@ impl Sender {
         let init = Init { smss: u64::from(config.smss), ..Init::default() };
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
-        let feedback = WindowFeedback::of(config);
-        let is_detailed =
-            rates.is_some() || feedback.is_some() || undo.is_some() || config.reduction != Reduction::AtOnce;
+        let (feedback, notified) = (WindowFeedback::of(config), Notified::of(config));
+        let is_noticed = feedback.is_some() || notified.is_some();
+        let is_detailed = rates.is_some() || undo.is_some() || is_noticed || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(false);
@@ -79,6 +82,7 @@ impl Sender {
             feedback,
             ecn: None,
             probes: None,
+            notified,
             first_retransmit: Time::NEVER,
         }
     }
@@ -97,6 +101,7 @@ impl Sender {
     /// Data transfer begins; `seed` is for what the congestion control chooses at random.
     pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
         self.usage.last_sent = now;
+        self.begin_size(cx);
         let init = Init {
             now,
             rtt: self.rtt.srtt(),

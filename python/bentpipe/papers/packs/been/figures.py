@@ -9,7 +9,8 @@ import numpy as np
 from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_above, style
 
 from .formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
-from .measures import ERROR, PATH, SMSS, column, transfers
+from .measures import transfers
+from .runs import ERROR, PATH, SMSS, column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 //! Which segments were declared lost, for controllers that are notified of each.
 
-use super::{Scoreboard, SeqRange};
+use super::{is_unrepaired, Scoreboard, SeqRange, LOST, RETRANSMITTED, SACKED};
 
 /// A segment that was declared lost.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,29 @@ impl Scoreboard {
         if let Some(lost) = self.detail.as_mut().and_then(|detail| detail.lost.as_mut()) {
             lost.push(LossNotice { index, lost_ever });
         }
+    }
+
+    /// The first segment that ends above `offset`, with its index.
+    pub(crate) fn segment_from(&self, offset: u64) -> Option<(u64, SeqRange)> {
+        let at = self.ring.partition_point(|sent| sent.end() <= offset) as u64;
+        (at < self.ring.len() as u64).then(|| (self.base + at, self.range_of(self.base + at)))
+    }
+
+    /// A node of the network has seen segment `index` corrupted: it is lost, and on its way again at once, so that pipe stays as it
+    /// is. False: it arrived, or waits to be retransmitted anyway.
+    pub(crate) fn declare_corrupted(&mut self, index: u64) -> bool {
+        let Some(sent) = self.get_mut(index) else { return false };
+        if sent.has(SACKED) || is_unrepaired(sent.bits) {
+            return false;
+        }
+        let (len, is_news) = (u64::from(sent.len), !sent.has(LOST));
+        let enters = !sent.has(RETRANSMITTED);
+        sent.bits |= LOST | RETRANSMITTED;
+        self.lost_bytes += if is_news { len } else { 0 };
+        self.retransmitted_bytes += if enters { len } else { 0 };
+        self.lost_ever += len;
+        self.note_lost(index, self.lost_ever);
+        true
     }
 
     /// Segment `index`; of length 0 if it is not outstanding any more.

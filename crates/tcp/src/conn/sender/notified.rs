@@ -1,0 +1,119 @@
+//! What notices of errors lead to (J. Govindarajan and G. Kousalya, BEEN, Algorithm 2; H. Balakrishnan and R. Katz 1998, ELN): what
+//! was reported leaves again at once, whatever the window, which stays as it is; the segment size follows the error rate.
+//!
+//! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and repairs
+//! nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all is acknowledged that had been
+//! sent before the retransmission, which a report brings about long before the duplicates arrive; what was sent since may be on its
+//! way. A hole below that which was not reported, if a partial ACK shows one, reduces the window from that moment on.
+
+use super::poll::Sending;
+use super::space::SendSpace;
+use super::state::Sender;
+use crate::cc::CongestionControl;
+use crate::config::{CwndUnit, ErrorReports};
+use crate::conn::context::Context;
+use crate::conn::Event;
+use bentpipe_units::Time;
+
+impl Sender {
+    /// [start, end) arrived corrupted somewhere. Nothing that is not outstanding is believed.
+    pub(crate) fn on_corrupted(&mut self, now: Time, (start, end): (u64, u64), cx: &mut Context) {
+        let SendSpace { una, nxt, .. } = self.space;
+        let Some(notified) = &mut self.notified else { return };
+        if cx.config.error_reports != ErrorReports::Resend || start < una || start >= nxt {
+            return;
+        }
+        cx.report(Event::ErrorReport(start));
+        notified.add((start, end.min(nxt)), nxt);
+        if start == una {
+            // RFC 6298 §5.3, as for new data acknowledged: the timer measures from what leaves now. It is not backed off.
+            self.rtt.arm(now, &mut cx.timers);
+        }
+    }
+
+    /// An ACK says that its hole is due to corruption: the oldest segment, at most once per round trip.
+    pub(crate) fn on_first_corrupted(&mut self, now: Time, cx: &mut Context) {
+        let Some(first) = self.board.first() else { return };
+        let (una, len) = (self.space.una, self.board.len_of(first));
+        let Some(notified) = &mut self.notified else { return };
+        let since = notified.marked_at.map(|at| now.saturating_since(at));
+        if since.is_some_and(|since| self.rtt.srtt().is_some_and(|srtt| since < srtt)) {
+            return;
+        }
+        notified.marked_at = Some(now);
+        self.on_corrupted(now, (una, una + len), cx);
+    }
+
+    /// The network estimates this error rate.
+    pub(crate) fn on_error_rate(&mut self, rate: f32, cx: &Context) {
+        let Some(notified) = &mut self.notified else { return };
+        notified.rate = Some(rate);
+        let size = cx.config.packet_size.payload(rate, cx.agreed.smss);
+        let Some(smss) = size.filter(|smss| *smss != self.space.smss) else { return };
+        let (old, cwnd, ssthresh) = (self.space.smss(), self.cc.cwnd(), self.cc.ssthresh());
+        self.set_smss(smss);
+        if cx.config.cwnd_unit == CwndUnit::Packets {
+            let new = self.space.smss();
+            let as_many = |bytes: u64| (u128::from(bytes) * u128::from(new) / u128::from(old)) as u64;
+            let ssthresh = if ssthresh == u64::MAX { ssthresh } else { as_many(ssthresh) };
+            self.cc.set_window(as_many(cwnd).max(new), ssthresh);
+            self.episode.inflation = self.episode.inflation * new as i64 / old as i64;
+        }
+    }
+
+    /// The network says which share of packets survives.
+    pub(crate) fn on_survival(&mut self, survival: f32) {
+        self.reducer.on_survival(survival);
+    }
+
+    /// What an earlier connection learnt, or what was reported before data could be sent.
+    pub(crate) fn prime_error_rate(&mut self, rate: f32) {
+        if let Some(notified) = &mut self.notified {
+            notified.rate = Some(rate);
+        }
+    }
+
+    /// The size that data begin with.
+    pub(super) fn begin_size(&mut self, cx: &Context) {
+        if let Some(rate) = self.notified.as_ref().and_then(|notified| notified.rate) {
+            self.on_error_rate(rate, cx);
+        }
+    }
+
+    /// What was reported and has to leave again; what is to be retransmitted anyway after a timeout waits for that.
+    pub(super) fn next_notified(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        loop {
+            let notified = self.notified.as_mut()?;
+            let (start, end) = *notified.due.front()?;
+            let found = self.board.segment_from(start.max(self.space.una)).filter(|found| found.1.start < end);
+            let Some((index, range)) = found else {
+                notified.due.pop_front();
+                continue;
+            };
+            notified.due[0].0 = range.start + u64::from(range.len);
+            if self.board.declare_corrupted(index) {
+                return Some(self.retransmit(now, index, false, cx));
+            }
+        }
+    }
+
+    /// Whether the hole at SND.UNA was reported, so that recovery has nothing to repair.
+    pub(super) fn is_repaired(&self) -> bool {
+        self.sent_until().is_some() && !self.board.has_unrepaired()
+    }
+
+    /// What had been sent when the hole at SND.UNA was reported.
+    pub(super) fn sent_until(&self) -> Option<u64> {
+        self.notified.as_ref()?.sent_until(self.space.una)
+    }
+
+    /// With a window of packets, the peer's is one as well.
+    pub(super) fn keeps_to_packets(&mut self, cx: &Context) -> bool {
+        if cx.config.cwnd_unit != CwndUnit::Packets || self.space.smss == cx.agreed.smss {
+            return true;
+        }
+        let limit = self.space.rwnd / u64::from(cx.agreed.smss).max(1) * self.space.smss();
+        self.cc.limit_cwnd(limit.max(self.space.smss()));
+        self.board.flight_size() + self.space.smss() <= limit
+    }
+}

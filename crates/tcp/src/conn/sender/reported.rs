@@ -1,0 +1,57 @@
+//! What nodes of the network have reported as corrupted, and is not acknowledged.
+
+use crate::config::Config;
+use bentpipe_units::Time;
+use std::collections::VecDeque;
+
+/// What was reported as corrupted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Notified {
+    /// Bytes that were, and are not acknowledged; in order, apart from one another.
+    ranges: Vec<Reported>,
+    /// Of those, what is still to be retransmitted.
+    pub(super) due: VecDeque<(u64, u64)>,
+    /// When the oldest segment was last retransmitted because an ACK was marked.
+    pub(super) marked_at: Option<Time>,
+    /// The error rate that was reported last.
+    pub(super) rate: Option<f32>,
+    /// Fast recovery goes on that holes began which were all reported.
+    pub(super) repairs_nothing: bool,
+}
+
+/// A range of bytes that was reported.
+#[derive(Clone, Copy, Debug)]
+struct Reported {
+    start: u64,
+    end: u64,
+    /// SND.NXT when it was.
+    sent_until: u64,
+}
+
+impl Notified {
+    pub(crate) fn of(config: &Config) -> Option<Box<Self>> {
+        config.heeds_notices().then(Box::default)
+    }
+
+    /// What had been sent when the byte at `offset` was reported; none if it was not.
+    pub(super) fn sent_until(&self, offset: u64) -> Option<u64> {
+        let range = self.ranges[..self.ranges.partition_point(|range| range.start <= offset)].last()?;
+        (offset < range.end).then_some(range.sent_until)
+    }
+
+    pub(super) fn add(&mut self, (mut start, mut end): (u64, u64), sent_until: u64) {
+        self.due.push_back((start, end));
+        let first = self.ranges.partition_point(|range| range.end <= start);
+        let last = self.ranges.partition_point(|range| range.start < end).max(first);
+        for range in &self.ranges[first..last] {
+            (start, end) = (start.min(range.start), end.max(range.end));
+        }
+        self.ranges.splice(first..last, [Reported { start, end, sent_until }]);
+    }
+
+    /// Everything below `una` is acknowledged.
+    pub(super) fn forget(&mut self, una: u64) {
+        let gone = self.ranges.partition_point(|range| range.end <= una);
+        self.ranges.drain(..gone);
+    }
+}

@@ -1,0 +1,200 @@
+//! What notices of errors lead to: retransmission without reduction, and segments of the size that the error rate asks for.
+
+use super::bench::{Bench, SMSS};
+use super::*;
+use crate::config::{CwndUnit, ErrorReports, PacketSize, SizeFormula, SizeGiven, SizeUnit};
+use crate::notice::Notice;
+
+fn heeding(cc: CcKind, window: u32) -> Bench {
+    Bench::new(cc, window, |config| config.error_reports = ErrorReports::Resend)
+}
+
+fn sized(unit: CwndUnit) -> impl FnOnce(&mut Config) {
+    move |config| {
+        config.cwnd_unit = unit;
+        config.packet_size = PacketSize::Optimum {
+            formula: SizeFormula::Deterministic,
+            gives: SizeGiven::Payload,
+            unit: SizeUnit::Bit,
+            min: 80,
+            max: 65_535,
+        };
+    }
+}
+
+impl Bench {
+    /// Segment `segment` is reported as corrupted; says which leave.
+    fn report(&mut self, segment: u64) -> Vec<u64> {
+        let seq = self.conn.tcb.wire.iss.at(1 + segment * SMSS);
+        self.conn.handle_notice(self.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+        self.leaving()
+    }
+}
+
+/// `specs/been.md`, test 3.
+#[test]
+fn a_reported_segment_leaves_again_and_its_duplicates_inflate_and_deflate_the_window() {
+    let mut bench = heeding(CcKind::NewReno, 8);
+    assert_eq!(bench.send(100), (0..8).collect::<Vec<_>>());
+    bench.now = Time::ZERO + Duration::from_millis(12);
+    let ssthresh = bench.conn.ssthresh();
+    assert_eq!(bench.report(0), [0]);
+    assert_eq!(bench.cwnd(), 8);
+    assert_eq!(bench.conn.next_wakeup(), bench.now + bench.conn.rto(), "the timer measures from the retransmission");
+    assert_eq!(bench.ack(0, &[]), []);
+    assert_eq!(bench.ack(0, &[]), []);
+    assert_eq!(bench.ack(0, &[]), [8, 9, 10], "nothing is retransmitted, the inflated window lets new segments go");
+    assert_eq!((bench.cwnd(), bench.conn.ssthresh()), (11, ssthresh));
+    bench.ack(8, &[]);
+    assert_eq!((bench.cwnd(), bench.conn.ssthresh()), (8, ssthresh));
+    assert_eq!(bench.conn.counters().retransmitted_segments, 1);
+}
+
+/// The report is there long before the duplicates: what left in between is on its way when the hole is filled.
+#[test]
+fn what_was_sent_after_the_retransmission_is_no_hole() {
+    let mut bench = heeding(CcKind::NewReno, 8);
+    bench.send(100);
+    bench.ack(1, &[]);
+    bench.report(1);
+    (0..3).for_each(|_| drop(bench.ack(1, &[])));
+    let nxt = bench.conn.tcb.sender.space.nxt;
+    assert!(nxt > 10 * SMSS);
+    bench.ack(10, &[]);
+    assert_eq!((bench.conn.ssthresh(), bench.conn.counters().retransmitted_segments), (None, 1));
+    assert_eq!(bench.cwnd(), 9);
+}
+
+/// `specs/been.md`, test 4, and what is acknowledged.
+#[test]
+fn reports_of_what_is_not_outstanding_are_ignored() {
+    let mut bench = heeding(CcKind::NewReno, 4);
+    bench.send(100);
+    assert_eq!(bench.report(4), [], "SND.NXT");
+    bench.ack(2, &[]);
+    assert_eq!(bench.report(1), []);
+    assert_eq!(bench.conn.counters().retransmitted_segments, 0);
+}
+
+#[test]
+fn each_loss_of_a_retransmission_can_be_reported() {
+    let mut bench = heeding(CcKind::NewReno, 4);
+    bench.send(100);
+    for _ in 0..5 {
+        assert_eq!(bench.report(1), [1]);
+    }
+    assert_eq!((bench.cwnd(), bench.conn.flight_size()), (4, 4 * SMSS));
+}
+
+#[test]
+fn a_hole_that_nobody_reported_reduces_the_window() {
+    let mut bench = heeding(CcKind::NewReno, 8);
+    bench.send(100);
+    bench.report(0);
+    (0..3).for_each(|_| drop(bench.ack(0, &[])));
+    assert_eq!(bench.conn.ssthresh(), None);
+    let left = bench.ack(4, &[]);
+    assert_eq!(left.first(), Some(&4), "the partial ACK shows another hole, which is retransmitted");
+    assert!(bench.conn.ssthresh().is_some());
+    assert!(bench.conn.cwnd() < 8 * SMSS);
+    // At the third duplicate it is seen at once.
+    let mut bench = heeding(CcKind::NewReno, 8);
+    bench.send(100);
+    (0..3).for_each(|_| drop(bench.ack(0, &[])));
+    assert_eq!(bench.ssthresh(), 4);
+}
+
+#[test]
+fn selective_acknowledgements_of_a_reported_hole_begin_no_recovery() {
+    let mut bench = heeding(CcKind::Sack, 8);
+    bench.send(100);
+    assert_eq!(bench.report(0), [0]);
+    for above in 2..8 {
+        bench.ack(0, &[(1, above)]);
+    }
+    assert_eq!((bench.cwnd(), bench.conn.ssthresh()), (8, None));
+    assert_eq!(bench.conn.counters().retransmitted_segments, 1);
+    // Segment 3 is lost by congestion.
+    bench.ack(8, &[]);
+    let next = 8;
+    for above in next + 2..next + 8 {
+        bench.ack(next, &[(next + 1, above)]);
+    }
+    assert!(bench.conn.ssthresh().is_some());
+}
+
+#[test]
+fn a_sender_that_ignores_reports_does_nothing() {
+    let mut bench = Bench::new(CcKind::NewReno, 8, |_| {});
+    bench.send(100);
+    assert_eq!(bench.report(0), []);
+    bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-2));
+    bench.conn.handle_notice(bench.now, Notice::FirstCorrupted);
+    assert_eq!((bench.leaving(), bench.conn.tcb.sender.space.smss()), (vec![], SMSS));
+}
+
+/// `specs/eln-eten.md`: the first marked duplicate, at most once per round trip.
+#[test]
+fn a_marked_duplicate_has_the_oldest_segment_leave_once_per_round_trip() {
+    let mut bench = heeding(CcKind::NewReno, 8);
+    bench.send(100);
+    bench.now = Time::ZERO + Duration::from_millis(100);
+    bench.ack(1, &[]);
+    let mark = |bench: &mut Bench, ms| {
+        bench.now = Time::ZERO + Duration::from_millis(ms);
+        bench.conn.handle_notice(bench.now, Notice::FirstCorrupted);
+        bench.ack(1, &[])
+    };
+    assert_eq!(mark(&mut bench, 110)[0], 1);
+    for ms in [120, 130, 140, 209] {
+        assert!(!mark(&mut bench, ms).contains(&1), "{ms}");
+    }
+    assert!(mark(&mut bench, 210).contains(&1));
+    assert_eq!(bench.conn.ssthresh(), None);
+}
+
+/// What is outstanding is cut into pieces of the new size, and a window of packets holds as many of them.
+#[test]
+fn the_window_counts_bytes_or_packets_while_the_size_changes() {
+    for (unit, cwnd) in [(CwndUnit::Bytes, 10 * SMSS), (CwndUnit::Packets, 10 * 70)] {
+        let mut bench = Bench::new(CcKind::NewReno, 10, sized(unit));
+        bench.conn.offer(2 * SMSS);
+        let sent = bench.leaving().len();
+        assert_eq!(sent, 2);
+        bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
+        let smss = bench.conn.tcb.sender.space.smss();
+        assert_eq!((smss, bench.conn.cwnd()), (70, cwnd));
+        bench.ack(2, &[]);
+        bench.conn.offer(100 * SMSS);
+        let lens: Vec<u16> =
+            std::iter::from_fn(|| bench.conn.poll_transmit(bench.now)).map(|segment| segment.len).collect();
+        assert!(lens.iter().all(|len| *len == 70), "{lens:?}");
+        bench.conn.handle_notice(bench.now, Notice::ErrorRate(0.0));
+        assert_eq!(bench.conn.tcb.sender.space.smss(), SMSS, "no error, no smaller segments");
+    }
+}
+
+/// ns-2 counts the receiver's window in packets as well.
+#[test]
+fn a_window_of_packets_is_no_larger_than_the_receivers() {
+    let mut bench = Bench::new(CcKind::NewReno, 10, |config| {
+        sized(CwndUnit::Packets)(config);
+        config.receive_buffer = 4 * SMSS;
+    });
+    bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
+    bench.conn.offer(100 * SMSS);
+    assert_eq!(bench.leaving().len(), 4);
+}
+
+#[test]
+fn a_rate_that_is_known_before_sizes_the_first_segment() {
+    let mut config = Config { handshake: false, smss: 1500, ..Config::default() };
+    sized(CwndUnit::Bytes)(&mut config);
+    let mut conn = Connection::new(config, Role::Active, Seq::new(7));
+    let mut cache = PathCache::default();
+    cache.error_rate = Some(1e-2);
+    conn.prime(&cache, Time::ZERO);
+    conn.open(Time::ZERO);
+    conn.offer(10_000);
+    assert_eq!(conn.poll_transmit(Time::ZERO).map(|segment| segment.len), Some(40));
+}

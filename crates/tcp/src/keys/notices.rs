@@ -1,0 +1,140 @@
+//! What notices of errors, which functions of the network send, lead to.
+
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{kinds, words};
+
+words! {
+    /// What a report of a corrupted segment leads to.
+    pub enum ErrorReports {
+        /// Nothing.
+        "ignore" => Ignore,
+        /// The segment is retransmitted at once, whatever the window, which stays as it is; duplicate ACKs that ask for it do not reduce it.
+        "resend" => Resend,
+    }
+}
+
+words! {
+    /// What a window is a number of where the segment size changes.
+    pub enum CwndUnit {
+        /// Of bytes: more of smaller segments fit it.
+        "bytes" => Bytes,
+        /// Of packets: as many of them fit it, whatever their size; so does the receiver's window (ns-2).
+        "packets" => Packets,
+    }
+}
+
+kinds! {
+    /// The size of segments.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum PacketSize as "PacketSize" {
+        /// Always `smss`.
+        "fixed" => Fixed;
+        /// The size of the best information efficiency at the error rate that the network reports; `smss` before, and where a rate of 0 is reported.
+        "optimum" => Optimum {
+            /// Which formula.
+            formula: SizeFormula = SizeFormula::Probabilistic, "exact for independent errors; BEEN has the other";
+            /// What the formula gives.
+            gives: SizeGiven = SizeGiven::Packet, "the formula counts the header in; the results of BEEN need the payload";
+            /// Whether the rate is taken as one per byte or per bit. It should be what the network estimates.
+            unit: SizeUnit = SizeUnit::Byte, "ns-2 counts bytes";
+            /// The smallest packet, headers included.
+            min: u32 as Bytes = 80, "BEEN: twice the header";
+            /// The largest packet, headers included; `smss` and 40 B where it is larger.
+            max: u32 as Bytes = 65535, "no bound but smss";
+        };
+    }
+}
+
+words! {
+    /// How the best size follows from the error rate (D. A. Carek 2005).
+    pub enum SizeFormula {
+        /// Errors are spread evenly, one to a corrupted packet: sqrt(H / P).
+        "deterministic" => Deterministic,
+        /// Errors are independent: H / 2 + sqrt(H^2 / 4 - H / ln(1 - P)).
+        "probabilistic" => Probabilistic,
+    }
+}
+
+words! {
+    /// What the size of a formula is.
+    pub enum SizeGiven {
+        /// The packet.
+        "packet" => Packet,
+        /// Its payload.
+        "payload" => Payload,
+    }
+}
+
+words! {
+    /// In what the formula has header and rate.
+    pub enum SizeUnit {
+        /// In bits; the result is divided by 8.
+        "bit" => Bit,
+        /// In bytes.
+        "byte" => Byte,
+    }
+}
+
+/// The header that the formula counts, bytes: IP and TCP without options.
+const HEADER: u32 = 40;
+
+impl PacketSize {
+    /// Payload of a segment at an error rate, bytes, where full ones have `smss`; none where the size does not follow the rate.
+    pub(crate) fn payload(self, rate: f32, smss: u32) -> Option<u32> {
+        let Self::Optimum { formula, gives, unit, min, max } = self else { return None };
+        let header = if gives == SizeGiven::Payload { HEADER } else { 0 };
+        // Nothing is longer than 2^20 B, so that the sum does not overflow.
+        let size = formula.bytes(rate.into(), unit).min(1_048_576.0) as u32 + header;
+        let max = max.min(smss + HEADER);
+        Some(size.clamp(min.min(max), max).saturating_sub(HEADER).max(1))
+    }
+}
+
+impl SizeFormula {
+    /// Bytes, at this error rate.
+    fn bytes(self, rate: f64, unit: SizeUnit) -> f64 {
+        let per_byte = if unit == SizeUnit::Bit { 8.0 } else { 1.0 };
+        let header = f64::from(HEADER) * per_byte;
+        let size = match self {
+            _ if rate <= 0.0 => return f64::INFINITY,
+            Self::Deterministic => (header / rate).sqrt(),
+            Self::Probabilistic if rate >= 1.0 => header,
+            Self::Probabilistic => header / 2.0 + (header * header / 4.0 - header / libm::log1p(-rate)).sqrt(),
+        };
+        size / per_byte
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `specs/optimum-packet-size.md`: the table, H = 40 B.
+    #[test]
+    fn sizes_are_those_of_the_table() {
+        let rates = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
+        let sizes = |formula: SizeFormula, unit| rates.map(|rate| (formula.bytes(rate, unit) * 10.0).round() / 10.0);
+        let (bit, byte) = (SizeUnit::Bit, SizeUnit::Byte);
+        assert_eq!(sizes(SizeFormula::Deterministic, bit), [22.4, 70.7, 223.6, 707.1, 2236.1]);
+        assert_eq!(sizes(SizeFormula::Probabilistic, bit), [50.0, 93.5, 244.5, 727.4, 2256.2]);
+        assert_eq!(sizes(SizeFormula::Deterministic, byte)[..3], [63.2, 200.0, 632.5]);
+        assert_eq!(sizes(SizeFormula::Probabilistic, byte)[..3], [86.2, 220.9, 652.8]);
+    }
+
+    /// `specs/optimum-packet-size.md`, clamping, and `specs/been.md`, test 2: packets of 80, 110 and 264 B as payload.
+    #[test]
+    fn sizes_stay_within_bounds_and_are_payload_or_packet() {
+        let (formula, unit) = (SizeFormula::Deterministic, SizeUnit::Bit);
+        let of = |gives, rate, smss| {
+            let optimum = PacketSize::Optimum { formula, gives, unit, min: 80, max: 65535 };
+            optimum.payload(rate, smss).unwrap() + HEADER
+        };
+        assert_eq!([1e-2, 1e-3, 1e-4].map(|rate| of(SizeGiven::Payload, rate, 1500)), [80, 110, 263]);
+        assert_eq!([1e-2, 1e-3, 1e-4].map(|rate| of(SizeGiven::Packet, rate, 1500)), [80, 80, 223]);
+        assert_eq!([1e-6, 0.0].map(|rate| of(SizeGiven::Packet, rate, 1500)), [1540, 1540]);
+        assert_eq!(of(SizeGiven::Payload, 1e-3, 50), 90, "the largest is smaller than what the rate asks for");
+        assert_eq!([1.725e-3, 8.627e-3].map(|rate| of(SizeGiven::Payload, rate, 1500)), [93, 80]);
+        assert_eq!([1.725e-3, 8.627e-3].map(|rate| of(SizeGiven::Packet, rate, 1500)), [80, 80]);
+        assert_eq!(PacketSize::Fixed.payload(1e-2, 1500), None);
+    }
+}

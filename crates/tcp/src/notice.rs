@@ -1,0 +1,23 @@
+//! What the network notifies an end of a connection of, beside segments and marks.
+
+use bentpipe_units::Seq;
+
+/// A notice. Whoever has no use for it ignores it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Notice {
+    /// A link corrupted a segment that this end sent, and it was dropped there.
+    Corrupted {
+        /// Its sequence number.
+        seq: Seq,
+        /// Its payload, bytes.
+        len: u16,
+        /// The error rate of that link, as far as it is known.
+        error_rate: Option<f32>,
+    },
+    /// A link corrupted the oldest segment outstanding (explicit loss notification). It comes with a duplicate ACK.
+    FirstCorrupted,
+    /// The error rate of a link on the path, in the unit of whoever estimates.
+    ErrorRate(f32),
+    /// The chance that a packet of this end reaches the other uncorrupted.
+    Survival(f32),
+}

@@ -1,0 +1,363 @@
+"""What the claims about the proposal are measured by: BEEN over the Iridium stand-in, beside NewReno and SaTPEP."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from bentpipe.papers import Finding
+
+from .formulas import HEADER_BYTES, PACKET_MIN_BYTES, PAYLOADS_BYTES
+from .runs import ERROR, SCHEMES, SMSS, column, scheme_flows, share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bentpipe import RunResult
+    from bentpipe.papers import Lab
+
+    from .runs import Sets
+
+__all__ = [
+    "before_first_ack",
+    "change_at_report",
+    "efficiency_spread",
+    "first_packet_of_second",
+    "goodput_by_largest",
+    "growth_per_round",
+    "inflations",
+    "largest_ratio",
+    "median_packet",
+    "notices_alone",
+    "orders_that_hold",
+    "packets_above_smallest",
+    "proposal_efficiency",
+    "proposal_information",
+    "scheme_spread",
+    "sizes_below_optimum",
+    "smallest_ratio",
+    "timeouts_per_run",
+    "window_ratio",
+]
+
+METRICS = ("throughput_bps", "goodput_bps", "delivered_bytes")
+"""What the paper compares by."""
+TINY = 1e-9
+ROUNDS = 4
+"""Round trips of slow start from one packet to sixteen, of at most twenty."""
+
+
+def world(
+    *, rate: float, unit: str = "byte", cwnd_unit: str = "packets", gives: str = "payload", **more: str | float
+) -> Sets:
+    """The errors of a reading. `cwnd_unit` and `gives` are the proposal's; it estimates per bit where errors are."""
+    sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate}
+    if unit == "bit":
+        sets["node.gateway.middlebox"] = '[{ kind = "been", role = "gateway", mle_unit = "bit" }]'
+    return sets | {"tcp.cwnd_unit": cwnd_unit, "tcp.packet_size.gives": gives, **more}
+
+
+def flows_of(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
+    """Runs of a scheme, paired with those of the others, which are spared what concerns the proposal alone."""
+    if scheme != "BEEN":
+        sets = {key: value for key, value in sets.items() if key.startswith(ERROR)}
+    return scheme_flows(lab, scheme, sets, payload, lab.choose(10, 100))
+
+
+def table(lab: Lab, scheme: str, name: str, sets: Sets) -> NDArray[np.float64]:
+    """One column, a row per initial size and a column per replication."""
+    return np.array([column(flows_of(lab, scheme, payload, sets), name) for payload in PAYLOADS_BYTES])
+
+
+def by_size(values: NDArray[np.float64], digits: int = 1) -> str:
+    """Means for each initial packet, for notes."""
+    means = np.nanmean(values, axis=1)
+    return ", ".join(
+        f"{payload + HEADER_BYTES} B {mean:.{digits}f}" for payload, mean in zip(PAYLOADS_BYTES, means, strict=True)
+    )
+
+
+# Efficiency
+
+
+def proposal_efficiency(lab: Lab, **reading: str | float) -> Finding:
+    """TCP efficiency of BEEN in %, mean over the five initial sizes."""
+    values = table(lab, "BEEN", "tcp_efficiency_pct", world(**reading))
+    return share(np.asarray(values.mean(axis=0)), by_size(values))
+
+
+def proposal_information(lab: Lab, *, length: int | None = None, **reading: str | float) -> Finding:
+    """Information efficiency of BEEN in %, mean over the five initial sizes.
+
+    `length`: the packet size of the reading; 80 B: the optimum is taken as the packet.
+    """
+    if length is not None:
+        reading["gives"] = "packet" if length == PACKET_MIN_BYTES else "payload"
+    values = 100 * table(lab, "BEEN", "information_efficiency", world(**reading))
+    return Finding.mean(values.mean(axis=0), by_size(values))
+
+
+def efficiency_spread(lab: Lab, **reading: str | float) -> Finding:
+    """Largest less smallest TCP efficiency of BEEN over the five initial sizes, in points."""
+    values = table(lab, "BEEN", "tcp_efficiency_pct", world(**reading))
+    return Finding.mean(values.max(axis=0) - values.min(axis=0), by_size(values))
+
+
+def scheme_spread(lab: Lab, **reading: str | float) -> Finding:
+    """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points."""
+    sets = world(**reading)
+    values = np.array([table(lab, scheme, "tcp_efficiency_pct", sets) for scheme in SCHEMES])
+    means = ", ".join(f"{scheme} {np.nanmean(each):.1f} %" for scheme, each in zip(SCHEMES, values, strict=True))
+    return Finding.mean((values.max(axis=0) - values.min(axis=0)).max(axis=0), means)
+
+
+# Orders
+
+
+def over(mine: NDArray[np.float64], its: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A ratio, paired. Where nothing of one arrives the other is ahead by any factor; if of neither, neither is."""
+    return np.clip((mine + TINY) / (its + TINY), 1e-9, 1e9)
+
+
+def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[NDArray[np.float64], str]]:
+    """BEEN over each of the others, size by size and metric by metric, paired by seed, with what it is of."""
+    found = []
+    for payload in payloads:
+        been = flows_of(lab, "BEEN", payload, sets)
+        for scheme in others:
+            other = flows_of(lab, scheme, payload, sets)
+            for metric in METRICS:
+                mine, its = column(been, metric), column(other, metric)
+                found.append((over(mine, its), f"{metric}, {scheme}, {payload + HEADER_BYTES} B"))
+    return found
+
+
+def smallest_ratio(
+    lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: str | float
+) -> Finding:
+    """Smallest ratio of BEEN to the others over sizes and metrics: the one whose mean is smallest."""
+    found = ratios(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
+    values, where = min(found, key=lambda pair: float(pair[0].mean()))
+    return Finding.mean(values, where)
+
+
+def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: str | float) -> Finding:
+    """Largest ratio of the others to BEEN over sizes and metrics: the one whose mean is largest."""
+    found = ratios(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
+    values, where = max(((1 / quotient, where) for quotient, where in found), key=lambda pair: float(pair[0].mean()))
+    return Finding.mean(values, where)
+
+
+def orders_that_hold(lab: Lab, **reading: str | float) -> Finding:
+    """Share of the orders BEEN-13, -20, -30 and -37 that hold: their intervals on the right side."""
+    both = ["NewReno", "SaTPEP"]
+    holds = [
+        largest_ratio(lab, others=both, rate=1e-2, **reading).high < 0.5,
+        largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high < 1,
+        smallest_ratio(lab, others=both, payloads=[50], rate=1e-3, **reading).low > 1,
+        smallest_ratio(lab, others=both, rate=1e-4, **reading).low > 1,
+    ]
+    names = ("BEEN-13", "BEEN-20", "BEEN-30", "BEEN-37")
+    note = ", ".join(f"{name} {'holds' if held else 'fails'}" for name, held in zip(names, holds, strict=True))
+    return Finding.exact(float(np.mean(holds)), note)
+
+
+def goodput_by_largest(lab: Lab, **reading: str | float) -> Finding:
+    """Goodput of BEEN with packets of 90 B at most over that with 140 B at most."""
+    small, large = (column(flows_of(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100))
+    return Finding.mean(over(small, large), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
+
+
+def notices_alone(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+    """Goodput of BEEN with packets of one size over that of NewReno with the same."""
+    sets = world(**reading)
+    fixed = {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
+    been = column(flows_of(lab, "BEEN", payload, fixed), "goodput_bps")
+    newreno = column(flows_of(lab, "NewReno", payload, sets), "goodput_bps")
+    return Finding.mean(over(been, newreno), f"{been.mean():.0f} and {newreno.mean():.0f} bit/s")
+
+
+def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: str | float) -> Finding:
+    """Largest ratio of the goodput with packets of 240, 140 or 90 B to that with 540 B, over the schemes."""
+    found = []
+    for scheme in schemes:
+        large = column(flows_of(lab, scheme, 500, world(**reading)), "goodput_bps")
+        for payload in (200, 100, 50):
+            small = column(flows_of(lab, scheme, payload, world(**reading)), "goodput_bps")
+            found.append((over(small, large), f"{scheme}, {payload + HEADER_BYTES} B"))
+    values, where = max(found, key=lambda pair: float(pair[0].mean()))
+    return Finding.mean(values, where)
+
+
+def timeouts_per_run(lab: Lab, **reading: str | float) -> Finding:
+    """Timeouts of BEEN in a run, mean over the five initial sizes."""
+    values = table(lab, "BEEN", "timeouts", world(**reading))
+    return Finding.mean(values.mean(axis=0), by_size(values, 2))
+
+
+# Traces
+
+
+def trace(lab: Lab, payload: int, sets: Sets, seed: int | None = None, scheme: str = "BEEN") -> RunResult:
+    """One run of a scheme with its events and windows."""
+    if scheme != "BEEN":
+        sets = {key: value for key, value in sets.items() if not key.startswith("tcp.")}
+    series = ["events", "cwnd_bytes", "ssthresh_bytes", "flight_size_bytes"]
+    return lab.run(SCHEMES[scheme], sets | {SMSS: f"{payload} B"}, seed=seed, series=series)
+
+
+def events(result: RunResult, *names: str) -> pl.DataFrame:
+    """Events of the flow `ftp`, in order."""
+    return result.events.filter(pl.col("event").is_in(names) & (pl.col("flow") == "ftp"))
+
+
+def values_at(result: RunResult, name: str, times_s: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+    """A series that is recorded when it changes, right before (`left`) or after (`right`) these instants."""
+    rows = result.series(name)
+    place = np.searchsorted(rows["time_s"].to_numpy(), times_s, side="left" if side == "left" else "right") - 1
+    values = rows[name].cast(pl.Float64).to_numpy()
+    if len(values) == 0:
+        return np.full(len(place), math.nan)
+    return np.where(place >= 0, values[np.maximum(place, 0)], math.nan)
+
+
+def change_at_report(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+    """Largest change of window or threshold at an instant at which a report came, in segments of one size."""
+    sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
+    changes, reports = [], 0
+    for seed in lab.seeds(3, 20):
+        result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
+        acked_s = events(result, "acked")["time_s"].to_numpy()
+        times_s = np.setdiff1d(events(result, "error_report")["time_s"].to_numpy(), acked_s)
+        reports += len(times_s)
+        for name in ("cwnd_bytes", "ssthresh_bytes"):
+            change = values_at(result, name, times_s, "right") - values_at(result, name, times_s, "left")
+            changes.append(np.nanmax(np.abs(change), initial=0) / payload)
+    return Finding.exact(max(changes), f"{reports} reports")
+
+
+def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: str | float) -> Finding:
+    """Packets of more than 80 B at the start of a connection, mean over the five initial sizes.
+
+    They end where a packet begins at an offset that is no multiple of the initial payload.
+    """
+    prior: Sets = {"node.gateway.middlebox": '[{ kind = "been", role = "gateway", prior = 0.01 }]'} if is_warm else {}
+    counts = []
+    for seed in lab.seeds(10, 100):
+        of_sizes = []
+        for payload in PAYLOADS_BYTES:
+            result = trace(lab, payload, world(**reading) | prior | {"duration": "20 s"}, seed)
+            sent = events(result, "sent", "retransmission")
+            times_s, offsets = sent["time_s"].to_numpy(), sent["value"].to_numpy()
+            first_s = times_s[offsets % payload != 0].min(initial=math.inf)
+            of_sizes.append((times_s < first_s).sum())
+        counts.append(of_sizes)
+    return Finding.mean(np.mean(counts, axis=1), by_size(np.array(counts, dtype=float).T))
+
+
+def sent_sizes(result: RunResult) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """When each new segment left, but for the last, and its payload in B."""
+    sent = events(result, "sent")
+    return sent["time_s"].to_numpy()[:-1], np.diff(sent["value"].to_numpy()).astype(float)
+
+
+def median_packet(lab: Lab, **reading: str | float) -> Finding:
+    """Median size of the new packets that BEEN sends, over the five initial sizes, in B."""
+    medians = []
+    for seed in lab.seeds(3, 20):
+        results = [trace(lab, payload, world(**reading), seed) for payload in PAYLOADS_BYTES]
+        medians.append(np.median(np.concatenate([sent_sizes(result)[1] for result in results])) + HEADER_BYTES)
+    return Finding.mean(medians)
+
+
+def before_first_ack(lab: Lab) -> Finding:
+    """Timeouts before the first ACK in runs whose first packet is corrupted, most over the five initial sizes."""
+    counts, resent_ms = [], []
+    for payload in PAYLOADS_BYTES:
+        sets: Sets = {ERROR: '{ kind = "arrivals", list = [0] }', "duration": "20 s"}
+        result = trace(lab, payload, sets)
+        acked_s = events(result, "acked")["time_s"].min()
+        counts.append(events(result, "timeout").filter(pl.col("time_s") < acked_s).height)
+        resent_ms.append(1e3 * float(events(result, "retransmission")["time_s"].to_numpy().min(initial=math.inf)))
+    return Finding.exact(max(counts), f"resent after {min(resent_ms):.1f} to {max(resent_ms):.1f} ms")
+
+
+def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+    """Share of recoveries in which more is in flight than the window, which then is what it was before, and grows.
+
+    The window with its inflation is not recorded: what it lets out is, as data in flight beyond the window. A recovery
+    at the largest window, which cannot grow, does not count.
+    """
+    sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
+    shares = []
+    for seed in lab.seeds(3, 20):
+        result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
+        ends_s = events(result, "recovery_exit")["time_s"].to_numpy()
+        begins_s = np.append(0.0, ends_s[:-1])
+        flight, held = result.series("flight_size_bytes"), []
+        for begin_s, end_s, next_s in zip(begins_s, ends_s, np.append(ends_s[1:], result.simulated_s), strict=True):
+            before, after, later = (
+                float(values_at(result, "cwnd_bytes", np.array([at_s]), side)[0])
+                for at_s, side in ((end_s, "left"), (end_s, "right"), (next_s, "left"))
+            )
+            if before >= 20 * payload:
+                continue
+            inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"]
+            held.append(inside.max() > before and before <= after <= before + payload and later > before)
+        shares.append(np.mean(held) if held else None)
+    return Finding.mean(shares)
+
+
+def windows_packets(result: RunResult, times_s: NDArray[np.float64], payload: int) -> NDArray[np.float64]:
+    """Window at these instants in packets of the size that was then sent."""
+    at_s, sizes = sent_sizes(result)
+    place = np.searchsorted(at_s, times_s, side="right") - 1
+    size = np.where(place >= 0, sizes[np.maximum(place, 0)], payload) if len(sizes) else np.full(len(times_s), payload)
+    return np.minimum(values_at(result, "cwnd_bytes", times_s, "right") / size, 20)
+
+
+def window_ratio(lab: Lab, *, others: list[str], **reading: str | float) -> Finding:
+    """Mean window of BEEN in packets over the larger one of the others, mean over the five initial sizes."""
+    sets, found = world(**reading), []
+    for seed in lab.seeds(3, 20):
+        of_sizes = []
+        for payload in PAYLOADS_BYTES:
+            means = []
+            for scheme in ["BEEN", *others]:
+                result = trace(lab, payload, sets, seed, scheme)
+                times_s = np.arange(0.05, result.simulated_s, 0.1)
+                means.append(np.nanmean(windows_packets(result, times_s, payload)))
+            of_sizes.append(means[0] / max(means[1:]))
+        found.append(of_sizes)
+    return Finding.mean(np.mean(found, axis=1), by_size(np.array(found).T, 2))
+
+
+def growth_per_round(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+    """By how much the window of BEEN grows in a round trip of slow start, from one packet to sixteen.
+
+    A round trip is the smallest one seen. After slow start the window stands at its largest, twenty packets.
+    """
+    factors, steps = [], []
+    for seed in lab.seeds(10, 100):
+        result = trace(lab, payload, world(**reading) | {"duration": "20 s"}, seed)
+        rtt_s = float(result.flows["rtt_min_s"][0])
+        # What is sent in a round arrives within the next one.
+        windows = windows_packets(result, rtt_s * (np.arange(ROUNDS + 1) + 0.5), payload)
+        factors.append((windows[-1] / windows[0]) ** (1 / ROUNDS))
+        later = windows_packets(result, rtt_s * (np.arange(8, 16) + 0.5), payload)
+        steps.append(np.diff(later).mean())
+    return Finding.mean(factors, f"after it {np.mean(steps):.2f} packets in a round trip")
+
+
+def first_packet_of_second(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+    """First packet of a connection that opens at 100 s beside another one behind the same gateway, in B."""
+    second = '{ from = "sender", to = "receiver", start = "100 s", app = { kind = "file", size = "2 kB" } }'
+    sizes = []
+    for seed in lab.seeds(3, 20):
+        result = trace(lab, payload, world(**reading) | {"flow.second": second, "duration": "120 s"}, seed)
+        sent = result.events.filter((pl.col("event") == "sent") & (pl.col("flow") == "second"))["value"].to_numpy()
+        sizes.append(float(sent[1] - sent[0]) + HEADER_BYTES)
+    return Finding.exact(max(sizes)) if len(set(sizes)) == 1 else Finding.mean(sizes)
