@@ -1418,7 +1418,50 @@ class RecoveryKind(TypedDict):
 class VerdictKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]
+    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]
+
+_FeedbackRefwaPlusRequired = TypedDict(
+    "_FeedbackRefwaPlusRequired",
+    {
+        "kind": Literal["refwa-plus"],
+    },
+)
+
+
+class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
+    """It was congestion if the window is smaller than before, and an error of the link otherwise (REFWA Plus, Taleb, Kato and Nemoto). The nodes on the way have to write it: middlebox `refwa`.
+
+    tolerance :
+        By how much the window may have fallen before it means congestion, as a share of it. Default: 0.0.
+
+    trigger :
+        Which ACKs show what a loss was. Default: "both".
+
+    resend :
+        What is sent again after a link error. Default: "bulk".
+
+    bulk_paced :
+        Spread what is sent again over a round trip. Default: true.
+
+    rto :
+        The retransmission timeout while a loss is held for a link error; without it, what was measured, and it does not double in either case.
+
+    rto_hold :
+        Judge a timeout in the same way, by the last window that came: send one segment until an ACK comes, then the whole window. Default: true.
+    """
+
+    tolerance: Union[str, float]
+    trigger: Literal["par", "dup", "both"]
+    resend: Literal["bulk", "selective"]
+    bulk_paced: bool
+    rto: str
+    rto_hold: bool
+
+
+class FeedbackKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
 
 _ByteCountingAbcRequired = TypedDict(
     "_ByteCountingAbcRequired",
@@ -1762,12 +1805,6 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
 
     beta: float
 
-
-class EcnKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["off"]
-
 _PacingWindowRequired = TypedDict(
     "_PacingWindowRequired",
     {
@@ -1860,6 +1897,45 @@ class SharingOn(_SharingOnRequired, total=False):
     cwnd: Literal["ignore", "cautious", "full"]
     age_max: str
 
+_PacketSizeOptimumRequired = TypedDict(
+    "_PacketSizeOptimumRequired",
+    {
+        "kind": Literal["optimum"],
+    },
+)
+
+
+class PacketSizeOptimum(_PacketSizeOptimumRequired, total=False):
+    """The size of the best information efficiency at the error rate that the network reports; `smss` before, and where a rate of 0 is reported.
+
+    formula :
+        Which formula. Default: "probabilistic".
+
+    gives :
+        What the formula gives. Default: "packet".
+
+    unit :
+        Whether the rate is taken as one per byte or per bit. It should be what the network estimates. Default: "byte".
+
+    min :
+        The smallest packet, headers included. Default: "80 B".
+
+    max :
+        The largest packet, headers included; `smss` and 40 B where it is larger. Default: "65535 B".
+    """
+
+    formula: Literal["deterministic", "probabilistic"]
+    gives: Literal["packet", "payload"]
+    unit: Literal["bit", "byte"]
+    min: str
+    max: str
+
+
+class PacketSizeKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["fixed"]
+
 
 class TcpProcessingTable(TypedDict):
     """A random time, drawn for each packet.
@@ -1925,6 +2001,12 @@ class Tcp(TypedDict, total=False):
     verdict :
         What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
 
+    feedback :
+        What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
+
+    duplicate_acks :
+        Which ACKs count as duplicates. Default: "same-window".
+
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
 
@@ -2018,6 +2100,15 @@ class Tcp(TypedDict, total=False):
     nagle :
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
 
+    error_reports :
+        What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
+
+    packet_size :
+        The size of segments. Default: "fixed".
+
+    cwnd_unit :
+        What the window is a number of where the segment size follows reports. Default: "bytes".
+
     processing :
         Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
 
@@ -2032,7 +2123,9 @@ class Tcp(TypedDict, total=False):
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
+    feedback: Union[FeedbackRefwaPlus, FeedbackKind, Literal["off", "refwa-plus"]]
+    duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
     early_retransmit: bool
@@ -2059,11 +2152,14 @@ class Tcp(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
-    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, EcnKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, EcnKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, EcnKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, EcnKind, Literal["off", "on"]]
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, FeedbackKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, FeedbackKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, FeedbackKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
     nagle: bool
+    error_reports: Literal["ignore", "resend"]
+    packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
+    cwnd_unit: Literal["bytes", "packets"]
     processing: Union[str, TcpProcessingTable]
     auto_buffer: AutoBuffer
     auto_send_buffer: AutoSendBuffer
@@ -2118,6 +2214,47 @@ class MiddleboxAckFilter(_MiddleboxAckFilterRequired, total=False):
     direction: Literal["both", "to-receiver", "to-sender"]
     place: Literal["first", "last"]
 
+_MiddleboxRefwaRequired = TypedDict(
+    "_MiddleboxRefwaRequired",
+    {
+        "kind": Literal["refwa"],
+    },
+)
+
+
+class MiddleboxRefwa(_MiddleboxRefwaRequired, total=False):
+    """Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
+
+    round_trip :
+        From where it knows round-trip times. Default: "oracle".
+
+    buffer :
+        How much of the buffer is to be used, beside the path. Default: "half".
+
+    gamma :
+        How much of what is free of it is shared at once, 0 to 10. Default: 1.0.
+
+    rise :
+        How much of a rise takes effect in an interval; a fall does at once. Default: 0.5.
+
+    interval :
+        The shortest interval; the longest round trip otherwise. Default: "100 ms".
+
+    idle :
+        A flow that sends nothing for so long does not count. Default: "2 s".
+
+    flows :
+        Connections that it knows at most; 0 makes it transparent. Default: 100000.
+    """
+
+    round_trip: Literal["oracle", "measured"]
+    buffer: Literal["all", "half", "none"]
+    gamma: float
+    rise: Union[str, float]
+    interval: str
+    idle: str
+    flows: int
+
 _MiddleboxAckReconstructRequired = TypedDict(
     "_MiddleboxAckReconstructRequired",
     {
@@ -2162,6 +2299,12 @@ class Config(TypedDict, total=False):
 
     verdict :
         What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+
+    feedback :
+        What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
+
+    duplicate_acks :
+        Which ACKs count as duplicates. Default: "same-window".
 
     limited_transmit :
         Send one new segment on each of the first two duplicate ACKs. Default: true.
@@ -2255,12 +2398,23 @@ class Config(TypedDict, total=False):
 
     nagle :
         Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
+
+    error_reports :
+        What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
+
+    packet_size :
+        The size of segments. Default: "fixed".
+
+    cwnd_unit :
+        What the window is a number of where the segment size follows reports. Default: "bytes".
     """
 
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
+    feedback: Union[FeedbackRefwaPlus, FeedbackKind, Literal["off", "refwa-plus"]]
+    duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
     early_retransmit: bool
@@ -2287,11 +2441,14 @@ class Config(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
-    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, EcnKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, EcnKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, EcnKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, EcnKind, Literal["off", "on"]]
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, FeedbackKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, FeedbackKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, FeedbackKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
     nagle: bool
+    error_reports: Literal["ignore", "resend"]
+    packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
+    cwnd_unit: Literal["bytes", "packets"]
 
 _MiddleboxSplitRequired = TypedDict(
     "_MiddleboxSplitRequired",
@@ -2457,6 +2614,150 @@ class MiddleboxSnoop(_MiddleboxSnoopRequired, total=False):
     sessions: int
     idle: str
 
+_MiddleboxBeenRequired = TypedDict(
+    "_MiddleboxBeenRequired",
+    {
+        "kind": Literal["been"],
+        "role": Literal["satellite", "gateway"],
+    },
+)
+
+
+class MiddleboxBeen(_MiddleboxBeenRequired, total=False):
+    """Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
+
+    role :
+        Which part of it.
+
+    window :
+        Gateway: records that make an estimate. Default: 10.
+
+    beta :
+        Gateway: the weight of a new estimate in the mean. Default: 0.2.
+
+    ewma_start :
+        Gateway: what the mean begins with. Default: "first-sample".
+
+    mle_unit :
+        Gateway: in what packets and the error rate are counted. Default: "byte".
+
+    mle_clamp :
+        Gateway: take a window in which nothing arrived for one in which half a packet did. Without, its error rate is 1. Default: false.
+
+    cold :
+        Gateway: what it says before its first window is full. Default: "literal".
+
+    prior :
+        Gateway: the estimate that earlier traffic has left; 0: none. Default: 0.0.
+
+    lifetime :
+        Gateway: how long it remembers a packet, and at most twice that. Default: "1 s".
+
+    records :
+        Satellite: records on a packet that goes to the gateway. Default: 1.
+
+    records_when_long :
+        Satellite: records on a packet where more than eight wait. Default: 4.
+
+    inter_satellite :
+        Satellite: keep numbers on packets to satellites that know BEEN too, so that those report what the links between corrupt. Default: false.
+
+    option_bytes :
+        Let what is written on packets make them longer, by 8 B each: what goes up at a gateway, what comes down at a satellite. Default: false.
+    """
+
+    window: int
+    beta: Union[str, float]
+    ewma_start: Literal["first-sample", "zero"]
+    mle_unit: Literal["byte", "bit"]
+    mle_clamp: bool
+    cold: Literal["literal", "partial"]
+    prior: Union[str, float]
+    lifetime: str
+    records: int
+    records_when_long: int
+    inter_satellite: bool
+    option_bytes: bool
+
+_MiddleboxElnRequired = TypedDict(
+    "_MiddleboxElnRequired",
+    {
+        "kind": Literal["eln"],
+    },
+)
+
+
+class MiddleboxEln(_MiddleboxElnRequired, total=False):
+    """Marks duplicate acknowledgements that ask for what was corrupted (ELN).
+
+    option_bytes :
+        Let the mark make a packet longer, by 8 B. Default: false.
+    """
+
+    option_bytes: bool
+
+_MiddleboxEtenRequired = TypedDict(
+    "_MiddleboxEtenRequired",
+    {
+        "kind": Literal["eten"],
+    },
+)
+
+
+class MiddleboxEten(_MiddleboxEtenRequired, total=False):
+    """Notifies the source of corrupted packets, backward or forward, or all of the chance to survive (ETEN, CETEN).
+
+    role :
+        Which part of it. Default: "hop".
+
+    notice :
+        How the source is notified. Default: "backward".
+
+    option_bytes :
+        Let what is written on packets make them longer, by 8 B. Default: false.
+    """
+
+    role: Literal["hop", "receiver"]
+    notice: Literal["backward", "forward", "cumulative"]
+    option_bytes: bool
+
+_MiddleboxDpsmRequired = TypedDict(
+    "_MiddleboxDpsmRequired",
+    {
+        "kind": Literal["dpsm"],
+    },
+)
+
+
+class MiddleboxDpsm(_MiddleboxDpsmRequired, total=False):
+    """Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
+
+    feedback :
+        Packets between two decisions. Default: 8.
+
+    up :
+        The factor of the size without an error, 1 to 100. Default: 1.25.
+
+    down :
+        The factor of the size for each error, 0 to 1. Default: 0.8.
+
+    additive :
+        Without an error, add 64 B in place of the factor. Default: false.
+
+    min :
+        The smallest payload. Default: "40 B".
+
+    max :
+        The largest payload, from which it starts; the sender's `smss`. Default: "1460 B".
+    """
+
+    feedback: int
+    up: float
+    down: float
+    additive: bool
+    min: str
+    max: str
+
 
 class Node(TypedDict, total=False):
     """A place where links meet.
@@ -2469,7 +2770,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, Literal["impair", "ack-filter", "ack-reconstruct", "split", "spoof", "snoop"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, Literal["impair", "ack-filter", "refwa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm"]]]
 
 _LinkRatePointsRequired = TypedDict(
     "_LinkRatePointsRequired",
