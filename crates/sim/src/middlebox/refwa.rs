@@ -84,7 +84,7 @@ const FORGET: Duration = Duration::from_secs(300);
 pub struct Refwa {
     config: RefwaConfig,
     /// By conversation, its two directions together.
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, Conversation>,
     ports: Vec<Port>,
     next: Time,
     last: Time,
@@ -94,7 +94,7 @@ pub struct Refwa {
 
 /// A connection; `[0]` is its opener's.
 #[derive(Clone, Copy, Debug)]
-struct Connection {
+struct Conversation {
     /// What the SYNs offered; none: not seen.
     scales: [Option<Option<u8>>; 2],
     syn_at: Option<Time>,
@@ -140,7 +140,7 @@ pub(super) struct Share {
     pub(super) mss: f64,
 }
 
-impl Connection {
+impl Conversation {
     fn new(now: Time) -> Self {
         let (scales, flows) = ([None; 2], [None; 2]);
         Self { scales, syn_at: None, measured: None, is_closed: [false; 2], flows, seen_at: now }
@@ -194,7 +194,7 @@ impl Refwa {
             if !(is_syn || port.is_some()) || self.connections.len() >= most {
                 return;
             }
-            self.connections.insert(key, Connection::new(now));
+            self.connections.insert(key, Conversation::new(now));
         }
         let Some(connection) = self.connections.get_mut(&key) else { return };
         connection.seen_at = now;

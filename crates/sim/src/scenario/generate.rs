@@ -191,8 +191,8 @@ fn is_told(told: Option<&'static Map<String, Json>>, key: &str, property: &'stat
 /// What may be chosen for a key, as a scenario writes it.
 fn choices_of_key(key: &str, property: &'static Json) -> Vec<(String, &'static Map<String, Json>)> {
     let property = property.get("items").unwrap_or(property);
-    let pages =
-        ["Tcp", "Rto", "Ack", "Direction", "Record", "At", "Install", "Handover", "Sweep", "Until"].map(definition);
+    let pages = ["Tcp", "Config", "Rto", "Ack", "Direction", "Record", "At", "Install", "Handover", "Sweep", "Until"]
+        .map(definition);
     let written = |option: &'static Map<String, Json>| {
         let fields = option.get("properties").and_then(Json::as_object);
         let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());

@@ -215,7 +215,7 @@ tcp.verdict = "alwayscongestion"
            illinois, ledbat, leocc, newreno, peach, peach-plus, reno, sack, satcp, scalable, scps, swift, tahoe, \
            tcpmin, vegas, veno, westwood, westwood-nr, westwood-plus, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
-           known: always-congestion, always-link-error, assume-congestion, assume-corruption; did you mean \
+           known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p; did you mean \
            \"always-congestion\"?\n\
          3 problems; nothing was run"
     );
@@ -334,7 +334,7 @@ fn every_kind_of_mistake_is_explained() {
         ("\"10 Mbit/s\"", "{ file = \"rates.csv\" }", "cannot be found: this scenario is in no folder"),
         ("[flow.f]", "[node.a]\nmiddlebox = [{ kind = \"impair\", reorder = 0.1 }]\n[flow.f]", "node.a.middlebox.0.reorder = 0.1 holds packets back for no time"),
         ("[flow.f]", "[node.a]\nmiddlebox = [{ kind = \"impair\", hold = { uniform = [\"1 s\", \"1 s\"] } }]\n[flow.f]", "is an empty span"),
-        ("[flow.f]", "[node.c]\nmiddlebox = [{ kind = \"refwa\" }]\n[link.v]\nfrom = \"a\"\nto = \"c\"\nrate = \"1 Mbit/s\"\n[link.w]\nfrom = \"c\"\nto = \"b\"\nrate = \"1 Mbit/s\"\n[flow.f]\nroute = [\"a\", \"c\", \"b\"]\nreverse_route = [\"b\", \"a\"]", "cannot work at \"c\": data of \"f\" pass, its ACKs do not"),
+        ("[flow.f]", "[node.c]\nmiddlebox = [{ kind = \"refwa\" }]\n[link.v]\nfrom = \"a\"\nto = \"c\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[link.w]\nfrom = \"c\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nroute = [\"a\", \"c\", \"b\"]\nreverse_route = [\"b\", \"a\"]", "cannot work at \"c\": data of \"f\" pass, its ACKs do not"),
         ("delay", "queue = \"5\"\ndelay", "link.up.queue = \"5\" is not a queue limit: the unit is missing"),
         ("\"10 Mbit/s\"\ndelay = \"250 ms\"", "\"1000000 Gbit/s\"\ndelay = \"1 us\"", "packet-hops"),
         ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "changes about"),

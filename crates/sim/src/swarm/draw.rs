@@ -6,6 +6,7 @@ use bentpipe_units::{Duration, Stream};
 
 /// Values for keys whose description does not tell which of them make rare things common.
 const CHOICES: &[(&str, &[&str])] = &[
+    ("tcp.feedback.rto", &["200 ms", "1 s"]),
     ("tcp.smss", &["100 B", "536 B", "1000 B", "1460 B"]),
     ("tcp.initial_window", &["1 segments", "rfc3390", "rfc6928"]),
     ("tcp.initial_ssthresh", &["unlimited", "peer-window", "8000 B"]),
@@ -108,11 +109,14 @@ impl Dice {
     }
 
     fn shape(&mut self, path: &str, shape: &Shape, default: Option<&Value>) -> Value {
-        let choices = CHOICES.iter().find(|(key, _)| *key == path);
-        if let (Some((_, choices)), Shape::Flag | Shape::Whole { .. } | Shape::Real { .. } | Shape::Quantity(_)) =
-            (choices, shape)
-        {
-            return written(self.pick::<&str>(choices));
+        if matches!(shape, Shape::Flag | Shape::Whole { .. } | Shape::Real { .. } | Shape::Quantity(_)) {
+            // Two kinds may have a key of one name and of different types.
+            let fits = |value: &Value| matches!(shape, Shape::Quantity(_)) == matches!(value, Value::Text(_));
+            let choices = CHOICES.iter().filter(|(key, _)| *key == path).flat_map(|(_, choices)| *choices);
+            let choices: Vec<Value> = choices.map(|choice| written(choice)).filter(fits).collect();
+            if !choices.is_empty() {
+                return self.pick(&choices).clone();
+            }
         }
         match shape {
             Shape::Flag => Value::Flag(self.coin()),

@@ -2,6 +2,7 @@
 
 mod changes;
 mod draw;
+mod outlook;
 mod ports;
 mod probe;
 mod random;

@@ -2,18 +2,19 @@
 //! of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor the links.
 
+use super::outlook::NaiveOutlook;
 use super::ports::{Entering, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
-use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outbox, Outlook, QueueView};
+use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox};
 use crate::network::{assemble, notes_of_proxies, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
-use bentpipe_units::{Duration, Seq, Stream, Time};
+use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -88,16 +89,16 @@ pub(crate) fn run(
     reference.finish(stop)
 }
 
-struct Reference<'a> {
-    scenario: &'a Scenario,
+pub(super) struct Reference<'a> {
+    pub(super) scenario: &'a Scenario,
     heap: BinaryHeap<Entry>,
     entered: u64,
-    now: Time,
-    links: Vec<NaiveLink>,
+    pub(super) now: Time,
+    pub(super) links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
     /// Links that have sent a packet of which the middleboxes that watch are still to be notified.
     departed: BTreeSet<LinkId>,
-    routes: NaiveRoutes,
+    pub(super) routes: NaiveRoutes,
     left: Vec<Left>,
     steps: Vec<(NodeId, usize, Packet)>,
     takes_steps: bool,
@@ -577,57 +578,6 @@ struct Away;
 impl Middlebox for Away {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
         cx.forward(packet);
-    }
-}
-
-struct NaiveOutlook<'a, 'b> {
-    node: NodeId,
-    reference: &'a mut Reference<'b>,
-}
-
-impl Outlook for NaiveOutlook<'_, '_> {
-    fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
-        let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
-        Some(self.reference.links[link].queue_view())
-    }
-
-    fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
-        self.reference.routes.link(self.reference.routes.next(self.node, packet)?)
-    }
-
-    fn link(&mut self, link: LinkId) -> LinkView {
-        let (now, room) = (self.reference.now, self.reference.scenario.links[link].queue.room());
-        let link = &mut self.reference.links[link];
-        LinkView { rate: link.rate_at(now), room, queue: link.queue_view() }
-    }
-
-    fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
-        let scenario = self.reference.scenario;
-        let mut sum = Duration::ZERO;
-        for path in [PathId::there(packet.flow()), PathId::back(packet.flow())] {
-            let (mut node, end) = (end_of(scenario, path.reverse()), end_of(scenario, path));
-            for _ in 0..scenario.nodes.len() {
-                let Some(link) = self.reference.routes.link_at(path, node) else { break };
-                sum += self.reference.links[link].delay_at(self.reference.now);
-                node = scenario.links[link].to;
-            }
-            if node != end {
-                return None;
-            }
-        }
-        Some(sum)
-    }
-
-    fn next_node(&self, packet: &Packet) -> Option<NodeId> {
-        let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
-        Some(self.reference.scenario.links[link].to)
-    }
-
-    fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
-        let next = self.reference.routes.next(self.node, packet);
-        if let Some(link) = next.and_then(|next| self.reference.routes.link(next)) {
-            self.reference.links[link].extract(is_meant, left);
-        }
     }
 }
 

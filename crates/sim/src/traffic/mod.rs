@@ -306,6 +306,12 @@ impl Traffic {
                     }
                     _ => host.conn.offer(ENDLESS),
                 }
+                // It was made when the run began: since then its host may have been notified.
+                let ends = self.flows[host.flow].ends;
+                let known = self.caches.get(&[ends[endpoint.side()], ends[endpoint.peer().side()]]);
+                if let Some(rate) = known.and_then(|cache| cache.error_rate) {
+                    host.conn.handle_notice(now, Notice::ErrorRate(rate));
+                }
                 host.conn.open(now);
             }
             App::RequestResponse(_) => self.respond(endpoint.slot()),

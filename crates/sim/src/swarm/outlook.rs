@@ -1,0 +1,60 @@
+//! The links out of a node as its middleboxes see them, in the executable specification.
+
+use super::reference::Reference;
+use super::routes::end_of;
+use crate::ids::{LinkId, NodeId, PathId};
+use crate::middlebox::{LinkView, Outlook, QueueView};
+use crate::packet::Packet;
+use bentpipe_units::Duration;
+
+/// The links out of a node.
+pub(super) struct NaiveOutlook<'a, 'b> {
+    pub(super) node: NodeId,
+    pub(super) reference: &'a mut Reference<'b>,
+}
+
+impl Outlook for NaiveOutlook<'_, '_> {
+    fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
+        let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
+        Some(self.reference.links[link].queue_view())
+    }
+
+    fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
+        self.reference.routes.link(self.reference.routes.next(self.node, packet)?)
+    }
+
+    fn link(&mut self, link: LinkId) -> LinkView {
+        let (now, room) = (self.reference.now, self.reference.scenario.links[link].queue.room());
+        let link = &mut self.reference.links[link];
+        LinkView { rate: link.rate_at(now), room, queue: link.queue_view() }
+    }
+
+    fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
+        let scenario = self.reference.scenario;
+        let mut sum = Duration::ZERO;
+        for path in [PathId::there(packet.flow()), PathId::back(packet.flow())] {
+            let (mut node, end) = (end_of(scenario, path.reverse()), end_of(scenario, path));
+            for _ in 0..scenario.nodes.len() {
+                let Some(link) = self.reference.routes.link_at(path, node) else { break };
+                sum += self.reference.links[link].delay_at(self.reference.now);
+                node = scenario.links[link].to;
+            }
+            if node != end {
+                return None;
+            }
+        }
+        Some(sum)
+    }
+
+    fn next_node(&self, packet: &Packet) -> Option<NodeId> {
+        let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
+        Some(self.reference.scenario.links[link].to)
+    }
+
+    fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
+        let next = self.reference.routes.next(self.node, packet);
+        if let Some(link) = next.and_then(|next| self.reference.routes.link(next)) {
+            self.reference.links[link].extract(is_meant, left);
+        }
+    }
+}
