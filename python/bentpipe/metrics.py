@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import formatting
-from bentpipe.catalog import unknown
+from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class Source(NamedTuple):
+    """Where a metric is from that is not kept of every run: a table of the run, which is then kept."""
+
+    table: str
+    column: str
+    """Of the table; of what is worked out from several columns, the name of the metric."""
+    how: str
+    """What is taken of the rows: `sum`, `mean`, `max`, `min`, or `ratio` where it is worked out."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One way to judge a run."""
+    """One way to judge a run, or one flow or link of it."""
 
     name: str
     column: str
@@ -23,11 +35,87 @@ class Metric:
     unit: str
     is_more_better: bool
     meaning: str
+    source: Source | None = None
+    """None if it is kept of every run."""
+    of: str = ""
+    """The flow or link that it is of; empty if it is of the whole run."""
+    is_judged: bool = True
+    """Whether more or less of it is better; if not, the largest comes first."""
+
+    @property
+    def base(self) -> str:
+        """Its name without that of the flow or link."""
+        return self.name.partition(":")[0]
 
     @property
     def title(self) -> str:
         """For headings."""
-        return _TITLES.get(self.name, self.name.capitalize())
+        title = _TITLES.get(self.base, self.base.replace("_", " ").capitalize())
+        return f"{title} of {self.of}" if self.of else title
+
+    @property
+    def label(self) -> str:
+        """For axes."""
+        return self.meaning if self.source is None else self.title
+
+    @property
+    def slug(self) -> str:
+        """Its name as a part of names of files."""
+        return re.sub(r"[^\w.-]", "-", self.name)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What the first and the last in order are."""
+        return ("best", "worst") if self.is_judged else ("largest", "smallest")
+
+    @property
+    def is_completion(self) -> bool:
+        """Whether it is a time that a run or flow may not have because it did not complete."""
+        return self.base in ("completion", "completion_rx")
+
+    @property
+    def is_of_transfers(self) -> bool:
+        """Whether it is of the transfers that finished, among many in a run."""
+        return self.base.partition("_")[0] in ("fct", "slowdown")
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it says how many completed."""
+        return self.is_completion or self.is_of_transfers or self.base == "unfinished"
+
+    @property
+    def bound(self) -> str:
+        """Column of what a completion time is at least."""
+        return _beside("completion_bound_s", self.of)
+
+    @property
+    def finished(self) -> str:
+        """Column of how many transfers finished."""
+        return _beside("transfers_finished", self.of)
+
+    @property
+    def unfinished(self) -> str:
+        """Column of how many did not."""
+        return _beside("transfers_unfinished", self.of)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of tables of runs that it needs."""
+        if self.is_completion:
+            return (self.column, self.bound)
+        return (self.column, self.finished, self.unfinished) if self.is_of_transfers else (self.column,)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Of a run, those that have to be kept for it."""
+        if self.source is None:
+            return ()
+        # Of a flow that did not complete, the time that it had is until the end of the run.
+        return (self.source.table, "summary") if self.is_completion else (self.source.table,)
+
+
+def _beside(column: str, of: str) -> str:
+    return f"{column}:{of}" if of else column
 
 
 _TITLES = {
@@ -35,7 +123,10 @@ _TITLES = {
     "resent": "Retransmitted",
     "rtt": "RTT",
     "fct": "Flow completion time",
+    "fct_p50": "Flow completion time, median",
     "fct_p95": "Flow completion time, 95 % quantile",
+    "fct_p99": "Flow completion time, 99 % quantile",
+    "tcp_efficiency": "TCP efficiency",
     "unfinished": "Not finished",
     "needless": "Needless reductions",
     "unheeded": "Congestion taken for errors",
@@ -74,16 +165,245 @@ COLUMNS = {metric.name: metric.column for metric in METRICS.values()} | BESIDE
 TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
 """The metrics of flows that make several transfers; there is none of them in a run without such flows."""
 
+_MORE, _LESS, _NEITHER = (True, True), (False, True), (True, False)
+"""`is_more_better` and `is_judged`."""
+_DECLARED = (
+    ("summary", "sum", _NEITHER, "simulated_s sent_packets delivered_packets in_flight_packets packet_hops transfers"),
+    ("summary", "sum", _LESS, "transfers_failed"),
+    ("summary", "mean", _LESS, "transfer_p50_s transfer_p99_s"),
+    ("flows", "sum", _MORE, "goodput_bps throughput_bps delivered_bytes acked_bytes"),
+    ("flows", "sum", _LESS, "retransmitted_bytes retransmissions spurious_retransmissions timeouts fast_retransmits"),
+    ("flows", "sum", _NEITHER, "sent_bytes sent_packets arrived_packets undos marked_packets ecn_reductions"),
+    ("flows", "sum", _NEITHER, "dummy_packets reductions"),
+    ("flows", "mean", _MORE, "goodput_active_bps"),
+    ("flows", "mean", _LESS, "completion_s completion_rx_s rtt_mean_s rtt_p50_s rtt_p95_s rtt_p99_s"),
+    ("flows", "mean", _LESS, "recovery_s timeout_s outage_s error_recovery_s error_timeout_s"),
+    ("flows", "sum", _LESS, "congestion_losses link_losses spurious_reductions error_reductions"),
+    ("flows", "sum", _LESS, "errors_taken_for_congestion congestion_taken_for_errors"),
+    ("flows", "min", _LESS, "rtt_min_s"),
+    ("flows", "mean", _NEITHER, "start_s cwnd_end_bytes ssthresh_end_bytes start_up_s cwnd_limited_s rwnd_limited_s"),
+    ("flows", "mean", _NEITHER, "send_buffer_limited_s app_limited_s"),
+    ("links", "max", _MORE, "utilisation carried_bps"),
+    ("links", "sum", _NEITHER, "offered_packets carried_packets carried_bytes queue_end_packets marked_packets"),
+    ("links", "sum", _LESS, "resent_packets"),
+    ("links", "sum", _LESS, "corrupted_packets dropped_packets"),
+    ("links", "max", _LESS, "queue_mean_s queue_p50_s queue_p95_s queue_p99_s queue_max_bytes"),
+    ("completions", "sum", _NEITHER, "transfers"),
+    ("completions", "sum", _LESS, "failed"),
+    ("completions", "mean", _NEITHER, "size_mean_bytes"),
+    ("completions", "mean", _LESS, "duration_mean_s duration_p50_s duration_p95_s duration_p99_s"),
+    ("completions", "mean", _LESS, "slowdown_mean slowdown_p50 slowdown_p99"),
+    ("completions", "min", _LESS, "duration_min_s"),
+    ("datagrams", "sum", _LESS, "lost_packets"),
+    ("datagrams", "mean", _LESS, "delay_mean_s delay_p50_s delay_p95_s delay_p99_s jitter_s"),
+    ("datagrams", "min", _LESS, "delay_min_s"),
+)
+"""Columns that are metrics by themselves: what is taken of the rows where it is of several flows or links."""
+_WORKED_OUT = (
+    ("resent", "flows", "%", _LESS, "100 x bytes retransmitted / bytes sent"),
+    ("tcp_efficiency", "flows", "%", _MORE, "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)"),
+    (
+        "information_efficiency",
+        "flows",
+        "1",
+        _MORE,
+        "Payload share of the bytes sent x share of the packets that arrived (Carek 2005)",
+    ),
+    ("overhead", "flows", "%", _LESS, "100 x (1 - payload delivered / bytes that the senders sent, headers included)"),
+    ("packet_delivery", "flows", "1", _MORE, "Packets that reached the receiver uncorrupted / packets sent"),
+    ("buffer_delay", "flows", "%", _LESS, "100 x (mean - least round-trip time) / least, mean over flows (RFC 6349)"),
+    ("errors_per_packet", "links", "1", _LESS, "Packets corrupted / packets carried"),
+    ("errors_per_bit", "links", "1", _LESS, "Packets corrupted / bits carried, headers included"),
+    ("loss", "datagrams", "%", _LESS, "100 x datagrams lost / sent"),
+    ("rtt", "flows", "s", _LESS, "Median round-trip time, mean over flows"),
+    ("lost", "drops", "1", _LESS, "Packets lost, whatever the cause"),
+    ("needless", "flows", "1", _LESS, "Reductions for errors of links, or where nothing was lost"),
+    ("unheeded", "flows", "1", _LESS, "Packets lost to congestion that were taken for errors"),
+    ("unfinished", "completions", "1", _LESS, "Transfers under way at the end, or failed"),
+)
+"""Metrics that are worked out from sums over several columns: name, table, unit, which is better, meaning."""
+_NAMES = {
+    # Not to be taken for their number.
+    ("flows", "timeout_s"): "timeout_time",
+    ("flows", "error_timeout_s"): "error_timeout_time",
+    ("completions", "failed"): "transfers_failed",
+    ("completions", "duration_mean_s"): "fct",
+    ("completions", "slowdown_mean"): "slowdown",
+    ("completions", "size_mean_bytes"): "size_mean",
+    # There are such of flows and of the whole run, too.
+    ("datagrams", "lost_packets"): "datagrams_lost",
+    ("links", "marked_packets"): "link_marks",
+    ("links", "queue_max_bytes"): "queue_max",
+}
+"""Names of metrics that are not those of their columns without the unit."""
+_MEANINGS = {
+    "fct_min": "Least time of transfers",
+    "fct_p50": "Median time of transfers",
+    "fct_p95": "95 % quantile of the time of transfers",
+    "fct_p99": "99 % quantile of the time of transfers",
+    "slowdown_p50": "Median slowdown of transfers",
+    "slowdown_p99": "99 % quantile of the slowdown of transfers",
+    "rtt_p95": "95 % quantile of the round-trip time",
+    "rtt_p99": "99 % quantile of the round-trip time",
+    "queue_p50": "Median time that carried packets waited",
+    "queue_p95": "95 % quantile of the time that carried packets waited",
+    "queue_p99": "99 % quantile of the time that carried packets waited",
+    "delay_p95": "95 % quantile of the one-way delay",
+    "delay_p99": "99 % quantile of the one-way delay",
+    "error_timeout_time": "Time lost to the retransmission timer by errors of links",
+    "spurious_reductions": "Reductions where none of the data outstanding was lost",
+    "error_reductions": "Reductions where all losses in the window were errors of links",
+    "goodput_active": "Goodput from the first packet to the completion or the end of the run",
+    "ssthresh_end": "Slow start threshold at the end of the latest connection",
+}
+"""Of columns whose meaning is told by that of another column."""
+NOT_METRICS = {
+    "flows": ("tcp_efficiency_pct", "information_efficiency"),
+    "completions": ("unfinished",),
+    "datagrams": ("sent_packets", "arrived_packets", "loss_pct"),
+    "summary": (
+        "goodput_bps",
+        "jain",
+        "lost_packets",
+        "completion_mean_s",
+        "completion_bound_s",
+        "transfers_unfinished",
+        "transfer_mean_s",
+        "transfer_p95_s",
+        "slowdown_mean",
+    ),
+}
+"""Columns that are metrics by another name: worked out, kept of every run, or the same as in `flows`."""
+ENTITIES = {"flows": "flow", "links": "link", "completions": "flow", "datagrams": "flow", "drops": "flow or link"}
+"""What a row of a table is of."""
+_TAKEN = {"sum": "sum", "mean": "mean", "max": "largest", "min": "least"}
+
+
+def name_of(table: str, column: str) -> str:
+    """What the metric of a column is called."""
+    plain = re.sub("_(s|bps|bytes|pct)$", "", column)
+    return _NAMES.get((table, column), re.sub("^(duration|transfer)_", "fct_", plain))
+
+
+@cache
+def of_tables() -> dict[str, Metric]:
+    """By name, the metrics of a whole run that are not kept of every run, and need a table of it."""
+    found = {each.name: each for each in _of_rows(("summary", "flows", "links", "completions", "datagrams"))}
+    # A run has no such time if one of its flows has no end.
+    return {name: each for name, each in found.items() if name not in METRICS and not each.is_completion}
+
+
+@cache
+def of_one() -> dict[str, Metric]:
+    """By name, the metrics that a flow or link can have, as `NAME:FLOW` or `NAME:LINK`."""
+    return {each.name: each for each in _of_rows(("flows", "links", "completions", "datagrams", "drops"))}
+
+
+def _of_rows(tables: Sequence[str]) -> list[Metric]:
+    """The first of each name, in the order of the tables."""
+    found: dict[str, Metric] = {}
+    for table in tables:
+        defined = {entry["name"]: entry for entry in dictionary()[table]}
+        for where, how, (is_more_better, is_judged), columns in _DECLARED:
+            for column in columns.split() if where == table else ():
+                name, entry = name_of(table, column), defined[column]
+                what = re.split(r"[.;(]", str(entry["meaning"]), maxsplit=1)[0].strip()
+                what = _MEANINGS.get(name, what)
+                over = f"; {_TAKEN[how]} over {ENTITIES[table]}s" if table != "summary" else ""
+                unit = str(entry["unit"])
+                found.setdefault(
+                    name,
+                    Metric(
+                        name,
+                        _column(name, unit),
+                        unit,
+                        is_more_better,
+                        what + over,
+                        Source(table, column, how),
+                        "",
+                        is_judged,
+                    ),
+                )
+        for name, where, unit, (is_more_better, is_judged), meaning in _WORKED_OUT:
+            if where == table:
+                source = Source(table, name, "ratio")
+                metric = Metric(name, _column(name, unit), unit, is_more_better, meaning, source, "", is_judged)
+                found.setdefault(name, metric)
+    return list(found.values())
+
+
+def _column(name: str, unit: str) -> str:
+    """With the unit, as names of columns have it."""
+    return name + {"s": "_s", "B": "_bytes", "bit/s": "_bps", "%": "_pct"}.get(unit, "")
+
+
+def known() -> dict[str, Metric]:
+    """Every metric of a whole run."""
+    return METRICS | of_tables()
+
 
 VERDICTS = ("needless", "unheeded")
 """The metrics of what senders took their losses for."""
 
 
 def named(name: str) -> Metric:
-    """The metric of this name."""
-    if name not in METRICS:
-        raise BentpipeError(unknown(name, "a metric", METRICS))
-    return METRICS[name]
+    """The metric of this name: `goodput` of the run, `goodput:web` of a flow, `queue_p95:sat.forward` of a link.
+
+    Raises
+    ------
+    BentpipeError
+        There is none of this name.
+    """
+    base, colon, of = name.partition(":")
+    if not colon:
+        if base in METRICS:
+            return METRICS[base]
+        if base not in of_tables() and base in of_one():
+            raise BentpipeError(f"{base} is of one {_entity(base)}\n  expected its name: {base}:NAME")
+        if base not in of_tables():
+            raise BentpipeError(unknown(base, "a metric", known()))
+        return of_tables()[base]
+    if base not in of_one():
+        raise BentpipeError(unknown(base, "a metric of a flow or link", of_one()))
+    if not of:
+        raise BentpipeError(f"{name} names no {_entity(base)}\n  expected {base}:NAME")
+    metric = of_one()[base]
+    return replace(metric, name=name, column=f"{metric.column}:{of}", of=of)
+
+
+def _entity(base: str) -> str:
+    source = of_one()[base].source
+    assert source is not None, "a metric of one flow or link is from a table"
+    return ENTITIES[source.table]
+
+
+def matching(of: str, names: Iterable[str]) -> list[str]:
+    """The flows or links that a name means: itself; else those of an entry with `count`, and both directions of a link.
+
+    >>> matching("web", ["web1", "web2", "webcam"]), matching("sat", ["sat.forward", "sat.reverse"])
+    (['web1', 'web2'], ['sat.forward', 'sat.reverse'])
+    """
+    names = list(names)
+    if of in names:
+        return [of]
+    number = re.escape(of).replace(r"\{n\}", r"\d+")
+    return [name for name in names if re.fullmatch(rf"{number}\d*(\.(forward|reverse))?", name)]
+
+
+def check_of(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> None:
+    """Whether a scenario has the flow or link that a metric is of.
+
+    Raises
+    ------
+    BentpipeError
+        It has not; the text has all names and the nearest.
+    """
+    if not metric.of:
+        return
+    what = _entity(metric.base)
+    names = [*(flows if "flow" in what else ()), *(links if "link" in what else ())]
+    if not matching(metric.of, names):
+        raise BentpipeError(f"{metric.name}: " + unknown(metric.of, f"a {what} of this scenario", names))
 
 
 def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str] | None = None) -> str:

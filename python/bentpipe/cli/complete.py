@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from click import Context, Parameter
 
+    from bentpipe.scenario.scenario import Scenario
+
     Completer = Callable[[Context, Parameter, str], list[CompletionItem]]
 
 
@@ -60,18 +62,29 @@ def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     return _listed({**known, "events": "What happened to each flow, when."}, incomplete)
 
 
-def metrics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Metrics, several with commas between them."""
-    from bentpipe.metrics import METRICS
-
-    return _listed({metric.name: metric.meaning for metric in METRICS.values()}, incomplete)
+def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Metrics, several with commas between them; after `NAME:`, flows or links of the scenario."""
+    return _listed(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
 
 
-def until(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
     """A metric, before its share."""
-    from bentpipe.metrics import METRICS
+    return _items({f"{name}=": meaning for name, meaning in _metrics(ctx, incomplete).items()}, incomplete)
 
-    return _items({f"{metric.name}=": metric.meaning for metric in METRICS.values()}, incomplete)
+
+def _metrics(ctx: Context, begin: str) -> dict[str, str]:
+    from bentpipe.metrics import ENTITIES, known, of_one
+
+    base, colon, _ = begin.partition(":")
+    if not colon:
+        return {metric.name: metric.meaning for metric in known().values()}
+    metric = of_one().get(base)
+    scenario = _scenario(ctx)
+    if metric is None or metric.source is None or scenario is None:
+        return {}
+    what = ENTITIES[metric.source.table]
+    names = [*(scenario.flow_names if "flow" in what else ()), *(scenario.link_names if "link" in what else ())]
+    return {f"{base}:{name}": metric.meaning for name in names}
 
 
 def papers(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
@@ -112,14 +125,19 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
 
 def _content(ctx: Context) -> Mapping[str, Any]:
     """The scenario that the command line names so far; empty if it cannot be read."""
+    scenario = _scenario(ctx)
+    return {} if scenario is None else scenario.to_dict()
+
+
+def _scenario(ctx: Context) -> Scenario | None:
     from bentpipe.scenario.scenario import STDIN, load
 
     # While the value of an option is missing, Click leaves arguments where it found them.
     file = ctx.params.get("file") or next(iter(ctx.args), None)
     try:
-        return load(file).to_dict() if file and file != STDIN else {}
+        return load(file) if file and file != STDIN else None
     except BentpipeError:
-        return {}
+        return None
 
 
 def _items(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:

@@ -47,7 +47,10 @@ def command(topic: str | None, json: bool) -> None:
     if topic is not None and topic not in known:
         raise BentpipeError(unknown(topic, "a topic", known))
     if topic is None:
-        names = {each: [*dict.fromkeys(entry.table or entry.name for entry in make())] for each, make in known.items()}
+        names = {
+            each: [*dict.fromkeys(entry.table if each == "columns" else entry.name for entry in make())]
+            for each, make in known.items()
+        }
         if json:
             print_json([{"name": each, "entries": entries} for each, entries in names.items()])
         else:
@@ -71,7 +74,7 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
         "papers": _papers,
         "series": lambda: [*_defined("series"), Entry("events", "What happened to each flow, when.")],
         "columns": lambda: [
-            each._replace(table=table)
+            each._replace(table=table, summary=each.summary + _as_metric(table, each))
             for table in dictionary()
             if table not in ("series", "causes")
             for each in _defined(table)
@@ -84,10 +87,39 @@ def _defined(table: str) -> list[Entry]:
     return [Entry(entry["name"], entry["meaning"], entry.get("unit", "")) for entry in dictionary()[table]]
 
 
-def _metrics() -> list[Entry]:
-    from bentpipe.metrics import METRICS
+def _as_metric(table: str, entry: Entry) -> str:
+    """What to call a column as a metric, if it is one."""
+    from bentpipe.metrics import NOT_METRICS, known, name_of, of_one
 
-    return [Entry(metric.name, metric.meaning, metric.unit) for metric in METRICS.values()]
+    name = name_of(table, entry.name)
+    is_metric = entry.unit and entry.name not in NOT_METRICS.get(table, ()) and name in known() | of_one()
+    return f" Metric: `{name}`." if is_metric else ""
+
+
+def _metrics() -> list[Entry]:
+    from bentpipe.metrics import METRICS, of_one, of_tables
+
+    of_one_only = {name: each for name, each in of_one().items() if name not in METRICS | of_tables()}
+    groups = {"": METRICS, "of a table that is then kept": of_tables(), "of one flow or link only": of_one_only}
+    return [
+        Entry(
+            f"{metric.name}:NAME" if metric.name in of_one_only else metric.name,
+            f"{metric.meaning}. Of one: {metric.name}:{_entity(metric.name)}"
+            if metric.name in of_one() and metric.name not in of_one_only
+            else metric.meaning,
+            metric.unit,
+            table,
+        )
+        for table, found in groups.items()
+        for metric in found.values()
+    ]
+
+
+def _entity(name: str) -> str:
+    from bentpipe.metrics import ENTITIES, of_one
+
+    source = of_one()[name].source
+    return "" if source is None else ENTITIES[source.table].upper().replace(" OR ", "|")
 
 
 def _scenarios() -> list[Entry]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.cli import options
+from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.together import carry_out
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 @options.replications(10, "Runs of the mix, and of each one among its own kind.")
 @options.until
 @options.replications_max
+@click.option(
+    "-m",
+    "--metric",
+    metavar="A,B",
+    shell_complete=complete.metrics,
+    help="What is shown of each one besides, over its flows: tcp_efficiency, fct:web. See: list metrics.",
+)
 @options.confidence
 @options.sets
 @options.seed
@@ -50,6 +57,7 @@ def command(
     replications: int,
     until: str | None,
     replications_max: int | None,
+    metric: str | None,
     confidence: float,
     sets: tuple[str, ...],
     seed: int | None,
@@ -86,6 +94,7 @@ def command(
             replications=replications,
             replications_max=replications_max,
             until=enough,
+            metrics=metric or (),
             confidence=confidence,
             store=store,
             jobs=jobs,

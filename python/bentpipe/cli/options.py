@@ -40,7 +40,7 @@ until = click.option(
     "--until",
     metavar="METRIC=SHARE",
     shell_complete=complete.until,
-    help="Add replications until the 95 % interval of the mean is below ± SHARE of it: goodput=2%.",
+    help="Add replications until the 95 % interval of the mean is below ± SHARE of it: goodput=2%, fct:web=5%.",
 )
 replications_max = click.option(
     "--replications-max", type=click.IntRange(1), metavar="N", help="Replications at most, with --until."
@@ -79,9 +79,10 @@ metric = click.option(
     "--metric",
     default="goodput",
     show_default=True,
-    metavar="NAME",
+    metavar="A,B",
     shell_complete=complete.metrics,
-    help=f"What statements and figure are about: {', '.join(METRICS)}.",
+    help=f"What statements and figure are about: {', '.join(METRICS)}, or any other of: list metrics. Of one flow or"
+    " link: fct:web, queue_p95:sat.forward. Of several the first; the others are in the table.",
 )
 statistic = click.option(
     "--statistic",

@@ -10,7 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment import aside
-from bentpipe.metrics import METRICS, TRANSFERS, VERDICTS
+from bentpipe.metrics import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,13 +44,12 @@ def facts(scenario: Scenario) -> Text:
 def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
     estimates = {
-        metric.name: [comparison.estimate(name, metric.name) for name in comparison.senders]
-        for metric in METRICS.values()
+        metric: [comparison.estimate(name, metric) for name in comparison.senders] for metric in comparison.metrics
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
-    of_transfers = {name: found for name, found in shown.items() if name in TRANSFERS}
-    apart = (*TRANSFERS, *VERDICTS)
+    of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
+    apart = (*of_transfers, *VERDICTS)
     yield _estimates(comparison, {name: found for name, found in shown.items() if name not in apart})
     if of_transfers:
         yield _estimates(comparison, of_transfers, "Transfers")
@@ -63,7 +62,11 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
         level = f"{100 * comparison.confidence:g} %"
         yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval", style="dim")
     # The times of transfers are all of the same ones.
-    notes = (comparison.unfinished(name) for name in shown if name not in ("fct_p95", "slowdown"))
+    notes = (
+        comparison.unfinished(name)
+        for name in shown
+        if name == "fct" or not named(name).is_of_transfers or named(name).of
+    )
     for note in filter(None, notes):
         yield Text(note, style="yellow")
     yield Text("")
@@ -73,19 +76,16 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
 
 def mix(mix: Mix) -> Iterator[RenderableType]:
     """Senders in one run: a row per sender, means over half widths, then what can be said."""
-    from bentpipe.experiment.mix import QUANTITIES
     from bentpipe.statistics.samples import Counts
 
-    titles = ("goodput", "share", "own", "resent", "timeouts", "rtt")
+    titles = mix.quantities
     shown = {name: [mix.estimate(sender, name) for sender in mix.senders] for name in titles}
     table = make_table("", "sender", [])
     columns = []
     for name, found in shown.items():
         is_share = name == "share"
-        divisor, unit = (
-            (0.01, "%") if is_share else formatting.scale([each.value for each in found], QUANTITIES[name].unit)
-        )
-        table.add_column("among\nits own" if name == "own" else heading(name, unit), justify="right")
+        divisor, unit = (0.01, "%") if is_share else formatting.scale([each.value for each in found], titles[name].unit)
+        table.add_column("among\nits own" if name == "own" else heading(name.replace(":", "\n"), unit), justify="right")
         columns.append([_cell(each, divisor, Counts(each.replications, len(mix.seeds))) for each in found])
     for place, sender in enumerate(mix.senders):
         table.add_row(Text(sender), *(column[place] for column in columns))
@@ -111,8 +111,8 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     for name in result.metrics:
         found = result.estimates(name)
         divisor, unit = _scale(name, {name: found})
-        table.add_column(_SHORT.get(name) or heading(name, unit), justify="right")
-        counts = [None] * len(found) if name in TRANSFERS else result.counts(name)
+        table.add_column(_head(name, unit), justify="right")
+        counts = [None] * len(found) if _is_of_transfers(name) else result.counts(name)
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
     points = result.points.head(POINTS_MAX)
     for number, row in enumerate(points.iter_rows(named=True)):
@@ -186,16 +186,14 @@ def report(report: Report) -> Iterator[RenderableType]:
 
 
 def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
-    from bentpipe.statistics.samples import is_of_transfers
-
     table = make_table(title, "sender", [])
     cells: list[list[str]] = []
     for name, found in shown.items():
         divisor, unit = _scale(name, shown)
-        table.add_column(_SHORT.get(name) or heading(name, unit), justify="right")
+        table.add_column(_head(name, unit), justify="right")
         # Of transfers there are many, and several columns are of them; they are counted below the table.
         counts = [
-            None if is_of_transfers(METRICS[name]) else comparison.sample(sender, name).counts
+            None if named(name).is_of_transfers else comparison.sample(sender, name).counts
             for sender in comparison.senders
         ]
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
@@ -206,11 +204,30 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
     """Divisor and unit of a metric, the same for all of its quantity that are shown (`fct`, `fct_p95`)."""
-    if name == "utilisation":
+    if named(name).base == "utilisation":
         return 0.01, "%"
-    quantity = name.partition("_")[0]
-    values = [each.value for other, found in shown.items() if other.partition("_")[0] == quantity for each in found]
-    return formatting.scale(values, METRICS[name].unit)
+    unit = named(name).unit
+    values = [
+        each.value
+        for other, found in shown.items()
+        if _quantity(other) == _quantity(name) and named(other).unit == unit
+        for each in found
+    ]
+    return formatting.scale(values, unit)
+
+
+def _quantity(name: str) -> str:
+    return named(name).base.partition("_")[0]
+
+
+def _is_of_transfers(name: str) -> bool:
+    """Whether it stands with what flows have that make several transfers."""
+    return named(name).base in TRANSFERS or named(name).is_of_transfers
+
+
+def _head(name: str, unit: str) -> str:
+    """Of a column; the name of a flow or link under that of the metric."""
+    return _SHORT.get(name) or heading(name.replace(":", "\n"), unit)
 
 
 def _cell(found: Estimate | Interval, divisor: float, counts: Counts | None = None) -> str:

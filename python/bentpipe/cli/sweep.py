@@ -44,7 +44,7 @@ from bentpipe.scenario import overrides
     "--metric",
     metavar="A,B",
     shell_complete=complete.metrics,
-    help="What is shown; the store has all. See: list metrics.",
+    help="What is shown: goodput, tcp_efficiency, fct:web, queue_p95:sat.forward. See: list metrics.",
 )
 @click.option(
     "--tables",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -10,31 +9,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import _core, metrics
+from bentpipe.catalog import unknown
 from bentpipe.cc import loading
-from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
-from bentpipe.experiment.design import Arms
+from bentpipe.experiment.arms import Compared, complete, senders_of
 from bentpipe.experiment.execution import carry_out
+from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.ratios import baseline, ratio, ratio_row
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
-from bentpipe.metrics import COLUMNS, METRICS
-from bentpipe.scenario.overrides import case_sets
-from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
     from bentpipe.cc.loading import Sender
     from bentpipe.experiment.options import Correction, Statistic
     from bentpipe.metrics import Metric
+    from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Progress
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.comparing import Difference
@@ -49,7 +50,7 @@ def compare(
     replications: int = 10,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metric: str = "goodput",
+    metric: str | Sequence[str] = "goodput",
     confidence: float = 0.95,
     statistic: Statistic = "mean",
     correction: Correction = "holm",
@@ -81,10 +82,12 @@ def compare(
     replications_max, until, tables, store, on : optional
         As in `sweep`: go on until the intervals are narrow enough; keep tables of each run; keep what was run, and go
         on from there; run elsewhere.
-    metric : str
+    metric : str or sequence of str
         What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
         `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have
-        all of them.
+        all of these. Others (`bentpipe list metrics`), and metrics of one flow or link such as `fct:web` and
+        `queue_p95:sat.forward`, are in the tables where they are named here; of several the first is what the
+        statements are about.
     confidence : float
         Of each interval, and of all the statements together; between 0 and 1.
     statistic : str
@@ -117,8 +120,9 @@ def compare(
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
     scenario = scenario_of(scenario)
+    asked = names_of(metric) or ["goodput"]
     options.checked(
-        metric=metric,
+        metric=asked,
         replications=replications,
         jobs=jobs,
         confidence=confidence,
@@ -128,6 +132,9 @@ def compare(
     senders = senders_of(scenario, cc, cases)
     if against is not None:
         against = options.one_of(against, list(senders))
+    options.checked_of(
+        [*asked, *([str(until["metric"])] if until and "metric" in until else [])], scenario, senders.values()
+    )
     design = Compared(
         scenario,
         "case" if cc is None else "tcp.cc",
@@ -135,50 +142,13 @@ def compare(
         replications=replications,
         replications_max=replications_max,
         until=until,
+        metrics=asked,
         tables=tables,
     )
-    design.against, design.metrics = against, [metric]
-    design.said = {"metric": metric, "confidence": confidence, "statistic": statistic, "correction": correction}
+    design.against = against
+    design.said = {"metric": asked[0], "confidence": confidence, "statistic": statistic, "correction": correction}
     design.cases = cases or {}
     return carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
-
-
-class Compared(Arms["Comparison"]):
-    """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
-
-    verb = "compare"
-    said: Mapping[str, Any]
-    """What is asked of the comparison besides the runs."""
-    cases: Mapping[str, Mapping[str, Any]]
-    """Those that the scenario does not have itself."""
-
-    def result(self, sweep: Sweep) -> Comparison | None:
-        # Without a replication that every sender has finished there is nothing to compare.
-        return Comparison.of(sweep, self.scenario, self.arms) if _complete(sweep) else None
-
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
-        # Differences are taken in pairs.
-        return [max(super().grown(counts, so_far))] * len(counts)
-
-    def facts(self) -> dict[str, Any]:
-        (key,) = self.keys
-        named = [
-            *case_sets(self.cases),
-            (f"sweep.vary.{key}", list(self.arms)),
-            ("sweep.replications", self.replications),
-        ]
-        return {
-            **self.said,
-            "arms": {name: arm.resolved() for name, arm in self.arms.items()},
-            # With these, a sweep does the same runs.
-            "sets": [*self.scenario.sets, *((key, json.dumps(value, default=str)) for key, value in named)],
-        }
-
-
-def _complete(sweep: Sweep) -> list[int]:
-    """The replications that every sender has finished."""
-    counts = sweep.runs["replication"].value_counts()
-    return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -206,6 +176,8 @@ class Comparison(Result):
         Who every other one is compared with; None for the best.
     sweep : Sweep or None
         All that was run, with failures, and the tables that were kept.
+    asked : tuple of str
+        The metrics that were asked for; the tables have these and the usual ones.
     """
 
     scenario: Scenario
@@ -219,6 +191,12 @@ class Comparison(Result):
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
     against: str | None = None
     sweep: Sweep | None = None
+    asked: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> list[str]:
+        """The usual ones, and those that were asked for."""
+        return list(dict.fromkeys([*METRICS, *self.asked]))
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Comparison:
@@ -232,7 +210,7 @@ class Comparison(Result):
             There is no comparison.
         """
         sweep = Sweep.load(folder, verb=Compared.verb)
-        if not _complete(sweep):
+        if not complete(sweep):
             raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
         arms = {
             name: Scenario(text, source=name, senders=loading.absent(text))
@@ -246,12 +224,13 @@ class Comparison(Result):
         """Of the replications that every sender has finished."""
         (key,), facts = sweep.keys, sweep.facts
         place = pl.DataFrame({"sender": list(scenarios), "place": range(len(scenarios))})
+        columns = [column for name in facts["metrics"] for column in named(name).columns]
         runs = (
-            sweep.runs.filter(pl.col("replication").is_in(_complete(sweep)))
+            sweep.runs.filter(pl.col("replication").is_in(complete(sweep)))
             .rename({key: "sender"})
             .join(place, on="sender")
             .sort("replication", "place")
-            .select("sender", "replication", "seed", *COLUMNS.values())
+            .select("sender", "replication", "seed", *dict.fromkeys([*COLUMNS.values(), *columns]))
         )
         return cls(
             scenario,
@@ -265,6 +244,7 @@ class Comparison(Result):
             scenarios,
             facts["against"],
             sweep,
+            tuple(facts["metrics"]),
         )
 
     def joined(self, other: Comparison) -> Comparison:
@@ -280,9 +260,12 @@ class Comparison(Result):
             raise BentpipeError(
                 "these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
             )
-        runs = pl.concat([self.runs, other.runs]).sort("replication", maintain_order=True)
+        columns = [name for name in self.runs.columns if name in other.runs.columns]
+        runs = pl.concat([each.runs.select(columns) for each in (self, other)]).sort("replication", maintain_order=True)
         scenarios = {**self.scenarios, **other.scenarios}
-        return replace(self, senders=self.senders + other.senders, runs=runs, scenarios=scenarios, sweep=None)
+        asked = tuple(name for name in self.asked if name in other.metrics)
+        senders = self.senders + other.senders
+        return replace(self, senders=senders, runs=runs, scenarios=scenarios, sweep=None, asked=asked)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -294,7 +277,7 @@ class Comparison(Result):
         is larger than `mean`, because runs that did not complete count with the time that they had.
         """
         return pl.DataFrame(
-            [self._row(name, metric) for name in self.senders for metric in METRICS.values()],
+            [self._row(name, metric) for name in self.senders for metric in map(named, self.metrics)],
             schema={
                 "sender": pl.String,
                 "metric": pl.String,
@@ -342,7 +325,7 @@ class Comparison(Result):
         these. Otherwise these columns are null.
         """
         return pl.DataFrame(
-            [row for name in METRICS for row in self._rows(name)],
+            [row for name in self.metrics for row in self._rows(name)],
             schema={
                 "metric": pl.String,
                 "sender": pl.String,
@@ -371,7 +354,7 @@ class Comparison(Result):
     @property
     def statements(self) -> list[str]:
         """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
-        metric = METRICS[self.metric]
+        metric = named(self.metric)
         order = ranked(self._samples(self.metric), metric, self.statistic)
         said = ["only one sender: there is nothing to compare it with"] if len(self.senders) == 1 else []
         said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in order]
@@ -391,12 +374,12 @@ class Comparison(Result):
 
     def order(self, metric: str | None = None) -> list[str]:
         """The senders that have the metric, best first: by what they completed, then by the value."""
-        what = metrics.named(metric or self.metric)
+        what = named(metric or self.metric)
         return ranked(self._samples(what.name), what, self.statistic)
 
     def unfinished(self, metric: str) -> str | None:
         """Who did not complete everything, as a note to a table or figure; None if all did."""
-        what = METRICS[metric]
+        what = named(metric)
         counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
         return not_whole(what, counts)
 
@@ -409,20 +392,80 @@ class Comparison(Result):
         """Mean or median of a metric for one sender, with its interval; a bound where not every run completed."""
         return self.sample(sender, metric).estimate(self.statistic, self.confidence)
 
+    def ratio(self, sender: str, other: str | None = None, metric: str | None = None) -> Interval:
+        """How many times as much a sender has as another: the geometric mean over pairs of equal seeds.
+
+        Parameters
+        ----------
+        sender : str
+        other : str, optional
+            The baseline; by default `against`.
+        metric : str, optional
+            By default that of the statements.
+
+        Raises
+        ------
+        BentpipeError
+            There is no baseline, not everything was completed, or a value is not above 0.
+        """
+        what, other = named(metric or self.metric), baseline(other or self.against)
+        samples = {name: self.sample(name, what.name) for name in (sender, other)}
+        return ratio(what, samples, sender, other, self.confidence)
+
+    @property
+    def ratios(self) -> pl.DataFrame:
+        """Ratios to `against` of each metric: `metric`, `sender`, `other`, `replications`, `ratio`, `low`, `high`.
+
+        Each interval is of one ratio by itself. Where there is none, `note` says why.
+
+        Raises
+        ------
+        BentpipeError
+            Nothing was named as `against`.
+        """
+        other = baseline(self.against)
+        rows = []
+        for what in map(named, self.metrics):
+            samples = self._samples(what.name)
+            if any(sample.is_there for sample in samples.values()):
+                names = [name for name in self.senders if name != other]
+                rows += [ratio_row(what, samples, name, other, self.confidence) for name in names]
+        schema = {"metric": pl.String, "sender": pl.String, "other": pl.String, "replications": pl.Int64}
+        reals = dict.fromkeys(("ratio", "low", "high"), pl.Float64)
+        return pl.DataFrame(rows, schema={**schema, **reals, "note": pl.String})
+
     def sample(self, sender: str, metric: str) -> Sample:
         """A metric of one sender in each replication, with what was completed."""
-        rows = self.runs.filter(pl.col("sender") == sender)
-        columns = {
-            name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *COLUMNS.values())
-        }
-        return Sample.named(metrics.named(metric).name, columns)
+        what = named(metric)
+        if sender not in self.senders:
+            raise BentpipeError(unknown(sender, "one of those that are compared", self.senders))
+        rows = self._with(what).filter(pl.col("sender") == sender)
+        columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
+        return Sample.named(what.name, columns)
+
+    def _with(self, metric: Metric) -> pl.DataFrame:
+        """The runs with the columns of a metric."""
+        if set(metric.columns) <= set(self.runs.columns):
+            return self.runs
+        if self.sweep is None:
+            raise BentpipeError(unknown(metric.name, "a metric of these comparisons", self.metrics))
+        asked = {**self.sweep.facts, "metrics": [metric.name]}
+        runs = with_metrics(self.sweep.runs, self.sweep.tables, [metric])
+        return Comparison.of(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
 
     def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """A metric of one sender in each replication, shape (replications,); NaN where missing."""
-        rows = self.runs.filter(pl.col("sender") == sender)
-        return np.array(rows[metrics.named(metric).column].to_list(), dtype=np.float64)
+        return self.sample(sender, metric).values
 
-    def plot(self, metric: str | None = None) -> Figure:
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        is_ratio: bool = False,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
         """A matplotlib figure: mean or median and interval of each sender, and the single runs; or windows over time.
 
         Parameters
@@ -430,20 +473,27 @@ class Comparison(Result):
         metric : str, optional
             As in `compare`; by default that of the statements. `cwnd` draws the congestion window of each sender over
             the first replication, which is run once more for it.
+        is_ratio : bool
+            Draw ratios to `against` instead.
+        size, title, labels : optional
+            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
+            labels of the axes.
 
         Raises
         ------
         BentpipeError
             No such metric, or no run has it.
         """
-        from bentpipe.plot import comparison_figure, windows_figure
+        from bentpipe.plot import comparison_figure, dressed, ratio_figure, windows_figure
 
-        if metric != "cwnd":
-            return comparison_figure(self, metric or self.metric)
-        seed = self.seeds[0]
-        return windows_figure(
-            self, {name: run(each, seed=seed, series="cwnd_bytes") for name, each in self.scenarios.items()}
-        )
+        if is_ratio:
+            figure = ratio_figure(self, metric or self.metric)
+        elif metric != "cwnd":
+            figure = comparison_figure(self, metric or self.metric)
+        else:
+            runs = {name: run(each, seed=self.seeds[0], series="cwnd_bytes") for name, each in self.scenarios.items()}
+            figure = windows_figure(self, runs)
+        return dressed(figure, size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write all that `load` needs, with `table` and `differences` as Parquet; otherwise like `RunResult.save`."""
@@ -458,6 +508,7 @@ class Comparison(Result):
             "statements": self.statements,
             "table": self.table.to_dicts(),
             "differences": self.differences.to_dicts(),
+            **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
             "runs": self.runs.to_dicts(),
         }
 
@@ -482,7 +533,7 @@ class Comparison(Result):
         }
 
     def _is_fixed(self) -> bool:
-        return self.runs.select("sender", *COLUMNS.values()).n_unique() == len(self.senders)
+        return self.runs.drop("replication", "seed").n_unique() == len(self.senders)
 
     def _samples(self, metric: str) -> dict[str, Sample]:
         return {name: self.sample(name, metric) for name in self.senders}
@@ -530,55 +581,6 @@ class Comparison(Result):
             }
             for (sender, other), found in self._differences(metric).items()
         ]
-
-
-def senders_of(
-    scenario: Scenario,
-    cc: Sender | Iterable[Sender] | None = None,
-    cases: Mapping[str, Mapping[str, Any]] | None = None,
-) -> dict[str, Scenario]:
-    """What is to be compared, by name, in the order asked for.
-
-    Raises
-    ------
-    ScenarioError
-        Both or neither are asked for, or one of them makes no sense.
-    """
-    if cc is not None and cases:
-        raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
-    if cc is not None:
-        found = loading.named(cc)
-        _check_takers(scenario)
-        return {name: scenario.replace("tcp.cc", sender) for name, sender in found.items()}
-    alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
-    if not alternatives:
-        raise ScenarioError(
-            "nothing to compare: the scenario has no cases\n"
-            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
-        )
-    return alternatives
-
-
-def _check_takers(scenario: Scenario) -> None:
-    """Refuse a scenario in which every flow names its own congestion control: all senders would be the same."""
-    # A network that is never started tells which congestion control each flow would have.
-    simulation = _core.Run(_with_marker(scenario)._core)
-    simulation.interrupt()
-    if loading.MARKER not in simulation.finish()["flows"]["cc"]:
-        raise ScenarioError(
-            "every flow names its own congestion control, so there is nothing to compare\n"
-            "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
-        )
-
-
-def _with_marker(scenario: Scenario) -> Scenario:
-    """With a congestion control that no flow names, and a loss recovery that goes with what else is set."""
-    for recovery in loading.LIKE:
-        try:
-            return scenario.replace("tcp.cc", loading.marker(recovery))
-        except ScenarioError as error:
-            problem = error
-    raise problem
 
 
 def _absent(metric: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.experiment.options import CONFIDENCE
-from bentpipe.metrics import METRICS, SENDERS, named_point
+from bentpipe.metrics import SENDERS, named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
 
@@ -49,24 +49,28 @@ class Contrast:
         if not self.differences:
             return f"{self.sender} and {self.other} have no setting of the other keys in common"
         if list(self.differences) == [""]:
-            return statement(self.sender, self.other, self.differences[""], METRICS[self.metric])
-        return sentence(self.sender, self.other, self.differences, METRICS[self.metric])
+            return statement(self.sender, self.other, self.differences[""], named(self.metric))
+        return sentence(self.sender, self.other, self.differences, named(self.metric))
 
     def counted(self) -> str:
         """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`."""
-        metric = METRICS[self.metric]
+        metric = named(self.metric)
         found = [judged(each, metric) for each in self.differences.values()]
+        more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
         by = f" ({often} of these by what was completed)" if often else ""
         return (
             f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: "
-            f"better at {found.count(1)}, worse at {found.count(-1)}{by}, "
+            f"{more} at {found.count(1)}, {less} at {found.count(-1)}{by}, "
             f"no difference can be shown at {found.count(0)}"
         )
 
 
 def judged(difference: Difference, metric: Metric) -> int:
-    """Whether the first is shown to be better (1) or worse (-1) than the other: by what it completed, else in value."""
+    """Whether the first is shown to be better (1) or worse (-1) than the other: by what it completed, else in value.
+
+    Of a metric that is not judged, whether it is above or below.
+    """
     shares = difference.shares
     if shares is not None and shares.is_shown:
         return 1 if shares.more > shares.less else -1
@@ -193,18 +197,21 @@ class Compared:
         return [Choice(at, self.settings[at], order[0], equals.get(at, [])) for at, order in orders.items() if order]
 
 
-def preferred(choices: Sequence[Choice], metric: str) -> str:
+def preferred(choices: Sequence[Choice], metric: Metric) -> str:
     """At how many settings each sender is best or not shown to be worse, most often first."""
     names = [name for choice in choices for name in (choice.best, *choice.equals)]
     order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
     said = ", ".join(f"{name} at {names.count(name)}" for name in order)
-    return f"best in {metric}, or not shown to be worse, of {len(choices)} settings: {said}"
+    first, behind = metric.ends[0], "worse" if metric.is_judged else "smaller"
+    return f"{first} in {metric.name}, or not shown to be {behind}, of {len(choices)} settings: {said}"
 
 
 def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
     """The best point and what is as good, and the worst, in words."""
     rows = {row["point"]: row for row in points.iter_rows(named=True)}
     best, *rest = order
+    first, last = metric.ends
+    behind = "worse" if metric.is_judged else "smaller"
 
     def said(each: Ranked) -> str:
         of = "" if each.counts.is_whole else f" ({each.counts})"
@@ -213,18 +220,18 @@ def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], 
     if not rest:
         yield f"{metric.name} at {said(best)}"
         return
-    text = f"best in {metric.name} at {said(best)}"
+    text = f"{first} in {metric.name} at {said(best)}"
     equals = [each for each in rest if not each.is_worse]
     if best.found.replications == 1:
-        yield f"{text}; with one run nothing else can be shown to be worse"
+        yield f"{text}; with one run nothing else can be shown to be {behind}"
     elif not equals:
-        yield f"{text}; {'the other is' if len(rest) == 1 else 'all others are'} shown to be worse"
+        yield f"{text}; {'the other is' if len(rest) == 1 else 'all others are'} shown to be {behind}"
     else:
         named = "; ".join(named_point(rows[each.point], keys) for each in equals[:EQUALS_MAX])
         more = f"; and {len(equals) - EQUALS_MAX} more" if len(equals) > EQUALS_MAX else ""
         of = f"{len(equals)} of the other {len(rest)} ({named}{more})" if len(rest) > 1 else named
-        yield f"{text}; not shown to be worse: {of}"
-    yield f"worst in {metric.name} at {said(rest[-1])}"
+        yield f"{text}; not shown to be {behind}: {of}"
+    yield f"{last} in {metric.name} at {said(rest[-1])}"
 
 
 def amount(found: Estimate | Interval, metric: Metric) -> str:

@@ -7,15 +7,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from bentpipe.catalog import unknown
 from bentpipe.cc.loading import united
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.options import CONFIDENCE
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import METRICS, named
 from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -185,6 +184,7 @@ class Arms(Design[R]):
         replications: int,
         replications_max: int | None = None,
         until: Mapping[str, Any] | None = None,
+        metrics: Sequence[str] = tuple(METRICS),
         tables: Sequence[str] = (),
     ) -> None:
         self.scenario, self.arms = scenario, dict(arms)
@@ -201,13 +201,19 @@ class Arms(Design[R]):
         if until is not None and replications_max is None:
             self.replications_max = max(replications, UNTIL_MAX)
         self.until = Until.of(checked_until(until))
-        self.metrics, self.tables, self.against = list(METRICS), list(tables), None
+        self.metrics, self.against = list(metrics), None
+        self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
 
     def core(self, point: Point) -> _core.Scenario:
         return self._cores[point.index]
 
 
-def checked_until(until: Mapping[str, Any] | None, known: Collection[str] = METRICS) -> dict[str, Any] | None:
+def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
+    """These tables, and those that the metrics need."""
+    return list(dict.fromkeys([*tables, *(table for name in metrics for table in named(name).tables)]))
+
+
+def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object] = named) -> dict[str, Any] | None:
     """`{"metric": "goodput", "half_width": "2 %"}`, as numbers.
 
     Raises
@@ -220,8 +226,10 @@ def checked_until(until: Mapping[str, Any] | None, known: Collection[str] = METR
     expected = '\n  expected {"metric": "goodput", "half_width": "2 %"}'
     if set(until) != {"metric", "half_width"}:
         raise ScenarioError(f"until = {dict(until)}{expected}")
-    if until["metric"] not in known:
-        raise ScenarioError(unknown(until["metric"], "a metric", known))
+    try:
+        known(until["metric"])
+    except BentpipeError as error:
+        raise ScenarioError(str(error)) from None
     share = until["half_width"]
     if isinstance(share, str):
         number, percent, rest = share.partition("%")

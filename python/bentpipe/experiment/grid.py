@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.experiment import options
-from bentpipe.experiment.design import Design, Point, Until
+from bentpipe.experiment.design import Design, Point, Until, with_tables
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
 from bentpipe.progress import Progress
@@ -65,8 +65,11 @@ class Grid(Design["Sweep"]):
                     f"{key} cannot vary: it is no part of a run\n"
                     "  expected keys of the scenario, or case with the names of its cases"
                 )
-        for metric in [*self.metrics, *([self.until.metric] if self.until else [])]:
+        judged = [*self.metrics, *([self.until.metric] if self.until else [])]
+        for metric in judged:
             options.checked(metric=metric)
+        options.checked_of(judged, scenario)
+        self.tables = with_tables(self.tables, judged)
         self.against = self._against(written["against"])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
         self._tell = tell
@@ -188,7 +191,8 @@ def sweep(
         `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
         ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
     metrics : sequence of str, optional
-        What is reported; the store has all metrics.
+        What is reported: metrics of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web`
+        and `queue_p95:sat.forward`.
     tables : sequence of str, optional
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
     against : str, optional

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import matching
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
     from numpy.typing import NDArray
 
     from bentpipe.experiment.tables import Columns, Tables
+    from bentpipe.metrics import Metric
 
 
 def outcome(tables: Tables) -> dict[str, float]:
@@ -48,3 +55,121 @@ def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
         raise TypeError(f"{name} is text")
     dtype, content = values
     return np.frombuffer(content, dtype=dtype).astype(np.float64)
+
+
+def with_metrics(
+    runs: pl.DataFrame,
+    kept: Mapping[str, pl.DataFrame],
+    wanted: Iterable[Metric],
+    keys: Sequence[str] = ("point", "replication"),
+) -> pl.DataFrame:
+    """A table of runs with the columns of these metrics, worked out from tables that were kept of each run.
+
+    Parameters
+    ----------
+    runs : polars.DataFrame
+        With the columns `keys`.
+    kept : mapping
+        By name, the tables of all runs, with the same columns.
+    wanted : iterable of Metric
+    keys : sequence of str
+        What tells one row of `runs` from another.
+
+    Raises
+    ------
+    BentpipeError
+        A table that a metric needs was not kept.
+    """
+    for metric in wanted:
+        if metric.source is None or set(metric.columns) <= set(runs.columns):
+            continue
+        missing = [table for table in metric.tables if table not in kept]
+        if missing:
+            raise BentpipeError(
+                f"{metric.name} is of the table {missing[0]}, which was not kept of these runs\n"
+                f"  expected it among the metrics that were asked for: --metric {metric.name}"
+            )
+        runs = _joined(runs, kept, metric, list(keys))
+    return runs
+
+
+def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric, keys: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    assert metric.source is not None, "asked only of those that have one"
+    table, column, how = metric.source
+    rows = kept[table]
+    if table == "completions":
+        rows = rows.filter(pl.col("sizes") == "all")
+    if metric.of:
+        rows = rows.filter(
+            pl.any_horizontal(
+                pl.col(name).is_in(matching(metric.of, rows[name].unique().to_list()))
+                for name in ("flow", "link", "where")
+                if name in rows.columns
+            )
+        )
+    if metric.is_completion:
+        shared = [key for key in keys if key in kept["summary"].columns]
+        ends = kept["summary"].select(*shared, "simulated_s")
+        rows = rows.join(ends, on=shared, maintain_order="left")
+    exprs = {metric.column: worked_out()[column] if how == "ratio" else _taken(how, column, table)}
+    if metric.is_completion:
+        had = pl.col(column).fill_null(pl.col("simulated_s") - pl.col("start_s").fill_null(pl.col("simulated_s")))
+        # Missing where one of the flows did not complete: a mean over the others would praise failing.
+        exprs[metric.column] = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).mean())
+        exprs[metric.bound] = had.mean()
+    elif metric.is_of_transfers and table == "completions":
+        exprs[metric.finished] = pl.col("transfers").sum()
+        exprs[metric.unfinished] = pl.col("failed").sum() + pl.col("unfinished").sum()
+    found = rows.group_by(*keys, maintain_order=True).agg(
+        expr.cast(pl.Float64).fill_nan(None).alias(name) for name, expr in exprs.items() if name not in runs.columns
+    )
+    runs = runs.join(found, on=keys, how="left", maintain_order="left")
+    # Where nothing was lost, there are no rows.
+    return runs.with_columns(pl.col(metric.column).fill_null(0)) if table == "drops" else runs
+
+
+def _taken(how: str, column: str, table: str) -> pl.Expr:
+    import polars as pl
+
+    value = pl.col(column)
+    if how == "mean" and table == "completions":
+        # Each transfer counts once, not each flow.
+        weight = pl.when(value.is_not_null()).then(pl.col("transfers"))
+        return (value * weight).sum() / weight.sum()
+    if how == "sum":
+        # A sum over nothing is no zero.
+        return pl.when(value.is_not_null().any()).then(value.sum())
+    taken: pl.Expr = getattr(value, how)()
+    return taken
+
+
+def worked_out() -> dict[str, pl.Expr]:
+    """By name, the metrics that are worked out from several columns: ratios of sums, not means of ratios."""
+    import polars as pl
+
+    def total(name: str) -> pl.Expr:
+        return pl.col(name).sum()
+
+    sent, arrived = total("sent_packets"), total("arrived_packets")
+    # Of each flow, the bytes of its packets with headers follow from its information efficiency.
+    share = pl.col("information_efficiency") * pl.col("sent_packets") / pl.col("arrived_packets")
+    wire = (pl.col("sent_bytes") / share).sum()
+    least = pl.col("rtt_min_s")
+    return {
+        "resent": 100 * total("retransmitted_bytes") / total("sent_bytes"),
+        "tcp_efficiency": 100 * (total("sent_bytes") - total("retransmitted_bytes")) / total("sent_bytes"),
+        "information_efficiency": total("sent_bytes") / wire * arrived / sent,
+        "overhead": 100 * (1 - total("delivered_bytes") / wire),
+        "packet_delivery": arrived / sent,
+        "buffer_delay": 100 * ((pl.col("rtt_mean_s") - least) / least).mean(),
+        "errors_per_packet": total("corrupted_packets") / total("carried_packets"),
+        "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
+        "loss": 100 * total("lost_packets") / total("sent_packets"),
+        "rtt": pl.col("rtt_p50_s").mean(),
+        "needless": total("spurious_reductions") + total("error_reductions"),
+        "unheeded": total("congestion_taken_for_errors"),
+        "lost": total("packets"),
+        "unfinished": total("failed") + total("unfinished"),
+    }

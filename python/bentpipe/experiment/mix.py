@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,17 @@ from bentpipe.experiment import options
 from bentpipe.experiment.commands import SENDERS_VARY
 from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
+from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.plan import Plan
+from bentpipe.experiment.quantities import QUANTITIES, Quantity, quantity
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
-from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.metrics import Metric
+from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
+from bentpipe.statistics.samples import Sample
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from bentpipe import _core
     from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
+    from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Progress
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.estimates import Interval
@@ -45,29 +50,6 @@ STARVED = 0.5
 """Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """What is known of a sender in a mix."""
-
-    name: str
-    column: str
-    unit: str
-    meaning: str
-
-
-QUANTITIES = {
-    quantity.name: quantity
-    for quantity in (
-        Quantity("goodput", "goodput_bps", "bit/s", "Sum over its flows"),
-        Quantity("share", "share", "1", "Of the goodput of all flows in the mix"),
-        Quantity("own", "own_bps", "bit/s", "Goodput of as many flows when all are of its own kind"),
-        Quantity("resent", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
-        Quantity("timeouts", "timeouts", "1", "Retransmission timeouts of its flows"),
-        Quantity("rtt", "rtt_p50_s", "s", "Median round-trip time, mean over its flows"),
-    )
-}
-
-
 def mix(
     scenario: AnyScenario,
     senders: Sender | Iterable[Sender],
@@ -76,6 +58,7 @@ def mix(
     replications: int = 10,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
+    metrics: str | Sequence[str] = (),
     confidence: float = 0.95,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -105,7 +88,11 @@ def mix(
     replications_max, store, on : optional
         As in `sweep`: the most, with `until`; keep what was run, and go on from there; run elsewhere.
     until : mapping, optional
-        `{"metric": "share", "half_width": "5 %"}`: go on until one of `QUANTITIES` is known so well for every sender.
+        `{"metric": "share", "half_width": "5 %"}`: go on until one of `QUANTITIES`, or a metric, is known
+        so well for every sender.
+    metrics : sequence of str, optional
+        What the tables have of each sender besides `QUANTITIES`: metrics of flows (`bentpipe list metrics`), over all
+        its flows (`tcp_efficiency`) or its copies of one (`fct:web`).
     confidence : float
         Of each interval, and of all the statements together; between 0 and 1.
     jobs : int, optional
@@ -129,7 +116,9 @@ def mix(
     scenario = scenario_of(scenario)
     options.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
     plan = Plan.of(scenario.replace("record.series", []), parts(senders), cases or {})
-    design = Mixed(scenario, plan, replications, replications_max, until, confidence)
+    asked = names_of(metrics)
+    options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
+    design = Mixed(scenario, plan, replications, replications_max, until, confidence, asked)
     return carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
 
 
@@ -146,12 +135,13 @@ class Mixed(Design["Mix"]):
         replications_max: int | None,
         until: Mapping[str, Any] | None,
         confidence: float,
+        metrics: Sequence[str] = (),
     ) -> None:
         self.scenario, self.plan, self.senders = scenario, plan, plan.classes
         self.confidence = confidence
         self.replications = replications
         self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
-        self.until = Until.of(checked_until(until, QUANTITIES))
+        self.until = Until.of(checked_until(until, quantity))
         count = len(plan.names)
         orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
         own = [[kind] * count for kind in range(count)]
@@ -162,7 +152,10 @@ class Mixed(Design["Mix"]):
             for index, (name, core) in enumerate(zip(names, self._cores, strict=True))
         ]
         self.keys, self.seed, self.against = ["senders"], scenario.seed, None
-        self.metrics, self.tables = ["goodput"], ["flows", "links"]
+        self.metrics, self.asked, tables = ["goodput"], list(metrics), ["flows", "links"]
+        for name in [*metrics, *([self.until.metric] if self.until else [])]:
+            tables += getattr(quantity(name), "tables", ())
+        self.tables = list(dict.fromkeys(tables))
 
     def core(self, point: Point) -> _core.Scenario:
         return self._cores[point.index]
@@ -194,6 +187,7 @@ class Mixed(Design["Mix"]):
         return {
             "sets": [*self.scenario.sets, *senders],
             "confidence": self.confidence,
+            "asked": self.asked,
             "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
         }
 
@@ -301,6 +295,8 @@ class Mix(Result):
     version: str
     sweep: Sweep | None = None
     """All that was run."""
+    asked: tuple[str, ...] = ()
+    """Metrics that the tables have besides `QUANTITIES`."""
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Mix:
@@ -338,7 +334,32 @@ class Mix(Result):
                 runs[k].append(Flows.of(flows[row["run"],], links[row["run"],]))
                 seeds[k] = row["seed"]
         tables = _tables(plan, seeds, runs)
-        return cls(scenario, plan, *tables, sweep.facts["confidence"], sweep.facts["version"], sweep)
+        facts = sweep.facts
+        asked = tuple(facts["asked"])
+        found = cls(scenario, plan, *tables, facts["confidence"], facts["version"], sweep, asked)
+        return replace(found, runs=found._with([quantity(name) for name in asked]))
+
+    def _with(self, wanted: Iterable[Quantity | Metric]) -> pl.DataFrame:
+        """The runs with columns of these metrics, of all flows of each sender."""
+        new = [each for each in wanted if isinstance(each, Metric) and not set(each.columns) <= set(self.runs.columns)]
+        if not new or self.sweep is None:
+            return self.runs
+        rows = [
+            (k, flow, entry, sender)
+            for k in self.totals["replication"]
+            for flow, (entry, sender) in self.plan.copies(k).items()
+        ]
+        schema = {"replication": pl.Int64, "flow": pl.String, "entry": pl.String, "sender": pl.String}
+        owners = pl.DataFrame(rows, schema=schema, orient="row")
+        kept = {}
+        for name, table in self.sweep.tables.items():
+            mixed = table.filter(pl.col("point") < len(self.senders))
+            if "flow" in mixed.columns:
+                # A copy has the name of the flow that it is a copy of.
+                mixed = mixed.join(owners, on=["replication", "flow"], maintain_order="left").drop("flow")
+                mixed = mixed.rename({"entry": "flow"})
+            kept[name] = mixed
+        return with_metrics(self.runs, kept, new, ("sender", "replication"))
 
     @property
     def senders(self) -> tuple[str, ...]:
@@ -355,9 +376,14 @@ class Mix(Result):
         """The share that each sender would have if all had the same."""
         return 1 / len(self.senders)
 
-    def estimate(self, sender: str, quantity: str) -> Estimate:
-        """Mean of one of `QUANTITIES` for one sender, with Student's interval."""
-        return estimate(self.values(sender, quantity), self.confidence)
+    @property
+    def quantities(self) -> dict[str, Quantity | Metric]:
+        """By name, what the tables have of each sender."""
+        return {name: quantity(name) for name in (*QUANTITIES, *self.asked)}
+
+    def estimate(self, sender: str, name: str) -> Estimate:
+        """Mean of one of `QUANTITIES` or of a metric of flows for one sender, with Student's interval."""
+        return self.sample(sender, name).estimate("mean", self.confidence)  # type: ignore[return-value]
 
     def of_own(self, sender: str) -> Interval:
         """What a sender gets here over what it gets among its own kind: ratio of means, with a bootstrap interval."""
@@ -367,25 +393,31 @@ class Mix(Result):
         """Mean of a column of `totals`, with Student's interval."""
         return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.confidence)
 
-    def values(self, sender: str, quantity: str) -> Values:
-        """One of `QUANTITIES` of one sender in each replication, shape (replications,); NaN where missing."""
-        if quantity not in QUANTITIES:
-            raise BentpipeError(unknown(quantity, "known of a mix", QUANTITIES))
+    def values(self, sender: str, name: str) -> Values:
+        """What `estimate` is of in each replication, shape (replications,); NaN where missing."""
+        return self.sample(sender, name).values
+
+    def sample(self, sender: str, name: str) -> Sample:
+        """One of `QUANTITIES` or a metric of one sender in each replication, with what was completed."""
+        what = quantity(name)
         if sender not in self.senders:
             raise BentpipeError(unknown(sender, "a sender of this mix", self.senders))
-        rows = self.runs.filter(pl.col("sender") == sender)
-        return np.array(rows[QUANTITIES[quantity].column].to_list(), dtype=np.float64)
+        rows = self._with([what]).filter(pl.col("sender") == sender)
+        if isinstance(what, Quantity):
+            return Sample.of(np.array(rows[what.column].to_list(), dtype=np.float64))
+        columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
+        return Sample.named(what, columns)
 
     @property
     def table(self) -> pl.DataFrame:
         """One row per sender and quantity: `sender`, `quantity`, `unit`, `replications`, `mean`, `low`, `high`.
 
-        Besides `QUANTITIES` there is `of_own`, the ratio of `goodput` to `own`.
+        Besides `quantities` there is `of_own`, the ratio of `goodput` to `own`.
         """
         found = [
-            (name, quantity.name, quantity.unit, self.estimate(name, quantity.name))
+            (name, called, what.unit, self.estimate(name, called))
             for name in self.senders
-            for quantity in QUANTITIES.values()
+            for called, what in self.quantities.items()
         ]
         rows = [(*row, each.replications, each.value, each.low, each.high) for *row, each in found]
         for name in self.senders:
@@ -476,7 +508,14 @@ class Mix(Result):
         """A replication once more, with all its tables and with time series."""
         return run(self.scenario_of(replication), series=series)
 
-    def plot(self, chart: str = "all") -> Figure:
+    def plot(
+        self,
+        chart: str = "all",
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
         """A matplotlib figure.
 
         Parameters
@@ -485,6 +524,8 @@ class Mix(Result):
             `share`: the share of each sender, with interval, and what would be fair; `goodput`: with interval, single
             runs, and what it gets among its own kind; `cwnd`: congestion window over time of each flow of the first
             replication, which is run for it; `all`: all three.
+        size, title, labels : optional
+            As in `Comparison.plot`; labels where there is one panel.
 
         Raises
         ------
@@ -493,9 +534,9 @@ class Mix(Result):
         """
         if chart not in options.MIX_CHARTS:
             raise BentpipeError(unknown(chart, "a chart of a mix", options.MIX_CHARTS))
-        from bentpipe.plot import mix_figure
+        from bentpipe.plot import dressed, mix_figure
 
-        return mix_figure(self, chart)
+        return dressed(mix_figure(self, chart), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write all that `load` needs, with `table` and `totals` as Parquet; otherwise like `RunResult.save`."""

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 from bentpipe import metrics
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.scenario.scenario import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from bentpipe.scenario.scenario import Scenario
 
 CONFIDENCE = 0.95
 """Of the intervals of a sweep, and of those that `until` looks at."""
@@ -27,7 +30,7 @@ REPLICATIONS_MAX = 10_000
 
 def checked(
     *,
-    metric: str,
+    metric: str | Iterable[str],
     replications: int = 1,
     jobs: int | None = None,
     confidence: float = 0.95,
@@ -35,7 +38,8 @@ def checked(
     correction: str = "holm",
 ) -> None:
     """Whether all of this makes sense."""
-    metrics.named(metric)
+    for name in names_of(metric):
+        metrics.named(name)
     if statistic not in STATISTICS:
         raise BentpipeError(unknown(statistic, "a statistic", STATISTICS))
     if correction not in CORRECTIONS:
@@ -46,6 +50,36 @@ def checked(
         raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
     if not 0 < confidence < 1:
         raise BentpipeError(f"a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+
+
+def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
+    """Whether the scenario, one of its cases or one of the arms has the flows and links that the metrics are of.
+
+    Raises
+    ------
+    BentpipeError
+        None has one of them, or a completion time is asked of a flow that has no end.
+    """
+    wanted = [metric for metric in map(metrics.named, names) if metric.of]
+    if not wanted:
+        return
+    scenarios = [scenario, *scenario.cases.values(), *arms]
+    flows = [*dict.fromkeys(name for each in scenarios for name in each.flow_names)]
+    links = [*dict.fromkeys(name for each in scenarios for name in each.link_names)]
+    for metric in wanted:
+        metrics.check_of(metric, flows, links)
+        if metric.is_completion and not any(_has_end(each, metric.of) for each in scenarios):
+            raise BentpipeError(
+                f"{metric.name}: the flow {metric.of} has no end\n"
+                "  expected a flow with a file or a count; fct is of flows that make several transfers"
+            )
+
+
+def _has_end(scenario: Scenario, of: str) -> bool:
+    flows = scenario.to_dict()["flow"].items()
+    # A flow may be one of an entry with `count`.
+    apps = [flow["app"] for entry, flow in flows if metrics.matching(of, [entry]) or metrics.matching(entry, [of])]
+    return any(app["kind"] == "file" or app.get("count") is not None for app in apps)
 
 
 def one_of(against: str, names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.cc.loading import united
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.compare import senders_of
+from bentpipe.experiment.arms import senders_of
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from bentpipe.cc.base import CongestionControl
     from bentpipe.cc.loading import Sender
+
+
+DATAGRAMS = ("cbr", "poisson", "on-off")
+"""Applications that have no transport to choose."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Plan:
         transports = {
             flow: [_transport(content, flow) for content in resolved.values()]
             for flow in scenario.flow_names
-            if base["flow"][flow]["app"].get("kind") != "datagrams"
+            if base["flow"][flow]["app"]["kind"] not in DATAGRAMS
         }
         takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
         if not takers:
@@ -77,9 +81,15 @@ class Plan:
 
     def senders(self, turn: int) -> dict[str, str]:
         """By name of a flow in the mix of replication `turn`, its sender."""
+        return {flow: sender for flow, (_, sender) in self.copies(turn).items()}
+
+    def copies(self, turn: int) -> dict[str, tuple[str, str]]:
+        """By name of a flow in the mix of replication `turn`, the flow that it is a copy of, and its sender."""
         count = len(self.names)
         return {
-            self._copy(name, slot): self.names[(slot + turn) % count] for name in self.flows[0] for slot in range(count)
+            self._copy(name, slot): (name, self.names[(slot + turn) % count])
+            for name in self.flows[0]
+            for slot in range(count)
         }
 
     def _copy(self, name: str, slot: int) -> str:

@@ -21,7 +21,7 @@ from bentpipe.experiment.result import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, Ru
 from bentpipe.experiment.rows import difference_row, ranked_row
 from bentpipe.experiment.store import FAILURES
 from bentpipe.experiment.sweep import Sweep
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import named
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.runs import PANELS
 from bentpipe.plot.style import Drawing, label
@@ -288,7 +288,7 @@ class _OfSweep(_Reporter):
         # Means before differences: what is compared should be known first.
         ranked = [self._ranked(name) for name in sweep.metrics if len(sweep.ranking(name)) > 1]
         sections += [Section("From the best to the worst", ranked)] if ranked else []
-        compared = [self._differences(METRICS[name]) for name in sweep.metrics if sweep.contrasts(name)]
+        compared = [self._differences(named(name)) for name in sweep.metrics if sweep.contrasts(name)]
         sections += [Section("Differences", compared)] if compared else []
         if sweep.failures:
             sections.append(self._failures())
@@ -314,7 +314,7 @@ class _OfSweep(_Reporter):
     # A metric.
 
     def _metric(self, name: str) -> Section:
-        metric = METRICS[name]
+        metric = named(name)
         blocks: list[Block] = []
         said = self.sweep.statements_of(name)
         self.said += said
@@ -324,17 +324,19 @@ class _OfSweep(_Reporter):
         # What was counted, for who wants it setting by setting.
         full = [text for each in self.sweep.contrasts(name) if (text := each.in_full()) not in said]
         if sum(map(len, full)) > FOLDED_MAX:
-            blocks.append(Text(f"Setting by setting they are in tables/differences-{name}.csv."))
+            blocks.append(Text(f"Setting by setting they are in tables/differences-{metric.slug}.csv."))
         elif full:
             blocks.append(Folded("Setting by setting", [Points(full)]))
         if any(each.mean is not None for each in self.estimates[name]):
             what_is_drawn = _what_is_drawn(self.estimates[name])
             blocks.append(
-                self._picture(name, metric, draw_sweep(self.sweep, metric, self.estimates[name]), what_is_drawn)
+                self._picture(metric.slug, metric, draw_sweep(self.sweep, metric, self.estimates[name]), what_is_drawn)
             )
             heat = draw_map(self.sweep, metric, self.estimates[name])
             if heat is not None:
-                blocks.append(self._picture(f"{name}-map", metric, heat, "mean in each cell, brighter is better"))
+                blocks.append(
+                    self._picture(f"{metric.slug}-map", metric, heat, "mean in each cell, brighter is better")
+                )
         return Section(metric.title, blocks)
 
     def _picture(self, file: str, metric: Metric, drawing: Drawing, what_is_drawn: str) -> Picture:
@@ -342,7 +344,7 @@ class _OfSweep(_Reporter):
 
     def _ranked(self, name: str) -> Tabled:
         """Every point in its place, against the best."""
-        metric, keys = METRICS[name], self.sweep.keys
+        metric, keys = named(name), self.sweep.keys
         order = self.sweep.ranking(name)
         settings = {row["point"]: [row[key] for key in keys] for row in self.sweep.points.iter_rows(named=True)}
         rows = [ranked_row(each) for each in order]
@@ -371,7 +373,7 @@ class _OfSweep(_Reporter):
             ]
             for at, each in enumerate(order[:ROWS_MAX], 1)
         ]
-        table = Table(f"ranking-{name}", data, head, shown, len(keys), len(order))
+        table = Table(f"ranking-{metric.slug}", data, head, shown, len(keys), len(order))
         self.tables.append(table)
         return Tabled(table, _caption(table, f"{metric.title}. {_RANKING}"), self.provenance)
 
@@ -431,7 +433,7 @@ class _OfSweep(_Reporter):
             ]
             for contrast, settings, each in shown
         ]
-        table = Table(f"differences-{metric.name}", data, head, rows, 2 + len(keys), len(flat))
+        table = Table(f"differences-{metric.slug}", data, head, rows, 2 + len(keys), len(flat))
         self.tables.append(table)
         who = "Each other one against" if self.sweep.against else "The best against each other one"
         who += f" {self.sweep.against}" if self.sweep.against else ""
@@ -452,7 +454,7 @@ class _OfSweep(_Reporter):
         cells.append([str(count) for count in runs[:ROWS_MAX]])
         head.append("runs")
         for name, found in self.estimates.items():
-            metric = METRICS[name]
+            metric = named(name)
             divisor, unit = formatting.scale([each.mean for each in found], metric.unit)
             head.append(label(name, unit))
             # Fewer values than there should be change what a mean is about, so they are counted where it happens.

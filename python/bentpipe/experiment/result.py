@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.tables import Columns, Tables
+    from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.experiment.why import Explanation
     from bentpipe.statistics.steady import Steady
@@ -333,13 +334,24 @@ class RunResult(Result):
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, _Saved) else self.recorded[name].lazy()
 
-    def plot(self, start_s: float = 0.0, end_s: float | None = None) -> Figure:
+    def plot(
+        self,
+        start_s: float = 0.0,
+        end_s: float | None = None,
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
         """A figure of the recorded series: goodput, congestion windows and queues over time, a panel each.
 
         Parameters
         ----------
         start_s, end_s : float, optional
             The part of the run to show; the whole without them.
+        size, title, labels : optional
+            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
+            labels of the axes, of which `y` is for a figure of one series.
 
         Returns
         -------
@@ -351,14 +363,14 @@ class RunResult(Result):
         BentpipeError
             None of these series was recorded, or there is no such part.
         """
-        from bentpipe.plot.runs import run_figure
+        from bentpipe.plot import dressed, run_figure
 
         end_s = self.simulated_s if end_s is None else end_s
         if not 0 <= start_s < end_s:
             raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
         figure = run_figure(self)
         figure.axes[-1].set_xlim(start_s, end_s)
-        return figure
+        return dressed(figure, size, title, labels)
 
     def steady(
         self,

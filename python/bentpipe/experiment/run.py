@@ -84,7 +84,7 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
     ScenarioError
         It is not known, is several, or no flow would take it.
     """
-    from bentpipe.experiment.compare import senders_of
+    from bentpipe.experiment.arms import senders_of
 
     found = list(senders_of(scenario, cc).values())
     if len(found) != 1:

@@ -16,17 +16,20 @@ from bentpipe.experiment.contrasts import (
     Compared,
     Contrast,
     best_of,
+    paired,
     preferred,
     ranking,
     sender_of,
 )
 from bentpipe.experiment.design import Until
 from bentpipe.experiment.frames import column
+from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.ratios import baseline, ratio_row
 from bentpipe.experiment.rows import difference_rows, ranked_row
 from bentpipe.experiment.store import FAILURES, Store
-from bentpipe.metrics import COLUMNS, METRICS, TRANSFERS, named, named_point
+from bentpipe.metrics import COLUMNS, named, named_point
 from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.experiment.contrasts import Choice, Ranked
+    from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate
 
     Values = NDArray[np.float64]
@@ -67,6 +71,8 @@ class Sweep(Result):
         runs), `results` (their number, see `docs/concepts/results.md`), `senders` (by name, of each congestion control
         of one's own its `class`, as `FILE.py:CLASS`, and a hash of its `code`), `aside` (runs in the store that another
         simulator gave, and that are not used: `results`, `runs`, `versions`, `folder`).
+    tables : dict of polars.DataFrame
+        Those that were kept of each run, see `kept`.
     """
 
     title: str
@@ -76,7 +82,7 @@ class Sweep(Result):
     runs: pl.DataFrame
     failures: list[dict[str, str]]
     facts: dict[str, Any]
-    _tables: dict[str, pl.DataFrame]
+    tables: dict[str, pl.DataFrame]
     _contrasts: dict[str, list[Contrast]] = field(default_factory=dict, init=False)
     """By metric, those that were asked for: in a large grid they take seconds."""
     _samples: dict[str, dict[int, Sample]] = field(default_factory=dict, init=False)
@@ -166,6 +172,7 @@ class Sweep(Result):
             for name, frame in frames.items()
             if name != "runs"
         }
+        runs = with_metrics(runs, tables, map(named, facts["metrics"]))
         failures = [
             {**failure, "replay": str(store.folder / FAILURES / f"{failure['id']}.json")}
             for failure in store.failures()
@@ -195,7 +202,7 @@ class Sweep(Result):
         files.write(
             folder,
             FORM,
-            tables={"runs": self.runs, **self._tables, **({"table": self.table} if beside is None else beside)},
+            tables={"runs": self.runs, **self.tables, **({"table": self.table} if beside is None else beside)},
             scenario=self.facts["scenario"],
             provenance={**self.facts, "failures": self.failures},
         )
@@ -208,7 +215,7 @@ class Sweep(Result):
         KeyError
             The sweep did not ask for it.
         """
-        return self._tables[name]
+        return self.tables[name]
 
     @property
     def missing(self) -> int:
@@ -229,7 +236,7 @@ class Sweep(Result):
         completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean
         is larger than what stands there, as runs that did not complete count with the time that they had.
         """
-        found = {METRICS[name].column: self.estimates(name) for name in self.metrics}
+        found = {named(name).column: self.estimates(name) for name in self.metrics}
         first = next(iter(found.values()))
         frame = self.points.with_columns(
             pl.Series("replications", [each.replications for each in first], dtype=pl.Int64),
@@ -239,8 +246,8 @@ class Sweep(Result):
                 for end, of in (("", "value"), ("_low", "low"), ("_high", "high"))
             ),
         )
-        for name in (name for name in self.metrics if name == "completion" or name in TRANSFERS):
-            counts, column = self.counts(name), METRICS[name].column
+        for name in (name for name in self.metrics if named(name).is_counted):
+            counts, column = self.counts(name), named(name).column
             is_bound = [isinstance(each, AtLeast) for each in found[column]]
             frame = frame.with_columns(
                 pl.Series(f"{column}_completed", [each.done for each in counts], dtype=pl.Int64),
@@ -266,9 +273,11 @@ class Sweep(Result):
         """By point, a metric in each replication that is wanted, with what was completed."""
         if metric not in self._samples:
             wanted = self.points.select("point", "replications").iter_rows()
-            columns = ("replication", *COLUMNS.values())
+            what = named(metric)
+            runs = with_metrics(self.runs, self.tables, [what])
+            columns = ("replication", *what.columns)
             found = {point: {name: np.full(count, np.nan) for name in columns} for point, count in wanted}
-            for point, replication, *values in self.runs.select("point", *columns).iter_rows():
+            for point, replication, *values in runs.select("point", *columns).iter_rows():
                 for name, value in zip(columns, (replication, *values), strict=True):
                     found[point][name][replication] = np.nan if value is None else value
             self._samples[metric] = {point: Sample.named(metric, each) for point, each in found.items()}
@@ -316,14 +325,14 @@ class Sweep(Result):
         """Which point is best, which are not shown to be worse, which is worst; which sender at how many settings."""
         order = self.ranking(metric)
         choices = self.choices(metric)
-        said = list(best_of(order, self.points, self.keys, METRICS[metric])) if order else []
+        said = list(best_of(order, self.points, self.keys, named(metric))) if order else []
         is_known = max(self.points["replications"].to_list()) > 1
-        return said + ([preferred(choices, metric)] if len(choices) > 1 and is_known else [])
+        return said + ([preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
 
     def ranking(self, metric: str) -> list[Ranked]:
         """All points that have the metric, best first: by what was completed, then by the mean."""
         if metric not in self._rankings:
-            self._rankings[metric] = ranking(self.samples(metric), METRICS[metric])
+            self._rankings[metric] = ranking(self.samples(metric), named(metric))
         return self._rankings[metric]
 
     def choices(self, metric: str) -> list[Choice]:
@@ -343,9 +352,43 @@ class Sweep(Result):
                     Counts(*map(sum, zip(*(each for _, each in held), strict=True))),
                 )
             ]
-        return not_whole(METRICS[metric], dict(held))
+        return not_whole(named(metric), dict(held))
 
-    def plot(self, metric: str | None = None, chart: str = "lines") -> Figure:
+    @property
+    def ratios(self) -> pl.DataFrame:
+        """Ratios to `against` of each reported metric, at each setting of the other keys, in pairs of equal seeds.
+
+        Columns `metric`, `sender`, `other`, a column per key, `replications`, `ratio`, `low`, `high` and `note`, as
+        those of `Comparison.ratios`.
+
+        Raises
+        ------
+        BentpipeError
+            Nothing was named as `against`.
+        """
+        other, rows = baseline(self.against), []
+        for what in map(named, self.metrics):
+            compared = self._compared(what.name)
+            for at, settings in compared.settings.items():
+                samples = {name: found[at] for name, found in compared.samples.items() if at in found}
+                for sender in samples if other in samples else ():
+                    if sender != other:
+                        pair = dict(zip((sender, other), paired(samples[sender], samples[other]), strict=True))
+                        rows.append({**ratio_row(what, pair, sender, other, CONFIDENCE), **settings})
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        first = ["metric", "sender", "other"]
+        last = ["replications", "ratio", "low", "high", "note"]
+        return frame.select(*first, *(name for name in frame.columns if name not in first + last), *last)
+
+    def plot(
+        self,
+        metric: str | None = None,
+        chart: str = "lines",
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
         """A matplotlib figure.
 
         Parameters
@@ -355,24 +398,26 @@ class Sweep(Result):
         chart : str
             `lines`: mean and 95 % interval over the key that varies most, a line per combination; `map`: the mean over
             two keys, a panel per sender and combination of the others.
+        size, title, labels : optional
+            As in `Comparison.plot`.
 
         Raises
         ------
         BentpipeError
             No such metric or chart, no run has the metric, or for a map fewer than two keys besides the sender vary.
         """
-        from bentpipe.plot import draw_map, sweep_figure
+        from bentpipe.plot import draw_map, dressed, sweep_figure
 
         options.sweep_charted(chart)
         what = named(metric or self.metrics[0])
         if chart == "lines":
-            return sweep_figure(self, what.name)
+            return dressed(sweep_figure(self, what.name), size, title, labels)
         drawn = draw_map(self, what, self.estimates(what.name))
         if drawn is None:
             raise BentpipeError(
                 "a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
             )
-        return drawn.figure
+        return dressed(drawn.figure, size, title, labels)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the kept tables as plain data, fit for JSON."""
@@ -386,6 +431,7 @@ class Sweep(Result):
             "best": {name: self.best(name) for name in self.metrics},
             "ranking": {name: self._ranking_rows(name) for name in self.metrics},
             "differences": {name: difference_rows(self.contrasts(name)) for name in self.metrics},
+            **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
             "summary": self.table.to_dicts(),
             "runs": self.runs.to_dicts(),
             "missing": self.missing,
@@ -406,7 +452,7 @@ class Sweep(Result):
         return self._contrasts[metric]
 
     def _compared(self, metric: str) -> Compared:
-        return Compared(self.points, self.keys, self.samples(metric), METRICS[metric])
+        return Compared(self.points, self.keys, self.samples(metric), named(metric))
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
         rows = {row["point"]: {key: row[key] for key in self.keys} for row in self.points.iter_rows(named=True)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bentpipe.plot.comparisons import comparison_figure, draw_comparison, windows_figure
+from bentpipe.plot.comparisons import comparison_figure, draw_comparison, ratio_figure, windows_figure
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
 from bentpipe.plot.runs import PANELS, run_figure
-from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, save
+from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, dressed, save
 from bentpipe.plot.sweeps import sweep_figure
 
 __all__ = [
@@ -19,7 +19,9 @@ __all__ = [
     "comparison_figure",
     "draw_comparison",
     "draw_map",
+    "dressed",
     "mix_figure",
+    "ratio_figure",
     "run_figure",
     "save",
     "sweep_figure",

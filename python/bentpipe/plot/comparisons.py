@@ -62,6 +62,37 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     return figure
 
 
+def ratio_figure(comparison: Comparison, metric: str) -> Figure:
+    """How many times as much each sender has as the baseline, with its interval.
+
+    Raises
+    ------
+    BentpipeError
+        There is no baseline, or no ratio to it.
+    """
+    what, names = named(metric), [name for name in comparison.senders if name != comparison.against]
+    found = [comparison.ratio(name, metric=what.name) for name in names]
+    with style():
+        figure, (axes,) = blank(1, height=1.0 + 0.28 * len(names))
+        for place, each in enumerate(found):
+            if each.value is None:
+                continue
+            margins = None
+            if each.low is not None and each.high is not None:
+                margins = [[each.value - each.low], [each.high - each.value]]
+            colour = COLOURS[comparison.senders.index(names[place]) % len(COLOURS)]
+            axes.errorbar(each.value, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
+        axes.axvline(1, color="0.4", linestyle=":", linewidth=0.9)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_xlabel(plain(f"{what.label} over that of {comparison.against}"))
+        axes.grid(axis="x")
+        count = len(comparison.seeds)
+        sample = f"{count} pairs, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+        figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
+    return figure
+
+
 def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> Figure:
     """Congestion window over time, a line per sender: of its flow, or the mean of its flows that are active.
 
@@ -101,7 +132,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     samples = [comparison.sample(name, what.name) for name in comparison.senders]
     found = [comparison.estimate(name, what.name) for name in comparison.senders]
     divisor, unit = formatting.scale(
-        [*comparison.runs[what.column].to_list(), *(each.value for each in found)], what.unit
+        [*(value for each in samples for value in each.values), *(each.value for each in found)], what.unit
     )
     names = []
     for place, (name, sample, each) in enumerate(zip(comparison.senders, samples, found, strict=True)):
@@ -125,7 +156,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
         axes.margins(x=0.1)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(label(what.meaning, unit))
+    axes.set_xlabel(label(plain(what.label), unit))
     axes.grid(axis="x")
 
 

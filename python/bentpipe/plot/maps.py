@@ -112,7 +112,7 @@ class _Mapper:
         title = plain(textwrap.fill(self.sweep.title, 56 if figure.get_figwidth() <= WIDTH else 112))
         figure.set_figheight(figure.get_figheight() + 0.14 * title.count("\n"))
         bounds = "; > and hatched: at least this" if any(isinstance(each, AtLeast) for each in self.estimates) else ""
-        figure.suptitle(f"{title}\n{label(self.what.meaning, self.unit)}{bounds}".lstrip("\n"), x=0.02, ha="left")
+        figure.suptitle(f"{title}\n{label(plain(self.what.label), self.unit)}{bounds}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
 
     def _cells(self) -> dict[tuple[Any, ...], tuple[Estimate, Counts]]:

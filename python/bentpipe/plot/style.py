@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +30,14 @@ WIDE = 7.0
 # too faint for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--")
+
+
+Size = tuple[float, float]
+"""Width and height in inches."""
+Labels = Mapping[str, str]
+"""Of the axes, by `x` and `y`."""
+SIZE_MAX = 100.0
+"""Inches; more is certainly a slip of the finger, and takes gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,53 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int 
         figure.savefig(content, format=ending[1:], dpi=dpi, metadata=about)
     with files.writing(path):
         files.replace(path, content.getvalue())
+
+
+def dressed(figure: Figure, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
+    """The figure with a size, title and labels of one's own.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    size : (float, float), optional
+        Width and height in inches.
+    title : str, optional
+        Instead of title and sample; empty for none.
+    labels : mapping, optional
+        `x` and `y`: what the axes are called.
+
+    Raises
+    ------
+    BentpipeError
+        A size that is none, another key than `x` and `y`, or a figure whose panels have different such labels.
+    """
+    if size is not None:
+        width, height = size
+        if not (0 < width <= SIZE_MAX and 0 < height <= SIZE_MAX):
+            raise BentpipeError(
+                f"a figure of {width:g} x {height:g} inches\n  expected two numbers above 0, to {SIZE_MAX:g}"
+            )
+        figure.set_size_inches(width, height)
+    if title is not None:
+        figure.suptitle(plain(title), x=0.02, ha="left", fontsize=STYLE["figure.titlesize"])
+    for which, text in (labels or {}).items():
+        if which not in ("x", "y"):
+            raise BentpipeError(f"a label of {which}\n  expected labels of x and y")
+        _relabel(figure, which, plain(text))
+    return figure
+
+
+def _relabel(figure: Figure, which: str, text: str) -> None:
+    # What stands beside all panels is a text of the figure.
+    whole = getattr(figure, f"_sup{which}label", None)
+    if whole is not None:
+        whole.set_text(text)
+        return
+    have = [axes for axes in figure.axes if getattr(axes, f"get_{which}label")()]
+    if len({getattr(axes, f"get_{which}label")() for axes in have}) > 1:
+        raise BentpipeError(f"the panels have different labels of {which}\n  expected a figure of one panel")
+    for axes in have or figure.axes:
+        getattr(axes, f"set_{which}label")(text)
 
 
 def sheet(width: float, height: float) -> Figure:

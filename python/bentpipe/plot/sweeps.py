@@ -317,7 +317,7 @@ class _Drawer:
 
     def _what(self, width: int) -> str:
         """What is measured, in lines of so many letters; the unit stays with the last word."""
-        return textwrap.fill(label(self.what.meaning, self.unit).replace(" (", "\u00a0("), width)
+        return textwrap.fill(label(plain(self.what.label), self.unit).replace(" (", "\u00a0("), width)
 
     def _legend(self, figure: Figure) -> int:
         """What colours and dashes mean; its number of lines."""

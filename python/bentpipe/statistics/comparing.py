@@ -177,7 +177,7 @@ def _statement_of_shares(sender: str, other: str, difference: Difference, shares
     times = statement(sender, other, difference._replace(shares=None), metric)
     if many:
         return f"{times} (of those that finished: {against})"
-    verb = "complete" if metric.name == "completion" else f"have a {metric.name}"
+    verb = "complete" if metric.is_completion else f"have a {metric.name}"
     text = f"no difference can be shown in how often {sender} and {other} {verb}: {against}"
     if difference.is_shown is None:
         return text
@@ -188,7 +188,7 @@ def _does(metric: Metric) -> str:
     """What one does more or less of than another."""
     if is_of_transfers(metric):
         return "finishes {} of its transfers"
-    return "completes {} often" if metric.name == "completion" else f"has a {metric.name} {{}} often"
+    return "completes {} often" if metric.is_completion else f"has a {metric.name} {{}} often"
 
 
 def sentence(

@@ -34,6 +34,9 @@ class Estimate(NamedTuple):
     """Of the confidence interval; None with fewer than two values."""
     p: float | None
     """Probability of a mean at least as far from zero if it were zero in truth; None like `half_width`."""
+    censored: int = 0
+    """Transfers, or where a run is what completes, replications, that did not come to their end, or have no value: the
+    mean is of the others, or if this is an `AtLeast`, less than the true one."""
 
     @property
     def value(self) -> float | None:
@@ -62,7 +65,9 @@ class Interval(NamedTuple):
     """None, like `high`, where the values allow no interval: too few (see `least`), or a ratio to what may be zero."""
     high: float | None
     p: float | None
-    """Probability of such values if the median were zero in truth; None for ratios."""
+    """Probability of such values if the median were zero in truth; None for ratios of means or medians."""
+    censored: int = 0
+    """As of an `Estimate`."""
 
 
 def estimate(values: Values, confidence: float) -> Estimate:
@@ -157,6 +162,28 @@ def ratio_of_means(one: Values, other: Values, confidence: float, *, is_paired: 
 def ratio_of_medians(one: Values, other: Values, confidence: float, *, is_paired: bool = True) -> Interval:
     """`median(one) / median(other)`, otherwise like `ratio_of_means`."""
     return _ratio(one, other, np.median, confidence, is_paired)
+
+
+def ratio_of_pairs(one: Values, other: Values, confidence: float) -> Interval:
+    """How many times as large the first is, pair by pair: the geometric mean of the ratios, with Student's interval.
+
+    The interval is that of the mean of the logarithms, so the ratio of the other to the first is its inverse.
+
+    Parameters
+    ----------
+    one, other : ndarray, shape (n,)
+        Values above 0; replication k has the same seed in both. NaN where missing: only whole pairs count.
+    confidence : float
+        Such as 0.95.
+
+    References
+    ----------
+    Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
+    Communications of the ACM 29, 1986.
+    """
+    found = estimate(np.log(one) - np.log(other), confidence)
+    value, low, high = (None if each is None else math.exp(each) for each in (found.mean, found.low, found.high))
+    return Interval(found.replications, value, low, high, found.p)
 
 
 def least(confidence: float) -> int:

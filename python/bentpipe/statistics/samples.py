@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from bentpipe.metrics import BESIDE, METRICS, TRANSFERS
+from bentpipe.metrics import named
 from bentpipe.statistics.estimates import Estimate, Interval, estimate, median, sign_test
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
 """By the names in `asking.STATISTICS`."""
-OF_FINISHED = tuple(name for name in TRANSFERS if name != "unfinished")
 ALPHA = 0.05
 NAMED_MAX = 8
 """Senders that are named in a note."""
@@ -49,6 +48,11 @@ class Counts(NamedTuple):
 
     done: int
     due: int
+
+    @property
+    def censored(self) -> int:
+        """How much was not."""
+        return self.due - self.done
 
     @property
     def is_whole(self) -> bool:
@@ -79,27 +83,29 @@ class Sample(NamedTuple):
         return cls(values, np.full(len(values), np.nan), done, done)
 
     @classmethod
-    def named(cls, metric: str, columns: Mapping[str, Values]) -> Sample:
+    def named(cls, metric: str | Metric, columns: Mapping[str, Values]) -> Sample:
         """A metric of runs.
 
         Parameters
         ----------
-        metric : str
+        metric : str or Metric
         columns : mapping
-            By name of the column, its values; `replication` is NaN where a run is missing.
+            By name of the column, its values: those of `Metric.columns`, and `replication`, which is NaN where a run is
+            missing.
         """
-        values = columns[METRICS[metric].column]
+        what = named(metric) if isinstance(metric, str) else metric
+        values = columns[what.column]
         bounds = np.full(len(values), np.nan)
         done = (~np.isnan(values)).astype(np.float64)
         due = (~np.isnan(columns["replication"])).astype(np.float64)
-        if metric == "completion":
-            bounds = columns[BESIDE["completion_bound"]]
+        if what.is_completion:
+            bounds = columns[what.bound]
             # Where no flow has an end, there is nothing to complete.
             due = np.maximum(done, ~np.isnan(bounds))
-        elif metric in OF_FINISHED:
-            done = np.nan_to_num(columns[BESIDE["finished"]])
-            due = done + np.nan_to_num(columns[METRICS["unfinished"].column])
-        elif metric == "unfinished":
+        elif what.is_of_transfers:
+            done = np.nan_to_num(columns[what.finished])
+            due = done + np.nan_to_num(columns[what.unfinished])
+        elif what.base == "unfinished":
             due = done
         return cls(values, bounds, done, due)
 
@@ -125,11 +131,11 @@ class Sample(NamedTuple):
 
     def estimate(self, statistic: str, confidence: float) -> Estimate | Interval:
         """Mean or median; where values are missing of which the least is known, a bound."""
-        held = np.isnan(self.values) & ~np.isnan(self.bounds)
+        held, censored = np.isnan(self.values) & ~np.isnan(self.bounds), self.counts.censored
         if not held.any():
-            return ESTIMATORS[statistic](self.values, confidence)
+            return ESTIMATORS[statistic](self.values, confidence)._replace(censored=censored)
         found = ESTIMATORS[statistic](np.where(held, self.bounds, self.values), confidence)
-        return AtLeast(found.replications, found.value, None, None)
+        return AtLeast(found.replications, found.value, None, None, censored)
 
 
 def joined(samples: list[Sample]) -> Sample:
@@ -165,7 +171,7 @@ def _is_behind(sample: Sample, most: Sample) -> bool:
 
 def is_of_transfers(metric: Metric) -> bool:
     """Whether it is of the transfers that finished, among many in a run."""
-    return metric.name in OF_FINISHED
+    return metric.is_of_transfers
 
 
 def bound(text: str, found: Estimate | Interval) -> str:
@@ -178,16 +184,20 @@ def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
     held = {name: counts for name, counts in by_sender.items() if not counts.is_whole}
     if not held:
         return None
-    does, of = _COUNTED.get(metric.name, ("finished", "transfers") if is_of_transfers(metric) else _HAS)
+    does, of = _HAS
+    if metric.is_completion:
+        does, of = _COMPLETED
+    elif metric.is_of_transfers:
+        does, of = "finished", "transfers"
     listed = [f"{name} {counts}" for name, counts in held.items()]
     (name, first), *_ = held.items()
     listed[0] = f"{name} {does} {first} {of}"
     more = f" and {len(listed) - NAMED_MAX} more not all" if len(listed) > NAMED_MAX else ""
     text = f"{metric.name}: {', '.join(listed[:NAMED_MAX])}{more}"
-    if metric.name == "completion":
+    if metric.is_completion:
         return f"{text}; >: a run that did not complete counts with the time that it had, the mean is larger"
     return f"{text}; the rest is in no value"
 
 
-_COUNTED = {"completion": ("completed in", "replications")}
+_COMPLETED = ("completed in", "replications")
 _HAS = ("has a value in", "replications")

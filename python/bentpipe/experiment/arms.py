@@ -1,0 +1,111 @@
+"""What a comparison runs: congestion controls or cases, each the same scenario with other settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.cc import loading
+from bentpipe.errors import ScenarioError
+from bentpipe.experiment.design import Arms
+from bentpipe.scenario.overrides import case_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bentpipe.cc.loading import Sender
+    from bentpipe.experiment.compare import Comparison
+    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.scenario.scenario import Scenario
+
+
+class Compared(Arms["Comparison"]):
+    """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
+
+    verb = "compare"
+    said: Mapping[str, Any]
+    """What is asked of the comparison besides the runs."""
+    cases: Mapping[str, Mapping[str, Any]]
+    """Those that the scenario does not have itself."""
+
+    def result(self, sweep: Sweep) -> Comparison | None:
+        from bentpipe.experiment.compare import Comparison
+
+        # Without a replication that every sender has finished there is nothing to compare.
+        return Comparison.of(sweep, self.scenario, self.arms) if complete(sweep) else None
+
+    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+        # Differences are taken in pairs.
+        return [max(super().grown(counts, so_far))] * len(counts)
+
+    def facts(self) -> dict[str, Any]:
+        (key,) = self.keys
+        named = [
+            *case_sets(self.cases),
+            (f"sweep.vary.{key}", list(self.arms)),
+            ("sweep.replications", self.replications),
+        ]
+        return {
+            **self.said,
+            "arms": {name: arm.resolved() for name, arm in self.arms.items()},
+            # With these, a sweep does the same runs.
+            "sets": [*self.scenario.sets, *((key, json.dumps(value, default=str)) for key, value in named)],
+        }
+
+
+def complete(sweep: Sweep) -> list[int]:
+    """The replications that every sender has finished."""
+    counts = sweep.runs["replication"].value_counts()
+    return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())
+
+
+def senders_of(
+    scenario: Scenario,
+    cc: Sender | Iterable[Sender] | None = None,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Scenario]:
+    """What is to be compared, by name, in the order asked for.
+
+    Raises
+    ------
+    ScenarioError
+        Both or neither are asked for, or one of them makes no sense.
+    """
+    if cc is not None and cases:
+        raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
+    if cc is not None:
+        found = loading.named(cc)
+        _check_takers(scenario)
+        return {name: scenario.replace("tcp.cc", sender) for name, sender in found.items()}
+    alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
+    if not alternatives:
+        raise ScenarioError(
+            "nothing to compare: the scenario has no cases\n"
+            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
+        )
+    return alternatives
+
+
+def _check_takers(scenario: Scenario) -> None:
+    """Refuse a scenario in which every flow names its own congestion control: all senders would be the same."""
+    # A network that is never started tells which congestion control each flow would have.
+    simulation = _core.Run(_with_marker(scenario)._core)
+    simulation.interrupt()
+    if loading.MARKER not in simulation.finish()["flows"]["cc"]:
+        raise ScenarioError(
+            "every flow names its own congestion control, so there is nothing to compare\n"
+            "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
+        )
+
+
+def _with_marker(scenario: Scenario) -> Scenario:
+    """With a congestion control that no flow names, and a loss recovery that goes with what else is set."""
+    for recovery in loading.LIKE:
+        try:
+            return scenario.replace("tcp.cc", loading.marker(recovery))
+        except ScenarioError as error:
+            problem = error
+    raise problem

@@ -1,0 +1,58 @@
+"""What is known of each sender in a mix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import named, of_one
+
+if TYPE_CHECKING:
+    from bentpipe.metrics import Metric
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is known of a sender in a mix."""
+
+    name: str
+    column: str
+    unit: str
+    meaning: str
+
+
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("goodput", "goodput_bps", "bit/s", "Sum over its flows"),
+        Quantity("share", "share", "1", "Of the goodput of all flows in the mix"),
+        Quantity("own", "own_bps", "bit/s", "Goodput of as many flows when all are of its own kind"),
+        Quantity("resent", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
+        Quantity("timeouts", "timeouts", "1", "Retransmission timeouts of its flows"),
+        Quantity("rtt", "rtt_p50_s", "s", "Median round-trip time, mean over its flows"),
+    )
+}
+OF_SENDER = ("flows", "completions", "drops")
+"""Tables whose metrics a sender has in a mix: over its flows."""
+
+
+def quantity(name: str) -> Quantity | Metric:
+    """One of `QUANTITIES`, or a metric of flows, which is taken over those of each sender: `tcp_efficiency`, `fct:web`.
+
+    Raises
+    ------
+    BentpipeError
+        There is none of this name.
+    """
+    base, _, of = name.partition(":")
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    found = of_one().get(base)
+    if found is None or found.source is None or found.source.table not in OF_SENDER:
+        known = [each.name for each in of_one().values() if each.source is not None and each.source.table in OF_SENDER]
+        raise BentpipeError(unknown(base, "known of a sender in a mix", dict.fromkeys([*QUANTITIES, *known])))
+    if found.is_completion and not of:
+        raise BentpipeError(f"{name} of all flows: not all of them need to have an end\n  expected {name}:FLOW")
+    return named(name) if of else found

@@ -1,0 +1,74 @@
+"""How many times as much as a baseline: ratios in pairs of equal seeds, and why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.errors import BentpipeError
+from bentpipe.statistics.estimates import ratio_of_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bentpipe.metrics import Metric
+    from bentpipe.statistics.estimates import Interval
+    from bentpipe.statistics.samples import Sample
+
+
+def ratio(metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float) -> Interval:
+    """A metric of one sender over that of another, replication by replication.
+
+    Raises
+    ------
+    BentpipeError
+        Not everything was completed, so that the ratio would be one of survivors; or a value is not above 0.
+    """
+    for name in (sender, other):
+        sample = samples[name]
+        if np.any(np.isnan(sample.values) & ~np.isnan(sample.bounds)):
+            raise BentpipeError(
+                f"no ratio of {metric.name}: {name} completed {sample.counts}\n"
+                "  expected all to complete: a ratio of those that did would praise failing"
+            )
+        least = np.nanmin(sample.values) if not np.isnan(sample.values).all() else np.nan
+        if least <= 0:
+            often = f"{int(np.sum(sample.values <= 0))} of {len(sample.values)} replications"
+            raise BentpipeError(
+                f"no ratio of {metric.name}: that of {name} is not above 0 in {often}\n"
+                "  expected values above 0; the differences say how far they are apart"
+            )
+    return ratio_of_pairs(samples[sender].values, samples[other].values, confidence)
+
+
+def ratio_row(
+    metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float
+) -> dict[str, Any]:
+    """The same as a row of plain data, in which `note` says why there is no ratio."""
+    row: dict[str, Any] = {"metric": metric.name, "sender": sender, "other": other}
+    try:
+        found = ratio(metric, samples, sender, other, confidence)
+    except BentpipeError as error:
+        note = str(error).partition("\n")[0].removeprefix("")
+        return row | {"replications": 0, "ratio": None, "low": None, "high": None, "note": note}
+    return row | {
+        "replications": found.replications,
+        "ratio": found.value,
+        "low": found.low,
+        "high": found.high,
+        "note": None,
+    }
+
+
+def baseline(against: str | None) -> str:
+    """What ratios are to.
+
+    Raises
+    ------
+    BentpipeError
+        Nothing was named.
+    """
+    if against is None:
+        raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME, or against=NAME")
+    return against
