@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import SHELLS, app
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import known
 from bentpipe.scenario import overrides
 
 
@@ -57,7 +57,9 @@ def test_names_are_completed(args, found):
 
 
 def test_all_metrics_and_topics_are_offered():
-    assert completed("compare", "geo", "--metric", "") == [*METRICS]
+    assert completed("compare", "geo", "--metric", "") == [*known()]
+    assert completed("compare", "geo", "--metric", "goodput,queue_p95:")[0] == "goodput,queue_p95:sat.forward"
+    assert completed("compare", "geo", "--until", "goodput:") == ["goodput:bulk="]
     assert {"cc", "columns", "papers"} <= {*completed("list", "")}
 
 

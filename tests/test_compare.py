@@ -44,13 +44,13 @@ def test_with_two_values_t_is_a_cauchy_variable():
 
 def test_missing_values_do_not_count():
     assert estimate(np.array([1, np.nan, 2, 3]), 0.95) == estimate(np.array([1.0, 2, 3]), 0.95)
-    assert estimate(np.array([np.nan, 7]), 0.95) == (1, 7, None, None)
-    assert estimate(np.array([np.nan]), 0.95) == (0, None, None, None)
+    assert estimate(np.array([np.nan, 7]), 0.95) == (1, 7, None, None, 0)
+    assert estimate(np.array([np.nan]), 0.95) == (0, None, None, None, 0)
 
 
 def test_equal_values_have_no_spread():
-    assert estimate(np.full(10, 0.1), 0.95) == (10, 0.1, 0, 0)
-    assert estimate(np.zeros(10), 0.95) == (10, 0, 0, 1)
+    assert estimate(np.full(10, 0.1), 0.95) == (10, 0.1, 0, 0, 0)
+    assert estimate(np.zeros(10), 0.95) == (10, 0, 0, 1, 0)
 
 
 def test_holm_by_hand():

@@ -72,7 +72,7 @@ def test_a_mean_of_which_some_did_not_complete_is_a_bound_over_all_of_them():
     found = completed(10, NAN, 12, NAN).estimate("mean", 0.95)
     assert isinstance(found, AtLeast)
     # (10 + 20 + 12 + 20) / 4, not (10 + 12) / 2; and a bound has no interval.
-    assert found == (4, 15.5, None, None)
+    assert found == (4, 15.5, None, None, 2)
     assert not isinstance(completed(10, 12).estimate("mean", 0.95), AtLeast)
     # The median: half of the runs completed after at most 12 s and half after at least 20 s.
     assert completed(10, NAN, 12, NAN).estimate("median", 0.95).value == 16

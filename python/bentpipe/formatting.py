@@ -91,6 +91,25 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
     return f"{mean:.{digits}f}", f"{half_width:.0e}".replace("e-0", "e-") if is_hidden else f"{half_width:.{digits}f}"
 
 
+def interval(value: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> str:
+    """A value with its interval, for one cell of a table.
+
+    >>> interval(9.5123, 9.4781, 9.5465), interval(None, None, None), interval(18.4, None, None, is_bound=True)
+    ('9.512 ±0.034', '-', '> 18.4')
+    >>> interval(1.3, 1.1, 1.7)
+    '1.30 (1.10 to 1.70)'
+    """
+    if value is None:
+        return MISSING
+    if low is None or high is None:
+        return ("> " if is_bound else "") + mean_and_margin(value, None)[0]
+    by, margin = mean_and_margin(value, (high - low) / 2)
+    if math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value)):
+        return f"{by} ±{margin}"
+    digits = len(by.partition(".")[2])
+    return f"{by} ({low:.{digits}f} to {high:.{digits}f})"
+
+
 def setting(value: Any) -> str:
     """A value of a key, as people write it.
 

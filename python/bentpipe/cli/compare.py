@@ -10,6 +10,7 @@ from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.together import carry_out
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment.options import CHARTS, charted, checked
 from bentpipe.scenario import overrides
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @options.confidence
 @options.correction
 @options.against
+@click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
 @options.sets
 @options.seed
 @options.store
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 @options.save
 @options.plot
 @options.chart(*CHARTS)
+@options.figure
 @options.json
 @options.quiet
 def command(
@@ -61,6 +64,7 @@ def command(
     confidence: float,
     correction: Correction,
     against: str | None,
+    ratio: bool,
     sets: tuple[str, ...],
     seed: int | None,
     store: Path | None,
@@ -71,6 +75,7 @@ def command(
     chart: str | None,
     json: bool,
     quiet: bool,
+    look: dict[str, Any],
 ) -> None:
     """Compare congestion controls, or cases.
 
@@ -80,6 +85,8 @@ def command(
     check_places(save, plot)
     checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
     charted(chart, is_mix=False, is_drawn=plot is not None)
+    if (ratio or chart == "ratio") and against is None:
+        raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")
     from bentpipe.cc.loading import named
     from bentpipe.scenario.scenario import load
 
@@ -113,9 +120,11 @@ def command(
     def shown(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return render.comparison(result)
+        return (*render.comparison(result), *(render.ratios(result) if ratio else ()))
 
     def drawn(result: Any) -> Any:
-        return result.plot(None if chart == "intervals" else chart)
+        if chart == "ratio":
+            return result.plot(is_ratio=True, **look)
+        return result.plot("cwnd" if chart == "cwnd" else None, **look)
 
     carry_out(scenario, work, shown, drawn, save=save, plot=plot, json=json, quiet=quiet)

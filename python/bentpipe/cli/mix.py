@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @options.save
 @options.plot
 @options.chart(*MIX_CHARTS)
+@options.figure
 @options.json
 @options.quiet
 def command(
@@ -69,6 +70,7 @@ def command(
     chart: str | None,
     json: bool,
     quiet: bool,
+    look: dict[str, Any],
 ) -> None:
     """Let congestion controls share a path.
 
@@ -108,5 +110,12 @@ def command(
         return render.mix(result)
 
     carry_out(
-        scenario, work, shown, lambda result: result.plot(chart or "all"), save=save, plot=plot, json=json, quiet=quiet
+        scenario,
+        work,
+        shown,
+        lambda result: result.plot(chart or "all", **look),
+        save=save,
+        plot=plot,
+        json=json,
+        quiet=quiet,
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bentpipe.cli import complete
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment.options import CORRECTIONS, STATISTICS
 from bentpipe.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -122,6 +124,38 @@ def chart(*names: str, default: str | None = None) -> Callable[[Function], Funct
         shell_complete=complete.one_of(names),
         help="What --plot draws.",
     )
+
+
+def figure(function: Function) -> Function:
+    """`--size`, `--title`, `--xlabel` and `--ylabel` of `--plot`; the command gets them as `look`."""
+
+    @wraps(function)
+    def command(
+        *args: Any, size: str | None, title: str | None, xlabel: str | None, ylabel: str | None, **kwargs: Any
+    ) -> Any:
+        labels = {which: text for which, text in (("x", xlabel), ("y", ylabel)) if text is not None}
+        look = {"size": None if size is None else _size(size), "title": title, "labels": labels}
+        given = [name for name in ("size", "title", "labels") if look[name] not in (None, {})]
+        if given and kwargs["plot"] is None:
+            raise BentpipeError(f"--{'xlabel' if given[0] == 'labels' else given[0]} needs --plot FILE")
+        return function(*args, look=look, **kwargs)
+
+    for option in (
+        click.option("--ylabel", metavar="TEXT", help="Label of the vertical axis."),
+        click.option("--xlabel", metavar="TEXT", help="Label of the horizontal axis."),
+        click.option("--title", metavar="TEXT", help="Title of the figure; empty for none."),
+        click.option("--size", metavar="WxH", help="Size of the figure in inches: 8x5."),
+    ):
+        command = option(command)
+    return command  # type: ignore[return-value]
+
+
+def _size(text: str) -> tuple[float, float]:
+    try:
+        width, height = map(float, text.lower().split("x"))
+    except ValueError:
+        raise BentpipeError(f"--size {text}\n  expected width and height in inches, such as 8x5") from None
+    return width, height
 
 
 def replications(default: int | None, help: str) -> Callable[[Function], Function]:

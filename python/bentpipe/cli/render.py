@@ -74,6 +74,35 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
         yield Text(statement)
 
 
+def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
+    """Ratios to the baseline: a row per sender and setting, a column per metric; below, why there is none."""
+    frame = result.ratios
+    shown = frame["metric"].unique(maintain_order=True).to_list()
+    last = ("replications", "ratio", "low", "high", "note")
+    keys = [name for name in frame.columns if name not in ("metric", "other", *last)]
+    table = make_table(f"Ratios to {result.against}", "sender", [formatting.short_key(key, keys) for key in keys[1:]])
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in frame.iter_rows(named=True):
+        names = tuple(formatting.setting(row[key]) for key in keys)
+        rows.setdefault(names, {})[row["metric"]] = formatting.interval(row["ratio"], row["low"], row["high"])
+    drawn = [
+        name
+        for name in shown
+        if any(cells.get(name, formatting.MISSING) != formatting.MISSING for cells in rows.values())
+    ]
+    for name in drawn:
+        table.add_column(name.replace(":", "\n"), justify="right", vertical="bottom")
+    for names, cells in rows.items():
+        table.add_row(*map(Text, names), *(cells.get(name, formatting.MISSING) for name in drawn))
+    yield Text("")
+    yield table
+    yield Text("geometric mean of the pairs' ratios, with its interval", style="dim")
+    asked = result.metric if hasattr(result, "metric") else result.metrics[0]
+    notes = frame.filter((frame["metric"] == asked) & frame["note"].is_not_null())["note"]
+    for note in notes.unique(maintain_order=True):
+        yield Text(note, style="yellow")
+
+
 def mix(mix: Mix) -> Iterator[RenderableType]:
     """Senders in one run: a row per sender, means over half widths, then what can be said."""
     from bentpipe.statistics.samples import Counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
 @options.save
 @options.plot
+@options.figure
 @options.json
 @options.quiet
 def command(
@@ -53,6 +54,7 @@ def command(
     plot: Path | None,
     json: bool,
     quiet: bool,
+    look: dict[str, Any],
 ) -> None:
     """Simulate a scenario once.
 
@@ -87,10 +89,9 @@ def command(
     if save is not None:
         result.save(save)
     if plot is not None:
-        from bentpipe.plot import run_figure
         from bentpipe.plot import save as save_figure
 
-        save_figure(run_figure(result), plot)
+        save_figure(result.plot(**look), plot)
     titled.show()
     from bentpipe.cli import render_run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -52,6 +53,7 @@ from bentpipe.scenario import overrides
     help="Tables of each run to keep besides: flows, links, drops, completions, transfers, datagrams.",
 )
 @options.against
+@click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
 @options.store
 @options.sets
 @options.seed
@@ -59,6 +61,7 @@ from bentpipe.scenario import overrides
 @options.on
 @options.plot
 @options.chart(*SWEEP_CHARTS, default="lines")
+@options.figure
 @options.json
 @options.quiet
 def command(
@@ -71,6 +74,7 @@ def command(
     metric: str | None,
     tables: str | None,
     against: str | None,
+    ratio: bool,
     store: Path | None,
     sets: tuple[str, ...],
     seed: int | None,
@@ -80,6 +84,7 @@ def command(
     chart: str,
     json: bool,
     quiet: bool,
+    look: dict[str, Any],
 ) -> None:
     """Run a grid of scenarios, and resume it.
 
@@ -118,9 +123,14 @@ def command(
         part = interrupt.result
         print_result(part.to_dict, lambda: render.sweep(part, place), json=json, quiet=quiet)
         raise
-    print_result(result.to_dict, lambda: render.sweep(result, place), json=json, quiet=quiet)
+    print_result(
+        result.to_dict,
+        lambda: (*render.sweep(result, place), *(render.ratios(result) if ratio else ())),
+        json=json,
+        quiet=quiet,
+    )
     # Last: there may be nothing to draw, and what was computed is worth having all the same.
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(result.plot(chart=chart), plot)
+        save_figure(result.plot(chart=chart, **look), plot)

@@ -16,7 +16,7 @@ from bentpipe.experiment import options
 from bentpipe.experiment.arms import Compared, complete, senders_of
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
-from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.outcome import Result, column_shown
 from bentpipe.experiment.ratios import baseline, ratio, ratio_row
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
@@ -132,9 +132,6 @@ def compare(
     senders = senders_of(scenario, cc, cases)
     if against is not None:
         against = options.one_of(against, list(senders))
-    options.checked_of(
-        [*asked, *([str(until["metric"])] if until and "metric" in until else [])], scenario, senders.values()
-    )
     design = Compared(
         scenario,
         "case" if cc is None else "tcp.cc",
@@ -145,6 +142,8 @@ def compare(
         metrics=asked,
         tables=tables,
     )
+    judged = [*asked, *([design.until.metric] if design.until else [])]
+    options.checked_of(judged, scenario, senders.values())
     design.against = against
     design.said = {"metric": asked[0], "confidence": confidence, "statistic": statistic, "correction": correction}
     design.cases = cases or {}
@@ -511,6 +510,16 @@ class Comparison(Result):
             **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
             "runs": self.runs.to_dicts(),
         }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per sender, a column per metric that any has."""
+        columns = [["sender", *self.senders]]
+        for what in map(named, self.metrics):
+            found = [self.estimate(name, what.name) for name in self.senders]
+            if any(each.value is not None for each in found):
+                columns.append(column_shown(what.name, what.unit, found))
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows, 1
 
     def __repr__(self) -> str:
         return (

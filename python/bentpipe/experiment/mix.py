@@ -18,7 +18,7 @@ from bentpipe.experiment.commands import SENDERS_VARY
 from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
-from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.outcome import Result, column_shown
 from bentpipe.experiment.plan import Plan
 from bentpipe.experiment.quantities import QUANTITIES, Quantity, quantity
 from bentpipe.experiment.run import run
@@ -552,6 +552,14 @@ class Mix(Result):
             "totals": self.totals.to_dicts(),
             "runs": self.runs.to_dicts(),
         }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per sender, a column per quantity."""
+        columns = [["sender", *self.senders]]
+        for name, what in self.quantities.items():
+            columns.append(column_shown(name, what.unit, [self.estimate(sender, name) for sender in self.senders]))
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows, 1
 
     def __repr__(self) -> str:
         return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"

@@ -20,7 +20,7 @@ Statistic = Literal["mean", "median"]
 Correction = Literal["holm", "bh", "none"]
 STATISTICS = get_args(Statistic)
 CORRECTIONS = get_args(Correction)
-CHARTS = ("intervals", "cwnd")
+CHARTS = ("intervals", "ratio", "cwnd")
 """Of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd")

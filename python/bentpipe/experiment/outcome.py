@@ -6,13 +6,17 @@ from abc import ABC, abstractmethod
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.formatting import html_table, interval, scale
+
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.report import Report
+    from bentpipe.statistics.estimates import Estimate, Interval
 
 
 class Result(ABC):
@@ -60,5 +64,26 @@ class Result(ABC):
 
         return report_of(self, folder)
 
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """What a notebook shows: heads, rows, and how many columns are text."""
+        table = self.table
+        return table.columns, [[str(cell) for cell in row] for row in table.iter_rows()], 0
+
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(said)}</p>" for said in self.statements) + self.table._repr_html_()
+        return html_table(*self.shown()) + "".join(f"<p>{escape(said)}</p>" for said in self.statements)
+
+
+def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:
+    """A column of values with their intervals, all in one unit, which stands in its head."""
+    # scipy, which this loads, is not needed for a single run.
+    from bentpipe.statistics.samples import AtLeast
+
+    divisor, text = scale([each.value for each in found], unit)
+    cells = [
+        interval(
+            *(None if end is None else end / divisor for end in (each.value, each.low, each.high)),
+            is_bound=isinstance(each, AtLeast),
+        )
+        for each in found
+    ]
+    return [f"{head} ({text})" if text else head, *cells]

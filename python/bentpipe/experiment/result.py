@@ -16,10 +16,10 @@ from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import measure
+from bentpipe.experiment import measure, options
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
-from bentpipe.metrics import COLUMNS
+from bentpipe.metrics import COLUMNS, named
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.version import __version__
 
@@ -220,14 +220,25 @@ class RunResult(Result):
         return ["one run: no intervals, and another seed may give other values", *self.notes]
 
     def estimate(self, metric: str) -> Estimate | Interval:
-        """A metric (`bentpipe list metrics`) as an estimate of one replication, without an interval."""
-        return self._alone().estimate("run", metric)
+        """A metric (`bentpipe list metrics`; `fct:web` of a flow) as an estimate of one replication: no interval.
 
-    def _alone(self) -> Comparison:
+        Raises
+        ------
+        BentpipeError
+            There is no such metric, flow or link.
+        """
+        options.checked_of([metric], self.scenario)
+        replication = pl.lit(0, dtype=pl.Int64).alias("replication")
+        kept = {name: self.tables[name].with_columns(replication) for name in named(metric).tables}
+        return self._alone(measure.with_metrics(self.runs, kept, [named(metric)], ["replication"])).estimate(
+            "run", metric
+        )
+
+    def _alone(self, runs: pl.DataFrame | None = None) -> Comparison:
         """The comparison that has only this run."""
         from bentpipe.experiment.compare import Comparison
 
-        runs = self.runs.select(pl.lit("run").alias("sender"), pl.all())
+        runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
         return Comparison(self.scenario, ("run",), runs, "goodput", CONFIDENCE, self.version)
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import files
+from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options, task
 from bentpipe.experiment.contrasts import (
@@ -25,7 +25,7 @@ from bentpipe.experiment.design import Until
 from bentpipe.experiment.frames import column
 from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.options import CONFIDENCE
-from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.outcome import Result, column_shown
 from bentpipe.experiment.ratios import baseline, ratio_row
 from bentpipe.experiment.rows import difference_rows, ranked_row
 from bentpipe.experiment.store import FAILURES, Store
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 FORM = "bentpipe experiment"
+SHOWN_MAX = 60
+"""Points in a table of a notebook."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -437,6 +439,15 @@ class Sweep(Result):
             "missing": self.missing,
             "failures": self.failures,
         }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per point, of a large grid the first ones; a column per key and per metric that is reported."""
+        columns = [
+            [formatting.short_key(key, self.keys), *map(formatting.setting, self.points[key])] for key in self.keys
+        ]
+        columns += [column_shown(name, named(name).unit, self.estimates(name)) for name in self.metrics]
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows[:SHOWN_MAX], len(self.keys)
 
     def __repr__(self) -> str:
         return f"<Sweep {self.title!r}: {self.points.height} points, {self.runs.height} runs of {', '.join(self.keys)}>"

@@ -10,7 +10,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.metrics import Metric, named
 from bentpipe.plot.runs import windows
-from bentpipe.plot.style import COLOURS, at_least, blank, label, nothing_of, plain, style
+from bentpipe.plot.style import COLOURS, at_least, blank, draw_rate, label, nothing_of, plain, style
 from bentpipe.statistics.samples import AtLeast, is_of_transfers
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.result import RunResult
 
+RATES = ("goodput", "goodput_active", "throughput")
+"""Metrics that the rate of the bottleneck limits."""
 LINES_MAX = 4
 """Windows in a panel: more saw teeth cannot be told apart."""
 
@@ -154,6 +156,8 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     if any(isinstance(each, AtLeast) for each in found):
         # For the arrows, which the axis does not know of.
         axes.margins(x=0.1)
+    if what.base in RATES:
+        draw_rate(axes, comparison.scenarios.values() or [comparison.scenario], divisor, "x")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(label(plain(what.label), unit))

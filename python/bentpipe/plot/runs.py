@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
-from bentpipe.plot.style import COLOURS, DASHES, blank, label, plain, style
+from bentpipe.plot.style import COLOURS, DASHES, blank, draw_rate, label, plain, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +96,8 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
     if is_many:
         times, values = traces.mean(drawn, _spans(result, shown), result.simulated_s, holds=_holds(name))
         axes.plot(times, values / divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
+    if name == "goodput_bps":
+        draw_rate(axes, [result.scenario], divisor, "y")
     axes.set_ylim(bottom=0)
     axes.set_ylabel(label(PANELS[name], unit))
     axes.grid()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe import files
+from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.files import refuse_unless_writable
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from bentpipe.scenario.scenario import Scenario
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -125,6 +127,24 @@ def _relabel(figure: Figure, which: str, text: str) -> None:
         raise BentpipeError(f"the panels have different labels of {which}\n  expected a figure of one panel")
     for axes in have or figure.axes:
         getattr(axes, f"set_{which}label")(text)
+
+
+def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: Literal["x", "y"]) -> None:
+    """A line at the rate of the bottleneck, where all flows of all scenarios have the same one: goodput ends there."""
+    found = {scenario.bottleneck() for scenario in scenarios}
+    if len(found) != 1 or None in found:
+        return
+    ((link, rate_bps),) = (each for each in found if each is not None)
+    line: dict[str, Any] = {"color": "0.4", "linestyle": ":", "linewidth": 0.9}
+    text: dict[str, Any] = {"fontsize": 6, "color": "0.4", "textcoords": "offset points"}
+    name = plain(f"{link}: {formatting.quantity(rate_bps, 'bit/s')}")
+    place = rate_bps / divisor
+    if along == "y":
+        axes.axhline(place, **line)
+        axes.annotate(name, (1, place), (-2, -2), xycoords=("axes fraction", "data"), ha="right", va="top", **text)
+    else:
+        axes.axvline(place, **line)
+        axes.annotate(name, (place, 0), (-3, 3), xycoords=("data", "axes fraction"), ha="right", **text)
 
 
 def sheet(width: float, height: float) -> Figure:

@@ -260,6 +260,23 @@ class Scenario:
         """
         return dict(json.loads(self._core.network()))
 
+    def bottleneck(self) -> tuple[str, float] | None:
+        """The link with the lowest rate on the way of every flow, with that rate in bit/s.
+
+        None if flows have different ones, or the rate or a route changes during the run.
+        """
+        network = self.network()
+        rates = {link["link"]: link["rate_bps"]["values"] for link in network["links"]}
+        found = set()
+        for flow in network["flows"]:
+            if not flow["route"] or flow["routes_later"] or any(len(rates[link]) > 1 for link in flow["route"]):
+                return None
+            found.add(min(((rates[link][0], link) for link in flow["route"]), key=lambda each: each[0]))
+        if len(found) != 1:
+            return None
+        ((rate_bps, link),) = found
+        return link, rate_bps
+
     @property
     def cases(self) -> dict[str, Scenario]:
         """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of the file."""
