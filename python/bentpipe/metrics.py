@@ -111,7 +111,10 @@ class Metric:
         if self.source is None:
             return ()
         # Of a flow that did not complete, the time that it had is until the end of the run.
-        return (self.source.table, "summary") if self.is_completion else (self.source.table,)
+        if self.is_completion:
+            return (self.source.table, "summary")
+        # Drops do not name the flows and links that lost nothing.
+        return ("drops", "flows", "links") if self.source.table == "drops" else (self.source.table,)
 
 
 def _beside(column: str, of: str) -> str:
@@ -215,7 +218,6 @@ _WORKED_OUT = (
     ("errors_per_packet", "links", "1", _LESS, "Packets corrupted / packets carried"),
     ("errors_per_bit", "links", "1", _LESS, "Packets corrupted / bits carried, headers included"),
     ("loss", "datagrams", "%", _LESS, "100 x datagrams lost / sent"),
-    ("rtt", "flows", "s", _LESS, "Median round-trip time, mean over flows"),
     ("lost", "drops", "1", _LESS, "Packets lost, whatever the cause"),
     ("needless", "flows", "1", _LESS, "Reductions for errors of links, or where nothing was lost"),
     ("unheeded", "flows", "1", _LESS, "Packets lost to congestion that were taken for errors"),
@@ -223,6 +225,7 @@ _WORKED_OUT = (
 )
 """Metrics that are worked out from sums over several columns: name, table, unit, which is better, meaning."""
 _NAMES = {
+    ("flows", "rtt_p50_s"): "rtt",
     # Not to be taken for their number.
     ("flows", "timeout_s"): "timeout_time",
     ("flows", "error_timeout_s"): "error_timeout_time",
@@ -378,14 +381,15 @@ def _entity(base: str) -> str:
 
 
 def matching(of: str, names: Iterable[str]) -> list[str]:
-    """The flows or links that a name means: itself; else those of an entry with `count`, and both directions of a link.
+    """The flows or links that a name means: itself; else both directions of a link; else those of an entry with `count`.
 
     >>> matching("web", ["web1", "web2", "webcam"]), matching("sat", ["sat.forward", "sat.reverse"])
     (['web1', 'web2'], ['sat.forward', 'sat.reverse'])
     """
     names = list(names)
-    if of in names:
-        return [of]
+    exact = [name for name in names if name in (of, f"{of}.forward", f"{of}.reverse")]
+    if exact:
+        return exact
     number = re.escape(of).replace(r"\{n\}", r"\d+")
     return [name for name in names if re.fullmatch(rf"{number}\d*(\.(forward|reverse))?", name)]
 

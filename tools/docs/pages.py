@@ -16,10 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bentpipe as bp
 from bentpipe.catalog import choices, dictionary
-from bentpipe.metrics import METRICS
+from bentpipe.metrics import METRICS, Metric, of_one, of_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TABLES = {
     "flows": "A row per flow.",
@@ -88,14 +92,27 @@ def causes() -> str:
 
 def metrics() -> str:
     """What compare, mix and sweep can judge by."""
-    rows = [
-        [f"`{each.name}`", f"`{each.column}`", each.unit, "more" if each.is_more_better else "less", each.meaning]
-        for each in METRICS.values()
-    ]
+    heads = "metric column unit better meaning"
+
+    def rows(found: Mapping[str, Metric]) -> list[list[str]]:
+        better = {each.name: "more" if each.is_more_better else "less" for each in found.values()}
+        return [
+            [f"`{name}`", f"`{each.column}`", each.unit, better[name] if each.is_judged else "", each.meaning]
+            for name, each in found.items()
+        ]
+
     return (
         "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or in Python"
-        " as `metric=`. The column is its name in tables of runs; better says which direction is better.\n\n"
-        + _table("metric column unit better meaning", rows)
+        " as `metric=`. The column is its name in tables of runs; better says which direction is better, if one is.\n\n"
+        + _table(heads, rows(METRICS))
+        + "\n## From the tables of a run\n\nThese need a table of each run, which is then kept. In a store without it"
+        " the runs are done again.\n\n"
+        + _table(heads, rows(of_tables()))
+        + "\n## Of one flow or link\n\n`NAME:FLOW` or `NAME:LINK`, such as `goodput:web`, `fct_p95:pages` and"
+        " `queue_p95:sat.forward`. An entry with `count` stands for all its flows, a link without its direction"
+        " for both. `mix` has those of flows for each sender, over its flows. A completion time of a flow that did not"
+        " complete is a bound; times of transfers are of those that finished, with how many did not:"
+        " [Statistics](../concepts/statistics.md#what-did-not-complete).\n\n" + _table(heads, rows(of_one()))
     )
 
 

@@ -243,5 +243,5 @@ class Execution(Generic[R]):
                 for point, count in zip(self.points, self.counts, strict=True)
             ],
         }
-        # As they are read back: without tuples.
-        return dict(json.loads(json.dumps(facts)))
+        # As they are read back: without tuples, and without numbers of NumPy.
+        return dict(json.loads(json.dumps(facts, default=lambda value: value.tolist())))

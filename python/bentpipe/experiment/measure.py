@@ -102,12 +102,11 @@ def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric
     if table == "completions":
         rows = rows.filter(pl.col("sizes") == "all")
     if metric.of:
+        have = [kept[name] for name in metric.tables]
+        names = {name for frame in have for at in ("flow", "link") if at in frame.columns for name in frame[at]}
+        wanted = matching(metric.of, names)
         rows = rows.filter(
-            pl.any_horizontal(
-                pl.col(name).is_in(matching(metric.of, rows[name].unique().to_list()))
-                for name in ("flow", "link", "where")
-                if name in rows.columns
-            )
+            pl.any_horizontal(pl.col(name).is_in(wanted) for name in ("flow", "link", "where") if name in rows.columns)
         )
     if metric.is_completion:
         shared = [key for key in keys if key in kept["summary"].columns]
@@ -167,7 +166,6 @@ def worked_out() -> dict[str, pl.Expr]:
         "errors_per_packet": total("corrupted_packets") / total("carried_packets"),
         "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
         "loss": 100 * total("lost_packets") / total("sent_packets"),
-        "rtt": pl.col("rtt_p50_s").mean(),
         "needless": total("spurious_reductions") + total("error_reductions"),
         "unheeded": total("congestion_taken_for_errors"),
         "lost": total("packets"),

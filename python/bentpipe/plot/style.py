@@ -38,6 +38,8 @@ Size = tuple[float, float]
 """Width and height in inches."""
 Labels = Mapping[str, str]
 """Of the axes, by `x` and `y`."""
+FAR = 3.0
+"""So many times as far as what is drawn, the rate of a link would only squeeze it."""
 SIZE_MAX = 100.0
 """Inches; more is certainly a slip of the finger, and takes gigabytes."""
 
@@ -139,6 +141,8 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
     text: dict[str, Any] = {"fontsize": 6, "color": "0.4", "textcoords": "offset points"}
     name = plain(f"{link}: {formatting.quantity(rate_bps, 'bit/s')}")
     place = rate_bps / divisor
+    if place > FAR * (axes.get_ylim() if along == "y" else axes.get_xlim())[1]:
+        return
     if along == "y":
         axes.axhline(place, **line)
         axes.annotate(name, (1, place), (-2, -2), xycoords=("axes fraction", "data"), ha="right", va="top", **text)
