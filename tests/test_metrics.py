@@ -121,7 +121,7 @@ def test_errors_per_packet_are_those_of_the_link(scenario):
 
 
 def test_a_flow_that_lost_nothing_has_no_loss_of_another_one(scenario):
-    # Of `file` nothing can be lost: it never starts. `file1` and the like lose packets.
+    # The files begin too late to lose anything; the other flow does not.
     late = scenario.with_sets({"duration": "10 s", "flow.file.start": "9.99 s"})
     assert bp.run(late).estimate("lost:file").value == 0
 

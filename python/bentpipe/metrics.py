@@ -381,7 +381,7 @@ def _entity(base: str) -> str:
 
 
 def matching(of: str, names: Iterable[str]) -> list[str]:
-    """The flows or links that a name means: itself; else both directions of a link; else those of an entry with `count`.
+    """The flows or links that a name means: itself or both directions; else those of an entry with `count`.
 
     >>> matching("web", ["web1", "web2", "webcam"]), matching("sat", ["sat.forward", "sat.reverse"])
     (['web1', 'web2'], ['sat.forward', 'sat.reverse'])
