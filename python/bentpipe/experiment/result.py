@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.tables import Columns, Tables
+    from bentpipe.experiment.why import Explanation
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
-    from bentpipe.experiment.why import Explanation
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
