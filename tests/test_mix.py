@@ -244,7 +244,7 @@ def test_the_command_line_takes_cases_into_a_mix(small):
         (["mix", "--cc", "cubic,reno", "--metric", "queue_p95"], "is not known of a sender in a mix"),
         (["mix", "--cc", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
         (["mix", "--cc", "cubic,reno", "--chart", "share"], "expected --plot FILE"),
-        (["compare", "--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, cwnd"),
+        (["compare", "--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, ratio, cwnd"),
     ],
 )
 def test_mistakes_on_the_command_line(small, options, said):
