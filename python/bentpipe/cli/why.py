@@ -55,7 +55,7 @@ def command(
     result = _result(file, sets, seed)
     names = result.scenario.flow_names
     if flow is None and len(names) > 1:
-        raise BentpipeError(f"error: which flow?\n  expected --flow with one of {', '.join(names[:8])}")
+        raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
     told = result.why(flow or names[0], at=at_s, start=start_s, end=end_s)
     print_result(told.to_dict, lambda: _lines(told), json=json, quiet=quiet)
 
@@ -65,7 +65,7 @@ def _result(file: str, sets: tuple[str, ...], seed: int | None) -> RunResult:
         from bentpipe.experiment.result import RunResult
 
         if sets or seed is not None:
-            raise BentpipeError("error: --set and --seed change a run\n  expected a scenario, not a saved result")
+            raise BentpipeError("--set and --seed change a run\n  expected a scenario, not a saved result")
         return RunResult.load(file)
     from bentpipe.experiment.run import run
     from bentpipe.experiment.why import SERIES

@@ -88,7 +88,7 @@ def why(
 ) -> Explanation:
     """Explain a time of a flow; see `RunResult.why`."""
     if flow not in result.scenario.flow_names:
-        raise BentpipeError("error: " + unknown(flow, "a flow of this scenario", result.scenario.flow_names))
+        raise BentpipeError("" + unknown(flow, "a flow of this scenario", result.scenario.flow_names))
     start_s, end_s = _window(result, flow, at, start, end)
     if not all(name in result.recorded for name in SERIES):
         from bentpipe.experiment.run import run
@@ -101,7 +101,7 @@ def _window(
     result: RunResult, flow: str, at: float | None, start: float | None, end: float | None
 ) -> tuple[float, float]:
     if (at is None) == (start is None) or (start is None) != (end is None):
-        raise BentpipeError("error: no window of time\n  expected an instant (at), or a start and an end")
+        raise BentpipeError("no window of time\n  expected an instant (at), or a start and an end")
     latest = result.simulated_s
     if at is not None:
         row = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
@@ -113,7 +113,7 @@ def _window(
     assert end is not None
     if not 0 <= start < end <= latest:
         asked = f"at {at:g} s" if at is not None else f"from {start:g} s to {end:g} s"
-        raise BentpipeError(f"error: {asked}\n  expected a time from 0 to {latest:g} s, which the run has")
+        raise BentpipeError(f"{asked}\n  expected a time from 0 to {latest:g} s, which the run has")
     return start, end
 
 

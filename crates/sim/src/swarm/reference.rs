@@ -540,6 +540,8 @@ impl<'a> Reference<'a> {
 
     fn rearm_node(&mut self, node: NodeId) {
         let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
+        // What was due before is due now.
+        let due = due.max(self.now);
         // One event for each instant: each would enter another one.
         if due != self.armed[node] {
             self.armed[node] = due;
