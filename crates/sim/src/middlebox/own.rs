@@ -92,3 +92,86 @@ impl Middlebox for Own {
         self.0.lost_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::Cause;
+    use crate::scenario::{from_json_with, from_toml_with, Files, Problems, Resolved};
+    use crate::Network;
+
+    /// Drops every packet whose number is a multiple.
+    #[derive(Debug)]
+    struct Every(u64, u64);
+
+    impl Middlebox for Every {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            self.1 += 1;
+            if self.1 % self.0 == 0 {
+                cx.drop(packet, Cause::Policy);
+            } else {
+                cx.forward(packet);
+            }
+        }
+    }
+
+    struct Given(Vec<OwnConfig>);
+
+    impl Files for Given {
+        fn read(&self, _: &str) -> Result<Vec<u8>, (String, String)> {
+            unreachable!("no file is named")
+        }
+        fn functions(&self) -> &[OwnConfig] {
+            &self.0
+        }
+    }
+
+    fn given(code: &str) -> Given {
+        let make = Some(Maker::new(|_| Box::new(Every(10, 0))));
+        Given(vec![OwnConfig { name: "Every".into(), code: code.into(), make }])
+    }
+
+    fn read(given: &Given, name: &str) -> Result<Resolved, Problems> {
+        let text = format!(
+            "duration = \"2 s\"
+            [node.b]
+            middlebox = [\"ack-filter\", {{ kind = \"own\", name = \"{name}\" }}]
+            [link.l]
+            from = \"a\"
+            to = \"b\"
+            rate = \"1 Mbit/s\"
+            delay = \"1 ms\"
+            [flow.f]
+            from = \"a\"
+            to = \"b\"
+            app = {{ kind = \"cbr\", size = \"100 B\", rate = \"80 kbit/s\" }}"
+        );
+        from_toml_with(&text, "", &[], given)
+    }
+
+    #[test]
+    fn it_acts_at_its_place() {
+        let scenario = read(&given("1"), "Every").unwrap().scenario;
+        let mut network = Network::build(&scenario, 1);
+        assert!(network.run(u64::MAX));
+        let lost = network.finish().unwrap().summary.whole("lost_packets")[0];
+        assert!((19..=20).contains(&lost), "{lost} of 200 datagrams");
+    }
+
+    #[test]
+    fn one_that_nobody_gave_is_refused() {
+        let problems = read(&Given(Vec::new()), "Every").unwrap_err().to_string();
+        assert!(problems.contains("node.b.middlebox.1.name = \"Every\" is a function that nobody gave"), "{problems}");
+        assert!(read(&given("1"), "Evry").unwrap_err().to_string().contains("did you mean \"Every\"?"));
+    }
+
+    #[test]
+    fn what_it_is_decides_the_digest_and_the_resolved_scenario_reads_back() {
+        let resolved = read(&given("1"), "Every").unwrap();
+        assert_ne!(resolved.digest(), read(&given("2"), "Every").unwrap().digest());
+        let again = from_json_with(&resolved.to_json().to_string(), "", &[], &given("1")).unwrap();
+        assert_eq!(again.digest(), resolved.digest());
+        let again = from_toml_with(&resolved.to_toml(), "", &[], &given("1")).unwrap();
+        assert_eq!(again.digest(), resolved.digest());
+    }
+}
