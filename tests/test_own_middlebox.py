@@ -4,6 +4,8 @@ import random
 import re
 import subprocess
 import sys
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -105,7 +107,7 @@ def test_packets_say_what_a_node_can_read(scenario):
             else:
                 assert packet.window > 0
                 assert packet.is_bare_ack is (packet.is_to_sender and not packet.is_syn)
-            assert not (packet.is_fin or packet.is_rst or packet.is_ect or packet.is_ce)
+            assert not any((packet.is_fin, packet.is_rst, packet.is_ect, packet.is_ce))
 
     result = at_gateway(scenario, Reads)
     data = [each for each in seen["one"] if not each[0] and each[2] > 0]
@@ -273,7 +275,7 @@ def test_a_copy_sets_out_too(scenario):
                 met.append(self.now_s)
 
     bp.run(scenario, middlebox={"gateway": [every(2, lambda box, packet: box.duplicate()), After]})
-    again = sum(one == other for one, other in zip(met, met[1:], strict=False))
+    again = sum(one == other for one, other in pairwise(met))
     assert again == pytest.approx(200, abs=2)
 
 
@@ -603,3 +605,24 @@ def test_the_guide_names_every_hook_and_call():
         assert f"`{name}(" in text
     for name in ("drop", "send_back", "consume", "delay", "hold", "release", "discard", "duplicate", "segment_size"):
         assert f"`self.{name}(" in text
+
+
+def test_the_python_of_the_guide_runs(tmp_path, monkeypatch, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), flags=re.DOTALL | re.MULTILINE)
+    (tmp_path / "shed.py").write_text(blocks[0])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "shed", raising=False)
+    for block in blocks[1:]:
+        exec(block, {})
+    (said,) = re.findall(r"^```text\n(.*?)^```$", GUIDE.read_text(), flags=re.DOTALL | re.MULTILINE)
+    printed = capsys.readouterr().out
+    assert printed.endswith(said)
+    overflow = re.search(r"queue-overflow +┆ (\d+)", printed)[1]
+    assert f"takes {overflow} packets" in " ".join(GUIDE.read_text().split())
+
+
+def test_the_rust_of_the_guide_is_that_of_a_test():
+    (block,) = re.findall(r"^ +```rust\n(.*?)^ +```$", GUIDE.read_text(), flags=re.DOTALL | re.MULTILINE)
+    source = (GUIDE.parents[2] / "crates" / "sim" / "src" / "middlebox" / "own.rs").read_text()
+    assert textwrap.dedent(block) in textwrap.dedent(source.partition("mod tests {\n")[2].rpartition("}\n")[0])
