@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.cc import loading
-from bentpipe.cc.base import HOOKS
-from bentpipe.cc.fingerprint import code_of
 from bentpipe.cli.app import app
 from bentpipe.errors import Interrupted, ScenarioError, SenderError
+from bentpipe.own import loading
+from bentpipe.own.fingerprint import code_of
+from bentpipe.own.sender import HOOKS
 
 SCENARIO = """
 title = "A lossy hop"
@@ -456,7 +456,7 @@ def test_also_where_another_class_brings_it_or_it_comes_later(scenario):
 def test_what_is_no_class_is_called_what_it_is(tmp_path):
     (tmp_path / "func.py").write_text("def X():\n    pass\n")
     with pytest.raises(ScenarioError) as error:
-        loading.taken(f"{tmp_path}/func.py:X")
+        loading.taken(f"{tmp_path}/func.py:X", bp.CongestionControl)
     assert str(error.value) == (
         f"X in {tmp_path}/func.py is no class, but of the type function\n"
         "  expected a class that extends bentpipe.CongestionControl"

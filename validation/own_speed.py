@@ -1,6 +1,7 @@
-"""How many ACKs per second a congestion control in Python takes, and what it costs over the same in Rust.
+"""How many ACKs per second a congestion control in Python takes, and packets a function of the network.
 
-A path without losses where every segment is acknowledged, so that nearly all is ACKs in congestion avoidance.
+A path without losses where every segment is acknowledged, so that nearly all is ACKs in congestion avoidance; for
+functions the same path through a node.
 
     python validation/own_speed.py
 """
@@ -27,6 +28,15 @@ queue = "10000 packets"
 [flow.one]
 from = "a"
 to = "b"
+"""
+
+SECOND_HOP = """
+[link.second]
+from = "node"
+to = "b"
+rate = "1 Gbit/s"
+delay = "5 ms"
+queue = "10000 packets"
 """
 
 
@@ -63,6 +73,64 @@ class Counts(bp.CongestionControl):
         super().on_ack(ack, path)
 
 
+class Forwards(bp.Middlebox):
+    """Sees each packet and lets it go on."""
+
+    def on_packet(self, packet):
+        pass
+
+
+class Sheds(bp.Middlebox):
+    """Reads two things and drops nothing."""
+
+    def on_packet(self, packet):
+        if packet.is_to_receiver and self.queue_packets > 20_000:
+            self.drop()
+
+
+class Delays(bp.Middlebox):
+    """Holds each packet back."""
+
+    def on_packet(self, packet):
+        self.delay(1e-3)
+
+
+class Passed(bp.Middlebox):
+    """Counts packets."""
+
+    packets = 0
+
+    def on_packet(self, packet):
+        type(self).packets += 1
+
+
+def taken(scenario: bp.Scenario) -> float:
+    """Seconds of processor time."""
+    simulation = _core.Run(scenario._core)
+    begin_s = time.process_time()
+    while not simulation.is_done:
+        simulation.advance(20_000)
+    return time.process_time() - begin_s
+
+
+def functions() -> None:
+    """Likewise, of functions at a node half way."""
+    path = PATH.replace("DURATION", "5 s").replace('to = "b"\nrate', 'to = "node"\nrate')
+    scenario = bp.loads(path + SECOND_HOP)
+    bp.run(scenario, middlebox={"node": Passed})
+    arms = {"none": scenario}
+    for each in (Forwards, Sheds, Delays):
+        arms[each.__name__] = scenario.replace("node.node.middlebox", each)
+    least = dict.fromkeys(arms, 1e9)
+    for _ in range(9):
+        for name, arm in arms.items():
+            least[name] = min(least[name], taken(arm))
+    print(f"{Passed.packets:,} packets each")
+    for name, taken_s in least.items():
+        over_us = (taken_s - least["none"]) / Passed.packets * 1e6
+        print(f"{name:12} {Passed.packets / taken_s:12,.0f} packets/s, {over_us:6.2f} us per packet more than none")
+
+
 def main() -> None:
     """Least processor time of some runs each, taken in turn."""
     scenario = bp.loads(PATH.replace("DURATION", "5 s"))
@@ -71,18 +139,15 @@ def main() -> None:
     senders = ["sack", Inherits, Helpers, Arithmetic]
     for _ in range(9):
         for sender in senders:
-            simulation = _core.Run(scenario.replace("tcp.cc", sender)._core)
-            begin_s = time.process_time()
-            while not simulation.is_done:
-                simulation.advance(20_000)
             name = sender if isinstance(sender, str) else sender.__name__
-            least[name] = min(least.get(name, 1e9), time.process_time() - begin_s)
+            least[name] = min(least.get(name, 1e9), taken(scenario.replace("tcp.cc", sender)))
     print(f"{Counts.acks:,} ACKs each")
     for name, taken_s in least.items():
         over_us = (taken_s - least["sack"]) / Counts.acks * 1e6
         print(f"{name:12} {Counts.acks / taken_s:12,.0f} ACK/s, {over_us:6.2f} us per ACK more than sack")
     alone = Counts.acks / max(least["Arithmetic"] - least["sack"], 1e-9)
     print(f"the hook of Arithmetic alone: {alone:,.0f} ACK/s")
+    functions()
 
 
 if __name__ == "__main__":

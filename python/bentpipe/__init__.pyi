@@ -1,7 +1,6 @@
 from . import errors as errors
 from .catalog import choices as choices
 from .catalog import schema as schema
-from .cc.base import CongestionControl as CongestionControl
 from .experiment.compare import Comparison as Comparison
 from .experiment.compare import compare as compare
 from .experiment.grid import sweep as sweep
@@ -12,6 +11,8 @@ from .experiment.report import report as report
 from .experiment.result import RunResult as RunResult
 from .experiment.run import run as run
 from .experiment.sweep import Sweep as Sweep
+from .own.middlebox import Middlebox as Middlebox
+from .own.sender import CongestionControl as CongestionControl
 from .papers.reproduce import Reproduction as Reproduction
 from .papers.reproduce import reproduce as reproduce
 from .scenario.scenario import Scenario as Scenario
@@ -24,6 +25,7 @@ from .version import __version__ as __version__
 __all__ = [
     "Comparison",
     "CongestionControl",
+    "Middlebox",
     "Mix",
     "Network",
     "Reproduction",

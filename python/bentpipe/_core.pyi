@@ -13,7 +13,9 @@ __all__ = [
     "CongestionControl",
     "Delivery",
     "Init",
+    "Middlebox",
     "Network",
+    "Packet",
     "PathState",
     "Run",
     "Scenario",
@@ -203,6 +205,135 @@ class Delivery:
     def prior_delivered(self) -> int | None:
         """Bytes delivered when that transmission left."""
 
+@final
+class Packet:
+    """A packet as a node sees it."""
+
+    window: int | None
+    """The window field of its TCP header, before scaling, 0 to 65535; None in a datagram."""
+
+    @property
+    def flow(self) -> str:
+        """The name of its flow."""
+
+    @property
+    def connection(self) -> int:
+        """A number of its connection, or of the datagrams of its flow, equal in both directions."""
+
+    @property
+    def is_to_sender(self) -> bool:
+        """Whether it travels from the receiver of its flow to the sender: acknowledgements of a transfer do."""
+
+    @property
+    def is_to_receiver(self) -> bool:
+        """Whether it travels from the sender of its flow to the receiver."""
+
+    @property
+    def is_datagram(self) -> bool:
+        """Whether it belongs to no connection; then it has no `seq`, `ack` and `window`."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, headers included."""
+
+    @property
+    def payload(self) -> int:
+        """Bytes of payload."""
+
+    @property
+    def seq(self) -> int | None:
+        """Sequence number, modulo 2**32."""
+
+    @property
+    def ack(self) -> int | None:
+        """Acknowledgement number, modulo 2**32; None without the flag ACK."""
+
+    @property
+    def sack(self) -> list[tuple[int, int]]:
+        """Ranges of sequence numbers that its receiver holds beyond `ack`, as first and last plus one (RFC 2018 §3)."""
+
+    @property
+    def is_bare_ack(self) -> bool:
+        """Whether it acknowledges and does nothing else."""
+
+    @property
+    def is_syn(self) -> bool: ...
+    @property
+    def is_fin(self) -> bool: ...
+    @property
+    def is_rst(self) -> bool: ...
+    @property
+    def is_ect(self) -> bool:
+        """Whether its sender supports ECN, marked or not (RFC 3168 §5)."""
+
+    @property
+    def is_ce(self) -> bool:
+        """Whether it is marked: congestion experienced."""
+
+    def mark_ce(self) -> bool:
+        """Mark it, if its sender supports ECN; returns whether it is."""
+
+@disjoint_base
+class Middlebox:
+    """What a function of the network may ask and call."""
+
+    def __new__(cls) -> Self: ...
+    def on_packet(self, packet: Packet) -> None:
+        """A packet passes, in either direction; those of the node's own hosts do, too."""
+
+    def on_timer(self) -> None:
+        """The instant that `set_timer` named has come."""
+
+    @property
+    def now_s(self) -> float:
+        """The present, seconds of simulated time."""
+
+    @property
+    def node(self) -> str:
+        """Where it stands."""
+
+    @property
+    def seed(self) -> int:
+        """For what is chosen at random; two functions have different ones."""
+
+    @property
+    def queue_packets(self) -> int:
+        """Packets in front of the link by which the packet would leave, the one being sent not included."""
+
+    @property
+    def queue_bytes(self) -> int:
+        """Their bytes, headers included."""
+
+    def drop(self) -> None:
+        """The packet is lost; `drops` counts it as `policy`."""
+
+    def send_back(self) -> None:
+        """The packet turns round."""
+
+    def consume(self) -> None:
+        """The packet has reached its end here. It counts as delivered."""
+
+    def delay(self, seconds: float) -> None:
+        """The packet goes on after so many seconds."""
+
+    def hold(self) -> int:
+        """The packet stays here; `release` and `discard` take what this returns."""
+
+    def release(self, handle: int) -> None:
+        """A packet that was held goes on now."""
+
+    def discard(self, handle: int) -> None:
+        """A packet that was held is lost."""
+
+    def duplicate(self) -> None:
+        """A copy of the packet sets out, in front of it."""
+
+    def segment_size(self, bytes: int) -> None:
+        """Ask the end that sent the packet for segments of so many bytes of payload; a message travels there."""
+
+    def set_timer(self, at_s: float | None) -> None:
+        """Have `on_timer` called at this instant, seconds; the one before is forgotten. None: not at all."""
+
 @disjoint_base
 class CongestionControl:
     """Reno's window, and the hooks with what they do if they are not overridden."""
@@ -274,7 +405,7 @@ class Scenario:
         source: str,
         sets: list[tuple[str, str]],
         folder: str | None = None,
-        senders: list[tuple[str, str, str, type]] = ...,
+        senders: list[tuple[str, str, str | None, type]] = ...,
     ) -> Scenario: ...
     @staticmethod
     def from_json(
@@ -282,7 +413,7 @@ class Scenario:
         source: str,
         sets: list[tuple[str, str]],
         folder: str | None = None,
-        senders: list[tuple[str, str, str, type]] = ...,
+        senders: list[tuple[str, str, str | None, type]] = ...,
     ) -> Scenario: ...
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
@@ -343,5 +474,7 @@ def dictionary() -> str: ...
 def quantity(text: str) -> tuple[float, str] | None:
     """A number with a unit, in `s`, `bit/s`, `B`, `m`, `deg`, `1` or a unit of its own; None: it is no such text."""
 
-def hooks() -> list[str]: ...
+def hooks() -> tuple[list[str], list[str]]:
+    """What a congestion control, and a function of the network, may override."""
+
 def build_info() -> dict[str, str]: ...

@@ -118,7 +118,10 @@ class RunError(BentpipeError, RuntimeError):
 
 
 class SenderError(BentpipeError, RuntimeError):
-    """A congestion control in Python failed, and the run with it. The text has the simulated time and the traceback."""
+    """A congestion control, or a function of the network, in Python failed, and the run with it.
+
+    The text has the simulated time and the traceback.
+    """
 
 
 class PaperError(BentpipeError, ValueError):
@@ -126,7 +129,7 @@ class PaperError(BentpipeError, ValueError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the work early; the text says how far it was, and in which congestion control in Python, if in one.
+    """Ctrl-C ended the work early; the text says how far it was, and in which class in Python, if in one.
 
     Attributes
     ----------

@@ -5,18 +5,17 @@
 
 use crate::controller::Controller;
 use crate::facts::{Ack, Delivery, Init, Path, Why};
+use crate::own::{self, Trouble};
 use crate::values::threshold;
-use crate::SenderError;
 use bentpipe_tcp::cc::{
     AckSample, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered, Init as Begin,
     Pace, PathState,
 };
-use bentpipe_units::{Rate, Time};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use bentpipe_units::Rate;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The hooks, by their place in [`HOOKS`].
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +63,7 @@ impl Class {
     pub(crate) fn new(class: &Bound<'_, PyAny>, name: String, code: String, like: &str) -> PyResult<Self> {
         let kind = CcKind::ALL.iter().find(|kind| kind.name() == like);
         let like = *kind.ok_or_else(|| PyValueError::new_err(format!("no congestion control {like:?}")))?;
-        let base = class.py().get_type::<Controller>();
-        let mut is_overridden = [false; HOOKS.len()];
-        for (is_overridden, hook) in is_overridden.iter_mut().zip(HOOKS) {
-            *is_overridden = !class.getattr(hook)?.is(&base.getattr(hook)?);
-        }
+        let is_overridden = own::overridden(class, &class.py().get_type::<Controller>(), HOOKS)?;
         Ok(Self { name, code, like, class: class.clone().unbind(), is_overridden })
     }
 
@@ -88,56 +83,6 @@ impl Class {
         let maker = Arc::new(Maker { class: Arc::clone(self), flow: flow.into(), trouble: Arc::clone(trouble) });
         own.made_by(move |init| maker.make(init))
     }
-}
-
-/// What went wrong in a run, if anything did.
-#[derive(Debug, Default)]
-pub(crate) struct Trouble {
-    is_there: AtomicBool,
-    first: Mutex<Option<Failure>>,
-}
-
-#[derive(Debug)]
-struct Failure {
-    error: PyErr,
-    class: String,
-    /// Such as `on_ack, flow bulk`.
-    place: String,
-}
-
-impl Trouble {
-    pub(crate) fn is_there(&self) -> bool {
-        self.is_there.load(Ordering::Relaxed)
-    }
-
-    fn note(&self, error: PyErr, class: &str, place: String) {
-        let mut first = self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        first.get_or_insert(Failure { error, class: class.to_owned(), place });
-        self.is_there.store(true, Ordering::Relaxed);
-    }
-
-    /// The error to raise, if there was one, and whether the run is worth keeping until here: a Ctrl-C is no failure.
-    /// All else is, also what asks to end the process: a class must not end a comparison without a message.
-    pub(crate) fn raised(&self, py: Python<'_>, now: Time) -> Option<(PyErr, bool)> {
-        let Failure { error, class, place } =
-            self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
-        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-            return Some((PyKeyboardInterrupt::new_err(format!("{class}.{place}")), true));
-        }
-        let at_s = now.as_secs_f64();
-        let traceback = traceback(py, &error).unwrap_or_else(|_| error.to_string());
-        let message = format!("{class} failed in {place}, at {at_s} s\n\n{}", traceback.trim_end());
-        let failed = SenderError::new_err(message);
-        failed.set_cause(py, Some(error));
-        Some((failed, false))
-    }
-}
-
-fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
-    // Only a value that was taken out has its traceback.
-    let value = error.clone_ref(py).into_value(py);
-    let lines = py.import("traceback")?.call_method1("format_exception", (value,))?;
-    Ok(lines.extract::<Vec<String>>()?.concat())
 }
 
 /// Makes the objects of a class for a flow.
@@ -195,21 +140,8 @@ struct Object {
 impl Object {
     fn new(object: &Bound<'_, PyAny>, class: &Class) -> PyResult<Self> {
         let py = object.py();
-        let controller = object.cast::<Controller>().map_err(|_| {
-            PyTypeError::new_err(format!("{} made {}: expected an object of its own", class.name, object.get_type()))
-        })?;
-        let attributes = object.getattr("__dict__")?;
-        if let Some(hook) = HOOKS.iter().find(|&hook| attributes.contains(hook).unwrap_or(false)) {
-            let message =
-                format!("{hook} is a hook: expected a method of {}, not an attribute of its objects", class.name);
-            return Err(PyTypeError::new_err(message));
-        }
-        let mut hooks = [const { None }; HOOKS.len()];
-        for ((hook, name), is_overridden) in hooks.iter_mut().zip(HOOKS).zip(class.is_overridden) {
-            if is_overridden {
-                *hook = Some(object.getattr(name)?.unbind());
-            }
-        }
+        let controller = own::made::<Controller>(object, &class.name)?;
+        let hooks = own::hooks(object, &class.name, HOOKS, class.is_overridden)?;
         let (ack, path) = (Py::new(py, Ack::default())?, Py::new(py, Path::default())?);
         let (why, delivery) = (Py::new(py, Why::default())?, Py::new(py, Delivery::default())?);
         let of = |facts: &Bound<'_, PyAny>| PyTuple::new(py, [facts, path.bind(py).as_any()]).map(Bound::unbind);

@@ -4,13 +4,17 @@
 mod controller;
 mod custom;
 mod facts;
+mod function;
 mod network;
+mod own;
 mod simulation;
 mod tables;
 mod values;
 
+use bentpipe_sim::middlebox::OwnConfig;
 use bentpipe_sim::scenario::{self, Files, Folder, NoFiles, Problems, Resolved, Sender};
 use custom::Class;
+use function::FunctionClass;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -28,6 +32,8 @@ mod _core {
     use super::controller::Controller;
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
+    #[pymodule_export]
+    use super::function::{Function, View};
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
@@ -53,22 +59,32 @@ impl Scenario {
     }
 }
 
-/// Name, code, which of the registry it is like, and the class of a congestion control in Python.
-type Given<'py> = (String, String, String, Bound<'py, PyAny>);
+/// Name, code, and a class in Python; of a congestion control also which of the registry it is like, of a function of the network
+/// none.
+type Given<'py> = (String, String, Option<String>, Bound<'py, PyAny>);
 
-/// What a scenario may name: files below its folder, if it has one, and congestion controls in Python.
+/// What a scenario may name: files below its folder, if it has one, and classes in Python.
 #[derive(Clone)]
 struct Outside {
     folder: Option<PathBuf>,
     classes: Vec<Arc<Class>>,
     senders: Vec<Sender>,
+    function_classes: Vec<Arc<FunctionClass>>,
+    functions: Vec<OwnConfig>,
 }
 
 impl Outside {
     fn new(folder: Option<PathBuf>, given: Vec<Given<'_>>) -> PyResult<Self> {
-        let class = |(name, code, like, class): Given<'_>| Class::new(&class, name, code, &like).map(Arc::new);
-        let classes = given.into_iter().map(class).collect::<PyResult<Vec<_>>>()?;
-        Ok(Self { folder, senders: classes.iter().map(Class::sender).collect(), classes })
+        let (mut classes, mut function_classes) = (Vec::new(), Vec::new());
+        for (name, code, like, class) in given {
+            match like {
+                Some(like) => classes.push(Arc::new(Class::new(&class, name, code, &like)?)),
+                None => function_classes.push(Arc::new(FunctionClass::new(&class, name, code)?)),
+            }
+        }
+        let senders = classes.iter().map(Class::sender).collect();
+        let functions = function_classes.iter().map(|class| class.config()).collect();
+        Ok(Self { folder, classes, senders, function_classes, functions })
     }
 }
 
@@ -82,6 +98,10 @@ impl Files for Outside {
 
     fn senders(&self) -> &[Sender] {
         &self.senders
+    }
+
+    fn functions(&self) -> &[OwnConfig] {
+        &self.functions
     }
 }
 
@@ -255,10 +275,10 @@ fn dictionary() -> String {
     tables::dictionary().to_string()
 }
 
-/// What a congestion control in Python may override.
+/// What a class in Python may override: a congestion control, and a function of the network.
 #[pyfunction]
-fn hooks() -> [&'static str; custom::HOOKS.len()] {
-    custom::HOOKS
+fn hooks() -> (Vec<&'static str>, Vec<&'static str>) {
+    (custom::HOOKS.to_vec(), function::HOOKS.to_vec())
 }
 
 /// Version and build profile of this module.

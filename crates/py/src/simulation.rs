@@ -1,7 +1,9 @@
 //! A network under way as Python may hold it: without the GIL where it can be, with failures as errors.
 
-use crate::custom::Trouble;
+use crate::function::Flows;
+use crate::own::Trouble;
 use crate::{RunError, Scenario};
+use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::Network;
 use bentpipe_tcp::cc::CustomCc;
@@ -15,24 +17,36 @@ pub(crate) struct Simulation {
     network: Option<Network>,
     /// What to say in a bug report.
     replay: String,
-    /// What went wrong in congestion controls in Python; none if there are none.
+    /// What went wrong in classes in Python; none if there are none.
     trouble: Option<Arc<Trouble>>,
 }
 
 impl Simulation {
     pub(crate) fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
-        let (resolved, classes) = (&scenario.resolved, &scenario.outside.classes);
+        let (resolved, outside) = (&scenario.resolved, &scenario.outside);
         let seed = seed.unwrap_or(resolved.scenario.seed);
         let replay = format!("scenario {} with seed {seed}", resolved.digest());
-        if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none()) {
+        let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
+        if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none())
+            && !resolved.scenario.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own)
+        {
             let network = guarded(py, &replay, || Network::build(&resolved.scenario, seed))?;
             return Ok(Self { network: Some(network), replay, trouble: None });
         }
         let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
-            let class = |own: &CustomCc| classes.iter().find(|class| class.name() == own.name());
+            let class = |own: &CustomCc| outside.classes.iter().find(|class| class.name() == own.name());
             if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
                 flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+            }
+        }
+        let flows = Flows::of(py, &scenario.flows);
+        for node in &mut scenario.nodes {
+            for middlebox in &mut node.middleboxes {
+                let MiddleboxConfig::Own(own) = middlebox else { continue };
+                if let Some(class) = outside.function_classes.iter().find(|class| class.name() == own.name) {
+                    own.make = Some(class.at_node(&node.name, &flows, &trouble));
+                }
             }
         }
         let network = caught(&replay, || Network::build(&scenario, seed))?;
@@ -61,7 +75,7 @@ impl Simulation {
             self.network = Some(network);
             return Ok(is_done);
         };
-        // With the GIL, for Python is called with each ACK. The interpreter lends it to other threads meanwhile.
+        // With the GIL, for Python is called with each ACK or packet. The interpreter lends it to other threads meanwhile.
         let is_done = caught(&replay, || (0..steps).any(|_| run(&mut network, 1) || trouble.is_there()))?;
         if let Some((error, is_kept)) = trouble.raised(py, network.now()) {
             // A hook that was interrupted half way cannot go on.

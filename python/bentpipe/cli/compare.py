@@ -87,7 +87,7 @@ def command(
     charted(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and against is None:
         raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")
-    from bentpipe.cc.loading import named
+    from bentpipe.own.loading import named
     from bentpipe.scenario.scenario import load
 
     if cc is not None:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.cc import loading
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.design import Arms
+from bentpipe.own import loading
 from bentpipe.scenario.overrides import case_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from bentpipe.cc.loading import Sender
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.sweep import Sweep
+    from bentpipe.own.loading import Sender
     from bentpipe.scenario.scenario import Scenario
 
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.cc import loading
-from bentpipe.cc.fingerprint import code_of
 from bentpipe.errors import ScenarioError
+from bentpipe.own import loading
+from bentpipe.own.fingerprint import code_of
 from bentpipe.scenario.overrides import varied
 
 if sys.version_info >= (3, 11):
@@ -21,7 +21,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bentpipe.cc.base import CongestionControl
+    from bentpipe.own.loading import Own
 
 WRITTEN = "scenario"
 """What the file beside a report is called that has the scenario as it was written."""
@@ -82,8 +82,8 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     return shlex.join(["bentpipe", "run", _path(facts["source"]), *options, "--seed", str(seed)])
 
 
-def own(senders: Mapping[str, type[CongestionControl]]) -> dict[str, dict[str, Any]]:
-    """By name, of congestion controls of one's own: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
+def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
+    """By name, of classes of one's own: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
     return {name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in senders.items()}
 
 
@@ -93,19 +93,19 @@ def has_file(facts: Mapping[str, Any]) -> bool:
 
 
 def given_in_python(facts: Mapping[str, Any]) -> list[str]:
-    """Congestion controls of one's own that no command can name: from a notebook, or in a scenario that is a dict."""
+    """Classes of one's own that no command can name: from a notebook, or in a scenario that is a dict."""
     senders: Mapping[str, Mapping[str, Any]] = facts["senders"]
     named = {name for key, text in facts["sets"] for name in senders if _names(key, _toml(text), name)}
     return [name for name, sender in senders.items() if sender["class"] is None or name not in named]
 
 
 def _names(key: str, value: Any, sender: str) -> bool:
-    """Whether a value put over a scenario names a congestion control."""
+    """Whether a value put over a scenario names a class of one's own."""
     return bool(_spelled(key, value, {sender: {"class": ""}}) != value)
 
 
 def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values put over a scenario, congestion controls of one's own as `FILE.py:CLASS`."""
+    """Values put over a scenario, classes of one's own as `FILE.py:CLASS`."""
     found = []
     for key, text in facts["sets"]:
         value = _toml(text)
@@ -117,11 +117,12 @@ def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _spelled(key: str, value: Any, senders: Mapping[str, Mapping[str, Any]]) -> Any:
     if key == "sweep.together" and isinstance(value, list):
         return [{inner: _spelled(inner, each, senders) for inner, each in group.items()} for group in value]
-    if not loading.is_key(key):
+    if loading.base_of(key) is None:
         return value
     if isinstance(value, list):
         return [_spelled(key, each, senders) for each in value]
-    return senders[value]["class"] if isinstance(value, str) and value in senders else value
+    name = value.get("name") if isinstance(value, dict) and value.get("kind") == "own" else value
+    return senders[name]["class"] if isinstance(name, str) and name in senders else value
 
 
 def _path(source: str) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from bentpipe.catalog import unknown
-from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
 from bentpipe.experiment.arms import Compared, complete, senders_of
@@ -21,6 +20,7 @@ from bentpipe.experiment.ratios import baseline, ratio, ratio_row
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bentpipe.cc.loading import Sender
     from bentpipe.experiment.options import Correction, Statistic
     from bentpipe.metrics import Metric
+    from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Progress
     from bentpipe.scenario.scenario import AnyScenario

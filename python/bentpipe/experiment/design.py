@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from bentpipe.cc.loading import united
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.metrics import METRICS, named
+from bentpipe.own.loading import united
 from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe import _core
-    from bentpipe.cc.base import CongestionControl
     from bentpipe.experiment.sweep import Sweep
+    from bentpipe.own.loading import Own
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate
 
@@ -84,7 +84,7 @@ class Design(ABC, Generic[R]):
         What made it.
     scenario : Scenario
     senders : mapping
-        By name, the congestion controls of one's own that a run may name.
+        By name, the classes of one's own that a run may name: congestion controls and functions of the network.
     keys : list of str
         What the values of points are of.
     points : list of Point
@@ -103,7 +103,7 @@ class Design(ABC, Generic[R]):
 
     verb: ClassVar[str]
     scenario: Scenario
-    senders: Mapping[str, type[CongestionControl]]
+    senders: Mapping[str, Own]
     keys: list[str]
     points: list[Point]
     seed: int

@@ -11,7 +11,6 @@ import polars as pl
 
 from bentpipe import formatting
 from bentpipe.catalog import unknown
-from bentpipe.cc.loading import absent, parts
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
 from bentpipe.experiment.commands import SENDERS_VARY
@@ -24,6 +23,7 @@ from bentpipe.experiment.quantities import QUANTITIES, Quantity, quantity
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import Metric
+from bentpipe.own.loading import absent, parts
 from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe import _core
-    from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
+    from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Progress
     from bentpipe.scenario.scenario import AnyScenario

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.cc.loading import united
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.arms import senders_of
+from bentpipe.own.loading import united
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bentpipe.cc.base import CongestionControl
-    from bentpipe.cc.loading import Sender
+    from bentpipe.own.loading import Own, Sender
 
 
 DATAGRAMS = ("cbr", "poisson", "on-off")
@@ -31,7 +30,7 @@ class Plan:
     flows: list[dict[str, dict[str, Any]]]
     """For each sender, by name of a flow that takes part, the flow with its transport."""
     folder: str | None
-    classes: dict[str, type[CongestionControl]]
+    classes: dict[str, Own]
     """By name, those of one's own."""
 
     @classmethod

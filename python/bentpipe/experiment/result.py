@@ -14,12 +14,12 @@ import polars as pl
 
 from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
-from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import measure, options
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
 from bentpipe.metrics import COLUMNS, named
+from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.version import __version__
 

@@ -10,10 +10,10 @@ from bentpipe.progress import Progress
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from bentpipe.cc.loading import Sender
     from bentpipe.experiment.result import RunResult
+    from bentpipe.own.loading import Function, Sender
     from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 EVENTS_AT_ONCE = 20_000
@@ -24,6 +24,7 @@ def run(
     scenario: AnyScenario,
     *,
     cc: Sender | None = None,
+    middlebox: Mapping[str, Function | Iterable[Function]] | None = None,
     seed: int | None = None,
     series: str | Iterable[str] = (),
     progress: Callable[[Progress], object] | None = None,
@@ -37,6 +38,9 @@ def run(
     cc : str or class, optional
         A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
         `FILE.py:CLASS`. A flow that names its own keeps it.
+    middlebox : mapping, optional
+        By node, functions of the network to stand there behind those that the scenario has: a class that extends
+        `Middlebox`, `FILE.py:CLASS`, a table as in a scenario, or a list of these.
     seed : int, optional
         Instead of the scenario's own.
     series : str or iterable of str, optional
@@ -56,13 +60,15 @@ def run(
     Interrupted
         Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
     SenderError
-        A congestion control in Python failed. There is no result.
+        A class in Python failed. There is no result.
     RunError
         A bug in bentpipe.
     """
     scenario = scenario_of(scenario)
     if cc is not None:
         scenario = with_sender(scenario, cc)
+    if middlebox is not None:
+        scenario = with_functions(scenario, middlebox)
     if seed is not None:
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)
@@ -90,6 +96,23 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
     if len(found) != 1:
         raise ScenarioError(f"{len(found)} congestion controls for one run\n  expected one: compare takes many")
     return found[0]
+
+
+def with_functions(scenario: Scenario, middlebox: Mapping[str, Function | Iterable[Function]]) -> Scenario:
+    """The scenario with more functions at nodes.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such node, or a function cannot stand there.
+    """
+    nodes = scenario.to_dict().get("node", {})
+    places = {}
+    for node, given in middlebox.items():
+        more = [given] if isinstance(given, (str, type)) or hasattr(given, "items") else list(given)
+        name = f'"{node}"' if "." in node else node
+        places[f"node.{name}.middlebox"] = [*nodes.get(node, {}).get("middlebox", []), *more]
+    return scenario.with_sets(places)
 
 
 def advance(

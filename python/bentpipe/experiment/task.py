@@ -10,12 +10,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import _core
-from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError, SenderError
 from bentpipe.experiment import measure
 from bentpipe.experiment.run import advance
 from bentpipe.experiment.threads import raised_by_sender
 from bentpipe.metrics import COLUMNS
+from bentpipe.own import loading
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from bentpipe.cc import loading
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.task import Failure, build, execute, execute_text
 from bentpipe.experiment.threads import Pool
+from bentpipe.own import loading
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bentpipe import _core
-    from bentpipe.cc.base import CongestionControl
     from bentpipe.experiment.task import Task
+    from bentpipe.own.loading import Own
 
     Outcome: TypeAlias = bytes | Failure | BaseException | None
     """None if it was told to stop before the end."""
@@ -47,8 +47,8 @@ class Workers(Protocol):
     def count(self) -> int:
         """Runs at the same time."""
 
-    def begin(self, senders: Mapping[str, type[CongestionControl]]) -> None:
-        """Runs will follow that may name these congestion controls in Python."""
+    def begin(self, senders: Mapping[str, Own]) -> None:
+        """Runs will follow that may name these classes of one's own."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         """Hand out a run."""
@@ -64,7 +64,7 @@ class Workers(Protocol):
 
     @property
     def interrupted(self) -> list[str]:
-        """Where congestion controls in Python were that did not stop by themselves."""
+        """Where classes in Python were that did not stop by themselves."""
 
 
 def cores() -> int:
@@ -145,7 +145,7 @@ class Threads(_Queue):
     def count(self) -> int:
         return self._count
 
-    def begin(self, senders: Mapping[str, type[CongestionControl]]) -> None:
+    def begin(self, senders: Mapping[str, Own]) -> None:
         """Threads have them already."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
@@ -235,7 +235,7 @@ class Cluster(_Queue):
     def count(self) -> int:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
 
-    def begin(self, senders: Mapping[str, type[CongestionControl]]) -> None:
+    def begin(self, senders: Mapping[str, Own]) -> None:
         """Other processes read their source."""
         self._senders = loading.written(senders)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, files
 from bentpipe.catalog import unknown
-from bentpipe.cc import loading
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.formatting import count, html_table, quantity
+from bentpipe.own import loading
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
-    from bentpipe.cc.base import CongestionControl
+    from bentpipe.own.loading import Own
     from bentpipe.scenario.types import ScenarioDict
 
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
-    Senders = dict[str, type[CongestionControl]]
+    Senders = dict[str, Own]
     AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
     """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
     checks them; the other one is for what comes from elsewhere."""
@@ -158,7 +158,7 @@ class Scenario:
     over : mapping or pairs
         Values to put over the case.
     senders : mapping, optional
-        By name, congestion controls of one's own (classes) that the scenario may name besides those of bentpipe.
+        By name, classes of one's own that the scenario may name: congestion controls and functions of the network.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Scenario:
         folder: str | os.PathLike[str] | None = None,
         case: str | None = None,
         over: Sets = (),
-        senders: Mapping[str, type[CongestionControl]] | None = None,
+        senders: Mapping[str, Own] | None = None,
     ) -> None:
         found: Senders = {}
         if isinstance(scenario, str):
@@ -303,8 +303,8 @@ class Scenario:
         return self._text, self._form
 
     @property
-    def senders(self) -> dict[str, type[CongestionControl]]:
-        """By name, the congestion controls of one's own that it may name."""
+    def senders(self) -> dict[str, Own]:
+        """By name, the classes of one's own that it may name."""
         return dict(self._senders)
 
     @property
@@ -467,7 +467,8 @@ def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     """Values as text. Classes become their names, and are put into `senders`."""
     pairs = sets.items() if hasattr(sets, "items") else sets
     return [
-        (readable(key), readable(_literal(key, _with_classes(key, _plain(value)), senders))) for key, value in pairs
+        (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _plain(value))), senders)))
+        for key, value in pairs
     ]
 
 
@@ -483,18 +484,37 @@ def _plain(value: Any) -> Any:
 
 
 def _with_classes(key: str, value: Any) -> Any:
-    """`FILE.py:CLASS` as the class, where the key is for congestion controls. Never what stands in a scenario file."""
+    """`FILE.py:CLASS` as the class, where the key is for one. Never what stands in a scenario file."""
     if key == "sweep.together" and isinstance(value, (list, tuple)):
         return [{inner: _with_classes(inner, each) for inner, each in group.items()} for group in value]
-    if not loading.is_key(key):
+    base = loading.base_of(key)
+    if base is None:
         return value
+    if loading.is_place(key):
+        value = _listed(value)
     if isinstance(value, (list, tuple)):
         return [_with_classes(key, each) for each in value]
-    return loading.taken(value) if loading.is_own(value) else value
+    return loading.taken(value, base) if loading.is_own(value) else value
+
+
+def _listed(value: Any) -> Any:
+    """A list as typed after `--set`, if a class stands in it."""
+    if not isinstance(value, str) or not value.startswith("["):
+        return value
+    try:
+        found = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+    return found if any(map(loading.is_own, found)) else value
+
+
+def _placed(key: str, value: Any) -> Any:
+    """What stands at a node is a list, also if it is one function."""
+    return [value] if isinstance(value, type) and loading.is_place(key) else value
 
 
 def _noted(value: Any, senders: Senders) -> Any:
-    """What JSON cannot hold: the name of a class of one's own; numbers and arrays of NumPy."""
+    """What JSON cannot hold: a class of one's own, by name; numbers and arrays of NumPy."""
     if (plain := _plain(value)) is not value:
         return plain
     if not isinstance(value, type):
@@ -502,7 +522,7 @@ def _noted(value: Any, senders: Senders) -> Any:
     cls = loading.taken(value)
     assert not isinstance(cls, str), "it is a class"
     senders.update(loading.united(senders, {loading.name_of(cls): cls}))
-    return loading.name_of(cls)
+    return loading.in_scenario(cls)
 
 
 def _literal(key: str, value: Any, senders: Senders) -> str:
@@ -520,7 +540,7 @@ def _toml(key: str, value: Any, senders: Senders) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(key, item, senders) for item in value) + "]"
     if isinstance(value, type):
-        return json.dumps(_noted(value, senders))
+        return _toml(key, _noted(value, senders), senders)
     if isinstance(value, (str, bool, int, float)):
         return json.dumps(value)
     expected = "expected text, a number, true or false, or a list or dict of these"

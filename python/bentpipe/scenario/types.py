@@ -2758,6 +2758,27 @@ class MiddleboxDpsm(_MiddleboxDpsmRequired, total=False):
     min: str
     max: str
 
+_MiddleboxOwnRequired = TypedDict(
+    "_MiddleboxOwnRequired",
+    {
+        "kind": Literal["own"],
+        "name": str,
+    },
+)
+
+
+class MiddleboxOwn(_MiddleboxOwnRequired, total=False):
+    """A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
+
+    name :
+        What it is called. Whoever runs the scenario gives it: a scenario contains no code.
+
+    code :
+        Distinguishes it from others of this name in a resolved scenario; what is written here is not looked at. Default: "".
+    """
+
+    code: str
+
 
 class Node(TypedDict, total=False):
     """A place where links meet.
@@ -2770,7 +2791,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, Literal["impair", "ack-filter", "refwa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm"]]]
 
 _LinkRatePointsRequired = TypedDict(
     "_LinkRatePointsRequired",

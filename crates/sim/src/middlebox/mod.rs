@@ -18,6 +18,7 @@ mod eten;
 mod flows;
 mod hop;
 mod impair;
+mod own;
 mod refwa;
 mod satpep;
 mod sessions;
@@ -42,6 +43,7 @@ pub use dpsm::{Dpsm, DpsmConfig};
 pub use eln::{Eln, ElnConfig};
 pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
 pub use impair::{Impair, ImpairConfig};
+pub use own::{Maker, Own, OwnConfig};
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 pub use satpep::{SatPep, SatPepConfig};
 pub use snoop::{Snoop, SnoopConfig};
@@ -179,30 +181,22 @@ macro_rules! registry {
             }
         }
 
-        /// A middlebox of any kind, dispatched without a vtable where it is of the registry.
+        /// A middlebox of any kind, dispatched without a vtable where it is not one's own.
         #[derive(Debug)]
         pub(crate) enum AnyMiddlebox {
             $($kind($type),)+
-            /// Of whoever builds the network.
-            Own(Box<dyn Middlebox + Send + Sync>),
         }
 
         impl AnyMiddlebox {
             /// The name in scenario files.
             pub(crate) const fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$kind(_) => $name,)+
-                    Self::Own(_) => "own",
-                }
+                match self { $(Self::$kind(_) => $name,)+ }
             }
         }
 
         impl Middlebox for AnyMiddlebox {
             fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-                match self {
-                    $(Self::$kind(m) => m.on_packet(packet, cx),)+
-                    Self::Own(m) => m.on_packet(packet, cx),
-                }
+                match self { $(Self::$kind(m) => m.on_packet(packet, cx),)+ }
             }
             fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
                 self.inner_mut().meet(node, neighbours);
@@ -223,16 +217,10 @@ macro_rules! registry {
                 self.inner_mut().on_wakeup(cx);
             }
             fn next_wakeup(&self) -> Time {
-                match self {
-                    $(Self::$kind(m) => m.next_wakeup(),)+
-                    Self::Own(m) => m.next_wakeup(),
-                }
+                match self { $(Self::$kind(m) => m.next_wakeup(),)+ }
             }
             fn held(&self) -> usize {
-                match self {
-                    $(Self::$kind(m) => m.held(),)+
-                    Self::Own(m) => m.held(),
-                }
+                match self { $(Self::$kind(m) => m.held(),)+ }
             }
             fn flows(&self) -> usize {
                 self.inner().flows()
@@ -244,16 +232,10 @@ macro_rules! registry {
 
         impl AnyMiddlebox {
             fn inner(&self) -> &dyn Middlebox {
-                match self {
-                    $(Self::$kind(m) => m,)+
-                    Self::Own(m) => m.as_ref(),
-                }
+                match self { $(Self::$kind(m) => m,)+ }
             }
             fn inner_mut(&mut self) -> &mut dyn Middlebox {
-                match self {
-                    $(Self::$kind(m) => m,)+
-                    Self::Own(m) => m.as_mut(),
-                }
+                match self { $(Self::$kind(m) => m,)+ }
             }
         }
     };
@@ -284,4 +266,6 @@ registry! {
     "eten" => Eten(Eten, EtenConfig);
     /// Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
     "dpsm" => Dpsm(Dpsm, DpsmConfig);
+    /// A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
+    "own" => Own(Own, OwnConfig);
 }

@@ -14,7 +14,7 @@ use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
-use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox};
+use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own};
 use crate::packet::{Bodies, Packet};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Scenario};
@@ -78,7 +78,7 @@ impl Network {
             .iter()
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
-        own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(middlebox)));
+        own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
         for node in NodeId::all(boxes.len()).filter(|&node| scenario.nodes[node].middleboxes.len() > 0) {
             let neighbours = scenario.neighbours(node);
             boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));

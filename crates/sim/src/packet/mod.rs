@@ -225,7 +225,7 @@ impl Packet {
     }
 
     /// Identifies its connection, or the datagrams of its flow, among those on the same link, in one direction.
-    pub(crate) fn conversation(&self) -> u64 {
+    pub fn conversation(&self) -> u64 {
         u64::from(self.owner) << 1 | u64::from(self.is_to_sender())
     }
 

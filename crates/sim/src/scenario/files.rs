@@ -1,5 +1,7 @@
-//! What a scenario names and does not contain: traces, in files beside it, and congestion controls of who runs it.
+//! What a scenario names and does not contain: traces, in files beside it, and congestion controls and functions of the network
+//! of who runs it.
 
+use crate::middlebox::OwnConfig;
 use bentpipe_tcp::cc::{CcKind, CustomCc};
 use std::fs::File;
 use std::io::Read;
@@ -15,6 +17,11 @@ pub trait Files {
 
     /// Congestion controls that may be named besides those of the registry.
     fn senders(&self) -> &[Sender] {
+        &[]
+    }
+
+    /// Functions of the network that may be named besides those of the registry.
+    fn functions(&self) -> &[OwnConfig] {
         &[]
     }
 }

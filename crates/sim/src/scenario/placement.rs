@@ -31,7 +31,10 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                     check_both_ways(scenario, id, &key, report);
                 }
                 MiddleboxConfig::Refwa(_) => check_both_ways(scenario, id, &key, report),
-                MiddleboxConfig::AckFilter(_) | MiddleboxConfig::AckReconstruct(_) | MiddleboxConfig::Impair(_) => {}
+                MiddleboxConfig::AckFilter(_)
+                | MiddleboxConfig::AckReconstruct(_)
+                | MiddleboxConfig::Impair(_)
+                | MiddleboxConfig::Own(_) => {}
             }
         }
     }

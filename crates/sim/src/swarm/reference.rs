@@ -8,7 +8,7 @@ use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
-use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox};
+use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
 use crate::network::{assemble, notes_of_proxies, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
@@ -60,7 +60,7 @@ pub(crate) fn run(
     entering: &[Entering],
 ) -> (RunResult, Vec<Left>) {
     let mut reference = Reference::new(scenario, seed);
-    own.into_iter().for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(middlebox)));
+    own.into_iter().for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
     for &(at, path, size) in entering {
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
         let body = reference.bodies.carried.insert(carried);
@@ -496,7 +496,7 @@ impl<'a> Reference<'a> {
     ) -> T {
         let mut out = Outbox::default();
         // Taken out while it acts, since it may look at everything else.
-        let mut middlebox = std::mem::replace(&mut self.nodes[node][position], AnyMiddlebox::Own(Box::new(Away)));
+        let mut middlebox = std::mem::replace(&mut self.nodes[node][position], AnyMiddlebox::Own(Own(Box::new(Away))));
         let mut bodies = std::mem::take(&mut self.bodies);
         let now = self.now;
         let mut outlook = NaiveOutlook { node, reference: self };

@@ -24,7 +24,7 @@ pub use sweep::Table;
 pub(super) use tcp::{transport, Tcp, Transport};
 
 use super::report::{below, Report};
-use crate::middlebox::MiddleboxConfig;
+use crate::middlebox::{MiddleboxConfig, OwnConfig};
 use crate::spec::Start;
 use bentpipe_tcp::BDP;
 use bentpipe_units::{Duration, Rate};
@@ -56,6 +56,19 @@ pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]
     }
 }
 
+/// A function of one's own becomes the one that was given, which has its name.
+fn take_given(own: &mut OwnConfig, report: &mut Report<'_>, path: &[String]) {
+    let files = report.files;
+    let given = files.functions();
+    if let Some(found) = given.iter().find(|given| given.name == own.name) {
+        return own.clone_from(found);
+    }
+    let expected =
+        "expected a class in its place where the scenario is run, as --set 'node.NAME.middlebox=FILE.py:CLASS'";
+    let suggestion = report.findings.guess(&own.name, given.iter().map(|given| given.name.as_str()));
+    report.suggest(&below(path, "name"), "is a function that nobody gave", expected, suggestion);
+}
+
 /// What stands at a node.
 pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
@@ -70,6 +83,7 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
         MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
+        MiddleboxConfig::Own(own) => take_given(own, report, path),
         MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));
             if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {

@@ -1,14 +1,17 @@
-"""What tells congestion controls of your own apart: digits that differ wherever two classes may act differently."""
+"""What tells classes of your own apart: digits that differ wherever two classes may act differently."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 import sys
+from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.cc.base import Absent, CongestionControl
+from bentpipe.own.hooks import Absent
+from bentpipe.own.middlebox import Middlebox
+from bentpipe.own.sender import CongestionControl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +27,7 @@ def code_of(cls: type) -> str:
     if "_code" in vars(cls) and issubclass(cls, Absent):
         return str(vars(cls)["_code"])
     digest = hashlib.sha256()
-    for each in cls.__mro__[: cls.__mro__.index(CongestionControl)]:
+    for each in takewhile(lambda each: each not in (CongestionControl, Middlebox), cls.__mro__):
         digest.update(f"{each.__qualname__}\0{_source(each)}\0".encode())
         for fact in _facts(vars(each), set()):
             digest.update(f"{fact}\0".encode())

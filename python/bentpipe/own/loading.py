@@ -1,4 +1,4 @@
-"""Congestion controls of your own as classes: how they are found, named, told apart and taken to other processes."""
+"""Classes of your own: how they are found, named, told apart and taken to other processes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bentpipe.catalog import choices, unknown
-from bentpipe.cc.base import Absent, CongestionControl, check_hooks
-from bentpipe.cc.fingerprint import code_of
 from bentpipe.errors import ScenarioError
+from bentpipe.own.fingerprint import code_of
+from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
+from bentpipe.own.middlebox import AbsentMiddlebox, Middlebox
+from bentpipe.own.sender import RULES as SENDER_RULES
+from bentpipe.own.sender import AbsentSender, CongestionControl
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
 
     Sender: TypeAlias = "str | type[CongestionControl]"
     """The name of a congestion control, `FILE.py:CLASS`, or a class."""
+    Function: TypeAlias = "str | type[Middlebox] | Mapping[str, Any]"
+    """`FILE.py:CLASS`, a class, or a table as in a scenario."""
+    Own: TypeAlias = type[CongestionControl] | type[Middlebox]
+    """A class of one's own."""
 
 LIKE = {
     "sack": "sack",
@@ -40,6 +47,7 @@ LIKE = {
 """By loss recovery, the congestion control of the registry that was published with it."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
+_PLACE = re.compile(r"(^|\.)node\..+\.middlebox$")
 _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
@@ -52,9 +60,16 @@ def marker(recovery: str) -> type[CongestionControl]:
     return type(MARKER, (CongestionControl,), {"recovery": recovery})
 
 
-def is_key(key: str) -> bool:
-    """Whether a dotted key of a scenario, or of what a sweep varies, names a congestion control."""
-    return key == "tcp.cc" or key.endswith(".tcp.cc")
+def base_of(key: str) -> type | None:
+    """What a class extends that stands at a dotted key of a scenario, or of what a sweep varies; None: none does."""
+    if key == "tcp.cc" or key.endswith(".tcp.cc"):
+        return CongestionControl
+    return Middlebox if is_place(key) else None
+
+
+def is_place(key: str) -> bool:
+    """Whether a dotted key of a scenario is for what stands at a node."""
+    return _PLACE.search(key) is not None
 
 
 def is_own(what: object) -> bool:
@@ -62,39 +77,57 @@ def is_own(what: object) -> bool:
     return isinstance(what, type) or (isinstance(what, str) and _IN_FILE.fullmatch(what.strip()) is not None)
 
 
-def name_of(sender: Sender) -> str:
+def name_of(own: str | Own) -> str:
     """What tables call it."""
-    return sender if isinstance(sender, str) else str(vars(sender).get("name", sender.__name__))
+    return own if isinstance(own, str) else str(vars(own).get("name", own.__name__))
 
 
-def taken(sender: Sender) -> Sender:
+def in_scenario(cls: Own) -> Any:
+    """As a scenario names it."""
+    return {"kind": "own", "name": name_of(cls)} if issubclass(cls, Middlebox) else name_of(cls)
+
+
+def taken(own: Any, base: type | None = None) -> Any:
     """A class as it is, `FILE.py:CLASS` as the class, and any other text as it is.
+
+    Parameters
+    ----------
+    own : class or str
+    base : class, optional
+        What it has to extend: `CongestionControl` or `Middlebox`; one of them if not given.
 
     Raises
     ------
     ScenarioError
-        There is no such file or class, it cannot be imported, or it cannot be a congestion control.
+        There is no such file or class, it cannot be imported, or it cannot be what is asked for.
     """
-    if isinstance(sender, str):
-        found = _IN_FILE.fullmatch(sender.strip())
+    bases = {CongestionControl: "a congestion control", Middlebox: "a function of the network"}
+    bases = {each: what for each, what in bases.items() if base in (None, each)}
+    if isinstance(own, str):
+        found = _IN_FILE.fullmatch(own.strip())
         if found is None:
-            return sender
-        sender = _in_file(Path(found["path"]), found["name"])
-    if not (isinstance(sender, type) and issubclass(sender, CongestionControl)):
+            return own
+        own = _in_file(Path(found["path"]), found["name"], tuple(bases))
+    if not (isinstance(own, type) and issubclass(own, tuple(bases))):
         raise ScenarioError(
-            f"{getattr(sender, '__name__', sender)!r} is not a congestion control\n"
-            "  expected a class that extends bentpipe.CongestionControl"
+            f"{getattr(own, '__name__', own)!r} is not {' or '.join(bases.values())}\n  {_expected(bases)}"
         )
-    _check_class(sender)
-    return sender
+    _check_class(own, next(what for each, what in bases.items() if issubclass(own, each)))
+    return own
 
 
-def _check_class(cls: type[CongestionControl]) -> None:
-    # Once more: attributes can be put into a class after it was made.
-    check_hooks(cls)
+def _expected(bases: Iterable[type]) -> str:
+    return f"expected a class that extends {' or '.join(f'bentpipe.{each.__name__}' for each in bases)}"
+
+
+def _check_class(cls: Any, what: str) -> None:
     name = name_of(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
-        raise ScenarioError(f"a congestion control cannot be called {name!r}\n  expected a name like MyIdea")
+        raise ScenarioError(f"{what} cannot be called {name!r}\n  expected a name like MyIdea")
+    # Once more: attributes can be put into a class after it was made.
+    if issubclass(cls, Middlebox):
+        return MIDDLEBOX_RULES.check(cls, Middlebox)
+    SENDER_RULES.check(cls, CongestionControl)
     if any(name == choice["name"] for choice in choices()["cc"]):
         raise ScenarioError(
             f"{cls.__qualname__} is called {name}, as one that comes with bentpipe\n  expected another name"
@@ -102,9 +135,10 @@ def _check_class(cls: type[CongestionControl]) -> None:
     recovery = getattr(cls, "recovery", None)
     if recovery not in LIKE:
         raise ScenarioError(unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
+    return None
 
 
-def united(*senders: Mapping[str, type[CongestionControl]]) -> dict[str, type[CongestionControl]]:
+def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
     """All of them by name.
 
     Raises
@@ -112,11 +146,11 @@ def united(*senders: Mapping[str, type[CongestionControl]]) -> dict[str, type[Co
     ScenarioError
         Two different ones have one name.
     """
-    found: dict[str, type[CongestionControl]] = {}
-    for name, cls in (item for each in senders for item in each.items()):
+    found: dict[str, Own] = {}
+    for name, cls in (item for each in classes for item in each.items()):
         if name in found and found[name] is not cls and code_of(found[name]) != code_of(cls):
             raise ScenarioError(
-                f"two congestion controls are called {name}\n"
+                f"two {'functions' if issubclass(cls, Middlebox) else 'congestion controls'} are called {name}\n"
                 "  expected different names: give one of the classes an attribute name"
             )
         found[name] = cls
@@ -160,8 +194,9 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     known = [choice["name"] for choice in choices()["cc"]]
     problems: list[str] = []
     found: dict[str, Sender] = {}
-    classes: dict[str, type[CongestionControl]] = {}
-    for whole in (taken(sender) for each in asked for sender in (known if each == "all" else [each])):
+    classes: dict[str, Own] = {}
+    senders = (sender for each in asked for sender in (known if each == "all" else [each]))
+    for whole in (taken(sender, CongestionControl) for sender in senders):
         if isinstance(whole, str):
             if whole not in known:
                 problems.append(unknown(whole, "a congestion control", known))
@@ -176,9 +211,12 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     return found
 
 
-def given(senders: Mapping[str, type[CongestionControl]]) -> list[tuple[str, str, str, type]]:
-    """For the core: name, code, which of the registry it is like, and the class."""
-    return [(name, code_of(cls), LIKE[cls.recovery], cls) for name, cls in senders.items()]
+def given(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:
+    """For the core: name, code, which of the registry a congestion control is like, and the class."""
+    return [
+        (name, code_of(cls), None if issubclass(cls, Middlebox) else LIKE[cls.recovery], cls)
+        for name, cls in classes.items()
+    ]
 
 
 class Written(NamedTuple):
@@ -189,7 +227,7 @@ class Written(NamedTuple):
     source: bytes
 
 
-def written(senders: Mapping[str, type[CongestionControl]]) -> tuple[Written, ...]:
+def written(classes: Mapping[str, Own]) -> tuple[Written, ...]:
     """Classes from files, `FILE.py:CLASS`, by their source.
 
     Raises
@@ -198,7 +236,7 @@ def written(senders: Mapping[str, type[CongestionControl]]) -> tuple[Written, ..
         One is from elsewhere.
     """
     found = []
-    for name, cls in senders.items():
+    for name, cls in classes.items():
         module = sys.modules.get(cls.__module__)
         source = getattr(module, "__source__", None)
         if not isinstance(source, bytes) or getattr(module, cls.__qualname__, None) is not cls:
@@ -210,7 +248,7 @@ def written(senders: Mapping[str, type[CongestionControl]]) -> tuple[Written, ..
     return tuple(found)
 
 
-def where(cls: type[CongestionControl]) -> str | None:
+def where(cls: type) -> str | None:
     """`FILE.py:CLASS`, by which the command line finds a class again; None if it cannot, as for one of a notebook."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
@@ -222,13 +260,13 @@ def where(cls: type[CongestionControl]) -> str | None:
     return text if is_there else None
 
 
-def read(senders: Sequence[Written]) -> dict[str, type[CongestionControl]]:
+def read(written: Sequence[Written]) -> dict[str, Own]:
     """What `written` wrote, by name."""
-    classes = [getattr(imported(each.path, each.source), each.name) for each in senders]
+    classes = [getattr(imported(each.path, each.source), each.name) for each in written]
     return {name_of(cls): cls for cls in classes}
 
 
-def _in_file(path: Path, name: str) -> type:
+def _in_file(path: Path, name: str, bases: tuple[type, ...]) -> type:
     try:
         if path.is_fifo():
             raise ScenarioError(f"{path} is a pipe, which may never end\n  expected a file with a class")
@@ -239,17 +277,16 @@ def _in_file(path: Path, name: str) -> type:
     found = getattr(module, name, None)
     if found is not None and not isinstance(found, type):
         raise ScenarioError(
-            f"{name} in {path} is no class, but of the type {type(found).__name__}\n"
-            "  expected a class that extends bentpipe.CongestionControl"
+            f"{name} in {path} is no class, but of the type {type(found).__name__}\n  {_expected(bases)}"
         )
     if found is None:
-        classes = [key for key, value in vars(module).items() if _is_usable(value)]
+        classes = [key for key, value in vars(module).items() if _is_usable(value, bases)]
         raise ScenarioError(unknown(name, f"there: {path} has no class {name}", classes))
     return found
 
 
-def _is_usable(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, CongestionControl) and value is not CongestionControl
+def _is_usable(value: object, bases: tuple[type, ...]) -> bool:
+    return isinstance(value, type) and issubclass(value, bases) and value not in bases
 
 
 @cache
@@ -290,9 +327,14 @@ def _traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, frames)).rstrip()
 
 
-def absent(text: str | Mapping[str, Any]) -> dict[str, type[CongestionControl]]:
+def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
     """By name, what stands for the classes that a resolved scenario names, as a text or as data."""
     content = tomllib.loads(text) if isinstance(text, str) else text
     transports = [content.get("tcp", {}), *(flow.get("tcp", {}) for flow in content["flow"].values())]
     named = [tcp["cc"] for tcp in transports if "code" in tcp.get("cc", {})]
-    return {cc["kind"]: type(cc["kind"], (Absent,), {"_code": cc["code"]}) for cc in named}
+    found: dict[str, Own] = {cc["kind"]: type(cc["kind"], (AbsentSender,), {"_code": cc["code"]}) for cc in named}
+    placed = [each for node in content.get("node", {}).values() for each in node.get("middlebox", [])]
+    for each in placed:
+        if isinstance(each, dict) and each["kind"] == "own":
+            found[each["name"]] = type(each["name"], (AbsentMiddlebox,), {"_code": each["code"]})
+    return found

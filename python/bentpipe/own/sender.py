@@ -1,26 +1,23 @@
-"""The class that a congestion control of your own extends, and what makes a method of it a hook."""
+"""The class that a congestion control of your own extends."""
 
 from __future__ import annotations
 
 import copy
-import inspect
-import re
 from types import GetSetDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bentpipe import _core
 from bentpipe._core import AckSample, Congestion, Delivery, Init, PathState
-from bentpipe.catalog import unknown
-from bentpipe.errors import ScenarioError
+from bentpipe.own.hooks import Absent, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["AckSample", "Congestion", "CongestionControl", "Delivery", "Init", "PathState"]
 
-HOOKS: tuple[str, ...] = tuple(_core.hooks())
-STATE = tuple(name for name, value in vars(_core.CongestionControl).items() if isinstance(value, GetSetDescriptorType))
-"""What the connection reads from an object: `cwnd` and `ssthresh`."""
+HOOKS: tuple[str, ...] = tuple(_core.hooks()[0])
+_STATE = tuple(name for name, value in vars(_core.CongestionControl).items() if isinstance(value, GetSetDescriptorType))
+RULES = Rules(_core.CongestionControl, HOOKS, _STATE, "the connection", "set", "it works on one connection")
 
 
 class CongestionControl(_core.CongestionControl):
@@ -69,7 +66,7 @@ class CongestionControl(_core.CongestionControl):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        check_hooks(cls)
+        RULES.check(cls, CongestionControl)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CongestionControl:
         # Made without `__init__`, which may have any arguments.
@@ -96,62 +93,7 @@ def _state(of: _core.CongestionControl) -> Iterator[tuple[str, Any]]:
                 yield slot, getattr(of, slot)
 
 
-def check_hooks(cls: type) -> None:
-    """Refuse what looks like a hook and would never run, and what hides what the connection sets and reads."""
-    for each in (each for each in cls.__mro__ if each not in CongestionControl.__mro__):
-        for name, value in vars(each).items():
-            if name in STATE:
-                raise ScenarioError(
-                    f"{each.__name__} has a {name} of its own ({type(value).__name__}), which would hide that of"
-                    f" the connection\n  expected another name; hooks set self.{name}"
-                )
-            if name in HOOKS and (what := _why_no_hook(value)):
-                raise ScenarioError(f"{name} of {each.__name__} is {what}")
-            if name not in HOOKS and callable(getattr(value, "__func__", value)) and _is_slip(name):
-                raise ScenarioError(unknown(name, f"a hook, and {each.__name__} has a method of that name", HOOKS))
-
-
-def _why_no_hook(value: object) -> str:
-    """What it is instead of a method that does its work when it is called; empty if it is one."""
-    if isinstance(value, (staticmethod, classmethod)):
-        return f"a {type(value).__name__}\n  expected a method: it works on the window of one connection"
-    if not callable(value):
-        return f"{'a property' if isinstance(value, property) else repr(value)}\n  expected a method"
-    function = inspect.unwrap(value)
-    if inspect.isgeneratorfunction(function):
-        return "a generator, and its lines would never run\n  expected a method without `yield`"
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        return "`async`, and its lines would never run\n  expected a method without `async`"
-    return ""
-
-
-def _is_slip(name: str) -> bool:
-    """Whether a name is meant as a hook: like `onAck`, or one letter, or two that changed places, away from one."""
-    if name.startswith("_") or name in dir(_core.CongestionControl):
-        return False
-    return re.match("on_|[oO]n[A-Z]", name) is not None or any(_is_near(_flat(name), _flat(hook)) for hook in HOOKS)
-
-
-def _flat(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-def _is_near(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > 1:
-        return False
-    start = _shared(one, other)
-    end = _shared(one[start:][::-1], other[start:][::-1])
-    left, right = one[start : len(one) - end], other[start : len(other) - end]
-    return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])
-
-
-def _shared(one: str, other: str) -> int:
-    """How many letters they begin with alike."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-class Absent(CongestionControl):
+class AbsentSender(Absent, CongestionControl):
     """One that a saved result names, and whose class is not known."""
 
-    def __init__(self, init: Init) -> None:
-        raise ScenarioError(f"{type(self).__name__} is not a part of the result: put the class in its place, as cc=...")
+    instead = "as cc=..."

@@ -1,0 +1,584 @@
+//! Functions of the network that are written in Python: [`PyFunction`] stands at a node for an object of a class that extends
+//! [`Function`]. What a hook calls is written down in that object and carried out when the hook has returned.
+
+use crate::own::{self, Trouble};
+use bentpipe_sim::dictionary::Cause;
+use bentpipe_sim::middlebox::{Context, Maker, Middlebox, OwnConfig, QueueView};
+use bentpipe_sim::spec::Flow;
+use bentpipe_sim::Packet;
+use bentpipe_tcp::{Ecn, Flags, Options, Segment};
+use bentpipe_units::{Duration, Time};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The hooks, by their place in [`HOOKS`].
+#[derive(Clone, Copy, Debug)]
+enum Hook {
+    Packet,
+    Timer,
+}
+
+/// What a class may override.
+pub(crate) const HOOKS: [&str; 2] = ["on_packet", "on_timer"];
+
+/// Seconds that a packet may be delayed, and that a run may last: what is more is taken for a mistake.
+const SECONDS_MAX: f64 = 1e9;
+
+/// A class of functions that a scenario may name.
+#[derive(Debug)]
+pub(crate) struct FunctionClass {
+    name: String,
+    code: String,
+    class: Py<PyAny>,
+    is_overridden: [bool; HOOKS.len()],
+}
+
+impl FunctionClass {
+    pub(crate) fn new(class: &Bound<'_, PyAny>, name: String, code: String) -> PyResult<Self> {
+        let is_overridden = own::overridden(class, &class.py().get_type::<Function>(), HOOKS)?;
+        Ok(Self { name, code, class: class.clone().unbind(), is_overridden })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// For scenarios: runs say how it is made.
+    pub(crate) fn config(&self) -> OwnConfig {
+        OwnConfig { name: self.name.clone(), code: self.code.clone(), make: None }
+    }
+
+    /// For a node of a run, which reports to `trouble`.
+    pub(crate) fn at_node(self: &Arc<Self>, node: &str, flows: &Flows, trouble: &Arc<Trouble>) -> Maker {
+        let (class, node, flows, trouble) = (Arc::clone(self), node.to_owned(), flows.clone(), Arc::clone(trouble));
+        Maker::new(move |seed| Box::new(PyFunction::new(&class, &node, seed, &flows, &trouble)))
+    }
+}
+
+/// The names of the flows of a run, in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Flows(Arc<[Py<PyString>]>);
+
+impl Flows {
+    pub(crate) fn of(py: Python<'_>, flows: &[Flow]) -> Self {
+        Self(flows.iter().map(|flow| PyString::new(py, &flow.name).unbind()).collect())
+    }
+}
+
+/// The packet that a function was given.
+#[pyclass(name = "Packet", module = "bentpipe._core")]
+pub(crate) struct View {
+    packet: Packet,
+    /// None: it is a datagram.
+    segment: Option<Segment>,
+    /// Whether the segment is another one than came.
+    is_rewritten: bool,
+    flows: Flows,
+}
+
+impl View {
+    fn has(&self, flag: Flags) -> bool {
+        self.segment.is_some_and(|segment| segment.flags.has(flag))
+    }
+}
+
+#[pymethods]
+impl View {
+    #[getter]
+    fn flow<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        self.flows.0[self.packet.flow().index()].bind(py).clone()
+    }
+    #[getter]
+    fn connection(&self) -> u64 {
+        // The lowest bit is the direction.
+        self.packet.conversation() >> 1
+    }
+    #[getter]
+    fn is_to_sender(&self) -> bool {
+        self.packet.is_to_sender()
+    }
+    #[getter]
+    fn is_to_receiver(&self) -> bool {
+        !self.packet.is_to_sender()
+    }
+    #[getter]
+    fn is_datagram(&self) -> bool {
+        self.segment.is_none()
+    }
+    #[getter]
+    fn size(&self) -> u64 {
+        self.packet.size()
+    }
+    #[getter]
+    fn payload(&self) -> u16 {
+        self.packet.len
+    }
+    #[getter]
+    fn seq(&self) -> Option<u32> {
+        Some(self.segment?.seq.value())
+    }
+    #[getter]
+    fn ack(&self) -> Option<u32> {
+        self.has(Flags::ACK).then(|| self.packet.ack_no().value())
+    }
+    #[getter]
+    fn sack(&self) -> Vec<(u32, u32)> {
+        match &self.segment {
+            Some(Segment { options: Options::Sack(blocks), .. }) => {
+                blocks.as_slice().iter().map(|(left, right)| (left.value(), right.value())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+    #[getter]
+    fn window(&self) -> Option<u16> {
+        Some(self.segment?.window)
+    }
+    #[setter(window)]
+    fn put_window(&mut self, window: u16) -> PyResult<()> {
+        let segment = self.segment.as_mut().ok_or_else(|| PyValueError::new_err("a datagram has no window"))?;
+        segment.window = window;
+        self.is_rewritten = true;
+        Ok(())
+    }
+    #[getter]
+    fn is_bare_ack(&self) -> bool {
+        self.segment.is_some() && self.packet.is_bare_ack()
+    }
+    #[getter]
+    fn is_syn(&self) -> bool {
+        self.has(Flags::SYN)
+    }
+    #[getter]
+    fn is_fin(&self) -> bool {
+        self.has(Flags::FIN)
+    }
+    #[getter]
+    fn is_rst(&self) -> bool {
+        self.has(Flags::RST)
+    }
+    #[getter]
+    fn is_ect(&self) -> bool {
+        self.packet.ecn() != Ecn::NotEct
+    }
+    #[getter]
+    fn is_ce(&self) -> bool {
+        self.packet.ecn() == Ecn::Ce
+    }
+    fn mark_ce(&mut self) -> bool {
+        let is_marked = self.packet.mark_ce();
+        if let Some(segment) = &mut self.segment {
+            segment.ecn = self.packet.ecn();
+        }
+        is_marked
+    }
+}
+
+/// What becomes of the packet that a function was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Fate {
+    #[default]
+    Forward,
+    Drop,
+    SendBack,
+    Consume,
+    Delay(Duration),
+    Hold(u64),
+}
+
+impl Fate {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Drop => "drop",
+            Self::SendBack => "send_back",
+            Self::Consume => "consume",
+            Self::Delay(_) => "delay",
+            Self::Hold(_) => "hold",
+        }
+    }
+}
+
+/// What classes extend: what a hook may ask and call, and what it has called.
+#[pyclass(subclass, name = "Middlebox", module = "bentpipe._core")]
+pub(crate) struct Function {
+    now: Time,
+    node: String,
+    seed: u64,
+    /// The packet in hand, by what is in front of it and what becomes of it; none outside `on_packet`.
+    given: Option<(Option<QueueView>, Fate)>,
+    copies: u32,
+    /// What the packet's sender is asked for, bytes of payload.
+    segment_size: Option<u32>,
+    timer: Time,
+    handles: u64,
+    held: BTreeMap<u64, Packet>,
+    /// Packets that were held, in the order in which they were let go, and whether they go on.
+    let_go: Vec<(Packet, bool)>,
+}
+
+#[pymethods]
+impl Function {
+    #[new]
+    const fn new() -> Self {
+        Self {
+            now: Time::ZERO,
+            node: String::new(),
+            seed: 0,
+            given: None,
+            copies: 0,
+            segment_size: None,
+            timer: Time::NEVER,
+            handles: 0,
+            held: BTreeMap::new(),
+            let_go: Vec::new(),
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "a method for classes to override")]
+    fn on_packet(&self, packet: &View) {
+        let _ = packet;
+    }
+    #[expect(clippy::unused_self, reason = "a method for classes to override")]
+    fn on_timer(&self) {}
+
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs_f64()
+    }
+    #[getter]
+    fn node(&self) -> &str {
+        &self.node
+    }
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+    #[getter]
+    fn queue_packets(&self) -> PyResult<usize> {
+        Ok(self.in_hand("queue_packets")?.0.map_or(0, |queue| queue.packets))
+    }
+    #[getter]
+    fn queue_bytes(&self) -> PyResult<u64> {
+        Ok(self.in_hand("queue_bytes")?.0.map_or(0, |queue| queue.bytes))
+    }
+
+    fn drop(&mut self) -> PyResult<()> {
+        self.decide(Fate::Drop)
+    }
+    fn send_back(&mut self) -> PyResult<()> {
+        self.decide(Fate::SendBack)
+    }
+    fn consume(&mut self) -> PyResult<()> {
+        self.decide(Fate::Consume)
+    }
+    fn delay(&mut self, seconds: f64) -> PyResult<()> {
+        self.decide(Fate::Delay(span("delay", seconds)?))
+    }
+    fn hold(&mut self) -> PyResult<u64> {
+        self.decide(Fate::Hold(self.handles))?;
+        self.handles += 1;
+        Ok(self.handles - 1)
+    }
+    fn release(&mut self, handle: u64) -> PyResult<()> {
+        self.let_go(handle, true)
+    }
+    fn discard(&mut self, handle: u64) -> PyResult<()> {
+        self.let_go(handle, false)
+    }
+    fn duplicate(&mut self) -> PyResult<()> {
+        self.in_hand("duplicate")?;
+        self.copies += 1;
+        Ok(())
+    }
+    fn segment_size(&mut self, bytes: u16) -> PyResult<()> {
+        self.in_hand("segment_size")?;
+        if bytes == 0 {
+            return Err(PyValueError::new_err("segment_size of 0: expected bytes of payload, 1 to 65535"));
+        }
+        self.segment_size = Some(bytes.into());
+        Ok(())
+    }
+    #[pyo3(signature = (at_s))]
+    fn set_timer(&mut self, at_s: Option<f64>) -> PyResult<()> {
+        self.timer = match at_s {
+            Some(at_s) => (Time::ZERO + span("set_timer", at_s)?).max(self.now),
+            None => Time::NEVER,
+        };
+        Ok(())
+    }
+}
+
+/// Seconds that Python gave.
+fn span(what: &str, seconds: f64) -> PyResult<Duration> {
+    if !(0.0..=SECONDS_MAX).contains(&seconds) {
+        return Err(PyValueError::new_err(format!("{what} of {seconds}: expected seconds, 0 to 1e9")));
+    }
+    // The type ends sooner, after what no run lasts.
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+impl Function {
+    fn in_hand(&self, what: &str) -> PyResult<(Option<QueueView>, Fate)> {
+        let message = || format!("{what} is about the packet that on_packet was given, and there is none now");
+        self.given.ok_or_else(|| PyRuntimeError::new_err(message()))
+    }
+
+    fn decide(&mut self, fate: Fate) -> PyResult<()> {
+        let (queue, before) = self.in_hand(fate.name())?;
+        if before != Fate::Forward {
+            let message = format!("{} after {}: expected one of them for a packet", fate.name(), before.name());
+            return Err(PyRuntimeError::new_err(message));
+        }
+        self.given = Some((queue, fate));
+        Ok(())
+    }
+
+    fn let_go(&mut self, handle: u64, is_forwarded: bool) -> PyResult<()> {
+        if let Some((_, fate)) = self.given.as_mut().filter(|(_, fate)| *fate == Fate::Hold(handle)) {
+            *fate = if is_forwarded { Fate::Forward } else { Fate::Drop };
+            return Ok(());
+        }
+        let Some(packet) = self.held.remove(&handle) else {
+            let message = format!("no packet is held under {handle}: expected what hold() gave, once");
+            return Err(PyValueError::new_err(message));
+        };
+        self.let_go.push((packet, is_forwarded));
+        Ok(())
+    }
+}
+
+/// An object in Python, ready to be called.
+#[derive(Debug)]
+struct Object {
+    function: Py<Function>,
+    /// Bound methods, where they are overridden.
+    hooks: [Option<Py<PyAny>>; HOOKS.len()],
+    /// What `on_packet` is given, as arguments too, from the first packet on.
+    shown: Option<(Py<View>, Py<PyTuple>)>,
+}
+
+impl Object {
+    /// Makes it; what it may ask is known before its `__init__`.
+    fn new(py: Python<'_>, class: &FunctionClass, node: &str, seed: u64) -> PyResult<Self> {
+        let made = class.class.bind(py).call_method1("__new__", (&class.class,))?;
+        let function = own::made::<Function>(&made, &class.name)?;
+        {
+            let mut function = function.try_borrow_mut()?;
+            (function.node, function.seed) = (node.to_owned(), seed);
+        }
+        class.class.bind(py).getattr("__init__")?.call1((&made,))?;
+        let hooks = own::hooks(&made, &class.name, HOOKS, class.is_overridden)?;
+        Ok(Self { function: function.clone().unbind(), hooks, shown: None })
+    }
+
+    /// The arguments of `on_packet`, with this packet.
+    fn show<'py>(
+        &mut self,
+        py: Python<'py>,
+        packet: Packet,
+        segment: Option<Segment>,
+        flows: &Flows,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        if let Some((view, arguments)) = &self.shown {
+            let mut view = view.bind(py).try_borrow_mut()?;
+            (view.packet, view.segment, view.is_rewritten) = (packet, segment, false);
+            return Ok(arguments.bind(py).clone());
+        }
+        let view = Py::new(py, View { packet, segment, is_rewritten: false, flows: flows.clone() })?;
+        let arguments = PyTuple::new(py, [view.bind(py)])?;
+        self.shown = Some((view, arguments.clone().unbind()));
+        Ok(arguments)
+    }
+}
+
+/// What a hook has called for.
+#[derive(Debug, Default)]
+struct Wanted {
+    fate: Fate,
+    copies: u32,
+    segment_size: Option<u32>,
+    let_go: Vec<(Packet, bool)>,
+}
+
+/// A function of the network, as an object in Python.
+#[derive(Debug)]
+struct PyFunction {
+    class: Arc<FunctionClass>,
+    node: String,
+    trouble: Arc<Trouble>,
+    flows: Flows,
+    /// None if it could not be made.
+    object: Option<Object>,
+    timer: Time,
+    /// Packets that the object holds.
+    held: usize,
+    /// By when they go on, and by their number.
+    delayed: BTreeMap<(Time, u64), Packet>,
+    delays: u64,
+}
+
+impl PyFunction {
+    fn new(class: &Arc<FunctionClass>, node: &str, seed: u64, flows: &Flows, trouble: &Arc<Trouble>) -> Self {
+        let mut function = Self {
+            class: Arc::clone(class),
+            node: node.to_owned(),
+            trouble: Arc::clone(trouble),
+            flows: flows.clone(),
+            object: None,
+            timer: Time::NEVER,
+            held: 0,
+            delayed: BTreeMap::new(),
+            delays: 0,
+        };
+        if trouble.is_there() {
+            return function;
+        }
+        let made = Python::attach(|py| {
+            let object = Object::new(py, class, node, seed)?;
+            let timer = object.function.bind(py).try_borrow()?.timer;
+            Ok((object, timer))
+        });
+        match made {
+            Ok((object, timer)) => (function.object, function.timer) = (Some(object), timer),
+            Err(error) => function.note(error, "__init__"),
+        }
+        function
+    }
+
+    fn note(&self, error: PyErr, hook: &str) {
+        self.trouble.note(error, &self.class.name, format!("{hook}, node {}", self.node));
+    }
+
+    fn overrides(&self, hook: Hook) -> bool {
+        self.class.is_overridden[hook as usize] && self.object.is_some() && !self.trouble.is_there()
+    }
+
+    /// Calls a hook, with a packet and what is in front of it, if it is given one. What it has called for until it fails is
+    /// carried out, too: packets are never forgotten.
+    fn call(&mut self, hook: Hook, given: Option<(&mut Packet, &mut Option<Segment>)>, cx: &mut Context<'_>) -> Wanted {
+        let now = cx.now;
+        let queue = given.as_ref().map(|(packet, _)| cx.queue(&**packet));
+        let Self { object: Some(object), flows, .. } = self else { return Wanted::default() };
+        let done = Python::attach(|py| {
+            let arguments = match &given {
+                Some((packet, segment)) => object.show(py, **packet, **segment, flows)?,
+                None => PyTuple::empty(py),
+            };
+            {
+                let mut function = object.function.bind(py).try_borrow_mut()?;
+                (function.now, function.given) = (now, queue.map(|queue| (queue, Fate::Forward)));
+                if matches!(hook, Hook::Timer) {
+                    function.timer = Time::NEVER;
+                }
+            }
+            let called = match &object.hooks[hook as usize] {
+                Some(hook) => hook.bind(py).call1(&arguments).map(|_| ()),
+                None => Ok(()),
+            };
+            let mut function = object.function.bind(py).try_borrow_mut()?;
+            if let (Some((packet, segment)), Some((view, _))) = (given, &object.shown) {
+                let view = view.bind(py).try_borrow()?;
+                (*packet, *segment) = (view.packet, view.segment.filter(|_| view.is_rewritten));
+            }
+            let wanted = Wanted {
+                fate: function.given.take().map_or(Fate::Forward, |(_, fate)| fate),
+                copies: std::mem::take(&mut function.copies),
+                segment_size: function.segment_size.take(),
+                let_go: std::mem::take(&mut function.let_go),
+            };
+            Ok::<_, PyErr>((wanted, function.timer, function.held.len(), called))
+        });
+        match done {
+            Ok((wanted, timer, held, called)) => {
+                (self.timer, self.held) = (timer, held);
+                if let Err(error) = called {
+                    self.note(error, HOOKS[hook as usize]);
+                }
+                wanted
+            }
+            Err(error) => {
+                self.note(error, HOOKS[hook as usize]);
+                Wanted::default()
+            }
+        }
+    }
+
+    fn let_go(packets: Vec<(Packet, bool)>, cx: &mut Context<'_>) {
+        for (packet, is_forwarded) in packets {
+            if is_forwarded {
+                cx.forward(packet);
+            } else {
+                cx.drop(packet, Cause::Policy);
+            }
+        }
+    }
+
+    /// The object keeps a packet under a handle that it knows.
+    fn keep(&mut self, handle: u64, packet: Packet, cx: &mut Context<'_>) {
+        let kept = self.object.as_ref().map(|object| {
+            Python::attach(|py| object.function.bind(py).try_borrow_mut().map(|mut it| it.held.insert(handle, packet)))
+        });
+        match kept {
+            Some(Ok(_)) => self.held += 1,
+            _ => cx.forward(packet),
+        }
+    }
+}
+
+impl Middlebox for PyFunction {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        if !self.overrides(Hook::Packet) {
+            return cx.forward(packet);
+        }
+        let mut segment = cx.segment(&packet);
+        let wanted = self.call(Hook::Packet, Some((&mut packet, &mut segment)), cx);
+        if let Some(segment) = segment {
+            packet = cx.rewrite(packet, &segment);
+        }
+        Self::let_go(wanted.let_go, cx);
+        if let Some(bytes) = wanted.segment_size {
+            cx.set_segment_size(&packet, bytes);
+        }
+        for _ in 0..wanted.copies {
+            let copy = cx.copy_of(&packet);
+            cx.emit(copy);
+        }
+        match wanted.fate {
+            Fate::Forward => cx.forward(packet),
+            Fate::Drop => cx.drop(packet, Cause::Policy),
+            Fate::SendBack => cx.send_back(packet),
+            Fate::Consume => cx.consume(packet),
+            Fate::Delay(span) => {
+                self.delayed.insert((cx.now + span, self.delays), packet);
+                self.delays += 1;
+            }
+            Fate::Hold(handle) => self.keep(handle, packet, cx),
+        }
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= cx.now) {
+            cx.forward(first.remove());
+        }
+        if self.timer > cx.now {
+            return;
+        }
+        self.timer = Time::NEVER;
+        if self.overrides(Hook::Timer) {
+            let wanted = self.call(Hook::Timer, None, cx);
+            Self::let_go(wanted.let_go, cx);
+        }
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.delayed.first_key_value().map_or(self.timer, |(key, _)| self.timer.min(key.0))
+    }
+
+    fn held(&self) -> usize {
+        self.held + self.delayed.len()
+    }
+}

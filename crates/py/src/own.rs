@@ -1,0 +1,101 @@
+//! What classes of one's own have in common, whatever they stand for: their hooks, and how one fails.
+
+use crate::SenderError;
+use bentpipe_units::Time;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use pyo3::PyClass;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+
+/// Which hooks of `base` a class overrides.
+pub(crate) fn overridden<const N: usize>(
+    class: &Bound<'_, PyAny>,
+    base: &Bound<'_, PyType>,
+    hooks: [&str; N],
+) -> PyResult<[bool; N]> {
+    let mut found = [false; N];
+    for (is_overridden, hook) in found.iter_mut().zip(hooks) {
+        *is_overridden = !class.getattr(hook)?.is(&base.getattr(hook)?);
+    }
+    Ok(found)
+}
+
+/// What a class made, as what it extends.
+pub(crate) fn made<'a, 'py, T: PyClass>(object: &'a Bound<'py, PyAny>, class: &str) -> PyResult<&'a Bound<'py, T>> {
+    object
+        .cast::<T>()
+        .map_err(|_| PyTypeError::new_err(format!("{class} made {}: expected an object of its own", object.get_type())))
+}
+
+/// The bound methods of an object, where its class overrides them.
+pub(crate) fn hooks<const N: usize>(
+    object: &Bound<'_, PyAny>,
+    class: &str,
+    names: [&str; N],
+    is_overridden: [bool; N],
+) -> PyResult<[Option<Py<PyAny>>; N]> {
+    let attributes = object.getattr("__dict__")?;
+    if let Some(hook) = names.iter().find(|&hook| attributes.contains(hook).unwrap_or(false)) {
+        let message = format!("{hook} is a hook: expected a method of {class}, not an attribute of its objects");
+        return Err(PyTypeError::new_err(message));
+    }
+    let mut hooks = [const { None }; N];
+    for ((hook, name), is_overridden) in hooks.iter_mut().zip(names).zip(is_overridden) {
+        if is_overridden {
+            *hook = Some(object.getattr(name)?.unbind());
+        }
+    }
+    Ok(hooks)
+}
+
+/// What went wrong in a run, if anything did.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble {
+    is_there: AtomicBool,
+    first: Mutex<Option<Failure>>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    error: PyErr,
+    class: String,
+    /// Such as `on_ack, flow bulk`, or `on_packet, node gateway`.
+    place: String,
+}
+
+impl Trouble {
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_there.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note(&self, error: PyErr, class: &str, place: String) {
+        let mut first = self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        first.get_or_insert(Failure { error, class: class.to_owned(), place });
+        self.is_there.store(true, Ordering::Relaxed);
+    }
+
+    /// The error to raise, if there was one, and whether the run is worth keeping until here: a Ctrl-C is no failure.
+    /// All else is, also what asks to end the process: a class must not end a comparison without a message.
+    pub(crate) fn raised(&self, py: Python<'_>, now: Time) -> Option<(PyErr, bool)> {
+        let Failure { error, class, place } =
+            self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            return Some((PyKeyboardInterrupt::new_err(format!("{class}.{place}")), true));
+        }
+        let at_s = now.as_secs_f64();
+        let traceback = traceback(py, &error).unwrap_or_else(|_| error.to_string());
+        let message = format!("{class} failed in {place}, at {at_s} s\n\n{}", traceback.trim_end());
+        let failed = SenderError::new_err(message);
+        failed.set_cause(py, Some(error));
+        Some((failed, false))
+    }
+}
+
+fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    // Only a value that was taken out has its traceback.
+    let value = error.clone_ref(py).into_value(py);
+    let lines = py.import("traceback")?.call_method1("format_exception", (value,))?;
+    Ok(lines.extract::<Vec<String>>()?.concat())
+}

@@ -1,0 +1,177 @@
+//! Functions of one's own, which are not in the registry and may be written in another language: a scenario names one, and whoever
+//! runs the scenario gives it. They cost an indirect call for each packet.
+
+use super::{Context, Middlebox, MiddleboxConfig, QueueView};
+use crate::ids::{LinkId, NodeId};
+use crate::packet::Packet;
+use bentpipe_units::{settings, Stream, Time};
+use std::fmt;
+use std::sync::Arc;
+
+settings! {
+    /// A function of one's own, by name.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct OwnConfig {
+        /// What it is called. Whoever runs the scenario gives it: a scenario contains no code.
+        name: String;
+        /// Distinguishes it from others of this name in a resolved scenario; what is written here is not looked at.
+        code: String = String::new();
+    } with {
+        /// What makes it; a scenario that was read has it once somebody has given it.
+        make: Option<Maker> = None;
+    }
+}
+
+/// Makes a function for a node and a run, which has this seed for what it decides by chance.
+#[derive(Clone)]
+pub struct Maker(Arc<dyn Fn(u64) -> Box<dyn Middlebox + Send + Sync> + Send + Sync>);
+
+impl Maker {
+    /// Equal seeds have to give functions that act alike.
+    pub fn new(make: impl Fn(u64) -> Box<dyn Middlebox + Send + Sync> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+/// Name and code tell functions apart.
+impl PartialEq for Maker {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Maker")
+    }
+}
+
+/// A function of whoever builds the network.
+#[derive(Debug)]
+pub struct Own(pub Box<dyn Middlebox + Send + Sync>);
+
+impl Own {
+    pub(crate) fn new(config: &OwnConfig, seed: u64, component: &str) -> Self {
+        let make = config.make.as_ref().expect("who gives a scenario the name of a function gives the function");
+        Self((make.0)(Stream::new(seed, component, "own").at(0)))
+    }
+}
+
+impl Middlebox for Own {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        self.0.on_packet(packet, cx);
+    }
+    fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
+        self.0.meet(node, neighbours);
+    }
+    fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        self.0.on_corrupted(packet, cx);
+    }
+    fn on_message(&mut self, words: [u64; 2], packet: &Packet, cx: &mut Context<'_>) -> bool {
+        self.0.on_message(words, packet, cx)
+    }
+    fn on_departure(&mut self, link: LinkId, queue: QueueView, cx: &mut Context<'_>) {
+        self.0.on_departure(link, queue, cx);
+    }
+    fn watches_queues(&self) -> bool {
+        self.0.watches_queues()
+    }
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        self.0.on_wakeup(cx);
+    }
+    fn next_wakeup(&self) -> Time {
+        self.0.next_wakeup()
+    }
+    fn held(&self) -> usize {
+        self.0.held()
+    }
+    fn flows(&self) -> usize {
+        self.0.flows()
+    }
+    fn lost_bytes(&self) -> u64 {
+        self.0.lost_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::Cause;
+    use crate::scenario::{from_json_with, from_toml_with, Files, Problems, Resolved};
+    use crate::Network;
+
+    /// Drops every packet whose number is a multiple.
+    #[derive(Debug)]
+    struct Every(u64, u64);
+
+    impl Middlebox for Every {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            self.1 += 1;
+            if self.1 % self.0 == 0 {
+                cx.drop(packet, Cause::Policy);
+            } else {
+                cx.forward(packet);
+            }
+        }
+    }
+
+    struct Given(Vec<OwnConfig>);
+
+    impl Files for Given {
+        fn read(&self, _: &str) -> Result<Vec<u8>, (String, String)> {
+            unreachable!("no file is named")
+        }
+        fn functions(&self) -> &[OwnConfig] {
+            &self.0
+        }
+    }
+
+    fn given(code: &str) -> Given {
+        let make = Some(Maker::new(|_| Box::new(Every(10, 0))));
+        Given(vec![OwnConfig { name: "Every".into(), code: code.into(), make }])
+    }
+
+    fn read(given: &Given, name: &str) -> Result<Resolved, Problems> {
+        let text = format!(
+            "duration = \"2 s\"
+            [node.b]
+            middlebox = [\"ack-filter\", {{ kind = \"own\", name = \"{name}\" }}]
+            [link.l]
+            from = \"a\"
+            to = \"b\"
+            rate = \"1 Mbit/s\"
+            delay = \"1 ms\"
+            [flow.f]
+            from = \"a\"
+            to = \"b\"
+            app = {{ kind = \"cbr\", size = \"100 B\", rate = \"80 kbit/s\" }}"
+        );
+        from_toml_with(&text, "", &[], given)
+    }
+
+    #[test]
+    fn it_acts_at_its_place() {
+        let scenario = read(&given("1"), "Every").unwrap().scenario;
+        let mut network = Network::build(&scenario, 1);
+        assert!(network.run(u64::MAX));
+        let lost = network.finish().unwrap().summary.whole("lost_packets")[0];
+        assert!((19..=20).contains(&lost), "{lost} of 200 datagrams");
+    }
+
+    #[test]
+    fn one_that_nobody_gave_is_refused() {
+        let problems = read(&Given(Vec::new()), "Every").unwrap_err().to_string();
+        assert!(problems.contains("node.b.middlebox.1.name = \"Every\" is a function that nobody gave"), "{problems}");
+        assert!(read(&given("1"), "Evry").unwrap_err().to_string().contains("did you mean \"Every\"?"));
+    }
+
+    #[test]
+    fn what_it_is_decides_the_digest_and_the_resolved_scenario_reads_back() {
+        let resolved = read(&given("1"), "Every").unwrap();
+        assert_ne!(resolved.digest(), read(&given("2"), "Every").unwrap().digest());
+        let again = from_json_with(&resolved.to_json().to_string(), "", &[], &given("1")).unwrap();
+        assert_eq!(again.digest(), resolved.digest());
+        let again = from_toml_with(&resolved.to_toml(), "", &[], &given("1")).unwrap();
+        assert_eq!(again.digest(), resolved.digest());
+    }
+}

@@ -1,1 +1,0 @@
-"""Congestion controls of one's own, in Python."""

@@ -1,0 +1,67 @@
+"""The class that a function of the network of your own extends."""
+
+from __future__ import annotations
+
+from types import GetSetDescriptorType
+from typing import Any, ClassVar
+
+from bentpipe import _core
+from bentpipe._core import Packet
+from bentpipe.own.hooks import Absent, Rules
+
+__all__ = ["Middlebox", "Packet"]
+
+HOOKS: tuple[str, ...] = tuple(_core.hooks()[1])
+_GIVEN = tuple(name for name, value in vars(_core.Middlebox).items() if isinstance(value, GetSetDescriptorType))
+_CALLED = tuple(name for name in vars(_core.Middlebox) if not name.startswith("_") and name not in (*_GIVEN, *HOOKS))
+RULES = Rules(_core.Middlebox, HOOKS, (*_GIVEN, *_CALLED), "the node", "use", "it works at one node")
+
+
+class Middlebox(_core.Middlebox):
+    """Extend this to write a function of your own that stands at a node and sees each packet that passes.
+
+    A packet goes on when `on_packet` returns, unless the hook said otherwise: at most one of `drop`, `send_back`,
+    `consume`, `delay` and `hold` for each. What is called is carried out when the hook has returned; packets that it
+    released go first.
+
+    The packet that `on_packet` is given is the same object each time, with new values: keep the values, not the object.
+    Each node and run has an object of its own, made without arguments; `node` and `seed` are known in its `__init__`.
+    For random choices use `random.Random(self.seed)`: then equal seeds give equal results.
+
+    Attributes
+    ----------
+    now_s : float
+        The present, seconds of simulated time.
+    node : str
+        Where it stands.
+    seed : int
+        For what is chosen at random; two functions have different ones.
+    queue_packets, queue_bytes : int
+        What waits in front of the link by which the packet would leave, the one being sent not included; 0 if it is for
+        a host here. In `on_packet` only.
+    name : str
+        For tables and scenarios; the name of the class if not given.
+
+    Examples
+    --------
+    >>> import bentpipe as bp
+    >>> class Shed(bp.Middlebox):
+    ...     "Drops data that would wait behind more than twenty packets."
+    ...
+    ...     def on_packet(self, packet):
+    ...         if packet.is_to_receiver and self.queue_packets > 20:
+    ...             self.drop()
+    >>> result = bp.run("geo", middlebox={"gateway": Shed})      # doctest: +SKIP
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        RULES.check(cls, Middlebox)
+
+
+class AbsentMiddlebox(Absent, Middlebox):
+    """One that a saved result names, and whose class is not known."""
+
+    instead = "as middlebox=..."
