@@ -43,38 +43,35 @@ fn run(sets: &[(&str, &str)]) -> RunResult {
     network.finish().unwrap()
 }
 
-/// Without anything: what `sets` gives beside it is the sender's.
 fn goodput(sets: &[(&str, &str)]) -> f64 {
     run(sets).flows.real("goodput_bps")[0]
 }
 
 /// Of 2 Mbit/s 1000 of 1040 B are payload, of which 99 % arrive: 1.90 Mbit/s if nothing else is lost. A window that is halved for
-/// each hundredth packet has 12 packets on average (Mathis et al. 1997, sqrt(1.5 / p)), in 100 ms 0.98 Mbit/s.
+/// each hundredth packet and grows by every second ACK has 8.7 packets on average (Mathis et al. 1997, sqrt(0.75 / p)), at most
+/// 0.67 Mbit/s in 104 ms; timeouts and recoveries take a part of that.
 #[test]
 fn notices_keep_the_window_of_a_sender_that_loses_to_errors() {
     let plain = goodput(&[]);
-    assert!((0.6e6..1.1e6).contains(&plain), "{plain}");
+    assert!((0.4e6..0.67e6).contains(&plain), "{plain}");
     let resends = ("cc = \"newreno\"", "cc = \"newreno\"\nerror_reports = \"resend\"");
-    let deaf = goodput(&[resends]);
-    assert_eq!(deaf, plain, "a sender that nobody notifies");
-    for (name, base, receiver) in [
-        ("eln", r#"{ kind = "eln" }"#, ""),
-        ("backward", r#"{ kind = "eten" }"#, ""),
-        (
-            "forward",
-            r#"{ kind = "eten", notice = "forward" }"#,
-            r#"{ kind = "eten", notice = "forward", role = "receiver" }"#,
-        ),
+    assert_eq!(goodput(&[resends]), plain, "nobody notifies it");
+    // ELN's retransmissions, too, can be corrupted, and then a timeout follows.
+    let forward = r#"{ kind = "eten", notice = "forward" }"#;
+    let reads = r#"{ kind = "eten", notice = "forward", role = "receiver" }"#;
+    for (name, base, receiver, least) in [
+        ("eln", r#"{ kind = "eln" }"#, "", 1.2e6),
+        ("backward", r#"{ kind = "eten" }"#, "", 1.7e6),
+        ("forward", forward, reads, 1.7e6),
     ] {
         let boxes = [("BASE", base), ("RECEIVER", receiver)];
         let found = goodput(&[&boxes[..], &[resends]].concat());
-        assert!(found > 1.5 * plain && found < 1.9e6, "{name}: {found} against {plain}");
-        let unheeded = goodput(&boxes);
-        assert!((unheeded / plain - 1.0).abs() < 0.1, "{name}: {unheeded} of a sender that does not heed it");
+        assert!((least..1.9e6).contains(&found), "{name}: {found}");
+        assert_eq!(goodput(&boxes), plain, "{name}: a sender that does not heed it");
     }
 }
 
-/// CETEN tells how much of the loss is due to errors, here all of it: its senders reduce seldom, or by little.
+/// CETEN tells how much of the loss is due to errors, here nearly all of it: of that its senders spare the window.
 #[test]
 fn cumulative_notices_tell_errors_from_congestion() {
     let boxes = [
@@ -86,22 +83,20 @@ fn cumulative_notices_tell_errors_from_congestion() {
         let verdict = format!("cc = \"newreno\"\nverdict = \"{verdict}\"");
         let sets = [("cc = \"newreno\"", verdict.as_str())];
         let (with, without) = (goodput(&[&boxes[..], &sets].concat()), goodput(&sets));
-        assert!(with > 1.3 * plain, "{verdict}: {with} against {plain}");
-        assert!((without / plain - 1.0).abs() < 0.1, "{verdict}: {without} of {plain} without a notice");
+        assert!(with > 1.6 * plain, "{verdict}: {with} against {plain}");
+        assert_eq!(without, plain, "{verdict}: as long as nothing is said every loss is congestion");
     }
 }
 
-/// A byte in a thousand is corrupted: of packets of 1040 B 35 % cross, of 400 B 67 %. DPSM's size swings around one where every
-/// eighth packet is lost or so, which is 130 B.
+/// Of packets of 1040 B one in five is corrupted at 2e-4 per byte. DPSM's size stands still where growing by 1.25 after eight packets
+/// without an error, (1 - p)^8, and shrinking by 0.8 for each of 8 p errors are in balance: at p = 0.07, which is 363 B.
 #[test]
 fn packet_sizes_shrink_where_errors_are_frequent() {
-    let errors = ("kind = \"packet\", rate = 1e-2", "kind = \"byte\", rate = 1e-3");
+    let errors = ("kind = \"packet\", rate = 1e-2", "kind = \"byte\", rate = 2e-4");
     let with = run(&[("BASE", r#"{ kind = "dpsm", max = "1000 B" }"#), errors]);
-    let without = run(&[errors]);
-    let of = |result: &RunResult, name: &str| result.flows.real(name)[0];
-    let (adapts, stays) = (of(&with, "goodput_bps"), of(&without, "goodput_bps"));
-    assert!(adapts > 3.0 * stays, "{adapts} against {stays}");
+    let (adapts, stays) = (with.flows.real("goodput_bps")[0], goodput(&[errors]));
+    assert!(adapts > 1.5 * stays, "{adapts} against {stays}");
     let at = with.links.text("link").iter().position(|link| link == "up.forward").unwrap();
     let size = with.links.whole("carried_bytes")[at] as f64 / with.links.whole("carried_packets")[at] as f64;
-    assert!((100.0..350.0).contains(&size), "{size} B");
+    assert!((size / 363.0 - 1.0).abs() < 0.2, "{size} B");
 }
