@@ -296,13 +296,14 @@ def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
     at the largest window, which cannot grow, does not count; the others are few, so that a value is of four runs.
     """
     sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
-    runs: list[list[bool]] = []
-    for seed in lab.seeds(20, 100):
+    groups: list[list[bool]] = []
+    for number, seed in enumerate(lab.seeds(20, 100)):
         result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
         ends_s = events(result, "recovery_exit")["time_s"].to_numpy()
         begins_s = np.append(0.0, ends_s[:-1])
         flight = result.series("flight_size_bytes")
-        held: list[bool] = []
+        if number % 4 == 0:
+            groups.append([])
         for begin_s, end_s, next_s in zip(begins_s, ends_s, np.append(ends_s[1:], result.simulated_s), strict=True):
             before, after, later = (
                 float(values_at(result, "cwnd_bytes", np.array([at_s]), side)[0])
@@ -311,10 +312,8 @@ def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
             if before >= 20 * payload:
                 continue
             inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"]
-            held.append(bool(inside.max() > before and before <= after <= before + payload and later > before))
-        runs.append(held)
-    shares = [np.mean(sum(runs[at : at + 4], [])) for at in range(0, len(runs), 4)]
-    return Finding.mean(shares, f"{sum(map(len, runs))} recoveries")
+            groups[-1].append(bool(inside.max() > before and before <= after <= before + payload and later > before))
+    return Finding.mean([np.mean(held) for held in groups], f"{sum(map(len, groups))} recoveries")
 
 
 def windows_packets(result: RunResult, times_s: NDArray[np.float64], payload: int) -> NDArray[np.float64]:

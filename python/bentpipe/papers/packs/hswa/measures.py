@@ -492,7 +492,7 @@ def split_goodput(lab: Lab) -> Finding:
     """
     sets = {ERROR_KIND: "packet", ERROR_RATE: 1e-4}
     goodputs = [
-        _goodputs(lab, {**sets, **proxy}, lab.choose(4, 10)) for proxy in ({"node.ES1.middlebox": [_SPLIT]}, {})
+        _goodputs(lab, {**sets, **proxy}, lab.choose(20, 100)) for proxy in ({"node.ES1.middlebox": [_SPLIT]}, {})
     ]
     note = " and ".join(f"{np.mean(each) / 1e6:.1f} Mbit/s" for each in goodputs) + " without the proxy"
     return Finding.mean(goodputs[0] / goodputs[1], note)
