@@ -6,6 +6,7 @@ mod conformance;
 mod determinism;
 mod ends;
 mod middleboxes;
+mod notices;
 mod ns2;
 mod peach;
 mod ports;

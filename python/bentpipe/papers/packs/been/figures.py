@@ -1,4 +1,4 @@
-"""BEEN's figures, drawn again: what NewReno does on the Iridium stand-in, beside what the paper prints."""
+"""BEEN's figures, drawn again: three schemes on the Iridium stand-in, beside what the paper prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_ab
 
 from .formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
 from .measures import transfers
-from .runs import ERROR, PATH, SMSS, column
+from .proposal import flows_of, trace, windows_packets, world
+from .runs import ERROR, column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
     from bentpipe.papers import Lab
 
+    from .runs import Sets
+
 LENGTHS = [payload + HEADER_BYTES for payload in PAYLOADS_BYTES]
 PRINTED_TCP_EFFICIENCY = {1e-2: [(90, 50)], 1e-3: [(1540, 50), (140, 80), (90, 90)]}
 """Section 2.2 and Sections 5.3.1 and 5.3.2, NewReno: packet in B, in %."""
 PRINTED_INFORMATION_EFFICIENCY = {1e-2: [(90, 18)], 1e-3: [(240, 65)]}
-PRINTED_PROPOSAL = {1e-2: (80, 24), 1e-3: (80, 57)}
+PRINTED_PROPOSAL = {1e-2: 24, 1e-3: 57}
 CEILING_FROM = 45
 
 
@@ -57,59 +60,85 @@ def figure_2(lab: Lab) -> Figure:
 
 
 def figure_information_efficiency(lab: Lab) -> Figure:
-    """Information efficiency over packet size: NewReno's means and 95 % intervals, arithmetic, and what is printed."""
+    """Information efficiency over initial packet size at three error rates: three schemes, what is printed."""
     with style():
-        figure, (axes,) = blank(1, height=3.1)
+        figure, axes = blank(len(RATES), height=5.4)
         lengths = np.geomspace(CEILING_FROM, 1700, 200)
-        ceiling = 1 - HEADER_BYTES / lengths
-        axes.plot(lengths, 100 * ceiling, color="0.5", linestyle=":", label="header alone")
-        for colour, rate in zip(COLOURS, RATES, strict=False):
-            axes.plot(lengths, 100 * ceiling * (1 - rate) ** lengths, color=colour, linewidth=0.6, linestyle="--")
-            _measured(axes, lab, "information_efficiency", rate, colour, 100, line="none")
+        for panel, rate in zip(axes, RATES, strict=True):
+            share = (1 - HEADER_BYTES / lengths) * (1 - rate) ** lengths
+            panel.plot(lengths, 100 * share, color="0.5", linewidth=0.6, linestyle="--", label="arithmetic")
+            _schemes(panel, lab, "information_efficiency", rate, 100)
             for length, percent in PRINTED_INFORMATION_EFFICIENCY.get(rate, []):
-                axes.plot(length, percent, "s", color=colour, markerfacecolor="none", markersize=6)
+                panel.plot(length, percent, "s", color="0.3", markerfacecolor="none", markersize=6)
             if rate in PRINTED_PROPOSAL:
-                axes.plot(*PRINTED_PROPOSAL[rate], "D", color=colour, markerfacecolor="none", markersize=6)
-        axes.plot([], [], "s", color="0.4", markerfacecolor="none", markersize=6, label="printed, NewReno")
-        axes.plot([], [], "D", color="0.4", markerfacecolor="none", markersize=6, label="printed, proposal")
-        axes.plot([], [], color="0.4", linewidth=0.6, linestyle="--", label="arithmetic")
-        axes.set_ylim(0, 105)
-        axes.set_ylabel(label("Information efficiency", "%"))
-        axes.grid()
-        _sizes(axes)
-        legend_above(axes, 4)
+                panel.axhline(PRINTED_PROPOSAL[rate], color="0.3", linestyle=":", linewidth=0.8)
+            panel.set_ylim(0, 105)
+            panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
+            panel.grid()
+        axes[0].plot([], [], "s", color="0.3", markerfacecolor="none", markersize=6, label="printed, NewReno")
+        axes[0].plot([], [], color="0.3", linestyle=":", linewidth=0.8, label="printed, BEEN")
+        axes[1].set_ylabel(label("Information efficiency", "%"))
+        _sizes(axes[-1])
+        legend_above(axes[0], 3)
         figure.suptitle("Payload that arrives, of all that is sent\n95 % intervals", x=0.02, ha="left")
         return figure
 
 
+def figure_goodput(lab: Lab) -> Figure:
+    """Goodput over initial packet size at three error rates, of the three schemes."""
+    with style():
+        figure, axes = blank(len(RATES), height=5.4)
+        for panel, rate in zip(axes, RATES, strict=True):
+            _schemes(panel, lab, "goodput_bps", rate, 1e-3)
+            # Where nothing arrives there is a zero to draw.
+            panel.set_yscale("symlog", linthresh=0.01)
+            panel.set_ylim(0, 3e3)
+            panel.set_yticks([0, 0.1, 1, 10, 100, 1000], ["0", "0.1", "1", "10", "100", "1000"])
+            panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
+            panel.grid()
+        axes[1].set_ylabel(label("Goodput", "kbit/s"))
+        _sizes(axes[-1])
+        legend_above(axes[0], 3)
+        figure.suptitle("Three schemes by initial packet size\n95 % intervals", x=0.02, ha="left")
+        return figure
+
+
 def figure_cwnd(lab: Lab) -> Figure:
-    """Congestion window of NewReno with packets of 240 B at three error rates per byte, one run each."""
+    """Windows of BEEN and NewReno with packets of 240 B at most at three error rates per byte, one run each."""
     payload = 200
     with style():
-        figure, axes = blank(len(RATES), height=3.8)
-        for panel, colour, rate in zip(axes, COLOURS, RATES, strict=False):
-            result = lab.run(PATH, {SMSS: f"{payload} B", f"{ERROR}.rate": rate}, series=["cwnd_bytes"])
-            rows = result.series("cwnd_bytes")
-            # It is recorded when it changes; the last value holds to the end.
-            times_s = np.append(rows["time_s"], result.simulated_s)
-            packets = np.append(rows["cwnd_bytes"], rows["cwnd_bytes"][-1]) / payload
-            panel.plot(times_s, packets, color=colour, drawstyle="steps-post", linewidth=0.6)
+        figure, axes = blank(len(RATES), height=4.4)
+        for panel, rate in zip(axes, RATES, strict=True):
+            for colour, scheme in zip(COLOURS, ("NewReno", "BEEN"), strict=False):
+                sets: Sets = {f"{ERROR}.rate": rate}
+                result = trace(lab, payload, sets, scheme=scheme)
+                times_s = np.arange(0.05, result.simulated_s, 0.1)
+                windows = windows_packets(result, times_s, payload)
+                panel.plot(times_s, windows, color=colour, linewidth=0.6, label=scheme)
             panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
-            panel.set_ylim(0, 30)
+            panel.set_ylim(0, 22)
             panel.grid()
         axes[1].set_ylabel(label("Congestion window", "packets"))
         axes[-1].set_xlabel(label("Time", "s"))
         axes[-1].set_xlim(0, 200)
-        figure.suptitle("NewReno, packets of 240 B, one run each", x=0.02, ha="left")
+        legend_above(axes[0], 2)
+        figure.suptitle("Packets of 240 B at most, one run each", x=0.02, ha="left")
         return figure
 
 
-def _measured(axes: Axes, lab: Lab, name: str, rate: float, colour: str, factor: float, line: str = "-") -> None:
+def _schemes(axes: Axes, lab: Lab, name: str, rate: float, factor: float) -> None:
+    for colour, marker, scheme in zip(COLOURS, "osD", ("NewReno", "SaTPEP", "BEEN"), strict=False):
+        runs = [flows_of(lab, scheme, payload, world(rate=rate)) for payload in PAYLOADS_BYTES]
+        found = [Finding.mean(factor * column(flows, name)) for flows in runs]
+        intervals(axes, LENGTHS, found, marker=marker, markersize=3, color=colour, label=scheme)
+
+
+def _measured(axes: Axes, lab: Lab, name: str, rate: float, colour: str, factor: float) -> None:
     found = [
         Finding.mean(factor * column(transfers(lab, payload=payload, rate=rate, unit="byte"), name))
         for payload in PAYLOADS_BYTES
     ]
-    intervals(axes, LENGTHS, found, marker="o", linestyle=line, color=colour, label=f"{rate:g}")
+    intervals(axes, LENGTHS, found, marker="o", linestyle="-", color=colour, label=f"{rate:g}")
 
 
 def _sizes(axes: Axes) -> None:

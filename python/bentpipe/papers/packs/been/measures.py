@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from .formulas import (
     survival,
 )
 from .proposal import *  # noqa: F403 - the measures of the proposal are looked up here
-from .runs import ERROR, PATH, SCHEMES, SMSS, column, scheme_flows, share
+from .runs import ERROR, PATH, SATPEP, SCHEMES, SMSS, column, gateways, hop_window_packets, scheme_flows, share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,6 +166,8 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Findin
     payload = 200
     sets: Sets = {SMSS: f"{payload} B", ERROR: '{ kind = "arrivals", list = [0] }', "duration": "20 s"}
     path = SCHEMES[scheme]
+    if scheme in SATPEP:
+        return _doubles_to(lab, path, sets | gateways(scheme, payload) | {"duration": "3 s"}, payload)
     result = lab.run(path, sets, series=["events", "cwnd_bytes", "ssthresh_bytes"])
     (timeout_s, *_) = result.events.filter(pl.col("event") == "timeout")["time_s"]
     before = result.series("cwnd_bytes").filter(pl.col("time_s") < timeout_s)["cwnd_bytes"][-1] / payload
@@ -173,6 +176,22 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Findin
     windows = [_at(run, start_s + 1, payload) for run, start_s in ((result, timeout_s), (clean, 0.0))]
     note = f"cwnd {before:g} at the timeout, {windows[0]:.1f} after 1 s more; without a loss {windows[1]:.1f} after 1 s"
     return Finding.exact(after, note)
+
+
+def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
+    """Packets up to which SaTPEP's gateway, whose threshold is not recorded, doubles what it sends in a round trip."""
+    found, notes = [], []
+    for error in (sets[ERROR], "none"):
+        result = lab.run(path, sets | {ERROR: error, "record.interval": "10 ms"}, series=["carried_bps"])
+        sent = result.series("carried_bps", link="up.forward")["carried_bps"].to_numpy() * 0.01 / 8
+        # Round trips are ten intervals; at first, what is sent in one fits into three.
+        times = np.flatnonzero(sent)
+        bursts = np.split(times, np.flatnonzero(np.diff(times) > 3) + 1)
+        packets = [round(sent[burst].sum() / (payload + HEADER_BYTES)) for burst in bursts]
+        rounds = [count for count in packets if count][:6]
+        found.append(next(now for now, later in itertools.pairwise(rounds) if later < 2 * now))
+        notes.append(", ".join(map(str, rounds)))
+    return Finding.exact(found[0], f"packets in round trips: {notes[0]}; without a loss {notes[1]}")
 
 
 def _at(result: RunResult, time_s: float, payload: int) -> float:
@@ -200,6 +219,8 @@ def mean_window_ratio(lab: Lab, *, rate: float, unit: str, scheme: str = "NewRen
 
 
 def _mean_window(lab: Lab, scheme: str, sets: Sets, payload: int, seed: int) -> float:
+    if scheme in SATPEP:
+        return hop_window_packets(lab.run(SCHEMES[scheme], sets | gateways(scheme, payload), seed=seed))
     result = lab.run(SCHEMES[scheme], sets, seed=seed, series=["cwnd_bytes"])
     rows = result.series("cwnd_bytes")
     windows = np.minimum(rows["cwnd_bytes"].to_numpy() / payload, WINDOW_SEGMENTS)

@@ -11,7 +11,7 @@ import polars as pl
 from bentpipe.papers import Finding
 
 from .formulas import HEADER_BYTES, PACKET_MIN_BYTES, PAYLOADS_BYTES
-from .runs import ERROR, SCHEMES, SMSS, column, scheme_flows, share
+from .runs import ERROR, SATPEP, SCHEMES, SMSS, column, gateways, hop_window_packets, scheme_flows, share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,11 +106,11 @@ def efficiency_spread(lab: Lab, **reading: str | float) -> Finding:
     return Finding.mean(values.max(axis=0) - values.min(axis=0), by_size(values))
 
 
-def scheme_spread(lab: Lab, **reading: str | float) -> Finding:
+def scheme_spread(lab: Lab, *, others: list[str], **reading: str | float) -> Finding:
     """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points."""
-    sets = world(**reading)
-    values = np.array([table(lab, scheme, "tcp_efficiency_pct", sets) for scheme in SCHEMES])
-    means = ", ".join(f"{scheme} {np.nanmean(each):.1f} %" for scheme, each in zip(SCHEMES, values, strict=True))
+    sets, schemes = world(**reading), ["BEEN", *others]
+    values = np.array([table(lab, scheme, "tcp_efficiency_pct", sets) for scheme in schemes])
+    means = "; ".join(f"{scheme}: {by_size(each)}" for scheme, each in zip(schemes, values, strict=True))
     return Finding.mean((values.max(axis=0) - values.min(axis=0)).max(axis=0), means)
 
 
@@ -118,8 +118,11 @@ def scheme_spread(lab: Lab, **reading: str | float) -> Finding:
 
 
 def over(mine: NDArray[np.float64], its: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A ratio, paired. Where nothing of one arrives the other is ahead by any factor; if of neither, neither is."""
-    return np.clip((mine + TINY) / (its + TINY), 1e-9, 1e9)
+    """A ratio, paired, between 0.001 and 1000, which stand for what is beyond: where nothing of one arrives, too.
+
+    If nothing of either arrives, neither is ahead.
+    """
+    return np.clip((mine + TINY) / (its + TINY), 1e-3, 1e3)
 
 
 def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[NDArray[np.float64], str]]:
@@ -151,14 +154,13 @@ def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = N
     return Finding.mean(values, where)
 
 
-def orders_that_hold(lab: Lab, **reading: str | float) -> Finding:
+def orders_that_hold(lab: Lab, *, others: list[str], **reading: str | float) -> Finding:
     """Share of the orders BEEN-13, -20, -30 and -37 that hold: their intervals on the right side."""
-    both = ["NewReno", "SaTPEP"]
     holds = [
-        largest_ratio(lab, others=both, rate=1e-2, **reading).high < 0.5,
+        largest_ratio(lab, others=others, rate=1e-2, **reading).high < 0.5,
         largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high < 1,
-        smallest_ratio(lab, others=both, payloads=[50], rate=1e-3, **reading).low > 1,
-        smallest_ratio(lab, others=both, rate=1e-4, **reading).low > 1,
+        smallest_ratio(lab, others=others, payloads=[50], rate=1e-3, **reading).low > 1,
+        smallest_ratio(lab, others=others, rate=1e-4, **reading).low > 1,
     ]
     names = ("BEEN-13", "BEEN-20", "BEEN-30", "BEEN-37")
     note = ", ".join(f"{name} {'holds' if held else 'fails'}" for name, held in zip(names, holds, strict=True))
@@ -204,7 +206,9 @@ def timeouts_per_run(lab: Lab, **reading: str | float) -> Finding:
 def trace(lab: Lab, payload: int, sets: Sets, seed: int | None = None, scheme: str = "BEEN") -> RunResult:
     """One run of a scheme with its events and windows."""
     if scheme != "BEEN":
-        sets = {key: value for key, value in sets.items() if not key.startswith("tcp.")}
+        sets = {key: value for key, value in sets.items() if key.startswith(ERROR)}
+    if scheme in SATPEP:
+        sets = sets | gateways(scheme, payload)
     series = ["events", "cwnd_bytes", "ssthresh_bytes", "flight_size_bytes"]
     return lab.run(SCHEMES[scheme], sets | {SMSS: f"{payload} B"}, seed=seed, series=series)
 
@@ -289,15 +293,17 @@ def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
     """Share of recoveries in which more is in flight than the window, which then is what it was before, and grows.
 
     The window with its inflation is not recorded: what it lets out is, as data in flight beyond the window. A recovery
-    at the largest window, which cannot grow, does not count.
+    at the largest window, which cannot grow, does not count; the others are few, so that a value is of four runs.
     """
     sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
-    shares = []
-    for seed in lab.seeds(3, 20):
+    groups: list[list[bool]] = []
+    for number, seed in enumerate(lab.seeds(20, 100)):
         result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
         ends_s = events(result, "recovery_exit")["time_s"].to_numpy()
         begins_s = np.append(0.0, ends_s[:-1])
-        flight, held = result.series("flight_size_bytes"), []
+        flight = result.series("flight_size_bytes")
+        if number % 4 == 0:
+            groups.append([])
         for begin_s, end_s, next_s in zip(begins_s, ends_s, np.append(ends_s[1:], result.simulated_s), strict=True):
             before, after, later = (
                 float(values_at(result, "cwnd_bytes", np.array([at_s]), side)[0])
@@ -306,9 +312,8 @@ def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
             if before >= 20 * payload:
                 continue
             inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"]
-            held.append(inside.max() > before and before <= after <= before + payload and later > before)
-        shares.append(np.mean(held) if held else None)
-    return Finding.mean(shares)
+            groups[-1].append(bool(inside.max() > before and before <= after <= before + payload and later > before))
+    return Finding.mean([np.mean(held) for held in groups], f"{sum(map(len, groups))} recoveries")
 
 
 def windows_packets(result: RunResult, times_s: NDArray[np.float64], payload: int) -> NDArray[np.float64]:
@@ -328,6 +333,9 @@ def window_ratio(lab: Lab, *, others: list[str], **reading: str | float) -> Find
             means = []
             for scheme in ["BEEN", *others]:
                 result = trace(lab, payload, sets, seed, scheme)
+                if scheme in SATPEP:
+                    means.append(hop_window_packets(result))
+                    continue
                 times_s = np.arange(0.05, result.simulated_s, 0.1)
                 means.append(np.nanmean(windows_packets(result, times_s, payload)))
             of_sizes.append(means[0] / max(means[1:]))
@@ -341,7 +349,7 @@ def growth_per_round(lab: Lab, *, payload: int, **reading: str | float) -> Findi
     A round trip is the smallest one seen. After slow start the window stands at its largest, twenty packets.
     """
     factors, steps = [], []
-    for seed in lab.seeds(10, 100):
+    for seed in lab.seeds(40, 200):
         result = trace(lab, payload, world(**reading) | {"duration": "20 s"}, seed)
         rtt_s = float(result.flows["rtt_min_s"][0])
         # What is sent in a round arrives within the next one.
