@@ -243,7 +243,7 @@ def detection(lab: Lab, *, rate: float, quantity: str) -> Finding:
         found_all.append(sum(share == 1 for share in shares))
         goodputs = found.flows["goodput_bps"].to_numpy()
         correlations.append(float(np.corrcoef(shares, goodputs)[0, 1]) if np.std(shares) > 0 else None)
-        overflows += found.drops.filter(pl.col("cause") == "queue-overflow")["packets"].sum()
+        overflows += int(found.drops.filter(pl.col("cause") == "queue-overflow")["packets"].sum())
     note = f"share recognised {np.mean(shares):.3f} in the last run; {overflows} packets overflowed in all"
     return Finding.mean(found_all if quantity == "flows" else correlations, note)
 
@@ -302,10 +302,12 @@ def feedback_sum(lab: Lab, *, quantity: str) -> Finding:
             return float(np.mean([track / rtt for flow, track in told.items() if flow.startswith(f"f{rtt}-")]))
 
         return Finding.exact(per_round_trip(240) / per_round_trip(80))
-    queue = found.series("queue_bytes", link="isl1.forward").filter(pl.col("time_s") >= grid[0])["queue_bytes"].mean()
+    waiting = found.series("queue_bytes", link="isl1.forward").filter(pl.col("time_s") >= grid[0])["queue_bytes"]
+    queue = float(waiting.to_numpy().mean())
     product = PATH_BYTES + BUFFER_BYTES["path"] / 2 - queue
     return Finding.exact(
-        float(sum(told.values()).mean()) / product, f"mean queue {queue:.0f} B, product {product:.0f} B"
+        float(np.sum(list(told.values()), axis=0).mean()) / product,
+        f"mean queue {queue:.0f} B, product {product:.0f} B",
     )
 
 
@@ -324,7 +326,8 @@ def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
         followed = times[(times > 30) & (windows < 1.1 * settled)][0]
         before = _at(track, np.array([29.9]))[0]
         return Finding.exact(float(followed) - 30, f"from {before:.0f} B to {settled:.0f} B")
-    gone = float(found.flows.filter(pl.col("flow").str.starts_with("guest"))["completion_s"].max() or np.nan) + 30
+    guest_flows = found.flows.filter(pl.col("flow").str.starts_with("guest"))
+    gone = float(np.nanmax(guest_flows["completion_s"].to_numpy())) + 30
     later = _at(track, np.array([gone + 5]))[0]
     return Finding.exact(
         float(later) / settled, f"the last left at {gone:.1f} s; {settled:.0f} B before, {later:.0f} B after"
