@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -83,13 +83,13 @@ def by_size(values: NDArray[np.float64], digits: int = 1) -> str:
 # Efficiency
 
 
-def proposal_efficiency(lab: Lab, **reading: str | float) -> Finding:
+def proposal_efficiency(lab: Lab, **reading: Any) -> Finding:
     """TCP efficiency of BEEN in %, mean over the five initial sizes."""
     values = table(lab, "BEEN", "tcp_efficiency_pct", world(**reading))
     return share(np.asarray(values.mean(axis=0)), by_size(values))
 
 
-def proposal_information(lab: Lab, *, length: int | None = None, **reading: str | float) -> Finding:
+def proposal_information(lab: Lab, *, length: int | None = None, **reading: Any) -> Finding:
     """Information efficiency of BEEN in %, mean over the five initial sizes.
 
     `length`: the packet size of the reading; 80 B: the optimum is taken as the packet.
@@ -100,13 +100,13 @@ def proposal_information(lab: Lab, *, length: int | None = None, **reading: str 
     return Finding.mean(values.mean(axis=0), by_size(values))
 
 
-def efficiency_spread(lab: Lab, **reading: str | float) -> Finding:
+def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
     """Largest less smallest TCP efficiency of BEEN over the five initial sizes, in points."""
     values = table(lab, "BEEN", "tcp_efficiency_pct", world(**reading))
     return Finding.mean(values.max(axis=0) - values.min(axis=0), by_size(values))
 
 
-def scheme_spread(lab: Lab, *, others: list[str], **reading: str | float) -> Finding:
+def scheme_spread(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
     """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points."""
     sets, schemes = world(**reading), ["BEEN", *others]
     values = np.array([table(lab, scheme, "tcp_efficiency_pct", sets) for scheme in schemes])
@@ -138,42 +138,43 @@ def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list
     return found
 
 
-def smallest_ratio(
-    lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: str | float
-) -> Finding:
+def smallest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: Any) -> Finding:
     """Smallest ratio of BEEN to the others over sizes and metrics: the one whose mean is smallest."""
     found = ratios(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
     values, where = min(found, key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
 
-def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: str | float) -> Finding:
+def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: Any) -> Finding:
     """Largest ratio of the others to BEEN over sizes and metrics: the one whose mean is largest."""
     found = ratios(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
     values, where = max(((1 / quotient, where) for quotient, where in found), key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
 
-def orders_that_hold(lab: Lab, *, others: list[str], **reading: str | float) -> Finding:
+def orders_that_hold(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
     """Share of the orders BEEN-13, -20, -30 and -37 that hold: their intervals on the right side."""
-    holds = [
-        largest_ratio(lab, others=others, rate=1e-2, **reading).high < 0.5,
-        largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high < 1,
-        smallest_ratio(lab, others=others, payloads=[50], rate=1e-3, **reading).low > 1,
-        smallest_ratio(lab, others=others, rate=1e-4, **reading).low > 1,
+    # Of the first two the upper end, of the others the lower one.
+    ends = [
+        largest_ratio(lab, others=others, rate=1e-2, **reading).high,
+        largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high,
+        smallest_ratio(lab, others=others, payloads=[50], rate=1e-3, **reading).low,
+        smallest_ratio(lab, others=others, rate=1e-4, **reading).low,
     ]
+    poor, lower, higher, highest = (math.nan if end is None else end for end in ends)
+    holds = [poor < 0.5, lower < 1, higher > 1, highest > 1]
     names = ("BEEN-13", "BEEN-20", "BEEN-30", "BEEN-37")
     note = ", ".join(f"{name} {'holds' if held else 'fails'}" for name, held in zip(names, holds, strict=True))
     return Finding.exact(float(np.mean(holds)), note)
 
 
-def goodput_by_largest(lab: Lab, **reading: str | float) -> Finding:
+def goodput_by_largest(lab: Lab, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of 90 B at most over that with 140 B at most."""
     small, large = (column(flows_of(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100))
     return Finding.mean(over(small, large), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
 
 
-def notices_alone(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+def notices_alone(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of one size over that of NewReno with the same."""
     sets = world(**reading)
     fixed = {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
@@ -182,7 +183,7 @@ def notices_alone(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
     return Finding.mean(over(been, newreno), f"{been.mean():.0f} and {newreno.mean():.0f} bit/s")
 
 
-def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: str | float) -> Finding:
+def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: Any) -> Finding:
     """Largest ratio of the goodput with packets of 240, 140 or 90 B to that with 540 B, over the schemes."""
     found = []
     for scheme in schemes:
@@ -194,7 +195,7 @@ def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: str | float)
     return Finding.mean(values, where)
 
 
-def timeouts_per_run(lab: Lab, **reading: str | float) -> Finding:
+def timeouts_per_run(lab: Lab, **reading: Any) -> Finding:
     """Timeouts of BEEN in a run, mean over the five initial sizes."""
     values = table(lab, "BEEN", "timeouts", world(**reading))
     return Finding.mean(values.mean(axis=0), by_size(values, 2))
@@ -218,7 +219,7 @@ def events(result: RunResult, *names: str) -> pl.DataFrame:
     return result.events.filter(pl.col("event").is_in(names) & (pl.col("flow") == "ftp"))
 
 
-def values_at(result: RunResult, name: str, times_s: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+def values_at(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], side: str) -> NDArray[np.float64]:
     """A series that is recorded when it changes, right before (`left`) or after (`right`) these instants."""
     rows = result.series(name)
     place = np.searchsorted(rows["time_s"].to_numpy(), times_s, side="left" if side == "left" else "right") - 1
@@ -228,7 +229,7 @@ def values_at(result: RunResult, name: str, times_s: NDArray[np.float64], side: 
     return np.where(place >= 0, values[np.maximum(place, 0)], math.nan)
 
 
-def change_at_report(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+def change_at_report(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Largest change of window or threshold at an instant at which a report came, in segments of one size."""
     sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
     changes, reports = [], 0
@@ -243,7 +244,7 @@ def change_at_report(lab: Lab, *, payload: int, **reading: str | float) -> Findi
     return Finding.exact(max(changes), f"{reports} reports")
 
 
-def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: str | float) -> Finding:
+def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: Any) -> Finding:
     """Packets of more than 80 B at the start of a connection, mean over the five initial sizes.
 
     They end where a packet begins at an offset that is no multiple of the initial payload.
@@ -268,12 +269,12 @@ def sent_sizes(result: RunResult) -> tuple[NDArray[np.float64], NDArray[np.float
     return sent["time_s"].to_numpy()[:-1], np.diff(sent["value"].to_numpy()).astype(float)
 
 
-def median_packet(lab: Lab, **reading: str | float) -> Finding:
+def median_packet(lab: Lab, **reading: Any) -> Finding:
     """Median size of the new packets that BEEN sends, over the five initial sizes, in B."""
     medians = []
     for seed in lab.seeds(3, 20):
         results = [trace(lab, payload, world(**reading), seed) for payload in PAYLOADS_BYTES]
-        medians.append(np.median(np.concatenate([sent_sizes(result)[1] for result in results])) + HEADER_BYTES)
+        medians.append(float(np.median(np.concatenate([sent_sizes(result)[1] for result in results]))) + HEADER_BYTES)
     return Finding.mean(medians)
 
 
@@ -289,7 +290,7 @@ def before_first_ack(lab: Lab) -> Finding:
     return Finding.exact(max(counts), f"resent after {min(resent_ms):.1f} to {max(resent_ms):.1f} ms")
 
 
-def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Share of recoveries in which more is in flight than the window, which then is what it was before, and grows.
 
     The window with its inflation is not recorded: what it lets out is, as data in flight beyond the window. A recovery
@@ -311,12 +312,14 @@ def inflations(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
             )
             if before >= 20 * payload:
                 continue
-            inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"]
-            groups[-1].append(bool(inside.max() > before and before <= after <= before + payload and later > before))
-    return Finding.mean([np.mean(held) for held in groups], f"{sum(map(len, groups))} recoveries")
+            inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"].to_numpy()
+            groups[-1].append(
+                bool(inside.max(initial=0) > before and before <= after <= before + payload and later > before)
+            )
+    return Finding.mean([float(np.mean(held)) for held in groups], f"{sum(map(len, groups))} recoveries")
 
 
-def windows_packets(result: RunResult, times_s: NDArray[np.float64], payload: int) -> NDArray[np.float64]:
+def windows_packets(result: RunResult, times_s: NDArray[np.floating[Any]], payload: int) -> NDArray[np.float64]:
     """Window at these instants in packets of the size that was then sent."""
     at_s, sizes = sent_sizes(result)
     place = np.searchsorted(at_s, times_s, side="right") - 1
@@ -324,7 +327,7 @@ def windows_packets(result: RunResult, times_s: NDArray[np.float64], payload: in
     return np.minimum(values_at(result, "cwnd_bytes", times_s, "right") / size, 20)
 
 
-def window_ratio(lab: Lab, *, others: list[str], **reading: str | float) -> Finding:
+def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
     """Mean window of BEEN in packets over the larger one of the others, mean over the five initial sizes."""
     sets, found = world(**reading), []
     for seed in lab.seeds(3, 20):
@@ -337,13 +340,13 @@ def window_ratio(lab: Lab, *, others: list[str], **reading: str | float) -> Find
                     means.append(hop_window_packets(result))
                     continue
                 times_s = np.arange(0.05, result.simulated_s, 0.1)
-                means.append(np.nanmean(windows_packets(result, times_s, payload)))
+                means.append(float(np.nanmean(windows_packets(result, times_s, payload))))
             of_sizes.append(means[0] / max(means[1:]))
         found.append(of_sizes)
     return Finding.mean(np.mean(found, axis=1), by_size(np.array(found).T, 2))
 
 
-def growth_per_round(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """By how much the window of BEEN grows in a round trip of slow start, from one packet to sixteen.
 
     A round trip is the smallest one seen. After slow start the window stands at its largest, twenty packets.
@@ -360,7 +363,7 @@ def growth_per_round(lab: Lab, *, payload: int, **reading: str | float) -> Findi
     return Finding.mean(factors, f"after it {np.mean(steps):.2f} packets in a round trip")
 
 
-def first_packet_of_second(lab: Lab, *, payload: int, **reading: str | float) -> Finding:
+def first_packet_of_second(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """First packet of a connection that opens at 100 s beside another one behind the same gateway, in B."""
     second = '{ from = "sender", to = "receiver", start = "100 s", app = { kind = "file", size = "2 kB" } }'
     sizes = []
