@@ -122,7 +122,7 @@ def real(id_, world=(), **altered):
     [
         ("BEEN-02", "reproduced under a reading", {"printed": 70}, "reproduced under a reading"),
         ("BEEN-06", "reproduced", {"with": {"rates": [1e-6, 1e-3], "printed_bytes": [2240, 70]}}, "not reproduced"),
-        ("BEEN-22", "in part", {"printed": 3}, "not reproduced"),
+        ("BEEN-22", "reproduced", {"printed": 3}, "not reproduced"),
         ("GEO-10", "impossible as printed", {"value": 2.17}, "reproduced under a reading"),
         ("GEO-20", "impossible as printed", {"printed": 52.46}, "reproduced"),
         ("GEO-21", "impossible as printed", {"printed": 23.78}, "reproduced"),

@@ -72,8 +72,8 @@ def figure_information_efficiency(lab: Lab) -> Figure:
                 panel.plot(length, percent, "s", color="0.3", markerfacecolor="none", markersize=6)
             if rate in PRINTED_PROPOSAL:
                 panel.axhline(PRINTED_PROPOSAL[rate], color="0.3", linestyle=":", linewidth=0.8)
-            panel.set_ylim(0, 105)
-            panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
+            panel.set_ylim(0, 118)
+            _rate(panel, rate)
             panel.grid()
         axes[0].plot([], [], "s", color="0.3", markerfacecolor="none", markersize=6, label="printed, NewReno")
         axes[0].plot([], [], color="0.3", linestyle=":", linewidth=0.8, label="printed, BEEN")
@@ -92,9 +92,9 @@ def figure_goodput(lab: Lab) -> Figure:
             _schemes(panel, lab, "goodput_bps", rate, 1e-3)
             # Where nothing arrives there is a zero to draw.
             panel.set_yscale("symlog", linthresh=0.01)
-            panel.set_ylim(0, 3e3)
+            panel.set_ylim(0, 3e4)
             panel.set_yticks([0, 0.1, 1, 10, 100, 1000], ["0", "0.1", "1", "10", "100", "1000"])
-            panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
+            _rate(panel, rate)
             panel.grid()
         axes[1].set_ylabel(label("Goodput", "kbit/s"))
         _sizes(axes[-1])
@@ -115,8 +115,8 @@ def figure_cwnd(lab: Lab) -> Figure:
                 times_s = np.arange(0.05, result.simulated_s, 0.1)
                 windows = windows_packets(result, times_s, payload)
                 panel.plot(times_s, windows, color=colour, linewidth=0.6, label=scheme)
-            panel.set_title(f"error rate {rate:g} per byte", loc="right", fontsize=7)
-            panel.set_ylim(0, 22)
+            _rate(panel, rate)
+            panel.set_ylim(0, 27)
             panel.grid()
         axes[1].set_ylabel(label("Congestion window", "packets"))
         axes[-1].set_xlabel(label("Time", "s"))
@@ -124,6 +124,11 @@ def figure_cwnd(lab: Lab) -> Figure:
         legend_above(axes[0], 2)
         figure.suptitle("Packets of 240 B at most, one run each", x=0.02, ha="left")
         return figure
+
+
+def _rate(axes: Axes, rate: float) -> None:
+    text = f"error rate {rate:g} per byte"
+    axes.text(0.99, 0.97, text, transform=axes.transAxes, ha="right", va="top", fontsize=7)
 
 
 def _schemes(axes: Axes, lab: Lab, name: str, rate: float, factor: float) -> None:

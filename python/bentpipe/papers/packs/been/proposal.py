@@ -154,14 +154,15 @@ def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = N
 
 def orders_that_hold(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
     """Share of the orders BEEN-13, -20, -30 and -37 that hold: their intervals on the right side."""
-    below = [
-        (largest_ratio(lab, others=others, rate=1e-2, **reading).high, 0.5),
-        (largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high, 1),
-        (1, smallest_ratio(lab, others=others, payloads=[50], rate=1e-3, **reading).low),
-        (1, smallest_ratio(lab, others=others, rate=1e-4, **reading).low),
+    # Of the first two the upper end, of the others the lower one.
+    ends = [
+        largest_ratio(lab, others=others, rate=1e-2, **reading).high,
+        largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high,
+        smallest_ratio(lab, others=others, payloads=[50], rate=1e-3, **reading).low,
+        smallest_ratio(lab, others=others, rate=1e-4, **reading).low,
     ]
-    # Without an interval nothing holds.
-    holds = [small is not None and large is not None and small < large for small, large in below]
+    poor, lower, higher, highest = (math.nan if end is None else end for end in ends)
+    holds = [poor < 0.5, lower < 1, higher > 1, highest > 1]
     names = ("BEEN-13", "BEEN-20", "BEEN-30", "BEEN-37")
     note = ", ".join(f"{name} {'holds' if held else 'fails'}" for name, held in zip(names, holds, strict=True))
     return Finding.exact(float(np.mean(holds)), note)
@@ -218,7 +219,7 @@ def events(result: RunResult, *names: str) -> pl.DataFrame:
     return result.events.filter(pl.col("event").is_in(names) & (pl.col("flow") == "ftp"))
 
 
-def values_at(result: RunResult, name: str, times_s: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+def values_at(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], side: str) -> NDArray[np.float64]:
     """A series that is recorded when it changes, right before (`left`) or after (`right`) these instants."""
     rows = result.series(name)
     place = np.searchsorted(rows["time_s"].to_numpy(), times_s, side="left" if side == "left" else "right") - 1
@@ -273,7 +274,7 @@ def median_packet(lab: Lab, **reading: Any) -> Finding:
     medians = []
     for seed in lab.seeds(3, 20):
         results = [trace(lab, payload, world(**reading), seed) for payload in PAYLOADS_BYTES]
-        medians.append(np.median(np.concatenate([sent_sizes(result)[1] for result in results])) + HEADER_BYTES)
+        medians.append(float(np.median(np.concatenate([sent_sizes(result)[1] for result in results]))) + HEADER_BYTES)
     return Finding.mean(medians)
 
 
@@ -311,16 +312,15 @@ def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
             )
             if before >= 20 * payload:
                 continue
-            inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"]
+            inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"].to_numpy()
             groups[-1].append(
-                bool(inside.to_numpy().max() > before and before <= after <= before + payload and later > before)
+                bool(inside.max(initial=0) > before and before <= after <= before + payload and later > before)
             )
     return Finding.mean([float(np.mean(held)) for held in groups], f"{sum(map(len, groups))} recoveries")
 
 
-def windows_packets(result: RunResult, instants_s: NDArray[np.floating[Any]], payload: int) -> NDArray[np.float64]:
+def windows_packets(result: RunResult, times_s: NDArray[np.floating[Any]], payload: int) -> NDArray[np.float64]:
     """Window at these instants in packets of the size that was then sent."""
-    times_s = np.asarray(instants_s, dtype=np.float64)
     at_s, sizes = sent_sizes(result)
     place = np.searchsorted(at_s, times_s, side="right") - 1
     size = np.where(place >= 0, sizes[np.maximum(place, 0)], payload) if len(sizes) else np.full(len(times_s), payload)

@@ -51,7 +51,8 @@ def gateways(scheme: str, payload: int) -> Sets:
 def scheme_flows(lab: Lab, scheme: str, sets: Sets, payload: int, replications: int) -> pl.DataFrame:
     """The table `flows` of a scheme's runs with one initial size, a row per replication, in order.
 
-    SaTPEP's efficiencies are those of its hop: what was delivered of what it sent there, for its sender loses nothing.
+    SaTPEP's efficiencies are those of its hop, for its sender loses nothing: what was delivered of the payload, and of
+    all bytes, that it sent there.
     """
     is_split = scheme in SATPEP
     if is_split:
@@ -62,13 +63,12 @@ def scheme_flows(lab: Lab, scheme: str, sets: Sets, payload: int, replications: 
     if not is_split:
         return flows
     hop = found["links"].filter(pl.col("link") == "up.forward").sort("replication")
-    packets, size = column(hop, "carried_packets"), column(hop, "carried_bytes")
-    sent = size - HEADER_BYTES * packets
+    delivered, size = column(flows, "delivered_bytes"), column(hop, "carried_bytes")
+    sent = size - HEADER_BYTES * column(hop, "carried_packets")
     # Of nothing sent there is no share.
-    efficiency = np.where(sent > 0, 100 * np.minimum(column(flows, "delivered_bytes") / np.maximum(sent, 1), 1), np.nan)
-    information = sent / size * (1 - column(hop, "corrupted_packets") / packets)
+    efficiency = 100 * np.where(sent > 0, delivered / np.maximum(sent, 1), np.nan)
     return flows.with_columns(
-        pl.Series("tcp_efficiency_pct", efficiency), pl.Series("information_efficiency", information)
+        pl.Series("tcp_efficiency_pct", efficiency), pl.Series("information_efficiency", delivered / size)
     )
 
 
