@@ -341,7 +341,9 @@ def deciding(paper, claim, asked, known):
             name, sets, case = json.loads(each)
             try:
                 scenario = Lab(paper.folder).load(name, sets, case=case)
-                known[each] = [scenario.digest, scenario.seed, [point.digest for point in Grid(scenario).points]]
+                # A case is no sweep.
+                points = Grid(scenario).points if case is None else []
+                known[each] = [scenario.digest, scenario.seed, [point.digest for point in points]]
             except BentpipeError:
                 known[each] = ["refused"]
         experiments.append(known[each])

@@ -81,7 +81,7 @@ def _seconds(name: str, text: str | None) -> float | None:
         return None
     found = _core.quantity(text)
     if found is None or found[1] != "s":
-        raise BentpipeError(f'error: --{name} {text}\n  expected a time, like "72 s" or "1.5min"')
+        raise BentpipeError(f'--{name} {text}\n  expected a time, like "72 s" or "1.5min"')
     return found[0]
 
 
