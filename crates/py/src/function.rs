@@ -461,7 +461,7 @@ impl PyFunction {
     /// carried out, too: packets are never forgotten.
     fn call(&mut self, hook: Hook, given: Option<(&mut Packet, &mut Option<Segment>)>, cx: &mut Context<'_>) -> Wanted {
         let now = cx.now;
-        let queue = given.as_ref().map(|(packet, _)| cx.queue(&**packet));
+        let queue = given.as_ref().map(|(packet, _)| cx.queue(packet));
         let Self { object: Some(object), flows, .. } = self else { return Wanted::default() };
         let done = Python::attach(|py| {
             let arguments = match &given {

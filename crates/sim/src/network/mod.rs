@@ -79,7 +79,7 @@ impl Network {
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
         own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
-        for node in NodeId::all(boxes.len()).filter(|&node| scenario.nodes[node].middleboxes.len() > 0) {
+        for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
             let neighbours = scenario.neighbours(node);
             boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
         }
