@@ -307,7 +307,8 @@ def recorded(paper):
     if not path.is_file():
         return {}
     kept = json.loads(path.read_text(encoding="utf-8"))
-    asked = [json.dumps(each) for each in kept["experiments"]]
+    settings = kept["settings"]
+    asked = [json.dumps([name, dict(settings[at] for at in sets), case]) for name, sets, case in kept["experiments"]]
     return {
         id_: {**entry, "experiments": [asked[at] for at in entry["experiments"]]}
         for id_, entry in kept["claims"].items()
@@ -315,8 +316,14 @@ def recorded(paper):
 
 
 def record(paper, entries):
-    """Write what is recorded, a line for each experiment and each claim."""
+    """Write what is recorded, a line for each setting, each experiment and each claim."""
     asked = sorted({each for entry in entries.values() for each in entry["experiments"]})
+    experiments = [json.loads(each) for each in asked]
+    settings = sorted({json.dumps(each) for _, sets, _ in experiments for each in sets.items()})
+    experiments = [
+        json.dumps([name, [settings.index(json.dumps(each)) for each in sets.items()], case])
+        for name, sets, case in experiments
+    ]
     rows = {
         claim.id: {
             **entries[claim.id],
@@ -326,7 +333,8 @@ def record(paper, entries):
         if claim.id in entries
     }
     lines = [f'"{id_}": {json.dumps(row, ensure_ascii=False)}' for id_, row in rows.items()]
-    text = '{"experiments": [\n' + ",\n".join(asked) + '\n],\n"claims": {\n' + ",\n".join(lines) + "\n}}\n"
+    text = '{"settings": [\n' + ",\n".join(settings) + '\n],\n"experiments": [\n' + ",\n".join(experiments)
+    text += '\n],\n"claims": {\n' + ",\n".join(lines) + "\n}}\n"
     RECORDED.mkdir(exist_ok=True)
     (RECORDED / f"{paper.name}.json").write_text(text, encoding="utf-8")
 
