@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+MOST = 36
+"""Names of a topic in the list of all topics."""
+
+
 class Entry(NamedTuple):
     """What can be named."""
 
@@ -35,7 +39,7 @@ class Entry(NamedTuple):
     required=False,
     metavar="[TOPIC]",
     shell_complete=complete.topics,
-    help="Such as cc, queue, error, scenarios, metrics, series, columns. By default, the names of all topics.",
+    help="Such as cc, queue, error, scenarios, metrics, series, columns. By default, all topics, each with some names.",
 )
 @options.json
 def command(topic: str | None, json: bool) -> None:
@@ -54,7 +58,7 @@ def command(topic: str | None, json: bool) -> None:
         if json:
             print_json([{"name": each, "entries": entries} for each, entries in names.items()])
         else:
-            _print([Entry(each, ", ".join(entries)) for each, entries in names.items()])
+            _print([Entry(each, _shortened(each, entries)) for each, entries in names.items()])
     elif json:
         print_json([{key: value for key, value in each._asdict().items() if value} for each in known[topic]()])
     else:
@@ -142,6 +146,12 @@ def _print(entries: list[Entry]) -> None:
         with formatter.section(table) if table else nullcontext():
             formatter.write_dl([(entry.name, _meaning(entry)) for entry in group])
     click.echo(formatter.getvalue(), file=sys.stdout, nl=False, color=is_coloured(sys.stdout))
+
+
+def _shortened(topic: str, names: list[str]) -> str:
+    """The first of many names; a topic's own list has them all."""
+    shown = ", ".join(names[:MOST])
+    return shown if len(names) <= MOST else f"{shown}, and {len(names) - MOST} more: bentpipe list {topic}"
 
 
 def _meaning(entry: Entry) -> str:

@@ -96,7 +96,10 @@ impl Sweep {
         let mut problems = Vec::new();
         for (_, value) in of_cases {
             match self.cases.iter().find(|(name, _)| matches!(&value.value, Value::Text(text) if text == name)) {
-                Some((_, case)) => cases::put(&mut tree, case.clone()),
+                Some((name, case)) => {
+                    problems.extend(of_keys.iter().filter_map(|(key, _)| self.undone(name, case, key)));
+                    cases::put(&mut tree, case.clone());
+                }
                 None => problems.push(self.no_case(value)),
             }
         }
@@ -116,6 +119,14 @@ impl Sweep {
         cases::put(&mut tree, case.clone());
         let problems = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
         Ok((tree, problems))
+    }
+
+    /// A value of a case that one which varies would replace in silence.
+    fn undone(&self, name: &str, case: &Tree, key: &str) -> Option<Problem> {
+        let set = case.found(key)?;
+        let message = format!("case {name} sets {key}, which varies");
+        let problem = Problem::new(set.key.shown(&self.source), key, message, "expected a key that does not vary");
+        Some(Problem { span: set.key.span(), value: set.scalar(), ..problem })
     }
 
     fn no_case(&self, value: &Tree) -> Problem {

@@ -131,6 +131,14 @@ fn what_is_wrong_with_a_point_is_said_where_its_value_stands() {
 }
 
 #[test]
+fn a_key_that_varies_does_not_undo_what_a_case_sets() {
+    let sweep = sweep("[sweep.vary]\nlink.l.error = [{ kind = \"bit\", rate = 1e-6 }]\ncase = [\"calm\", \"wild\"]\n");
+    assert!(sweep.point(&[0, 0], &NoFiles).is_ok());
+    let said = sweep.point(&[0, 1], &NoFiles).unwrap_err().to_string();
+    assert!(said.contains("case wild sets link.l.error, which varies") && said.contains("f:13:8"), "{said}");
+}
+
+#[test]
 fn what_follows_from_a_value_follows_from_one_put_over_a_case_too() {
     let sweep = sweep("");
     let own = |cc: &str| [("tcp.cc".to_owned(), cc.to_owned())];
