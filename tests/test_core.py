@@ -7,8 +7,11 @@ import bentpipe as bp
 from bentpipe import _core
 
 
-def test_stubs_match_the_binary():
-    command = [sys.executable, "-m", "mypy.stubtest", "bentpipe._core", "--concise"]
+def test_stubs_match_the_binary(tmp_path):
+    # The types of NumPy say nothing about the stubs, and take most of the time.
+    alone = tmp_path / "mypy.ini"
+    alone.write_text("[mypy]\nfollow_imports = skip\nfollow_imports_for_stubs = True\n")
+    command = [sys.executable, "-m", "mypy.stubtest", "bentpipe._core", "--concise", "--mypy-config-file", alone]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

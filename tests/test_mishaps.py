@@ -169,21 +169,21 @@ def test_bytes_that_are_no_letters_are_no_mishap(small, tmp_path):
 
 
 def test_an_unknown_width_is_80_columns(small):
-    known, unknown = (process("run", small, env={"COLUMNS": columns}).stdout for columns in ("80", "0"))
+    known, unknown = (cli("run", small, env={"COLUMNS": columns}).stdout for columns in ("80", "0"))
     assert unknown == known
     assert known
 
 
 @pytest.mark.parametrize("width", [40, 60])
 def test_narrow_terminals_keep_names_and_values(small, width):
-    wide, narrow = (process("run", small, env={"COLUMNS": str(columns)}).stdout.decode() for columns in (120, width))
+    wide, narrow = (cli("run", small, env={"COLUMNS": str(columns)}).stdout for columns in (120, width))
     assert max(map(len, narrow.splitlines())) <= width
     assert set(wide.split()) == set(narrow.split())
     # Each block begins with what its rows are of.
     heads = [line for line in narrow.splitlines() if re.match(r"(flow|link|where) ", line)]
     assert len(heads) > 3
     for command in (["compare", "--cc", "reno,sack"], ["mix", "--cc", "reno,sack"]):
-        done = process(*command, small, "--replications", 2, env={"COLUMNS": "40"}).stdout.decode()
+        done = cli(*command, small, "--replications", 2, env={"COLUMNS": "40"}).stdout
         assert len(re.findall(r"^reno ", done, re.MULTILINE)) > 1
         assert "…" not in done
 

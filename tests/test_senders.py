@@ -117,30 +117,42 @@ def test_the_guide_names_every_hook():
     assert re.findall(r"`(\w+)`", rows) == hooks
 
 
+def synchronise(folder, texts):
+    """These files and no others, but for what Cargo made; what stays the same is not touched, nor compiled again."""
+    for path in (folder / "crates").rglob("*"):
+        if path.is_file() and path.relative_to(folder) not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        path = folder / name
+        if not path.is_file() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
     # A copy of the house with the guide's file and lines in it, and with its own target: Cargo would take what is built
     # of the copy for what is built of the house.
     house = ROOT / "target" / "guide"
-    shutil.rmtree(house / "crates", ignore_errors=True)
-    for crate in ("units", "tcp"):
-        shutil.copytree(ROOT / "crates" / crate, house / "crates" / crate)
     workspace = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"(?m)^(default-)?members = .*$", r'\1members = ["crates/units", "crates/tcp"]', workspace)
     assert members != workspace
-    (house / "Cargo.toml").write_text(members)
-    shutil.copy(ROOT / "Cargo.lock", house)
+    texts = {Path("Cargo.toml"): members, Path("Cargo.lock"): (ROOT / "Cargo.lock").read_text()}
+    for crate in ("units", "tcp"):
+        for path in (ROOT / "crates" / crate).rglob("*"):
+            if path.suffix in (".rs", ".toml", ".csv", ".txt"):
+                texts[path.relative_to(ROOT)] = path.read_text()
     file, module, use, line = blocks("rust")
-    folder = house / "crates" / "tcp" / "src" / "cc"
-    (folder / "loss" / "multcp.rs").write_text(file)
+    folder = Path("crates", "tcp", "src", "cc")
+    texts[folder / "loss" / "multcp.rs"] = file
     for path, found, new in (
         (folder / "loss" / "mod.rs", r"^mod reno;\n", module),
         (folder / "loss" / "mod.rs", r"^pub use reno::.*;\n", use),
         (folder / "mod.rs", r"^    /// A fixed share .*\n", line),
     ):
-        text, count = re.subn(rf"(?m){found}", lambda match, new=new: new + match[0], path.read_text(), count=1)
+        texts[path], count = re.subn(rf"(?m){found}", lambda match, new=new: new + match[0], texts[path], count=1)
         assert count == 1, found
-        path.write_text(text)
+    synchronise(house, texts)
     command = ["cargo", "test", "--offline", "--package", "bentpipe-tcp", "--lib", "--", "multcp", "inherited::MulTcp"]
     done = subprocess.run(
         command,

@@ -59,7 +59,7 @@ class Watched:
             # It may have ended because it is so.
             assert not has_ended or is_so(), f"ended before {what}: {self.end()}"
             assert time.monotonic() < end_s, f"not in {PATIENCE_S} s: {what}"
-            time.sleep(0.001)
+            time.sleep(0.005)
 
     def end(self):
         """What it said, when it ends."""

@@ -46,7 +46,7 @@ def wait_until(is_so, what):
     while not is_so():
         if time.monotonic() > end_s:
             raise TimeoutError(f"not {what} in {PATIENCE_S} s")
-        time.sleep(0.001)
+        time.sleep(0.005)
 
 
 def processes(log):
