@@ -4,6 +4,7 @@
 //! Lengths and windows are plain `u64` counts of bytes throughout the workspace: there is no second unit
 //! with which they could be confused (segments appear only as `n * smss`).
 
+pub mod module_doc;
 pub mod quantity;
 mod rate;
 mod rng;

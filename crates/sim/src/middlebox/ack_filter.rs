@@ -5,7 +5,15 @@
 //! What still means something is spared: duplicates, of which the sender counts three, segments with data, SYN, FIN or RST,
 //! acknowledgements with SACK blocks or SNACKs, and those whose ECN flags differ.
 //!
-//! It keeps no state: all that it knows is what waits.
+//! # Where it may stand
+//!
+//! In front of the slow link by which acknowledgements return. It keeps no state: all that it knows is what waits.
+//!
+//! # What it helps, and what it harms
+//!
+//! Where the return link is too slow for the acknowledgements of a full forward link, it lets data flow at the forward rate.
+//! What is left are fewer acknowledgements for more data: senders that count them grow their windows slowly and send in
+//! bursts; `ack-reconstruct` behind the link mends both.
 
 use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;

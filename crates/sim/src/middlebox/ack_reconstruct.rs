@@ -1,10 +1,17 @@
-//! Reconstruction of acknowledgements (RFC 3449 §5.2.3), at the far end of what filtered them: one that acknowledges many segments
-//! is replaced by as many as would have come, a few segments each, at the pace at which the segments arrived. The sender then
-//! grows its window and clocks out data as if none had been filtered.
+//! Reconstruction of acknowledgements (RFC 3449 §5.2.3), at the far end of what filtered them: one that acknowledges
+//! many segments is replaced by as many as would have come, a few segments each, at the pace at which the segments
+//! arrived. The sender then grows its window and clocks out data as if none had been filtered.
 //!
-//! **Where it may stand:** behind the slow link by which acknowledgements return, in front of the sender. **What it helps:** bursts,
-//! and windows that grow by the acknowledgement. **What it harms:** the acknowledgement of the last segments comes later, by as much
-//! as those before it are spread.
+//! # Where it may stand
+//!
+//! Behind the slow link by which acknowledgements return, in front of the sender.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** Bursts, and windows that grow by the acknowledgement. **Harms:** The acknowledgement of the last segments
+//! comes later, by as much as those before it are spread.
+//!
+//! # What it leaves alone
 //!
 //! Acknowledgements that say more than a number (SACK, ECN, data, FIN) pass as they are, after what waited before them.
 

@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use bentpipe_tcp::{Options, SackBlocks, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
 
@@ -23,6 +23,10 @@ pub(super) struct Copy {
 pub(super) struct Copies {
     first: Seq,
     all: BTreeMap<u64, Copy>,
+    /// Of these, what has not left or is to be sent again; so that none of the others is looked at for each ACK.
+    unsent: BTreeSet<u64>,
+    /// Of these, what no SACK block reported.
+    unreported: BTreeSet<u64>,
     bytes: u64,
     /// What the receiver has acknowledged.
     pub(super) acked: u64,
@@ -39,6 +43,8 @@ impl Copies {
         Self {
             first: syn.seq.at(1),
             all: BTreeMap::new(),
+            unsent: BTreeSet::new(),
+            unreported: BTreeSet::new(),
             bytes: 0,
             acked: 0,
             srtt: None,
@@ -87,8 +93,14 @@ impl Copies {
     /// Keeps a segment, which left at `sent`.
     pub(super) fn insert(&mut self, segment: &Segment, sent: Option<Time>) {
         let copy = Copy { segment: *segment, sent, is_resent: false, is_sacked: false };
+        let offset = self.offset(segment.data_seq());
         self.bytes += u64::from(segment.len);
-        if let Some(old) = self.all.insert(self.offset(segment.data_seq()), copy) {
+        self.unreported.insert(offset);
+        match sent {
+            None => self.unsent.insert(offset),
+            Some(_) => self.unsent.remove(&offset),
+        };
+        if let Some(old) = self.all.insert(offset, copy) {
             self.bytes -= u64::from(old.segment.len);
         }
     }
@@ -101,7 +113,9 @@ impl Copies {
             if first.key() + first.get().segment.sequence_len() > ack {
                 break;
             }
-            let copy = first.remove();
+            let (offset, copy) = first.remove_entry();
+            self.unsent.remove(&offset);
+            self.unreported.remove(&offset);
             self.bytes -= u64::from(copy.segment.len);
             last = copy.sent.filter(|_| !copy.is_resent && !copy.is_sacked);
         }
@@ -115,6 +129,7 @@ impl Copies {
     pub(super) fn forget_sample(&mut self, offset: u64, now: Time) {
         if let Some(copy) = self.all.get_mut(&offset) {
             (copy.is_resent, copy.sent) = (true, Some(now));
+            self.unsent.remove(&offset);
         }
     }
 
@@ -127,7 +142,10 @@ impl Copies {
                 continue;
             }
             end = end.max(right);
-            self.all.range_mut(left..right).for_each(|(_, copy)| copy.is_sacked = true);
+            while let Some(&offset) = self.unreported.range(left..right).next() {
+                self.unreported.remove(&offset);
+                self.all.entry(offset).and_modify(|copy| copy.is_sacked = true);
+            }
         }
         end
     }
@@ -137,6 +155,7 @@ impl Copies {
         let Some(copy) = self.all.get_mut(&offset) else { return };
         copy.is_resent |= copy.sent.is_some() || copy.is_resent;
         copy.sent = Some(cx.now);
+        self.unsent.remove(&offset);
         let (ack, window, timestamps) = self.latest;
         // An old timestamp would not be accepted (RFC 7323 §5.2).
         let segment = Segment {
@@ -154,22 +173,24 @@ impl Copies {
 
     /// Offsets of the copies before `end` that no SACK block reported and that did not leave within `span`.
     pub(super) fn holes(&self, now: Time, end: u64, span: Duration) -> Vec<u64> {
-        let is_open = |copy: &Copy| !copy.is_sacked && copy.sent.is_none_or(|sent| sent + span <= now);
-        self.all.range(..end).filter(|(_, copy)| is_open(copy)).map(|(offset, _)| *offset).collect()
+        let is_open =
+            |offset: &&u64| self.all.get(offset).is_some_and(|copy| copy.sent.is_none_or(|sent| sent + span <= now));
+        self.unreported.range(..end).filter(is_open).copied().collect()
     }
 
     /// Offsets of what has not left, from `from` on.
     pub(super) fn unsent(&self, from: u64, until: u64) -> Vec<u64> {
-        let fits = |(offset, copy): &(&u64, &Copy)| **offset + copy.segment.sequence_len() <= until;
-        let waiting = self.all.range(from..).take_while(fits).filter(|(_, copy)| copy.sent.is_none());
-        waiting.map(|(offset, _)| *offset).collect()
+        let end = |offset: &u64| offset + self.all.get(offset).map_or(0, |copy| copy.segment.sequence_len());
+        let fits = |offset: &&u64| end(offset) <= until;
+        self.unsent.range(from..).take_while(fits).copied().collect()
     }
 
     /// All that the receiver has not reported is to be sent again.
     pub(super) fn restart(&mut self) {
-        for copy in self.all.values_mut().filter(|copy| !copy.is_sacked) {
+        for (offset, copy) in self.all.iter_mut().filter(|(_, copy)| !copy.is_sacked) {
             copy.is_resent |= copy.sent.is_some();
             copy.sent = None;
+            self.unsent.insert(*offset);
         }
     }
 }

@@ -4,9 +4,11 @@
 //!
 //! Readings: all numbers. What is known is that an adaptive factor raises and lowers the size, by feedback of the base station.
 //!
-//! It stands at a node of kind `processing` behind the link that corrupts. Every sender applies the size; datagrams pass untouched.
+//! # Where it may stand
 //!
-//! # What it helps, and what it hurts
+//! At a node of kind `processing` behind the link that corrupts. Every sender applies the size; datagrams pass untouched.
+//!
+//! # What it helps, and what it harms
 //!
 //! Smaller packets cross a link with many errors more often. It estimates nothing: at a constant error rate the size swings around one
 //! where every eighth packet is lost or so, and each lost packet still reduces the window.

@@ -2,10 +2,12 @@
 //! duplicate acknowledgements that ask for it. A sender with `error_reports = "resend"` retransmits at the first of them, at most
 //! once per round trip, and does not reduce its window.
 //!
-//! It stands at a node of kind `processing` behind the link that corrupts, and acknowledgements have to come back by it. Datagrams
+//! # Where it may stand
+//!
+//! At a node of kind `processing` behind the link that corrupts, and acknowledgements have to come back by it. Datagrams
 //! pass untouched.
 //!
-//! # What it helps, and what it hurts
+//! # What it helps, and what it harms
 //!
 //! A loss is repaired one round trip after it happened, as fast retransmit does, but without a smaller window. It does nothing for
 //! a window too small for duplicates, and where errors last the retransmissions are corrupted as well.

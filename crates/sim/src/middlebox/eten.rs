@@ -7,10 +7,12 @@
 //! what is written on a packet by the share of packets that it has seen uncorrupted, over the last 1000. The receiver echoes the product,
 //! and senders with the verdict `ceten-p` or `ceten-a` know from it which part of their losses is congestion.
 //!
+//! # Where it may stand
+//!
 //! A node with `role = "hop"` has to be of kind `processing`. Forward and cumulative notices need `role = "receiver"` at the node
 //! where the flow ends: its network layer, which hands to following packets what it has read. Datagrams pass untouched.
 //!
-//! # What it helps, and what it hurts
+//! # What it helps, and what it harms
 //!
 //! Backward notices come as soon as a message can from where the error was, forward ones a round trip after it, without a
 //! datagram for each. Cumulative ones cost nothing per loss, and follow the error rate slowly. All of them keep the window of a

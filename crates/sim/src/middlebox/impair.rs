@@ -1,5 +1,13 @@
 //! Duplication and reordering at a node, as `netem` does it: a packet is sent twice, or held for a while, at random and
 //! independently of all others. With both probabilities zero it is transparent.
+//!
+//! # Where it may stand
+//!
+//! At any node. It keeps no state but the packets that it holds.
+//!
+//! # What it helps, and what it harms
+//!
+//! It helps nothing: it makes a path as bad as some are, to see which senders take reordering for loss.
 
 use super::{Context, Middlebox, Side, Way};
 use crate::distribution::Between;

@@ -54,6 +54,7 @@ use crate::ids::{LinkId, NodeId};
 pub use crate::packet::{Label, Records};
 
 use crate::packet::Packet;
+use bentpipe_units::module_doc;
 use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
 use bentpipe_units::Time;
 use std::fmt::Debug;
@@ -136,7 +137,7 @@ pub trait Middlebox: Debug {
 pub const HELD_MAX: usize = 1_000_000;
 
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident);)+) => {
+    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident) in $file:literal;)+) => {
         /// A middlebox with its settings.
         #[derive(Clone, Debug, PartialEq)]
         // Few exist, and none is copied while a run is under way.
@@ -151,6 +152,20 @@ macro_rules! registry {
             /// The name in scenario files.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $name,)+ }
+            }
+
+            /// What is said at the head of the file of the one with this name, in Markdown: its source, where it may stand, what it
+            /// helps and harms.
+            pub fn doc(name: &str) -> Option<String> {
+                let doc: &[u8] = match name {
+                    $($name => {
+                        const FILE: &[u8] = include_bytes!($file);
+                        const DOC: &[u8] = &module_doc::head::<{ module_doc::length(FILE) }>(FILE);
+                        DOC
+                    })+
+                    _ => return None,
+                };
+                Some(module_doc::text(doc, |_| false))
             }
 
             /// `node` names the random streams; `position` is that among the node's middleboxes.
@@ -244,29 +259,29 @@ macro_rules! registry {
 
 registry! {
     /// Duplicates packets and holds some back at random, so that others overtake them.
-    "impair" => Impair(Impair, ImpairConfig);
+    "impair" => Impair(Impair, ImpairConfig) in "impair.rs";
     /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
-    "ack-filter" => AckFilter(AckFilter, AckFilterConfig);
+    "ack-filter" => AckFilter(AckFilter, AckFilterConfig) in "ack_filter.rs";
     /// Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
-    "refwa" => Refwa(Refwa, RefwaConfig);
+    "refwa" => Refwa(Refwa, RefwaConfig) in "refwa.rs";
     /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
-    "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig);
+    "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs";
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
-    "split" => Split(Split, SplitConfig);
+    "split" => Split(Split, SplitConfig) in "split.rs";
     /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
-    "spoof" => Spoof(Spoof, SpoofConfig);
+    "spoof" => Spoof(Spoof, SpoofConfig) in "spoof.rs";
     /// One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).
-    "satpep" => SatPep(SatPep, SatPepConfig);
+    "satpep" => SatPep(SatPep, SatPepConfig) in "satpep.rs";
     /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
-    "snoop" => Snoop(Snoop, SnoopConfig);
+    "snoop" => Snoop(Snoop, SnoopConfig) in "snoop.rs";
     /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
-    "been" => Been(Been, BeenConfig);
+    "been" => Been(Been, BeenConfig) in "been/mod.rs";
     /// Marks duplicate acknowledgements that ask for what was corrupted (ELN).
-    "eln" => Eln(Eln, ElnConfig);
+    "eln" => Eln(Eln, ElnConfig) in "eln.rs";
     /// Notifies the source of corrupted packets, backward or forward, or all of the chance to survive (ETEN, CETEN).
-    "eten" => Eten(Eten, EtenConfig);
+    "eten" => Eten(Eten, EtenConfig) in "eten.rs";
     /// Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
-    "dpsm" => Dpsm(Dpsm, DpsmConfig);
+    "dpsm" => Dpsm(Dpsm, DpsmConfig) in "dpsm.rs";
     /// A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
-    "own" => Own(Own, OwnConfig);
+    "own" => Own(Own, OwnConfig) in "own.rs";
 }

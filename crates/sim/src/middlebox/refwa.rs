@@ -18,7 +18,7 @@
 //! Where data and the ACKs of the same connections pass: elsewhere it would count flows and tell nobody. Data leave by the
 //! link whose capacity is shared. It sees TCP headers: encryption below TCP, and QUIC, hide them from a real one.
 //!
-//! # What it helps and harms
+//! # What it helps, and what it harms
 //!
 //! Flows with different round-trip times get the same rate and the queue settles at half of B_t, so there are hardly any
 //! drops. Windows are rounded down to what the scale can express: with the scale of a buffer of 1 GB that is 16 kB, coarse for

@@ -1,14 +1,23 @@
-//! SaTPEP (D. Velenis, D. Kalogeras and B. Maglaris, "SaTPEP: a TCP performance enhancing proxy for satellite links", 2002), as far as
-//! its abstract goes: two gateways split each connection, and between them run a protocol of their own, whose windows follow how
-//! much of the satellite link is used, and which repairs losses by negative acknowledgements, without reducing anything. Where
-//! the abstract is silent, this is our reading.
+//! SaTPEP (D. Velenis, D. Kalogeras and B. Maglaris, "SaTPEP: a TCP performance enhancing proxy for satellite links",
+//! 2002), as far as its abstract goes: two gateways split each connection, and between them run a protocol of their
+//! own, whose windows follow how much of the satellite link is used, and which repairs losses by negative
+//! acknowledgements, without reducing anything. Where the abstract is silent, this is our reading.
 //!
-//! **Where it may stand:** at both ends of the satellite hop, on the way of both directions; the gateway that a SYN comes to first opens
-//! the hop. **What it helps:** a transfer has its share of the link from the first round trip, and errors cost only what they hit.
-//! **What it harms:** as `split`, it owes what it has acknowledged (`pep_lost_bytes`); it takes `rate` for its own, so that what
-//! shares the link with it is driven aside.
+//! # Where it may stand
 //!
-//! Datagrams, and connections whose SYN neither gateway saw, it forwards unchanged; a SYN's data it does not take, as `split`.
+//! At both ends of the satellite hop, on the way of both directions; the gateway that a SYN comes to first opens the
+//! hop.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** A transfer has its share of the link from the first round trip, and errors cost only what they hit.
+//! **Harms:** As `split`, it owes what it has acknowledged (`pep_lost_bytes`); it takes `rate` for its own, so that
+//! what shares the link with it is driven aside.
+//!
+//! # What it leaves alone
+//!
+//! Datagrams, and connections whose SYN neither gateway saw, it forwards unchanged; a SYN's data it does not take, as
+//! `split`.
 
 use super::hop::{Hop, Manner, MARK};
 use super::sessions::Sessions;

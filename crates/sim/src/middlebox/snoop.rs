@@ -1,13 +1,17 @@
-//! Snoop (H. Balakrishnan, S. Seshan, E. Amir and R. Katz, "Improving TCP/IP performance over wireless networks", 1995): a node in
-//! front of a link that loses keeps copies of the data that cross it. The first duplicate acknowledgement of a segment that it has
-//! makes it send that again, ahead of the sender, and the duplicates go no further. It acknowledges nothing itself: when its state is
-//! lost, only speed is.
+//! Snoop (H. Balakrishnan, S. Seshan, E. Amir and R. Katz, "Improving TCP/IP performance over wireless networks",
+//! 1995): a node in front of a link that loses keeps copies of the data that cross it. The first duplicate
+//! acknowledgement of a segment that it has makes it send that again, ahead of the sender, and the duplicates go no
+//! further. It acknowledges nothing itself: when its state is lost, only speed is.
 //!
-//! **Where it may stand:** at the node in front of the lossy link, on the way of both directions.
+//! # Where it may stand
 //!
-//! **What it helps:** errors behind it are repaired within the round trip from there, and the sender never learns of them. **What
-//! it harms:** nothing but order: where the round trip behind it is nearly the whole, as over a satellite, the sender's timer may
-//! expire before the repair is done.
+//! At the node in front of the lossy link, on the way of both directions.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** Errors behind it are repaired within the round trip from there, and the sender never learns of them.
+//! **Harms:** Nothing but order: where the round trip behind it is nearly the whole, as over a satellite, the sender's
+//! timer may expire before the repair is done.
 
 use super::copies::Copies;
 use super::sessions::Sessions;

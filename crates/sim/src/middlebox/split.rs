@@ -1,21 +1,29 @@
-//! A proxy that splits connections (RFC 3135 §2.4): two real connections back to back, one towards each end, with sequence
-//! numbers, options, windows and controllers of their own. It shows each end the other one's addresses, and what it has
-//! acknowledged to one end it owes to the other.
+//! A proxy that splits connections (RFC 3135 §2.4): two real connections back to back, one towards each end, with
+//! sequence numbers, options, windows and controllers of their own. It shows each end the other one's addresses, and
+//! what it has acknowledged to one end it owes to the other.
 //!
-//! **Where it may stand:** at any node that both directions of a flow pass; two in a row, one at each gateway, give the satellite
-//! hop a connection of its own.
+//! # Where it may stand
 //!
-//! **What it helps:** slow start and recovery run over the round trip of one side instead of both, losses of one side are repaired
-//! there, and each side may have a sender that suits it. **What it harms:** an acknowledgement no longer says that the other end has
-//! the data. Where the proxy loses its state, or one side is reset, they are gone: counted as `pep_lost_bytes`.
+//! At any node that both directions of a flow pass; two in a row, one at each gateway, give the satellite hop a
+//! connection of its own.
 //!
-//! **What it does not split** it forwards unchanged: datagrams, connections without a handshake, and those whose SYN passed
-//! elsewhere or before its state was lost. A SYN's data (Fast Open) it does not take: it grants no cookie, and the opener sends them
-//! again once it is connected. SYNs beyond `half_open` and `sessions` it drops, as a listener does whose queue is full.
+//! # What it helps, and what it harms
 //!
-//! What it has taken from one side stays in its buffer until the other end has acknowledged it, and the window that it advertises is
-//! what is left of that: a side that stalls stops the other. FIN and RST are passed on behind the data, so that half-closed
-//! connections work.
+//! **Helps:** Slow start and recovery run over the round trip of one side instead of both, losses of one side are
+//! repaired there, and each side may have a sender that suits it. **Harms:** An acknowledgement no longer says that the
+//! other end has the data. Where the proxy loses its state, or one side is reset, they are gone: counted as
+//! `pep_lost_bytes`.
+//!
+//! # What it leaves alone
+//!
+//! **What it does not split** it forwards unchanged: datagrams, connections without a handshake, and those whose SYN
+//! passed elsewhere or before its state was lost. A SYN's data (Fast Open) it does not take: it grants no cookie, and
+//! the opener sends them again once it is connected. SYNs beyond `half_open` and `sessions` it drops, as a listener
+//! does whose queue is full.
+//!
+//! What it has taken from one side stays in its buffer until the other end has acknowledged it, and the window that it
+//! advertises is what is left of that: a side that stalls stops the other. FIN and RST are passed on behind the data,
+//! so that half-closed connections work.
 
 use super::sessions::Sessions;
 use super::{Context, Middlebox};

@@ -1,15 +1,23 @@
-//! A proxy that spoofs acknowledgements (RFC 3135 §3.1.3, M. Allman et al., RFC 2760 §3.1 in spirit): the connection stays one, with
-//! its sequence numbers, but the proxy acknowledges data as soon as they pass, keeps a copy, and sends that again itself where the
-//! receiver misses it. The receiver's acknowledgements of what was acknowledged already end at the proxy.
+//! A proxy that spoofs acknowledgements (RFC 3135 §3.1.3, M. Allman et al., RFC 2760 §3.1 in spirit): the connection
+//! stays one, with its sequence numbers, but the proxy acknowledges data as soon as they pass, keeps a copy, and sends
+//! that again itself where the receiver misses it. The receiver's acknowledgements of what was acknowledged already end
+//! at the proxy.
 //!
-//! **Where it may stand:** where both directions pass, in front of the long hop as seen from the sender of the data.
+//! # Where it may stand
 //!
-//! **What it helps:** slow start and recovery of the sender run over the round trip to the proxy. **What it harms:** what it
-//! acknowledged and the receiver never got is lost with its state (`pep_lost_bytes`), and since the sender no longer sees the hop
-//! behind the proxy, `window` alone keeps the hop's queue from overflowing.
+//! Where both directions pass, in front of the long hop as seen from the sender of the data.
 //!
-//! SYN, FIN and RST pass from end to end; a connection whose SYN it did not see, and datagrams, it forwards unchanged. What does
-//! not fit into its buffer it forwards without acknowledging it. The window that it advertises is what is left of the buffer.
+//! # What it helps, and what it harms
+//!
+//! **Helps:** Slow start and recovery of the sender run over the round trip to the proxy. **Harms:** What it
+//! acknowledged and the receiver never got is lost with its state (`pep_lost_bytes`), and since the sender no longer
+//! sees the hop behind the proxy, `window` alone keeps the hop's queue from overflowing.
+//!
+//! # What it leaves alone
+//!
+//! SYN, FIN and RST pass from end to end; a connection whose SYN it did not see, and datagrams, it forwards unchanged.
+//! What does not fit into its buffer it forwards without acknowledging it. The window that it advertises is what is
+//! left of the buffer.
 
 use super::copies::Copies;
 use super::sessions::Sessions;

@@ -6,6 +6,7 @@
 //! * set to do nothing it changes no flow;
 //! * thousands of flows, one after the other, leave it no larger than few. `BENTPIPE_FUZZ_OPS=100000` tries a hundred thousand.
 
+use super::MiddleboxConfig;
 use crate::record::RunResult;
 use crate::scenario::from_toml;
 use crate::Network;
@@ -134,4 +135,13 @@ fn bears_many(trial: &Trial) {
     assert!(most < 300, "{most} flows were kept at once");
     assert_eq!(network.kept_by_functions(), (0, 0), "flows and packets");
     assert_complete(&run(network), 2 * count);
+}
+
+#[test]
+fn every_function_says_where_it_may_stand_and_what_it_helps() {
+    let silent = MiddleboxConfig::ALL.iter().map(|(name, _)| *name).filter(|name| {
+        let doc = MiddleboxConfig::doc(name).unwrap();
+        !["\n# Where it may stand\n", "\n# What it helps, and what it harms\n"].iter().all(|head| doc.contains(head))
+    });
+    assert_eq!(silent.collect::<Vec<_>>(), ["own"]);
 }

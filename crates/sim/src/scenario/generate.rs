@@ -2,6 +2,7 @@
 
 use super::check::{format_of, options};
 use super::schema::root as schema;
+use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::cc::CcKind;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -16,7 +17,7 @@ pub struct Choice {
     /// One line.
     pub summary: String,
     /// All that is said about it, in Markdown: of a congestion control its source, equations and behaviour by headings, of
-    /// others what they are and each of their keys.
+    /// a function of the network the same with its keys, of others what they are and each of their keys.
     pub doc: String,
 }
 
@@ -62,6 +63,9 @@ pub fn choices() -> Vec<Choice> {
                 match CcKind::ALL.iter().find(|kind| topic == "cc" && kind.name() == name) {
                     Some(kind) => doc = kind.doc(),
                     None => {
+                        if let Some(head) = MiddleboxConfig::doc(name).filter(|_| topic == "middlebox") {
+                            let _ = write!(doc, "\n\n{head}\n# Settings\n\n");
+                        }
                         keys(&mut doc, shape, None);
                         choices_of(&mut doc, shape, None, 0);
                     }

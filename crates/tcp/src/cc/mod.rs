@@ -12,7 +12,6 @@ mod custom;
 mod delay;
 mod loss;
 mod model;
-mod module_doc;
 mod parts;
 mod probe_segments;
 mod satellite;
@@ -33,6 +32,7 @@ pub use satellite::*;
 
 use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
 use crate::verdict::VerdictKind;
+use bentpipe_units::module_doc;
 use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
 
 /// The contract of a congestion control. `on_congestion` and `on_rto` report congestion only: losses that the verdict attributes

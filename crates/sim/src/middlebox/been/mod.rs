@@ -3,23 +3,27 @@
 //! uplink. The source retransmits without reducing its window (`tcp.error_reports`), and chooses its packet size by the estimate
 //! (`tcp.packet_size`). Each of the two works alone.
 //!
-//! The [gateway](gateway) gives each packet of a connection that goes up a number, writes it on the packet (IP option), and keeps in
-//! a table what it needs to find the source again. The [satellite](satellite) takes the number off, records what became of the
+//! The gateway gives each packet of a connection that goes up a number, writes it on the packet (IP option), and keeps in
+//! a table what it needs to find the source again. The satellite takes the number off, records what became of the
 //! packet, and writes records on the packets that come down. Where none waits it sends a packet of its own, of 28 bytes for one
 //! record. The gateway takes the records off, notifies the source of each corrupted packet (a datagram of 76 bytes), and after
-//! each window of records enters their [estimate](estimate) into its mean; that is written on each packet that comes down. Reports,
+//! each window of records enters their estimate into its mean; that is written on each packet that comes down. Reports,
 //! records and estimates take the way of all packets: they queue, and get lost.
+//!
+//! # Where it may stand
 //!
 //! A satellite with `role = "satellite"` has to be of kind `processing`; the gateway has to be a node next to it. With
 //! `inter_satellite` the numbers stay on the packets for as long as they go to satellites that know BEEN, and those report what was
 //! corrupted between satellites to the gateway by packets of their own: beyond the paper, as its conclusion asks. These losses
 //! are reported to the source; the estimate remains that of the uplink.
 //!
-//! Readings. The paper adds a record for errors alone and counts records with and without error: all packets are recorded here,
+//! # Readings
+//!
+//! The paper adds a record for errors alone and counts records with and without error: all packets are recorded here,
 //! or the estimate would be 1. A packet carries one record, or several where many wait. Records are written on a packet as it
 //! enters the queue to the gateway.
 //!
-//! # What it helps, and what it hurts
+//! # What it helps, and what it harms
 //!
 //! It helps where the uplink corrupts packets and windows are small: losses are repaired in one round trip between gateway and
 //! satellite, and no window is reduced for them. It does not make room: a path with congestion is used no better. Small packets

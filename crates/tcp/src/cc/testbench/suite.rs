@@ -149,6 +149,7 @@ fn growths() -> Vec<Growth> {
 
 fn registered(kind: CcKind) {
     assert!(CcKind::ALL.contains(&kind));
+    assert!(kind.doc().contains("\n# On satellite paths\n"), "says nothing of satellite paths");
     assert_eq!(CcKind::ALL.iter().filter(|other| other.name() == kind.name()).count(), 1);
     assert!(kind.summary().ends_with('.'), "the summary of {} is one sentence", kind.name());
 }

@@ -1,7 +1,8 @@
-//! The doc at the head of a file, taken out of it while the crate is compiled: pages about a congestion control are made from it.
+//! The doc at the head of a file, taken out of it while the crate is compiled: pages about congestion controls and functions of
+//! the network are made from it.
 
 /// Bytes of the lines `//! ...` at the beginning of a file.
-pub(super) const fn length(file: &[u8]) -> usize {
+pub const fn length(file: &[u8]) -> usize {
     let mut at = 0;
     while at + 2 < file.len() && file[at] == b'/' && file[at + 1] == b'/' && file[at + 2] == b'!' {
         while at < file.len() && file[at] != b'\n' {
@@ -13,7 +14,7 @@ pub(super) const fn length(file: &[u8]) -> usize {
 }
 
 /// The first bytes of a file, as a constant of their own: the rest does not become part of the program.
-pub(super) const fn head<const N: usize>(file: &[u8]) -> [u8; N] {
+pub const fn head<const N: usize>(file: &[u8]) -> [u8; N] {
     let (mut head, mut at) = ([0; N], 0);
     while at < N {
         head[at] = file[at];
@@ -23,7 +24,7 @@ pub(super) const fn head<const N: usize>(file: &[u8]) -> [u8; N] {
 }
 
 /// The text of these lines, without sections under headings that are `left_out`.
-pub(super) fn text(lines: &[u8], left_out: impl Fn(&str) -> bool) -> String {
+pub fn text(lines: &[u8], left_out: impl Fn(&str) -> bool) -> String {
     let lines = String::from_utf8_lossy(lines);
     let (mut text, mut is_code, mut is_left_out) = (String::new(), false, false);
     for line in lines.lines().map(|line| line.trim_start_matches("//!")) {
@@ -51,12 +52,5 @@ mod tests {
     fn the_doc_ends_where_the_code_begins_and_leaves_others_out() {
         const HEAD: &[u8] = &head::<{ length(FILE) }>(FILE);
         assert_eq!(text(HEAD, |heading| heading == "b"), "One.\n\n```\n# no heading\n```\n# On paths\nIt helps.\n");
-    }
-
-    #[test]
-    fn every_congestion_control_says_when_it_helps_on_satellite_paths() {
-        use crate::cc::CcKind;
-        let silent = CcKind::ALL.iter().filter(|kind| !kind.doc().contains("\n# On satellite paths\n"));
-        assert_eq!(silent.collect::<Vec<_>>(), Vec::<&CcKind>::new());
     }
 }
