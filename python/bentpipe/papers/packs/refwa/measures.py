@@ -38,10 +38,8 @@ from .runs import (
     SHARE_BPS,
     SMSS_BYTES,
     as_case,
-    described,
     extreme,
     only,
-    replications,
     runs,
     sweep,
     values,
@@ -361,15 +359,16 @@ def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str
     these is not compared: more senders use a lossy link more.
     """
     rates = [1e-4, 1e-2, 0.1]
-    equal = runs(lab, rates)
-    varied = described(lab.sweep("rtts", replications=replications(lab)), {}).runs
+    equal = runs(lab, rates, senders)
+    varied = {rate: sweep(lab, senders, rate, file="rtts").runs for rate in rates}
     changes = {}
     for sender in senders:
         for rate in rates:
             at = f"of {sender} at {rate:g}"
 
             def change(column: str, sender: str = sender, rate: float = rate) -> NDArray[np.float64]:
-                before, after = (values(table, column, sender=sender, rate=rate) for table in (equal, varied))
+                tables = (equal, varied[rate])
+                before, after = (values(table, column, sender=sender, rate=rate) for table in tables)
                 return after - before
 
             if "utilisation" in quantities:

@@ -53,7 +53,7 @@ KEPT = ("flows", "drops")
 
 def replications(lab: Lab) -> int:
     """How often each point of a curve is measured."""
-    return int(lab.choose(4, 40))
+    return int(lab.choose(4, 20))
 
 
 def runs(
@@ -70,31 +70,33 @@ def runs(
 
 
 def points(lab: Lab, rates: Sequence[float], senders: Sequence[str], scheme: Mapping[str, Any] = {}) -> Runs:
-    """Points of Figure 3 with what a reading has of the schemes; senders that it leaves alone are not run again."""
+    """Points of Figure 3 with what a reading has of the schemes; senders that it leaves alone are as in the figure."""
     sets = scheme_sets(**scheme)
-    # What it changes together, whoever of the paper's senders is asked for: so claims share the runs.
-    changed = [
-        sender
-        for sender in SENDERS
-        if (sender in senders or sender != SENDERS[-1]) and any(key.startswith(f"case.{sender}.") for key in sets)
-    ]
-    wanted = pl.col("sender").is_in(senders)
-    assumed = figure(lab)
-    found = [(assumed, wanted & ~pl.col("sender").is_in(changed) & pl.col("rate").is_in(rates))]
-    if not set(changed).isdisjoint(senders):
-        found += [(sweep(lab, changed, rate, sets=sets, tables=KEPT), wanted) for rate in rates]
-    return _together(found)
+    found, left = [], list(senders)
+    for together in (("refwa", "refwa-plus"), ("refwa-plus-westwood",), ("westwood-nr",)):
+        own = {key: value for key, value in sets.items() if key.split(".")[1] in together}
+        # All of them that it changes, whoever is asked for: so claims share the runs.
+        changed = [sender for sender in together if any(key.startswith(f"case.{sender}.") for key in own)]
+        if not set(changed).isdisjoint(left):
+            found += [_of(sweep(lab, changed, rate, sets=own, tables=KEPT), left, rates) for rate in rates]
+            left = [sender for sender in left if sender not in changed]
+    if left and lab.scale == 1:
+        found.append(_of(figure(lab), left, rates))
+    elif left:
+        # More replications of what is asked for, not of the whole figure.
+        found += [sweep(lab, left, rate, tables=KEPT) for rate in rates]
+    tables = {name: _rows([each.tables[name] for each in found]) for name in KEPT}
+    return Runs(_rows([each.runs for each in found]), tables)
 
 
-def _together(found: Sequence[tuple[Runs, pl.Expr]]) -> Runs:
-    """Rows of several sweeps; only the columns that all have."""
+def _of(found: Runs, senders: Sequence[str], rates: Sequence[float]) -> Runs:
+    wanted = pl.col("sender").is_in(senders) & pl.col("rate").is_in(rates)
+    return Runs(found.runs.filter(wanted), {name: table.filter(wanted) for name, table in found.tables.items()})
 
-    def rows(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        common = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
-        return pl.concat([table.select(common) for table in tables], how="vertical_relaxed")
 
-    tables = {name: rows([each.tables[name].filter(chosen) for each, chosen in found]) for name in KEPT}
-    return Runs(rows([each.runs.filter(chosen) for each, chosen in found]), tables)
+def _rows(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    common = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
+    return pl.concat([table.select(common) for table in tables], how="vertical_relaxed")
 
 
 def scheme_sets(
