@@ -17,7 +17,6 @@ from .runs import (
     SMSS_BYTES,
     extreme,
     only,
-    points,
     runs,
     scheme_sets,
     sweep,
@@ -93,7 +92,7 @@ def utilisation_percent(lab: Lab, *, rate: float, links: int = 1, sender: str = 
     """100 x utilisation. `links`: how many of the links on the way lose packets."""
     lossy = {"link.isl2.error": {"kind": "packet", "rate": rate}} if links > 1 else {}
     lossy |= {f"link.{name}.forward.error": {"kind": "packet", "rate": rate} for name in ("up", "down") if links > 1}
-    table = sweep(lab, [sender], rate, sets=lossy).runs if lossy else runs(lab, [rate], [sender], scheme=scheme)
+    table = sweep(lab, [sender], rate, sets={**lossy, **scheme_sets(**scheme)}).runs
     return Finding.mean(100 * values(table, "utilisation_share", sender=sender, rate=rate))
 
 
@@ -102,8 +101,7 @@ def share_of_overflows(lab: Lab, *, senders: Sequence[str], rates: Sequence[floa
     full = pl.col("packets").filter(pl.col("cause") == "queue-overflow").sum()
     found = {}
     for rate in rates:
-        whole = sweep(lab, senders, rate, world, tables=("drops",)) if world else points(lab, [rate], senders)
-        drops = whole.tables["drops"]
+        drops = sweep(lab, senders, rate, world, tables=("drops",)).tables["drops"]
         shares = drops.group_by("sender", "replication").agg(share=full / pl.col("packets").sum())
         for sender in senders:
             of_sender = shares.filter(pl.col("sender") == sender)["share"]
@@ -247,14 +245,16 @@ def detection(lab: Lab, *, rate: float, quantity: str, **scheme: Any) -> Finding
 
     It is that of the share of lost packets that they take for link errors. At this rate hardly any are others.
     """
-    flows = points(lab, [rate], [PLUS], scheme).tables["flows"]
-    by_run = flows.with_columns(seen=1 - _UNSEEN / pl.col("link_losses")).group_by("replication", maintain_order=True)
+    flows = sweep(lab, [PLUS], rate, sets=scheme_sets(**scheme), tables=("flows",)).tables["flows"]
+    seen = (1 - _UNSEEN / pl.col("link_losses")).alias("seen")
+    by_run = flows.with_columns(seen).group_by("replication", maintain_order=True)
     found = by_run.agg(
         flows=(_UNSEEN == 0).sum(), correlation=pl.corr("seen", "goodput_bps"), seen=pl.col("seen").mean()
     )
+    recognised = float(found["seen"].to_numpy().mean())
     overflows = flows["congestion_losses"].sum()
     return Finding.mean(
-        found[quantity].to_list(), f"share recognised {found['seen'].mean():.3f}; {overflows} packets overflowed in all"
+        found[quantity].to_list(), f"share recognised {recognised:.3f}; {overflows} packets overflowed in all"
     )
 
 

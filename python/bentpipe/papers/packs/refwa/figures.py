@@ -58,7 +58,7 @@ def figure_3b(lab: Lab) -> Figure:
 
 def _curves(axes: Axes, lab: Lab, column: str) -> list[float]:
     """Mean and 95 % interval of each sender over the loss rates, which are returned."""
-    table = runs.figure(lab).runs
+    table = runs.figure(lab)
     rates = sorted(table["rate"].unique())
     for place, sender in enumerate(runs.SENDERS):
         found = [Finding.mean(runs.values(table, column, sender=sender, rate=rate)) for rate in rates]

@@ -43,12 +43,9 @@ QUEUED = {
 # The worlds of the readings.
 
 
-def figure(lab: Lab) -> Runs:
-    """The runs of Figure 3, in the world that is assumed, with the tables `flows` and `drops`: see `runs`."""
-    return described(lab.sweep("bottleneck", replications=replications(lab), tables=KEPT), {})
-
-
-KEPT = ("flows", "drops")
+def figure(lab: Lab) -> pl.DataFrame:
+    """All runs of Figure 3, in the world that is assumed: see `runs`."""
+    return described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
 
 
 def replications(lab: Lab) -> int:
@@ -59,44 +56,17 @@ def replications(lab: Lab) -> int:
 def runs(
     lab: Lab,
     rates: Sequence[float],
-    senders: Sequence[str] = SENDERS,
+    senders: Sequence[str],
     world: Mapping[str, str] = {},
     scheme: Mapping[str, Any] = {},
 ) -> pl.DataFrame:
-    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others."""
-    if world:
-        return pl.concat([sweep(lab, senders, rate, world).runs for rate in rates])
-    return points(lab, rates, senders, scheme).runs
+    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others.
 
-
-def points(lab: Lab, rates: Sequence[float], senders: Sequence[str], scheme: Mapping[str, Any] = {}) -> Runs:
-    """Points of Figure 3 with what a reading has of the schemes; senders that it leaves alone are as in the figure."""
+    In a world, and with what a reading has of the schemes. A run is stored under what it is, so senders that neither
+    changes are not run again.
+    """
     sets = scheme_sets(**scheme)
-    found, left = [], list(senders)
-    for together in (("refwa", "refwa-plus"), ("refwa-plus-westwood",), ("westwood-nr",)):
-        own = {key: value for key, value in sets.items() if key.split(".")[1] in together}
-        # All of them that it changes, whoever is asked for: so claims share the runs.
-        changed = [sender for sender in together if any(key.startswith(f"case.{sender}.") for key in own)]
-        if not set(changed).isdisjoint(left):
-            found += [_of(sweep(lab, changed, rate, sets=own, tables=KEPT), left, rates) for rate in rates]
-            left = [sender for sender in left if sender not in changed]
-    if left and lab.scale == 1:
-        found.append(_of(figure(lab), left, rates))
-    elif left:
-        # More replications of what is asked for, not of the whole figure.
-        found += [sweep(lab, left, rate, tables=KEPT) for rate in rates]
-    tables = {name: _rows([each.tables[name] for each in found]) for name in KEPT}
-    return Runs(_rows([each.runs for each in found]), tables)
-
-
-def _of(found: Runs, senders: Sequence[str], rates: Sequence[float]) -> Runs:
-    wanted = pl.col("sender").is_in(senders) & pl.col("rate").is_in(rates)
-    return Runs(found.runs.filter(wanted), {name: table.filter(wanted) for name, table in found.tables.items()})
-
-
-def _rows(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    common = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
-    return pl.concat([table.select(common) for table in tables], how="vertical_relaxed")
+    return pl.concat([sweep(lab, senders, rate, world, sets=sets).runs for rate in rates])
 
 
 def scheme_sets(
