@@ -246,7 +246,8 @@ def detection(lab: Lab, *, rate: float, quantity: str, **scheme: Any) -> Finding
     It is that of the share of lost packets that they take for link errors. At this rate hardly any are others.
     """
     flows = sweep(lab, [PLUS], rate, sets=scheme_sets(**scheme), tables=("flows",)).tables["flows"]
-    seen = (1 - _UNSEEN / pl.col("link_losses")).alias("seen")
+    # A sender that loses nothing misses nothing.
+    seen = (1 - _UNSEEN / pl.col("link_losses")).fill_nan(1.0).alias("seen")
     by_run = flows.with_columns(seen).group_by("replication", maintain_order=True)
     found = by_run.agg(
         flows=(_UNSEEN == 0).sum(), correlation=pl.corr("seen", "goodput_bps"), seen=pl.col("seen").mean()
