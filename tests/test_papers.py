@@ -127,7 +127,7 @@ def real(id_, world=(), **altered):
         ("GEO-20", "impossible as printed", {"printed": 52.46}, "reproduced"),
         ("GEO-21", "impossible as printed", {"printed": 23.78}, "reproduced"),
         ("GEO-31", "reproduced", {"value": 31}, "not reproduced"),
-        ("REF-13", "not reproduced", {"value": 80}, "impossible as printed"),
+        ("REF-13", "reproduced under a reading", {"value": 80}, "impossible as printed"),
         ("REF-25", "impossible as printed", {"value": 0.1}, "reproduced"),
         ("TIMER-12", "reproduced under a reading", {"printed": 0.3}, "not reproduced"),
         ("TIMER-15", "impossible as printed", {"value": 0}, "reproduced"),

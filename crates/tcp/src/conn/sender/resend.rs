@@ -51,6 +51,7 @@ impl Sender {
         self.rtt.fix(feedback.config.rto);
         self.cc.set_window(if by_timeout { smss } else { window }, window);
         cx.report(Event::LinkError(self.space.una));
+        cx.report(Event::NoReduction(self.space.nxt));
     }
 
     /// Recovery begins with a link error: whether all is sent again at once.
@@ -110,6 +111,10 @@ impl Sender {
                 false => Evidence::Everything { forget_sacks: false },
             };
             self.episode = self.episode.begun(self.space.nxt, false);
+            if was_error {
+                // Of what was sent since the loss was judged, too.
+                cx.report(Event::NoReduction(self.space.nxt));
+            }
             self.resend(now, evidence);
         }
     }

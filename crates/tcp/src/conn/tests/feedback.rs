@@ -86,6 +86,25 @@ fn with_sack_only_holes_are_sent_again() {
     assert!(is_error(&mut bench));
 }
 
+/// Or the losses would be counted in the next reduction, as errors that it took for congestion.
+#[test]
+fn a_link_error_is_a_decision_not_to_reduce() {
+    let mut bench = sender(PLUS, |_| {});
+    duplicates(&mut bench, 20_000);
+    let decisions = |bench: &mut Bench| {
+        let is_decision = |event: &Event| matches!(event, Event::Reduction(_) | Event::NoReduction(_));
+        bench.events().into_iter().filter(is_decision).collect::<Vec<_>>()
+    };
+    let until = 21 * SMSS;
+    assert_eq!(decisions(&mut bench), [Event::NoReduction(until)]);
+    // What is sent again in the next round trip is of the same kind, and a window that falls is not.
+    bench.at(bench.now + Duration::from_millis(200));
+    told(&mut bench, 5, 20_000, &[]);
+    assert!(matches!(decisions(&mut bench)[..], [Event::NoReduction(_)]));
+    told(&mut bench, 8, 12_000, &[]);
+    assert!(matches!(decisions(&mut bench)[..], [Event::Reduction(_)]));
+}
+
 /// Test 3: the timeout does not double; NewReno's does.
 #[test]
 fn timeouts_in_the_state_of_an_error_do_not_double() {

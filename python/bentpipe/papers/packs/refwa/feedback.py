@@ -11,7 +11,6 @@ from bentpipe.papers import Finding
 
 from .runs import (
     BUFFER_BYTES,
-    DURATION_S,
     FLOWS,
     PATH_BYTES,
     RATE,
@@ -19,6 +18,7 @@ from .runs import (
     extreme,
     only,
     runs,
+    scheme_sets,
     sweep,
     values,
     world_sets,
@@ -43,11 +43,18 @@ SHORT = {"duration": "60 s"}
 
 
 def advantage(
-    lab: Lab, *, column: str, sender: str, others: Sequence[str], rates: Sequence[float], relative: bool = False
+    lab: Lab,
+    *,
+    column: str,
+    sender: str,
+    others: Sequence[str],
+    rates: Sequence[float],
+    relative: bool = False,
+    **scheme: Any,
 ) -> Finding:
     """Smallest paired difference (1) of a sender to others over loss rates, or how much more it has, in %."""
     column = {"utilisation": "utilisation_share", "F": "jain"}[column]
-    table = runs(lab, rates)
+    table = runs(lab, rates, [sender, *others], scheme=scheme)
     found = {}
     for rate in rates:
         own = values(table, column, sender=sender, rate=rate)
@@ -59,7 +66,7 @@ def advantage(
 
 def fairest(lab: Lab, *, rates: Sequence[float]) -> Finding:
     """Smallest paired difference of F of REFWA or REFWA Plus to that of the other three."""
-    table = runs(lab, rates)
+    table = runs(lab, rates, ["reno", "newreno", "westwood-nr", "refwa", PLUS])
     found = {}
     for rate in rates:
         for own in ("refwa", PLUS):
@@ -71,7 +78,7 @@ def fairest(lab: Lab, *, rates: Sequence[float]) -> Finding:
 
 def utilisation_ratio(lab: Lab, *, sender: str, other: str, rates: Sequence[float]) -> Finding:
     """Utilisation of one sender over that of another, paired, at the loss rate where it is farthest from 1."""
-    table = runs(lab, rates)
+    table = runs(lab, rates, [sender, other])
     ratios = {
         rate: values(table, "utilisation_share", sender=sender, rate=rate)
         / values(table, "utilisation_share", sender=other, rate=rate)
@@ -81,23 +88,24 @@ def utilisation_ratio(lab: Lab, *, sender: str, other: str, rates: Sequence[floa
     return Finding.mean(ratios[farthest], ", ".join(f"{rate:g}: {ratio.mean():.4f}" for rate, ratio in ratios.items()))
 
 
-def utilisation_percent(lab: Lab, *, rate: float, links: int, sender: str = PLUS) -> Finding:
+def utilisation_percent(lab: Lab, *, rate: float, links: int = 1, sender: str = PLUS, **scheme: Any) -> Finding:
     """100 x utilisation. `links`: how many of the links on the way lose packets."""
     lossy = {"link.isl2.error": {"kind": "packet", "rate": rate}} if links > 1 else {}
     lossy |= {f"link.{name}.forward.error": {"kind": "packet", "rate": rate} for name in ("up", "down") if links > 1}
-    table = sweep(lab, [sender], rate, sets=lossy).runs if lossy else runs(lab, [rate])
+    table = sweep(lab, [sender], rate, sets={**lossy, **scheme_sets(**scheme)}).runs
     return Finding.mean(100 * values(table, "utilisation_share", sender=sender, rate=rate))
 
 
-def share_of_overflows(lab: Lab, *, senders: Sequence[str], rates: Sequence[float]) -> Finding:
+def share_of_overflows(lab: Lab, *, senders: Sequence[str], rates: Sequence[float], **world: str) -> Finding:
     """Share of a run's lost packets that found a queue full, of the sender and loss rate where it is smallest."""
+    full = pl.col("packets").filter(pl.col("cause") == "queue-overflow").sum()
     found = {}
-    for sender in senders:
-        for rate in rates:
-            drops = sweep(lab, [sender], rate, tables=("drops",)).tables["drops"]
-            full = pl.col("packets").filter(pl.col("cause") == "queue-overflow").sum()
-            shares = drops.group_by("replication").agg(share=full / pl.col("packets").sum())
-            found[f"{sender} at {rate:g}"] = shares["share"].to_numpy().astype(np.float64)
+    for rate in rates:
+        drops = sweep(lab, senders, rate, world, tables=("drops",)).tables["drops"]
+        shares = drops.group_by("sender", "replication").agg(share=full / pl.col("packets").sum())
+        for sender in senders:
+            of_sender = shares.filter(pl.col("sender") == sender)["share"]
+            found[f"{sender} at {rate:g}"] = of_sender.to_numpy().astype(np.float64)
     return extreme(found, largest=False)
 
 
@@ -210,7 +218,7 @@ def timeout_ratio(lab: Lab) -> Finding:
     return Finding.exact(float(max(ratios, key=lambda ratio: abs(ratio - 1))), f"{len(ratios)} pairs of waits")
 
 
-def held_window(lab: Lab, *, rate: float) -> Finding:
+def held_window(lab: Lab, *, rate: float, **scheme: Any) -> Finding:
     """Share of time in which the smaller of congestion window and feedback is within a packet of the feedback.
 
     A congestion window above the feedback is not used: the receiver's window holds the sender. From 10 s on.
@@ -218,7 +226,7 @@ def held_window(lab: Lab, *, rate: float) -> Finding:
     grid = np.arange(10, 60, 0.01)
     shares = []
     for seed in lab.seeds(4, 20):
-        found = _trace(lab, PLUS, {**SHORT, RATE: rate}, seed)
+        found = _trace(lab, PLUS, {**SHORT, **scheme_sets(**scheme), RATE: rate}, seed)
         held = [
             _at(_of_flow(found, "cwnd_bytes", flow), grid) >= _at(_of_flow(found, FEEDBACK, flow), grid) - SMSS
             for flow in _flows(found)
@@ -227,61 +235,61 @@ def held_window(lab: Lab, *, rate: float) -> Finding:
     return Finding.mean(shares)
 
 
-def detection(lab: Lab, *, rate: float, quantity: str) -> Finding:
-    """Flows of ten that recognise all of their link errors, or the correlation of the share of them with goodput.
+# What losses were taken for: the columns of `flows` compare it with what took each packet.
 
-    Losses that duplicate ACKs or the timer show; at this rate and without overflows all are link errors.
+_UNSEEN = pl.col("errors_taken_for_congestion")
+
+
+def detection(lab: Lab, *, rate: float, quantity: str, **scheme: Any) -> Finding:
+    """Flows of ten that take none of their link errors for congestion, or the correlation with goodput.
+
+    It is that of the share of lost packets that they take for link errors. At this rate hardly any are others.
     """
-    found_all, correlations, overflows = [], [], 0
-    for seed in lab.seeds(6, 20):
-        found = _trace(lab, PLUS, {RATE: rate, "duration": f"{DURATION_S} s"}, seed)
-        shares = []
-        for flow in _flows(found):
-            losses = np.concatenate([_instants(found, flow, event) for event in ("fast_retransmit", "timeout")])
-            seen = np.isin(losses, _instants(found, flow, "link_error"))
-            shares.append(float(seen.mean()) if len(seen) else 1.0)
-        found_all.append(sum(share == 1 for share in shares))
-        goodputs = found.flows["goodput_bps"].to_numpy()
-        correlations.append(float(np.corrcoef(shares, goodputs)[0, 1]) if np.std(shares) > 0 else None)
-        overflows += int(found.drops.filter(pl.col("cause") == "queue-overflow")["packets"].sum())
-    note = f"share recognised {np.mean(shares):.3f} in the last run; {overflows} packets overflowed in all"
-    return Finding.mean(found_all if quantity == "flows" else correlations, note)
+    flows = sweep(lab, [PLUS], rate, sets=scheme_sets(**scheme), tables=("flows",)).tables["flows"]
+    # A sender that loses nothing misses nothing.
+    seen = (1 - _UNSEEN / pl.col("link_losses")).fill_nan(1.0).alias("seen")
+    by_run = flows.with_columns(seen).group_by("replication", maintain_order=True)
+    found = by_run.agg(
+        flows=(_UNSEEN == 0).sum(), correlation=pl.corr("seen", "goodput_bps"), seen=pl.col("seen").mean()
+    )
+    recognised = float(found["seen"].to_numpy().mean())
+    overflows = flows["congestion_losses"].sum()
+    return Finding.mean(
+        found[quantity].to_list(), f"share recognised {recognised:.3f}; {overflows} packets overflowed in all"
+    )
 
 
-def cost_of_tolerance(lab: Lab, *, quantity: str) -> Finding:
+def cost_of_tolerance(lab: Lab, *, quantity: str, counted: str = "half") -> Finding:
     """Difference that a tolerance of 0.2 makes, paired.
 
     "unseen": share of link errors taken for congestion, at a loss rate of 0.1, without it less with it. "false": that
     of congestion taken for errors, on small buffers without errors while flows join, with it less without.
     """
-    tolerances = (0.0, 0.01, 0.05, 0.1, 0.2)
     guests = {
-        "flow.guest": {
-            "from": "s{n}",
-            "to": "r{n}",
-            "count": FLOWS,
-            "start": {"uniform": ["20 s", "40 s"]},
-            "app": "greedy",
-        }
+        "from": "s{n}",
+        "to": "r{n}",
+        "count": FLOWS,
+        "start": {"uniform": ["20 s", "40 s"]},
+        "app": "greedy",
     }
     is_unseen = quantity == "unseen"
     rate = 0.1 if is_unseen else 0.0
-    sets = {**SHORT, RATE: rate} if is_unseen else {**SHORT, **world_sets("bottleneck", 0, buffer="link"), **guests}
-    shares: dict[float, list[float | None]] = {tolerance: [] for tolerance in tolerances}
-    for tolerance in tolerances:
-        for seed in lab.seeds(4, 20):
-            plus = {f"case.{PLUS}.tcp.feedback": {"kind": PLUS, "tolerance": tolerance}}
-            found = _trace(lab, PLUS, {**sets, **plus}, seed)
-            judged = np.concatenate([_judged(found, flow)[1] for flow in _flows(found)])
-            shares[tolerance].append(float(np.mean(judged == (not is_unseen))) if len(judged) else None)
-    low, high = shares[0.0], shares[0.2]
-    pairs = [(a, b) for a, b in zip(low, high, strict=True) if a is not None and b is not None]
-    listed = ", ".join(
-        f"{tolerance:g}: {np.mean([share for share in of if share is not None]):.4f}"
-        for tolerance, of in shares.items()
-        if any(share is not None for share in of)
+    sets = dict(SHORT) if is_unseen else {**SHORT, **world_sets("bottleneck", 0, buffer="link"), "flow.guest": guests}
+    taken, lost = (
+        (_UNSEEN, "link_losses") if is_unseen else (pl.col("congestion_taken_for_errors"), "congestion_losses")
     )
-    return Finding.mean([(a - b) if is_unseen else (b - a) for a, b in pairs], f"shares by tolerance {listed}")
+    shares = {}
+    for tolerance in lab.choose((0.0, 0.05, 0.2), (0.0, 0.01, 0.05, 0.1, 0.2)):
+        changed = {**sets, **scheme_sets(tolerance=tolerance, counted=counted)}
+        flows = sweep(lab, [PLUS], rate, sets=changed, tables=("flows",)).tables["flows"]
+        by_run = flows.group_by("replication", maintain_order=True).agg(share=taken.sum() / pl.col(lost).sum())
+        shares[tolerance] = by_run["share"].to_numpy().astype(np.float64)
+    change = shares[0.0] - shares[0.2] if is_unseen else shares[0.2] - shares[0.0]
+    listed = ", ".join(
+        f"{tolerance:g}: {np.nanmean(of):.4f}" for tolerance, of in shares.items() if np.isfinite(of).any()
+    )
+    # A run in which nothing is lost to congestion has no share of it.
+    return Finding.mean(change[np.isfinite(change)].tolist(), f"shares by tolerance {listed}")
 
 
 # What the satellites do.

@@ -10,6 +10,7 @@ import polars as pl
 from bentpipe.papers import Finding, Possible
 
 from .feedback import (
+    SHORT,
     advantage,
     bulk_queue,
     cost_of_tolerance,
@@ -30,7 +31,6 @@ from .feedback import (
 from .runs import (
     BUFFER_BYTES,
     CAPACITY_BPS,
-    DURATION_S,
     FLOWS,
     PATH_BYTES,
     RATE,
@@ -38,10 +38,8 @@ from .runs import (
     SHARE_BPS,
     SMSS_BYTES,
     as_case,
-    described,
     extreme,
     only,
-    replications,
     runs,
     sweep,
     values,
@@ -157,11 +155,11 @@ def fairness_at_low_loss(lab: Lab, *, sender: str, **world: str) -> Finding:
 
 
 def _fairness_of_spans(lab: Lab, sender: str, rate: float, span_s: int) -> float:
-    """F of what is delivered in each of the last two spans of so many seconds, mean.
+    """F of what is delivered in each of two spans of so many seconds after 20 s, mean.
 
     Equal seeds, so the longer run contains the shorter.
     """
-    delivered = _delivered(lab, sender, rate, [DURATION_S - span_s * k for k in (2, 1, 0)])
+    delivered = _delivered(lab, sender, rate, [20 + span_s * k for k in (0, 1, 2)])
     return float(np.mean([jain(span) for of_run in delivered for span in np.diff(of_run, axis=0)]))
 
 
@@ -196,7 +194,7 @@ def fairness_range(_lab: Lab) -> Possible:
     return Possible(1 / FLOWS, 1, f"(sum x)^2 >= sum x^2, so F >= 1/N = {1 / FLOWS:g} for {FLOWS} flows")
 
 
-def surviving_share(_lab: Lab, *, rate: float, links: int) -> Possible:
+def surviving_share(_lab: Lab, *, rate: float, links: int = 1, **_scheme: object) -> Possible:
     """100 x share of packets that survive these links in %: each is delivered once at most."""
     high = 100 * (1 - rate) ** links
     return Possible(0, high, f"(1 - {rate:g})^{links} = {high:.0f} % of the packets arrive")
@@ -254,8 +252,8 @@ def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: s
         idle, used = {}, {}
         for on in (True, False):
             runs_ = [
-                lab.run("bottleneck", {**sets, "tcp.rto.backoff": on}, seed=seed, series=["events"])
-                for seed in lab.seeds(4, 20)
+                lab.run("bottleneck", {**sets, **SHORT, "tcp.rto.backoff": on}, seed=seed, series=["events"])
+                for seed in lab.seeds(3, 20)
             ]
             idle[on] = np.array([_idle_share(run) for run in runs_])
             payload_bps = np.mean([run.summary["goodput_bps"][0] for run in runs_])
@@ -361,15 +359,16 @@ def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str
     these is not compared: more senders use a lossy link more.
     """
     rates = [1e-4, 1e-2, 0.1]
-    equal = runs(lab, rates)
-    varied = described(lab.sweep("rtts", replications=replications(lab)), {}).runs
+    equal = runs(lab, rates, senders)
+    varied = {rate: sweep(lab, senders, rate, file="rtts").runs for rate in rates}
     changes = {}
     for sender in senders:
         for rate in rates:
             at = f"of {sender} at {rate:g}"
 
             def change(column: str, sender: str = sender, rate: float = rate) -> NDArray[np.float64]:
-                before, after = (values(table, column, sender=sender, rate=rate) for table in (equal, varied))
+                tables = (equal, varied[rate])
+                before, after = (values(table, column, sender=sender, rate=rate) for table in tables)
                 return after - before
 
             if "utilisation" in quantities:

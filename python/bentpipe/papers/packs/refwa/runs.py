@@ -43,23 +43,64 @@ QUEUED = {
 # The worlds of the readings.
 
 
-def grid(lab: Lab) -> pl.DataFrame:
-    """The runs of Figure 3, in the world that is assumed: see `runs`."""
+def figure(lab: Lab) -> pl.DataFrame:
+    """All runs of Figure 3, in the world that is assumed: see `runs`."""
     return described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
 
 
 def replications(lab: Lab) -> int:
     """How often each point of a curve is measured."""
-    return int(lab.choose(6, 40))
+    return int(lab.choose(4, 20))
 
 
 def runs(
-    lab: Lab, rates: Sequence[float], senders: Sequence[str] = SENDERS, world: Mapping[str, str] = {}
+    lab: Lab,
+    rates: Sequence[float],
+    senders: Sequence[str],
+    world: Mapping[str, str] = {},
+    scheme: Mapping[str, Any] = {},
 ) -> pl.DataFrame:
-    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others."""
-    if not world:
-        return grid(lab).filter(pl.col("rate").is_in(rates) & pl.col("sender").is_in(senders))
-    return pl.concat([sweep(lab, senders, rate, world).runs for rate in rates])
+    """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others.
+
+    In a world, and with what a reading has of the schemes. A run is stored under what it is, so senders that neither
+    changes are not run again.
+    """
+    sets = scheme_sets(**scheme)
+    return pl.concat([sweep(lab, senders, rate, world, sets=sets).runs for rate in rates])
+
+
+def scheme_sets(
+    *,
+    resend: str = "bulk",
+    tolerance: float = 0.0,
+    trigger: str = "both",
+    paced: bool = True,
+    hold: bool = True,
+    counted: str = "half",
+    estimate: str = "each ACK",
+) -> dict[str, Any]:
+    """What a reading changes in REFWA Plus, in REFWA (`counted`: how much of the buffer) and in WestwoodNR's estimate.
+
+    `resend`: "bulk", or "missing", for which NewReno's place is taken by SACK, which shows what is missing.
+    """
+    feedback = {"tolerance": tolerance, "trigger": trigger, "bulk_paced": paced, "rto_hold": hold}
+    usual = {"tolerance": 0.0, "trigger": "both", "bulk_paced": True, "rto_hold": True}
+    own = {key: value for key, value in feedback.items() if value != usual[key]}
+    sets: dict[str, Any] = {}
+    for case in ("refwa-plus", "refwa-plus-westwood"):
+        if own:
+            sets[f"case.{case}.tcp.feedback"] = {"kind": "refwa-plus", **own}
+        if resend != "bulk":
+            assert resend == "missing", resend
+            sets[f"case.{case}.tcp.recovery"] = {"kind": "sack"}
+    if counted != "half":
+        satellite = {"middlebox": [{"kind": "refwa", "buffer": counted}]}
+        cases = ("refwa", "refwa-plus", "refwa-plus-westwood")
+        sets |= {f"case.{case}.node.sat{n}": satellite for case in cases for n in (1, 2, 3)}
+    if estimate != "each ACK":
+        assert estimate == "each round trip", estimate
+        sets["case.westwood-nr.tcp.cc"] = {"kind": "westwood-plus"}
+    return sets
 
 
 def sweep(
@@ -137,7 +178,8 @@ def described(found: Runs, world: Mapping[str, str]) -> Runs:
     table = found.runs.rename({RATE: "rate"}).with_columns(
         sender, utilisation_share=pl.col("goodput_bps") * per_payload
     )
-    return Runs(table, {name: rows.with_columns(sender) for name, rows in found.tables.items()})
+    tables = {name: rows.rename({RATE: "rate"}).with_columns(sender) for name, rows in found.tables.items()}
+    return Runs(table, tables)
 
 
 def wire_per_payload(world: Mapping[str, str]) -> float:
