@@ -1,7 +1,8 @@
 """Makes a page for each function of the network: docs/functions/NAME.md and its numbers, and the list of all.
 
-The text is what the core says about it; the rest is measured: what a transfer, a plain one beside it and short ones
-gain or lose where the function stands, on a geostationary path and on one in low orbit, without errors and with them.
+The text is what the core says about it; the rest is measured: what a transfer, a plain one beside it and a user who
+asks gain or lose where the function stands, on a geostationary path and on one in low orbit, without errors and with
+them.
 
     .venv/bin/python validation/functions.py            # those that have no numbers yet, and the text of all
     .venv/bin/python validation/functions.py NAME ...   # these again; `all` for every one
@@ -27,7 +28,7 @@ REPLICATIONS = 10
 METRICS = {
     "goodput:user": (1e6, "goodput, Mbit/s"),
     "goodput:beside": (1e6, "goodput of the plain one beside it, Mbit/s"),
-    "fct_p50:short": (1, "median time of 100 kB, s"),
+    "fct_p50:short": (1, "median time to ask for 100 kB, s"),
     "queue_p95:up.forward": (1e3, "95th percentile of the queue, kB"),
 }
 
@@ -39,8 +40,8 @@ What a satellite, a gateway or a proxy may do beside sending packets on: `middle
 what it helps and harms, and its settings. Table by table: [proxies](proxies.md).
 
 The numbers are goodputs of a transfer that makes use of it, relative to the same path without it: means of
-{replications} paired replications with 95 % intervals. Its page says more: what a plain transfer beside it has, and
-short ones.
+{replications} paired replications with 95 % intervals. Its page says more: what a plain transfer beside it has, and how
+long a user waits.
 
 | function | what it does | {titles} |
 |---|---|{lines}|
@@ -52,8 +53,9 @@ MEASURED = """
 The path is `server - gateway - satellite - station - terminal`: geostationary (20 Mbit/s and 2 Mbit/s back, 542 ms
 there and back) or low (50 and 10 Mbit/s, 70 ms), queues of one bandwidth-delay product; with errors, one packet in a
 thousand is corrupted between gateway and satellite, on the way up. Over it go a transfer that never ends, a plain one
-beside it, and transfers of 100 kB, one every 2 s on average, between hosts with the TCP of Linux 6. {where} Means of
-{replications} replications of 60 s, with 95 % intervals of the ratio `with/without` over the same seeds.
+beside it, and a user at the terminal who asks for 100 kB, each time by a new connection, and again after 2 s on
+average, between hosts with the TCP of Linux 6. {where} Means of {replications} replications of 60 s, with 95 % intervals of the
+ratio `with/without` over the same seeds.
 
 | path | metric | without | with | ratio |
 |---|---|---|---|---|
@@ -75,7 +77,6 @@ OF_PATH = {
     "LEO": {"RATE": "50 Mbit/s", "BACK": "10 Mbit/s", "BDP": "440 kB", "RETURN": "250 kbit/s"},
 }
 """What settings of a function say of the path."""
-ERRORS = {"link.up.forward.error": {"kind": "packet", "rate": 1e-3}}
 SLOW_RETURN = {
     f"link.{link}.reverse.{key}": value
     for link in ("up", "down")
@@ -93,8 +94,15 @@ class Place:
     """Keys of the transfer that makes use of it."""
     path: dict[str, Any] = field(default_factory=dict)
     """What differs on the path, with the function and without."""
+    lossy: str = "up"
+    """The link on which packets are corrupted."""
     more: str = ""
     """What else is to be said."""
+
+    @property
+    def errors(self) -> dict[str, Any]:
+        """One packet in a thousand."""
+        return {f"link.{self.lossy}.forward.error": {"kind": "packet", "rate": 1e-3}}
 
 
 RESEND = {"error_reports": "resend"}
@@ -116,7 +124,11 @@ PLACES = {
     "satpep": Place(
         {"gateway": [{"kind": "satpep", "rate": "RATE"}], "station": [{"kind": "satpep", "rate": "BACK"}]},
     ),
-    "snoop": Place({"gateway": ["snoop"]}),
+    "snoop": Place(
+        {"satellite": ["snoop"]},
+        lossy="down",
+        more="The errors are between satellite and station: a queue that overflows behind it, it would hide.",
+    ),
     "been": Place(
         {"gateway": [{"kind": "been", "role": "gateway"}], "satellite": [{"kind": "been", "role": "satellite"}]},
         tcp=RESEND,
@@ -145,8 +157,8 @@ def measure(name: str) -> dict[str, Any]:
     place, found = PLACES[name], {}
     for path, sets in PATHS.items():
         boxes = {f"node.{node}.middlebox": boxes for node, boxes in of_path(place.nodes, path).items()}
-        use = boxes | {f"flow.user.{key}": value for key, value in place.tcp.items()}
-        for title, errors in ((path, {}), (f"{path}, errors", ERRORS)):
+        use = boxes | {f"flow.user.tcp.{key}": value for key, value in place.tcp.items()}
+        for title, errors in ((path, {}), (f"{path}, errors", place.errors)):
             scenario = bp.loads(SCENARIO, {**sets, **of_path(place.path, path), **errors})
             compared = bp.compare(
                 scenario, cases={"without": {}, "with": use}, metric=list(METRICS), replications=REPLICATIONS

@@ -213,11 +213,16 @@ def picture(name: str) -> bytes:
 
 
 def on_config(config):
-    """Called by mkdocs: lists the pages of the gallery and of the senders."""
-    senders = sorted(page.name for page in (Path(config.docs_dir) / "senders").glob("*.md") if page.name != "index.md")
+    """Called by mkdocs: lists the pages of the gallery, of the senders and of the functions of the network."""
+
+    def below(folder: str) -> list[str]:
+        names = sorted(page.name for page in (Path(config.docs_dir) / folder).glob("*.md"))
+        return [f"{folder}/index.md", *(f"{folder}/{name}" for name in names if name != "index.md")]
+
     listed = {
         "Gallery": ["gallery/index.md", *(f"gallery/{name}.md" for name in shipped())],
-        "Senders": ["senders/index.md", *(f"senders/{name}" for name in senders)],
+        "Senders": below("senders"),
+        "Functions": below("functions"),
     }
     for item in config.nav:
         for title in item.keys() & listed.keys():

@@ -7,7 +7,10 @@
 //!
 //! # What it helps, and what it harms
 //!
-//! It helps nothing: it makes a path as bad as some are, to see which senders take reordering for loss.
+//! It makes a path as bad as some are, to see which senders take reordering for loss. Duplicates can look like help: a sender
+//! that undoes reductions (`tcp.spurious_detection`, as Linux does) takes the DSACK of a packet that the network has doubled for
+//! proof that its own retransmission was needless. One duplicate in a thousand gave a Linux sender over GEO, with as many
+//! errors, 1.38 (1.21 to 1.59) times the goodput; without that detection 1.06 (0.98 to 1.15).
 
 use super::{Context, Middlebox, Side, Way};
 use crate::distribution::Between;

@@ -10,8 +10,10 @@
 //! # What it helps, and what it harms
 //!
 //! **Helps:** Errors behind it are repaired within the round trip from there, and the sender never learns of them.
-//! **Harms:** Nothing but order: where the round trip behind it is nearly the whole, as over a satellite, the sender's
-//! timer may expire before the repair is done.
+//! **Harms:** Where the round trip behind it is nearly the whole, as over a satellite, the sender's timer may expire before
+//! the repair is done. It repairs one hole in a round trip and hides all losses alike: where a queue behind it overflows,
+//! as its own node's may, the sender never learns of that, and waits for its timer. In front of the queue of a low orbit's
+//! uplink it left a Linux sender 0.055 of the goodput; on the satellite, behind that queue, 0.91 (0.81 to 1.02).
 
 use super::copies::Copies;
 use super::sessions::Sessions;
