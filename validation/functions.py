@@ -54,8 +54,8 @@ The path is `server - gateway - satellite - station - terminal`: geostationary (
 there and back) or low (50 and 10 Mbit/s, 70 ms), queues of one bandwidth-delay product; with errors, one packet in a
 thousand is corrupted between gateway and satellite, on the way up. Over it go a transfer that never ends, a plain one
 beside it, and a user at the terminal who asks for 100 kB, each time by a new connection, and again after 2 s on
-average, between hosts with the TCP of Linux 6. {where} Means of {replications} replications of 60 s, with 95 % intervals of the
-ratio `with/without` over the same seeds.
+average, between hosts with the TCP of Linux 6. {where} Means of {replications} replications of 60 s, with 95 %
+intervals of the ratio `with/without` over the same seeds.
 
 | path | metric | without | with | ratio |
 |---|---|---|---|---|
