@@ -210,6 +210,11 @@ impl Middlebox for Xcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::EndpointId;
+    use crate::middlebox::{Bench, LinkView};
+    use crate::packet::Origin;
+    use bentpipe_tcp::{Flags, Segment};
+    use bentpipe_units::Rate;
 
     fn port(sums: [f64; 3], arrived: f64) -> Port {
         Port { sums, arrived, ..Port::new(LinkId::new(0), 0.1) }
@@ -285,5 +290,18 @@ mod tests {
         near(without.give(1000.0, limited), 100.0);
         near(without.residue[0], 1640.0);
         near(without.residue[1], 0.0);
+    }
+
+    #[test]
+    fn what_other_senders_send_counts_as_traffic_and_is_left_as_it_is() {
+        let queue = QueueView { packets: 0, bytes: 0, is_sending: true };
+        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (u64::MAX, u64::MAX), queue };
+        let mut bench = Bench { link: Some(link), ..Bench::default() };
+        let segment = Segment { len: 1000, flags: Flags::ACK, ..Segment::default() };
+        let packet = Packet::new(&segment, &Origin::of(EndpointId::both(0)[0], 0), &mut bench.bodies);
+        let mut xcp = Xcp::new(&XcpConfig::default(), 1, "");
+        bench.at(Time::ZERO, |cx| xcp.on_packet(packet, cx));
+        assert_eq!((xcp.ports[0].arrived, xcp.ports[0].sums), (packet.size() as f64, [0.0; 3]));
+        assert_eq!(bench.bodies.label(&packet), None);
     }
 }

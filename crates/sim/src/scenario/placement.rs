@@ -67,7 +67,8 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
         }
         let feeders: BTreeSet<NodeId> = nodes().map(|link| link.from).collect();
         if !feeders.is_empty() && !feeders.iter().any(|node| has(*node, name)) {
-            let names: Vec<_> = feeders.iter().take(8).map(|node| scenario.nodes[*node].name.as_str()).collect();
+            let there = ways[0].iter().map(|&link| scenario.links[link].from).take(8);
+            let names: Vec<_> = there.map(|node| scenario.nodes[node].name.as_str()).collect();
             let message = format!("follows routers, and no node on the way of \"{}\" has \"{name}\"", flow.name);
             let expected = format!(
                 "expected {{ kind = \"{name}\" }} at the node that feeds the narrowest link, one of: {}",
