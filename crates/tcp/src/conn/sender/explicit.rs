@@ -1,12 +1,8 @@
 //! The header of XCP and RCP as an end writes and reads it. An end sends on what came with segments to it: XCP's changes of the
 //! window are summed up until an ACK leaves, of RCP's rates the last one counts.
 
-use super::state::Sender;
-use crate::cc::CongestionControl;
 use crate::config::{Config, Feedback};
-use crate::conn::context::Context;
 use crate::notice::ExplicitHeader;
-use bentpipe_units::Time;
 
 /// What is on its way from header to header.
 #[derive(Clone, Debug)]
@@ -15,7 +11,7 @@ pub(super) struct Explicit {
     /// For the other end.
     echo: Option<f32>,
     /// What the other end brought before data could be sent.
-    early: Option<f32>,
+    pub(super) early: Option<f32>,
 }
 
 impl Explicit {
@@ -24,45 +20,24 @@ impl Explicit {
         let is_summed = matches!(config.feedback, Feedback::Xcp(_));
         Some(Box::new(Self { is_summed, echo: None, early: None }))
     }
-}
 
-impl Sender {
-    /// A header has come. `has_begun`: data can be sent.
-    pub(crate) fn on_explicit(&mut self, now: Time, header: ExplicitHeader, has_begun: bool, cx: &Context) {
-        let Some(explicit) = &mut self.explicit else { return };
+    /// A header has come. Returns what it brings back, if anything.
+    pub(super) fn read(&mut self, header: ExplicitHeader) -> Option<f32> {
         // Infinite: no router has written anything.
         if header.forward != 0.0 && header.forward.is_finite() {
-            let before = explicit.echo.filter(|_| explicit.is_summed).unwrap_or(0.0);
-            explicit.echo = Some(before + header.forward);
+            let before = self.echo.filter(|_| self.is_summed).unwrap_or(0.0);
+            self.echo = Some(before + header.forward);
         }
-        if header.reverse.is_nan() {
-            return;
-        }
-        if has_begun {
-            let path = self.path(now, cx);
-            self.cc.on_explicit(f64::from(header.reverse), &path);
+        (!header.reverse.is_nan()).then_some(header.reverse)
+    }
+
+    /// `header` as it leaves; `asks`: not with an ACK alone, which has no window that routers could change.
+    pub(super) fn write(&mut self, header: ExplicitHeader, asks: bool) -> ExplicitHeader {
+        let header = ExplicitHeader { reverse: self.echo.take().unwrap_or(f32::NAN), ..header };
+        if asks {
+            header
         } else {
-            explicit.early = Some(header.reverse);
+            ExplicitHeader { cwnd: 0.0, rtt: 0.0, forward: 0.0, ..header }
         }
-    }
-
-    /// Data transfer begins: what came before counts.
-    pub(super) fn begin_explicit(&mut self, now: Time, cx: &Context) {
-        let early = self.explicit.as_mut().and_then(|explicit| explicit.early.take());
-        if let Some(reverse) = early {
-            let path = self.path(now, cx);
-            self.cc.on_explicit(f64::from(reverse), &path);
-        }
-    }
-
-    /// The header of a packet that leaves; `asks`: it is not an ACK alone.
-    pub(crate) fn explicit_header(&mut self, now: Time, asks: bool, cx: &Context) -> Option<ExplicitHeader> {
-        let path = self.path(now, cx);
-        let header = self.cc.explicit_header(&path)?;
-        let explicit = self.explicit.as_mut()?;
-        let reverse = explicit.echo.take().unwrap_or(f32::NAN);
-        let header = ExplicitHeader { reverse, ..header };
-        // An ACK alone has no window that routers could change.
-        Some(if asks { header } else { ExplicitHeader { cwnd: 0.0, rtt: 0.0, forward: 0.0, ..header } })
     }
 }

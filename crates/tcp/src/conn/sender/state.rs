@@ -115,7 +115,6 @@ impl Sender {
             ..Init::default()
         };
         self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
-        self.begin_explicit(now, cx);
     }
 
     /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
