@@ -161,7 +161,7 @@ impl CongestionControl for Rcp {
 
     fn cwnd(&self) -> u64 {
         match (self.rate(), self.rtt) {
-            (Some(rate), Some(rtt)) => (rate * rtt.as_secs_f64() / self.share) as u64 + self.smss,
+            (Some(rate), Some(rtt)) => (rate * rtt.as_secs_f64() / self.share).round() as u64 + self.smss,
             _ => self.initial,
         }
     }
