@@ -119,6 +119,7 @@ PLACES = {
         more="The return links have 1/200 of the rate and queues of 50 packets.",
     ),
     "refwa": Place({"gateway": ["refwa"], "satellite": ["refwa"]}),
+    "ewa": Place({"gateway": ["ewa"], "satellite": ["ewa"]}),
     "split": Place({"gateway": ["split"]}),
     "spoof": Place({"gateway": [{"kind": "spoof", "window": "BDP"}]}),
     "satpep": Place(
@@ -136,6 +137,8 @@ PLACES = {
     "eln": Place({"satellite": ["eln"]}, tcp=RESEND),
     "eten": Place({"satellite": ["eten"]}, tcp=RESEND),
     "dpsm": Place({"satellite": ["dpsm"]}),
+    "xcp": Place({"gateway": ["xcp"], "satellite": ["xcp"]}, tcp={"feedback": "xcp"}),
+    "rcp": Place({"gateway": ["rcp"], "satellite": ["rcp"]}, tcp={"feedback": "rcp"}),
 }
 
 

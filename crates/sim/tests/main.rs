@@ -5,6 +5,7 @@ mod been;
 mod conformance;
 mod determinism;
 mod ends;
+mod explicit;
 mod middleboxes;
 mod notices;
 mod ns2;

@@ -21,6 +21,6 @@ pub use cache::PathCache;
 pub use config::*;
 pub use conn::{Connection, Counters, Event, Role, SendLimit, State};
 pub use facts::RateSample;
-pub use notice::Notice;
+pub use notice::{ExplicitHeader, Notice};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{Ecn, FastOpenOption, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};

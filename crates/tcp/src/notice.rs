@@ -20,4 +20,19 @@ pub enum Notice {
     ErrorRate(f32),
     /// The chance that a packet of this end reaches the other uncorrupted.
     Survival(f32),
+    /// A header of XCP or RCP came with a segment.
+    Explicit(ExplicitHeader),
+}
+
+/// What senders with XCP or RCP and the routers on the way write to one another, on each segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExplicitHeader {
+    /// The sender's window, bytes with headers (XCP).
+    pub cwnd: f32,
+    /// Its round-trip time, seconds; 0: not known.
+    pub rtt: f32,
+    /// XCP: by how many bytes the window may change. RCP: the rate that all routers allow, bytes/s; 0: none is asked for.
+    pub forward: f32,
+    /// What the segments of the other end brought here, on its way back; NaN: nothing did since the last segment.
+    pub reverse: f32,
 }

@@ -1457,6 +1457,48 @@ class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
     rto: str
     rto_hold: bool
 
+_FeedbackXcpRequired = TypedDict(
+    "_FeedbackXcpRequired",
+    {
+        "kind": Literal["xcp"],
+    },
+)
+
+
+class FeedbackXcp(_FeedbackXcpRequired, total=False):
+    """The window follows what routers write on packets, in place of the congestion control (XCP; Katabi, Handley and Rohrs 2002). They have to take part: middlebox `xcp`.
+
+    loss :
+        What a loss does to the window. Default: "reno".
+
+    option_bytes :
+        Let the header make packets longer, by 12 B. Default: true.
+    """
+
+    loss: Literal["reno", "ignore"]
+    option_bytes: bool
+
+_FeedbackRcpRequired = TypedDict(
+    "_FeedbackRcpRequired",
+    {
+        "kind": Literal["rcp"],
+    },
+)
+
+
+class FeedbackRcp(_FeedbackRcpRequired, total=False):
+    """The sender paces at the rate that routers write on packets, in place of the congestion control (RCP; Dukkipati 2007). They have to take part: middlebox `rcp`.
+
+    timeout :
+        What a timeout does to the rate, until the next ACK brings one. Default: "halve".
+
+    option_bytes :
+        Let the header make packets longer, by 12 B. Default: true.
+    """
+
+    timeout: Literal["halve", "keep"]
+    option_bytes: bool
+
 
 class FeedbackKind(TypedDict):
     """A choice by its kind alone."""
@@ -2124,7 +2166,7 @@ class Tcp(TypedDict, total=False):
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
-    feedback: Union[FeedbackRefwaPlus, FeedbackKind, Literal["off", "refwa-plus"]]
+    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, FeedbackKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
     duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
@@ -2253,6 +2295,43 @@ class MiddleboxRefwa(_MiddleboxRefwaRequired, total=False):
     rise: Union[str, float]
     interval: str
     idle: str
+    flows: int
+
+_MiddleboxEwaRequired = TypedDict(
+    "_MiddleboxEwaRequired",
+    {
+        "kind": Literal["ewa"],
+    },
+)
+
+
+class MiddleboxEwa(_MiddleboxEwaRequired, total=False):
+    """Tells senders by the window of returning acknowledgements how much the free room of a queue admits (Kalampoukas, Varma and Ramakrishnan 2002).
+
+    interval :
+        How often the mean queue and alpha are brought up to date; a millisecond at least. Default: "10 ms".
+
+    low :
+        Alpha rises while the mean queue is below this share of the room. Default: 0.2.
+
+    high :
+        Alpha falls while it is above this share. Default: 0.6.
+
+    rise :
+        What is added to alpha in an interval. Default: 0.125.
+
+    fall :
+        Which share of alpha is taken off in an interval. Default: 0.03125.
+
+    flows :
+        Connections that it knows at most; 0 makes it transparent. Default: 100000.
+    """
+
+    interval: str
+    low: Union[str, float]
+    high: Union[str, float]
+    rise: Union[str, float]
+    fall: Union[str, float]
     flows: int
 
 _MiddleboxAckReconstructRequired = TypedDict(
@@ -2413,7 +2492,7 @@ class Config(TypedDict, total=False):
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
-    feedback: Union[FeedbackRefwaPlus, FeedbackKind, Literal["off", "refwa-plus"]]
+    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, FeedbackKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
     duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
@@ -2758,6 +2837,68 @@ class MiddleboxDpsm(_MiddleboxDpsmRequired, total=False):
     min: str
     max: str
 
+_MiddleboxXcpRequired = TypedDict(
+    "_MiddleboxXcpRequired",
+    {
+        "kind": Literal["xcp"],
+    },
+)
+
+
+class MiddleboxXcp(_MiddleboxXcpRequired, total=False):
+    """Tells each sender with XCP by how much to change its window (Katabi, Handley and Rohrs 2002).
+
+    alpha :
+        Which share of the room that is left is given away in a round trip. Default: 0.4.
+
+    beta :
+        Which share of the standing queue is taken back. Default: 0.226.
+
+    gamma :
+        Which share of the traffic changes hands at least. Default: 0.1.
+
+    first :
+        The interval before any round trip is known. Default: "100 ms".
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+    first: str
+
+_MiddleboxRcpRequired = TypedDict(
+    "_MiddleboxRcpRequired",
+    {
+        "kind": Literal["rcp"],
+    },
+)
+
+
+class MiddleboxRcp(_MiddleboxRcpRequired, total=False):
+    """Tells all senders with RCP the one rate at which each may send (Dukkipati 2007).
+
+    alpha :
+        How much of the room that is left changes the rate. Default: 0.4.
+
+    beta :
+        How much the queue does. Default: 0.226.
+
+    interval :
+        How often the rate changes at least; as often as the mean round trip if that is shorter. Default: "10 ms".
+
+    start :
+        The share of the link's rate that it begins with. Default: 0.05.
+
+    first :
+        The mean round trip before any is known. Default: "100 ms".
+    """
+
+    alpha: float
+    beta: float
+    interval: str
+    start: Union[str, float]
+    first: str
+
 _MiddleboxOwnRequired = TypedDict(
     "_MiddleboxOwnRequired",
     {
@@ -2791,7 +2932,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRatePointsRequired = TypedDict(
     "_LinkRatePointsRequired",

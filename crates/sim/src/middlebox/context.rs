@@ -217,6 +217,13 @@ impl Context<'_> {
         self.bodies.set_label(packet, label, bytes);
     }
 
+    /// Changes what is written on a packet of a connection; its header stays as long as it is.
+    pub(crate) fn rewrite_label(&mut self, packet: &mut Packet, label: Label) {
+        if let Some((_, bytes)) = self.bodies.take_label(packet) {
+            self.bodies.set_label(packet, label, bytes);
+        }
+    }
+
     /// A packet of the middlebox's own with this segment, as if it came from the end that `packet` travels to; none if that
     /// is a datagram, to which no segment answers.
     #[must_use]

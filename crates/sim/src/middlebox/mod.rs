@@ -15,16 +15,19 @@ mod copies;
 mod dpsm;
 mod eln;
 mod eten;
+mod ewa;
 mod flows;
 mod hop;
 mod impair;
 mod own;
+mod rcp;
 mod refwa;
 mod satpep;
 mod sessions;
 mod snoop;
 mod split;
 mod spoof;
+mod xcp;
 #[cfg(test)]
 #[macro_use]
 mod trials;
@@ -42,13 +45,16 @@ pub use context::{Context, LinkView, QueueView, Side};
 pub use dpsm::{Dpsm, DpsmConfig};
 pub use eln::{Eln, ElnConfig};
 pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
+pub use ewa::{Ewa, EwaConfig};
 pub use impair::{Impair, ImpairConfig};
 pub use own::{Maker, Own, OwnConfig};
+pub use rcp::{Rcp, RcpConfig};
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 pub use satpep::{SatPep, SatPepConfig};
 pub use snoop::{Snoop, SnoopConfig};
 pub use split::{Accept, Split, SplitConfig};
 pub use spoof::{Spoof, SpoofConfig};
+pub use xcp::{Xcp, XcpConfig};
 
 use crate::ids::{LinkId, NodeId};
 pub use crate::packet::{Label, Records};
@@ -264,6 +270,8 @@ registry! {
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig) in "ack_filter.rs";
     /// Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
     "refwa" => Refwa(Refwa, RefwaConfig) in "refwa.rs";
+    /// Tells senders by the window of returning acknowledgements how much the free room of a queue admits (Kalampoukas, Varma and Ramakrishnan 2002).
+    "ewa" => Ewa(Ewa, EwaConfig) in "ewa.rs";
     /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
     "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs";
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
@@ -282,6 +290,10 @@ registry! {
     "eten" => Eten(Eten, EtenConfig) in "eten.rs";
     /// Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
     "dpsm" => Dpsm(Dpsm, DpsmConfig) in "dpsm.rs";
+    /// Tells each sender with XCP by how much to change its window (Katabi, Handley and Rohrs 2002).
+    "xcp" => Xcp(Xcp, XcpConfig) in "xcp.rs";
+    /// Tells all senders with RCP the one rate at which each may send (Dukkipati 2007).
+    "rcp" => Rcp(Rcp, RcpConfig) in "rcp.rs";
     /// A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
     "own" => Own(Own, OwnConfig) in "own.rs";
 }

@@ -44,6 +44,15 @@ macro_rules! trials {
             refwa:
                 "[node.b]\nmiddlebox = [{ kind = \"refwa\" }]",
                 Some("[node.b]\nmiddlebox = [{ kind = \"refwa\", flows = 0 }]");
+            xcp:
+                "[node.b]\nmiddlebox = [{ kind = \"xcp\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"xcp\" }]");
+            rcp:
+                "[node.b]\nmiddlebox = [{ kind = \"rcp\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"rcp\" }]");
+            ewa:
+                "[node.b]\nmiddlebox = [{ kind = \"ewa\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"ewa\", flows = 0 }]");
         }
     };
 }

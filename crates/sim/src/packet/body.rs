@@ -2,7 +2,7 @@
 
 use super::{Packet, NO_BODY};
 use crate::ids::{EndpointId, NodeId};
-use bentpipe_tcp::{Notice, Options, Timestamps};
+use bentpipe_tcp::{ExplicitHeader, Notice, Options, Timestamps};
 use bentpipe_units::{Seq, Time};
 use std::ops::Index;
 
@@ -52,6 +52,10 @@ pub enum Label {
     },
     /// The segment that this ACK asks for was corrupted.
     LossIsCorruption,
+    /// The header of XCP.
+    Xcp(ExplicitHeader),
+    /// The header of RCP.
+    Rcp(ExplicitHeader),
 }
 
 impl Label {
@@ -62,6 +66,7 @@ impl Label {
             Self::SurvivalEcho(survival) => Some(Notice::Survival(survival)),
             Self::CorruptedEcho { seq, len } => Some(Notice::Corrupted { seq, len, error_rate: None }),
             Self::LossIsCorruption => Some(Notice::FirstCorrupted),
+            Self::Xcp(header) | Self::Rcp(header) => Some(Notice::Explicit(header)),
             Self::Numbered { .. } | Self::Records(_) | Self::Survival(_) | Self::Corrupted { .. } => None,
         }
     }

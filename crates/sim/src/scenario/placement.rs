@@ -4,6 +4,7 @@ use super::report::{below, path, Report};
 use crate::ids::{FlowId, NodeId, PathId};
 use crate::middlebox::{BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role};
 use crate::spec::{Node, NodeKind, Scenario};
+use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
 
 /// Refuses functions that need to see what does not come to their node.
@@ -30,15 +31,52 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                     check_reads(node, &key, report);
                     check_both_ways(scenario, id, &key, report);
                 }
-                MiddleboxConfig::Refwa(_) => check_both_ways(scenario, id, &key, report),
+                MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => check_both_ways(scenario, id, &key, report),
                 MiddleboxConfig::AckFilter(_)
                 | MiddleboxConfig::AckReconstruct(_)
                 | MiddleboxConfig::Impair(_)
+                | MiddleboxConfig::Xcp(_)
+                | MiddleboxConfig::Rcp(_)
                 | MiddleboxConfig::Own(_) => {}
             }
         }
     }
     check_pairs(scenario, report);
+    check_explicit(scenario, report);
+}
+
+/// Senders with XCP and RCP follow routers: one that feeds a link on the way of their data has to be there.
+fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
+    for id in FlowId::all(scenario.flows.len()).filter(|flow| scenario.flows[*flow].app.has_transport()) {
+        let flow = &scenario.flows[id];
+        let name = match flow.tcp.feedback {
+            Feedback::Off | Feedback::RefwaPlus(_) => continue,
+            Feedback::Xcp(_) => "xcp",
+            Feedback::Rcp(_) => "rcp",
+        };
+        let has = |node: NodeId, name: &str| scenario.nodes[node].middleboxes.iter().any(|m| m.name() == name);
+        let ways = PathId::both(id).map(|path| scenario.first_route(path));
+        let key = path(["flow", &flow.name, "tcp", "feedback"]);
+        let splits = ["split", "satpep"];
+        let nodes = || ways.iter().flat_map(|way| way.iter()).map(|&link| &scenario.links[link]);
+        let splitter = nodes().flat_map(|link| [link.from, link.to]).find(|node| splits.iter().any(|s| has(*node, s)));
+        if let Some(node) = splitter {
+            let node = &scenario.nodes[node].name;
+            let message = format!("cannot work on the way of \"{}\": \"{node}\" splits the connection", flow.name);
+            return report.value(&key, &message, "expected another sender, or no split on the way");
+        }
+        let feeders: BTreeSet<NodeId> = nodes().map(|link| link.from).collect();
+        if !feeders.is_empty() && !feeders.iter().any(|node| has(*node, name)) {
+            let there = ways[0].iter().map(|&link| scenario.links[link].from).take(8);
+            let names: Vec<_> = there.map(|node| scenario.nodes[node].name.as_str()).collect();
+            let message = format!("follows routers, and no node on the way of \"{}\" has \"{name}\"", flow.name);
+            let expected = format!(
+                "expected {{ kind = \"{name}\" }} at the node that feeds the narrowest link, one of: {}",
+                names.join(", ")
+            );
+            return report.value(&key, &message, &expected);
+        }
+    }
 }
 
 /// What takes packets apart needs a node that reads them.

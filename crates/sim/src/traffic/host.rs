@@ -3,9 +3,9 @@
 use super::loss_verdicts::LossVerdicts;
 use super::send_times::Stopwatch;
 use crate::ids::{EndpointId, FlowId};
-use crate::packet::{Bodies, Message, Origin, Packet, Recipient};
+use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient};
 use crate::spec::Reader;
-use bentpipe_tcp::{Connection, Segment, State};
+use bentpipe_tcp::{Connection, Feedback, Segment, State};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -35,6 +35,8 @@ pub(crate) struct Host {
     pub(super) sent_packets: u64,
     /// Packets of the other end that have arrived here or were lost.
     pub(super) ended_packets: u64,
+    /// Writes headers of XCP or RCP.
+    feedback: Option<Feedback>,
     /// How its application reads; none: at once.
     reading: Option<Box<Reading>>,
 }
@@ -114,6 +116,7 @@ impl Host {
         reader: Option<Reader>,
     ) -> Self {
         conn.set_reads_at_once(reader.is_none());
+        let feedback = conn.explicit_feedback();
         Self {
             conn,
             armed: Time::NEVER,
@@ -129,6 +132,7 @@ impl Host {
             spurious: 0,
             sent_packets: 0,
             ended_packets: 0,
+            feedback,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
         }
     }
@@ -167,11 +171,27 @@ impl Host {
     /// The packet in which it sends a segment.
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
-        let packet = Packet::new(segment, &self.origin, bodies);
+        let mut packet = Packet::new(segment, &self.origin, bodies);
+        if self.feedback.is_some() {
+            self.write_header(now, segment, &mut packet, bodies);
+        }
         self.first_sent.get_or_insert(now);
         self.sent_wire_bytes += packet.size();
         self.sent_packets += 1;
         packet
+    }
+
+    /// What a sender with XCP or RCP writes on its packets.
+    #[cold]
+    fn write_header(&mut self, now: Time, segment: &Segment, packet: &mut Packet, bodies: &mut Bodies) {
+        let Some(header) = self.conn.explicit_header(now, segment) else { return };
+        let label = match self.feedback {
+            Some(Feedback::Xcp(_)) => Label::Xcp(header),
+            Some(Feedback::Rcp(_)) => Label::Rcp(header),
+            _ => return,
+        };
+        let bytes = self.feedback.and_then(Feedback::header_len).unwrap_or(0);
+        bodies.set_label(packet, label, bytes);
     }
 
     #[inline]

@@ -10,6 +10,7 @@
 
 mod custom;
 mod delay;
+pub(crate) mod explicit;
 mod loss;
 mod model;
 mod parts;
@@ -31,6 +32,7 @@ pub use probe_segments::ProbeSegments;
 pub use satellite::*;
 
 use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
+use crate::notice::ExplicitHeader;
 use crate::verdict::VerdictKind;
 use bentpipe_units::module_doc;
 use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
@@ -88,6 +90,17 @@ pub trait CongestionControl {
         Self: Sized,
     {
         *self = before;
+    }
+
+    /// A router's word came back: by how many bytes the window may change (XCP), or how many bytes a second may leave (RCP), those
+    /// of headers counted.
+    fn on_explicit(&mut self, word: f64, path: &PathState) {
+        let _ = (word, path);
+    }
+    /// What it writes on packets for routers; none: nothing.
+    fn explicit_header(&self, path: &PathState) -> Option<ExplicitHeader> {
+        let _ = path;
+        None
     }
 
     /// Whether the window follows from a model of the path in recovery and after an idle time too. Then nothing else moves it
@@ -301,6 +314,12 @@ macro_rules! registry {
             }
             fn on_smss(&mut self, smss: u64) {
                 each!(self, c => c.on_smss(smss))
+            }
+            fn on_explicit(&mut self, word: f64, path: &PathState) {
+                each!(self, c => c.on_explicit(word, path))
+            }
+            fn explicit_header(&self, path: &PathState) -> Option<ExplicitHeader> {
+                each!(self, c => c.explicit_header(path))
             }
             fn is_model_based(&self) -> bool {
                 each!(self, c => c.is_model_based())

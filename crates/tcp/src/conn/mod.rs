@@ -34,9 +34,9 @@ pub use sender::SendLimit;
 
 use crate::cache::{Ended, Lesson, PathCache};
 use crate::cc::CongestionControl;
-use crate::config::Config;
+use crate::config::{Config, Feedback};
 use crate::facts::RateSample;
-use crate::notice::Notice;
+use crate::notice::{ExplicitHeader, Notice};
 use crate::segment::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
@@ -164,7 +164,22 @@ impl Connection {
             self.tcb.handle_notice(now, notice);
         } else if let Notice::ErrorRate(rate) = notice {
             self.tcb.sender.prime_error_rate(rate);
+        } else if let Notice::Explicit(header) = notice {
+            self.tcb.sender.on_explicit(now, header, false, &self.tcb.cx);
         }
+    }
+
+    /// [`Config::feedback`], if it writes headers for routers.
+    pub fn explicit_feedback(&self) -> Option<Feedback> {
+        let feedback = self.tcb.cx.config.feedback;
+        feedback.header_len().map(|_| feedback)
+    }
+
+    /// What a packet with `segment` carries for the routers on its way, and back to the other end; none: nothing, as
+    /// [`Config::feedback`] says.
+    pub fn explicit_header(&mut self, now: Time, segment: &Segment) -> Option<ExplicitHeader> {
+        let asks = segment.len > 0 || segment.flags.has(Flags::SYN);
+        self.tcb.sender.explicit_header(now, asks, &self.tcb.cx)
     }
 
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).

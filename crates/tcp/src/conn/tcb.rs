@@ -58,6 +58,7 @@ impl Tcb {
             Notice::FirstCorrupted => sender.on_first_corrupted(now, cx),
             Notice::ErrorRate(rate) => sender.on_error_rate(rate, cx),
             Notice::Survival(survival) => sender.on_survival(survival),
+            Notice::Explicit(header) => sender.on_explicit(now, header, true, cx),
         }
     }
 

@@ -11,6 +11,64 @@ kinds! {
         "off" => Off;
         /// It was congestion if the window is smaller than before, and an error of the link otherwise (REFWA Plus, Taleb, Kato and Nemoto). The nodes on the way have to write it: middlebox `refwa`.
         "refwa-plus" => RefwaPlus(RefwaPlus);
+        /// The window follows what routers write on packets, in place of the congestion control (XCP; Katabi, Handley and Rohrs 2002). They have to take part: middlebox `xcp`.
+        "xcp" => Xcp(XcpSender);
+        /// The sender paces at the rate that routers write on packets, in place of the congestion control (RCP; Dukkipati 2007). They have to take part: middlebox `rcp`.
+        "rcp" => Rcp(RcpSender);
+    }
+}
+
+impl Feedback {
+    /// What a header of XCP or RCP adds to each packet, bytes; none: there is none.
+    pub const fn header_len(self) -> Option<u8> {
+        match self {
+            Self::Off | Self::RefwaPlus(_) => None,
+            Self::Xcp(XcpSender { option_bytes, .. }) | Self::Rcp(RcpSender { option_bytes, .. }) => {
+                Some(12 * option_bytes as u8)
+            }
+        }
+    }
+}
+
+settings! {
+    /// A sender with XCP: its window changes as routers say. It begins with the initial window; a timeout leaves a segment.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct XcpSender {
+        /// What a loss does to the window.
+        loss: XcpLoss = XcpLoss::Reno, "Katabi 2002";
+        /// Let the header make packets longer, by 12 B.
+        option_bytes: bool = true, "reading";
+    }
+}
+
+settings! {
+    /// A sender with RCP: it paces at the rate of the routers, from the SYN-ACK on, and sends what is lost again at that rate.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RcpSender {
+        /// What a timeout does to the rate, until the next ACK brings one.
+        timeout: RcpTimeout = RcpTimeout::Halve, "reading";
+        /// Let the header make packets longer, by 12 B.
+        option_bytes: bool = true, "reading";
+    }
+}
+
+words! {
+    /// What a loss does to the window of a sender with XCP.
+    pub enum XcpLoss {
+        /// Halves it, as Reno.
+        "reno" => Reno,
+        /// Nothing: it is taken for corruption.
+        "ignore" => Ignore,
+    }
+}
+
+words! {
+    /// What a timeout does to the rate of a sender with RCP.
+    pub enum RcpTimeout {
+        /// Halves it.
+        "halve" => Halve,
+        /// Nothing.
+        "keep" => Keep,
     }
 }
 

@@ -77,7 +77,10 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         | MiddleboxConfig::Dpsm(_)
         | MiddleboxConfig::Eln(_)
         | MiddleboxConfig::Eten(_)
-        | MiddleboxConfig::Refwa(_) => {}
+        | MiddleboxConfig::Ewa(_)
+        | MiddleboxConfig::Rcp(_)
+        | MiddleboxConfig::Refwa(_)
+        | MiddleboxConfig::Xcp(_) => {}
         MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),

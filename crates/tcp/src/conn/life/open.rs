@@ -209,6 +209,7 @@ impl Life {
     fn begin_sending(&mut self, now: Time, tcb: &mut Tcb) {
         let Tcb { sender, cx, .. } = tcb;
         sender.begin(now, &self.learnt, self.random_seed, cx);
+        sender.begin_explicit(now, cx);
         let config = &cx.config;
         cx.agreed.is_plain = sender.ecn.is_none()
             && config.pacing == Pacing::Off

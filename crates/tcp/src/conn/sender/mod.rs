@@ -19,6 +19,7 @@ mod ack;
 mod detect;
 mod ecn;
 mod episode;
+mod explicit;
 mod feedback;
 mod limit;
 mod notified;

@@ -6,6 +6,7 @@ use super::state::Sender;
 use crate::cc::{CongestionControl, Delivery, LostSegment, PathState};
 use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::context::Context;
+use crate::notice::ExplicitHeader;
 use bentpipe_units::{Duration, Time};
 
 impl Sender {
@@ -65,6 +66,32 @@ impl Sender {
             }
         }
         self.board.give_back(notices);
+    }
+
+    /// A header of XCP or RCP has come. `has_begun`: data can be sent.
+    pub(crate) fn on_explicit(&mut self, now: Time, header: ExplicitHeader, has_begun: bool, cx: &Context) {
+        let Some(explicit) = &mut self.explicit else { return };
+        let word = explicit.read(header);
+        if !has_begun {
+            explicit.early = word.or(explicit.early);
+        } else if let Some(word) = word {
+            let path = self.path(now, cx);
+            self.cc.on_explicit(f64::from(word), &path);
+        }
+    }
+
+    /// Data transfer begins: what came before counts.
+    pub(crate) fn begin_explicit(&mut self, now: Time, cx: &Context) {
+        if let Some(word) = self.explicit.as_mut().and_then(|explicit| explicit.early.take()) {
+            let path = self.path(now, cx);
+            self.cc.on_explicit(f64::from(word), &path);
+        }
+    }
+
+    /// The header of a packet that leaves; `asks`: it is not an ACK alone.
+    pub(crate) fn explicit_header(&mut self, now: Time, asks: bool, cx: &Context) -> Option<ExplicitHeader> {
+        let header = self.cc.explicit_header(&self.path(now, cx))?;
+        Some(self.explicit.as_mut()?.write(header, asks))
     }
 
     /// Less than a segment waits, the window has room, and nothing waits to be retransmitted: the application is the limit.

@@ -3,6 +3,7 @@
 use super::detect::{Detector, View};
 use super::ecn::EcnSender;
 use super::episode::Episode;
+use super::explicit::Explicit;
 use super::feedback::WindowFeedback;
 use super::pacing::Pacer;
 use super::probe_segments::Probes;
@@ -39,6 +40,8 @@ pub(crate) struct Sender {
     pub(super) rates: Option<Box<Rates>>,
     /// What the network advertises is looked at.
     pub(super) feedback: Option<Box<WindowFeedback>>,
+    /// Headers of XCP or RCP are written.
+    pub(super) explicit: Option<Box<Explicit>>,
     /// Agreed on ECN.
     pub(crate) ecn: Option<Box<EcnSender>>,
     /// Agreed on probe segments.
@@ -80,6 +83,7 @@ impl Sender {
             undo,
             rates,
             feedback,
+            explicit: Explicit::of(config),
             ecn: None,
             probes: None,
             notified,
@@ -182,6 +186,9 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
         growth: config.growth,
         ..begin
     };
+    if let Some(explicit) = crate::cc::explicit::instead(config.feedback, init) {
+        return Cc::Custom(explicit);
+    }
     match &config.own_cc {
         Some(own) => Cc::Custom(own.build(init)),
         None => config.cc.build(init),

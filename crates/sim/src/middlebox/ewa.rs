@@ -1,0 +1,286 @@
+//! Explicit window adaptation (L. Kalampoukas, A. Varma and K. Ramakrishnan, IEEE/ACM ToN 10(3), 2002): the node writes into the
+//! advertised window of the ACKs that come back what the free room of the queue admits through which their data leave.
+//!
+//! A flow may have alpha * log2(B - Q) segments, at least one, with room for B packets of which Q wait. Every `interval` a mean
+//! of Q moves by an eighth towards it. Below `low` of B alpha rises by `rise`, above `high` it falls by the share `fall`; it
+//! begins at 1 and stays from 1/8 to 64. No copy of the paper was at hand: interval, bounds and steps are a reading.
+//!
+//! The window is that of the connection's scale, which stands in its SYNs. A connection whose SYNs it did not see keeps its
+//! window, and so does one that comes when it knows `flows` others. It forgets a connection with RST, after both FINs, or when
+//! it was silent for five minutes.
+//!
+//! # Where it may stand
+//!
+//! Where data and the ACKs of the same connections pass, in front of the queue that fills: a queue without a bound has no room
+//! to go by, and nothing is written. It sees TCP headers: encryption below TCP, and QUIC, hide them from a real one.
+//!
+//! # What it helps, and what it harms
+//!
+//! Senders that know nothing of it keep the queue within its room, so few packets are dropped. All flows get the same window,
+//! whatever their round-trip time: those with a short one get the larger rate, which is what REFWA set out to mend. The
+//! logarithm hardly moves until the queue is almost full. As with REFWA, senders without SACK want
+//! `tcp.duplicate_acks = "any-window"`, and large scales round a window down to little.
+
+use super::{Context, LinkView, Middlebox};
+use crate::ids::LinkId;
+use crate::packet::Packet;
+use bentpipe_tcp::{Flags, Options};
+use bentpipe_units::settings::Chance;
+use bentpipe_units::{settings, Duration, Time};
+use std::collections::BTreeMap;
+
+settings! {
+    /// Window feedback from the free room of a queue.
+    pub struct EwaConfig {
+        /// How often the mean queue and alpha are brought up to date; a millisecond at least.
+        interval: Duration = Duration::from_millis(10), "reading";
+        /// Alpha rises while the mean queue is below this share of the room.
+        low: f64 as Chance = 0.2, "reading";
+        /// Alpha falls while it is above this share.
+        high: f64 as Chance = 0.6, "reading";
+        /// What is added to alpha in an interval.
+        rise: f64 as Chance = 0.125, "reading";
+        /// Which share of alpha is taken off in an interval.
+        fall: f64 as Chance = 0.03125, "reading";
+        /// Connections that it knows at most; 0 makes it transparent.
+        flows: u32 = 100_000;
+    }
+}
+
+/// A connection that was silent for so long is forgotten.
+const FORGET: Duration = Duration::from_secs(300);
+
+/// No interval is shorter.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// The middlebox, with what it knows of connections and links.
+#[derive(Clone, Debug)]
+pub struct Ewa {
+    config: EwaConfig,
+    /// By conversation, its two directions together.
+    connections: BTreeMap<u64, Conversation>,
+    ports: Vec<Port>,
+    next: Time,
+    /// When those that are silent are looked for.
+    sweep_at: Time,
+}
+
+/// A connection; `[0]` is its opener's.
+#[derive(Clone, Copy, Debug)]
+struct Conversation {
+    /// What the SYNs offered; none: not seen.
+    scales: [Option<Option<u8>>; 2],
+    is_closed: [bool; 2],
+    /// By which port the data of an end leave, and their largest payload.
+    data: [Option<(usize, u16)>; 2],
+    seen_at: Time,
+}
+
+/// A link out of the node.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    link: LinkId,
+    alpha: f64,
+    /// Packets.
+    mean: f64,
+    /// Largest packet, bytes.
+    largest: u64,
+}
+
+impl Port {
+    /// Room and queue in packets: of the bound that is nearer.
+    fn room(&self, link: &LinkView) -> (f64, f64) {
+        let of_bytes = link.room.1 / self.largest.max(1);
+        if link.room.0 <= of_bytes {
+            (link.room.0 as f64, link.queue.packets as f64)
+        } else {
+            (of_bytes as f64, link.queue.bytes as f64 / self.largest as f64)
+        }
+    }
+
+    fn adapt(&mut self, config: &EwaConfig, room: f64, queue: f64) {
+        self.mean = 7.0 / 8.0 * self.mean + queue / 8.0;
+        if self.mean < config.low * room {
+            self.alpha += config.rise;
+        } else if self.mean > config.high * room {
+            self.alpha *= 1.0 - config.fall;
+        }
+        self.alpha = self.alpha.clamp(1.0 / 8.0, 64.0);
+    }
+}
+
+/// The window that `free` packets of room admit, in segments.
+fn segments(alpha: f64, free: f64) -> f64 {
+    if free <= 1.0 {
+        1.0
+    } else {
+        (alpha * free.log2()).max(1.0)
+    }
+}
+
+impl Ewa {
+    pub(crate) fn new(config: &EwaConfig, _seed: u64, _component: &str) -> Self {
+        let (connections, ports) = (BTreeMap::new(), Vec::new());
+        Self { config: *config, connections, ports, next: Time::NEVER, sweep_at: Time::NEVER }
+    }
+
+    fn port(&mut self, link: LinkId) -> usize {
+        self.ports.iter().position(|port| port.link == link).unwrap_or_else(|| {
+            self.ports.push(Port { link, alpha: 1.0, mean: 0.0, largest: 0 });
+            self.ports.len() - 1
+        })
+    }
+
+    /// What a packet says of its connection, and what is written into it.
+    fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
+        let (now, flags) = (cx.now, packet.header_flags());
+        let (key, side) = (packet.conversation() >> 1, usize::from(packet.is_to_sender()));
+        if flags.has(Flags::RST) {
+            self.connections.remove(&key);
+            return;
+        }
+        let is_syn = flags.has(Flags::SYN);
+        if is_syn && !self.connections.contains_key(&key) && self.connections.len() < self.config.flows as usize {
+            let (scales, is_closed, data) = ([None; 2], [false; 2], [None; 2]);
+            self.connections.insert(key, Conversation { scales, is_closed, data, seen_at: now });
+            if self.next == Time::NEVER {
+                (self.next, self.sweep_at) = (now + self.config.interval.max(SHORTEST), now + FORGET);
+            }
+        }
+        let leaves_by = (packet.len > 0).then(|| cx.link_of(packet)).flatten().map(|link| self.port(link));
+        let Some(connection) = self.connections.get_mut(&key) else { return };
+        connection.seen_at = now;
+        if is_syn {
+            let options = cx.segment(packet).map(|segment| segment.options);
+            connection.scales[side] = Some(if let Some(Options::Syn(syn)) = options { syn.window_scale } else { None });
+            return;
+        }
+        if let Some(port) = leaves_by {
+            let largest = connection.data[side].map_or(0, |(_, mss)| mss);
+            connection.data[side] = Some((port, packet.len.max(largest)));
+            self.ports[port].largest = self.ports[port].largest.max(packet.size());
+        }
+        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts are taken as 14.
+        let shift = match connection.scales {
+            [Some(Some(_)), Some(Some(_))] => connection.scales[side].flatten().map(|shift| shift.min(14)),
+            [Some(_), Some(_)] => Some(0),
+            _ => None,
+        };
+        if let (Some((port, mss)), Some(shift), true) = (connection.data[1 - side], shift, flags.has(Flags::ACK)) {
+            let port = &self.ports[port];
+            let link = cx.link(port.link);
+            if link.room != (u64::MAX, u64::MAX) {
+                let (room, queue) = port.room(&link);
+                let window = (segments(port.alpha, room - queue) * f64::from(mss)) as u64 >> shift;
+                // Never 0, which would stop the sender.
+                packet.window = packet.window.min(window.clamp(1, u64::from(u16::MAX)) as u16);
+            }
+        }
+        connection.is_closed[side] |= flags.has(Flags::FIN);
+        if connection.is_closed == [true; 2] {
+            self.connections.remove(&key);
+        }
+    }
+}
+
+impl Middlebox for Ewa {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        if !packet.is_datagram() {
+            self.read(&mut packet, cx);
+        }
+        cx.forward(packet);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        if cx.now < self.next {
+            return;
+        }
+        for port in &mut self.ports {
+            let link = cx.link(port.link);
+            if link.room != (u64::MAX, u64::MAX) {
+                let (room, queue) = port.room(&link);
+                port.adapt(&self.config, room, queue);
+            }
+        }
+        if cx.now >= self.sweep_at {
+            self.connections.retain(|_, connection| cx.now.saturating_since(connection.seen_at) < FORGET);
+            self.sweep_at = cx.now + FORGET;
+        }
+        let is_idle = self.connections.is_empty();
+        self.next = if is_idle { Time::NEVER } else { cx.now + self.config.interval.max(SHORTEST) };
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.next
+    }
+
+    fn flows(&self) -> usize {
+        self.connections.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EndpointId;
+    use crate::middlebox::{Action, Bench, QueueView};
+    use crate::packet::Origin;
+    use bentpipe_tcp::{Segment, SynOptions};
+    use bentpipe_units::Rate;
+
+    /// The window that an ACK leaves with, in segments, where `free` of 100 packets of room are free.
+    fn feedback(alpha: f64, free: usize, field: u16, has_syns: bool) -> u16 {
+        const MSS: u16 = 1000;
+        let queue = QueueView { packets: 100 - free, bytes: 0, is_sending: true };
+        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (100, u64::MAX), queue };
+        let mut bench = Bench { link: Some(link), ..Bench::default() };
+        let mut ewa = Ewa::new(&EwaConfig::default(), 1, "");
+        let mut pass = |ewa: &mut Ewa, is_back: bool, segment: Segment| {
+            let end = EndpointId::both(0)[usize::from(is_back)];
+            let packet = Packet::new(&segment, &Origin::of(end, 0), &mut bench.bodies);
+            bench.at(Time::ZERO, |cx| ewa.on_packet(packet, cx));
+            match bench.out.take()[..] {
+                [Action::Forward(packet)] => packet.window,
+                ref other => unreachable!("{other:?}"),
+            }
+        };
+        for is_back in [false, true] {
+            let options = Options::Syn(SynOptions { mss: MSS, window_scale: Some(0), ..SynOptions::default() });
+            if has_syns {
+                pass(&mut ewa, is_back, Segment { flags: Flags::SYN, options, ..Segment::default() });
+            }
+        }
+        pass(&mut ewa, false, Segment { len: MSS, flags: Flags::ACK, ..Segment::default() });
+        ewa.ports[0].alpha = alpha;
+        pass(&mut ewa, true, Segment { window: field * MSS, flags: Flags::ACK, ..Segment::default() }) / MSS
+    }
+
+    /// `specs/ewa.md`, tests.
+    #[test]
+    fn the_window_is_the_logarithm_of_the_free_room() {
+        assert_eq!(feedback(1.0, 64, 60, true), 6);
+        assert_eq!(feedback(1.0, 2, 60, true), 1);
+        assert_eq!(feedback(4.0, 64, 60, true), 24);
+        assert_eq!(feedback(4.0, 64, 5, true), 5, "a smaller window stays");
+        assert_eq!(feedback(4.0, 0, 60, true), 1, "never less than a segment");
+        assert_eq!(feedback(1.0, 64, 60, false), 60, "of a connection without SYNs the scale is not known");
+    }
+
+    #[test]
+    fn alpha_rises_below_a_fifth_of_the_room_and_falls_above_three_fifths() {
+        let mut port = Port { link: LinkId::new(0), alpha: 1.0, mean: 0.0, largest: 1000 };
+        let config = EwaConfig::default();
+        port.adapt(&config, 100.0, 80.0);
+        assert_eq!((port.mean, port.alpha), (10.0, 1.125));
+        port.mean = 50.0;
+        port.adapt(&config, 100.0, 50.0);
+        assert_eq!(port.alpha, 1.125, "in between it stays");
+        port.mean = 100.0;
+        port.adapt(&config, 100.0, 100.0);
+        assert_eq!(port.alpha, 1.125 * 31.0 / 32.0);
+        (0..1000).for_each(|_| port.adapt(&config, 100.0, 100.0));
+        assert_eq!(port.alpha, 0.125);
+        (0..1000).for_each(|_| port.adapt(&config, 100.0, 0.0));
+        assert_eq!(port.alpha, 64.0);
+    }
+}
