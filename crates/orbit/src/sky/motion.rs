@@ -2,7 +2,8 @@
 //!
 //! SGP4 takes most of a microsecond a satellite. Where instants follow closely it is asked only every [`KNOT_S`] seconds, and
 //! the polynomial through six such positions gives those between: its error is below 0.0049·h⁶·r·ω⁶, a hundredth of a
-//! millimetre for the fastest orbits, and it is a function of the instant alone, whatever was asked before.
+//! millimetre on the fastest circles and half a millimetre where ellipses are fastest. It is a function of the instant alone,
+//! whatever was asked before.
 
 use super::constellation::Constellation;
 use super::earth::Earth;
@@ -169,7 +170,8 @@ mod tests {
             let near = motion.at(&sky, &Earth::WGS84, t);
             for k in 0..exact.len() {
                 let error = distance(near.get(k), exact.get(k));
-                assert!(error < 2e-8, "satellite {k} at {t}: {error} km");
+                let most = if k == 24 { 5e-7 } else { 2e-8 };
+                assert!(error < most, "satellite {k} at {t}: {error} km");
             }
         }
     }
