@@ -14,6 +14,7 @@ use super::links::{Link, LinkPlan};
 use super::motion::Motion;
 use super::scene::Sky;
 use super::selection::Handover;
+use super::vector::distance;
 use access::{Access, Entry};
 use walk::Walk;
 
@@ -141,12 +142,18 @@ pub struct Router<'a> {
     arcs: Vec<(u32, u32, f64)>,
     graph: Graph,
     distances: Distances,
-    /// Places from which paths are sought, each with how its paths are followed back and with its pairs.
+    /// Places from which paths are sought, eight at a time.
     sources: Vec<Source>,
+    /// For every eight: the order in which nodes are looked at, and for how many instants yet.
+    orders: Vec<(u32, Vec<u32>)>,
     pairs: Vec<Pair>,
     changed: Vec<u32>,
 }
 
+/// Instants for which an order of nodes stays good enough.
+const ORDER_HOLDS: u32 = 16;
+
+/// A place from which paths are sought, how they are followed back, and the pairs that it is one end of.
 #[derive(Clone, Debug)]
 struct Source {
     place: usize,
@@ -187,7 +194,10 @@ impl<'a> Router<'a> {
             }
         }
         let ends = froms.into_iter().chain(tos);
+        gather(sky, &mut sources);
+        let nodes = (sky.satellites() + sky.places.len()) as u32;
         Ok(Self {
+            orders: vec![(0, (0..nodes).collect()); sources.len().div_ceil(LANES)],
             plan: sky.plan()?,
             motion: Motion::new(step_s),
             access: Access::new(sky, routing, ends, step_s)?,
@@ -269,7 +279,13 @@ impl<'a> Router<'a> {
         let entries = self.sources[sources.clone()].iter().enumerate().flat_map(|(lane, source)| {
             self.access.entries(source.place).iter().map(move |entry| (lane, entry.node, entry.cost))
         });
-        self.distances.solve(&self.graph, entries);
+        let (holds, order) = &mut self.orders[block];
+        self.distances.solve(&self.graph, order, entries);
+        if *holds == 0 {
+            self.distances.sort(order);
+            *holds = ORDER_HOLDS;
+        }
+        *holds -= 1;
         for (lane, source) in sources.enumerate() {
             let source = &mut self.sources[source];
             source.walk.begin(self.graph.nodes());
@@ -319,6 +335,17 @@ impl<'a> Router<'a> {
     /// The one-way delay of a pair's path, s: propagation, cables and hops; not a number where there is no path.
     pub fn delay_s(&self, pair: usize) -> f64 {
         self.pairs[pair].way.delay_s
+    }
+}
+
+/// Brings sources that are near each other together, eight by eight.
+fn gather(sky: &Sky, sources: &mut [Source]) {
+    let up = |source: &Source| sky.places[source.place].site.at(0.0).up();
+    let mut rest = sources;
+    while rest.len() > LANES {
+        let first = up(&rest[0]);
+        rest.sort_by(|a, b| distance(up(a), first).total_cmp(&distance(up(b), first)));
+        rest = &mut rest[LANES..];
     }
 }
 

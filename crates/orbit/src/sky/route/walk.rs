@@ -1,6 +1,6 @@
 //! From shortest distances back to paths.
 
-use super::super::graph::{Graph, LANES};
+use super::super::graph::{Arc, Graph, LANES};
 use super::access::Entry;
 
 /// How each node that was asked for is reached from one source. Paths to many places share most of their nodes, and most of
@@ -95,6 +95,13 @@ fn origin(
     graph: &Graph, distances: &[[f64; LANES]], lane: usize, entries: &[Entry], node: u32, old: Option<From>,
 ) -> From {
     let here = distances[node as usize][lane];
+    let along = |arc: &Arc| distances[arc.to as usize][lane] + arc.cost == here;
+    // Nearly always.
+    if let Some(From::Node(before)) = old {
+        if graph.arcs(node as usize).iter().any(|arc| arc.to == before && along(arc)) {
+            return From::Node(before);
+        }
+    }
     let mut found = None;
     for entry in entries.iter().filter(|entry| entry.node == node && entry.cost == here) {
         let from = From::Source(entry.via);
@@ -103,15 +110,7 @@ fn origin(
         }
         found = found.or(Some(from));
     }
-    for arc in graph.arcs(node as usize) {
-        if distances[arc.to as usize][lane] + arc.cost == here {
-            let from = From::Node(arc.to);
-            if old == Some(from) {
-                return from;
-            }
-            found = found.or(Some(from));
-        }
-    }
+    let found = found.or_else(|| graph.arcs(node as usize).iter().find(|arc| along(arc)).map(|arc| From::Node(arc.to)));
     debug_assert!(found.is_some(), "no shortest path ends at {node}");
     found.unwrap_or(From::Source(None))
 }
