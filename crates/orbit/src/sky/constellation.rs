@@ -81,7 +81,14 @@ pub struct Shell {
 
 impl Shell {
     /// Circular orbits of `planes` × `per_plane` satellites that drift by J2, first node and first satellite at 0°.
-    pub fn walker(name: &str, pattern: Pattern, planes: u32, per_plane: u32, altitude_km: f64, inclination_deg: f64) -> Self {
+    pub fn walker(
+        name: &str,
+        pattern: Pattern,
+        planes: u32,
+        per_plane: u32,
+        altitude_km: f64,
+        inclination_deg: f64,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             planes,

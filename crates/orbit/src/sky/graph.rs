@@ -1,11 +1,7 @@
-//! Shortest distances from many sources at once.
-//!
-//! Instead of a queue for each source, the distances of eight sources are relaxed together, node by node in ascending and
-//! descending order, until nothing changes; only nodes whose neighbours changed are looked at. The result is exact: at the
-//! end every distance is the shortest, and equals that of some neighbour plus the link between, to the last bit.
+//! Links as a graph, and shortest paths in it that follow its changes.
 
-/// Sources whose distances are computed together.
-pub(crate) const LANES: usize = 8;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A link out of a node.
 #[derive(Clone, Copy, Debug)]
@@ -59,67 +55,126 @@ impl Graph {
     }
 }
 
-/// Shortest distances of up to `LANES` sources to every node; infinite where there is no way.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Distances {
-    pub(crate) of: Vec<[f64; LANES]>,
-    dirty: Vec<bool>,
+/// From where the shortest path reaches a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin(u32);
+
+impl Origin {
+    const SOURCE: u32 = 1 << 31;
+    const NOWHERE: Self = Self(u32::MAX);
+
+    /// From the source, by way of this node outside the graph.
+    pub(crate) fn source(via: Option<u32>) -> Self {
+        Self(Self::SOURCE | via.unwrap_or(Self::SOURCE - 2))
+    }
+
+    /// The node before, unless it is the source.
+    pub(crate) fn before(self) -> Option<u32> {
+        (self.0 < Self::SOURCE).then_some(self.0)
+    }
 }
 
-impl Distances {
-    /// Computes the distances of sources that enter the graph with these costs at these nodes: (lane, node, cost). `order` has
-    /// every node once; it decides how long this takes, not what comes out.
-    pub(crate) fn solve(&mut self, graph: &Graph, order: &[u32], entries: impl Iterator<Item = (usize, u32, f64)>) {
+/// Shortest distances from one source to every node; infinite where there is no way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Distances {
+    pub(crate) of: Vec<f64>,
+    /// Nodes whose links may still shorten a path, by distance (numbers from 0 on are ordered as their bits are).
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// Shortest paths from one source, kept from graph to graph.
+///
+/// Nodes are gone through in the order of their distances in the graph before, each taking the best of the neighbours before
+/// it. Where the new distances stand in the same order, this is Dijkstra's algorithm without its queue; only nodes that
+/// come out nearer than one before them are put into a queue and pass their distances on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    order: Vec<u32>,
+    /// From where the shortest path reaches each node.
+    pub(crate) origin: Vec<Origin>,
+    /// The same in the graph before.
+    pub(crate) old: Vec<Origin>,
+}
+
+impl Tree {
+    /// Finds the shortest paths from a source that enters the graph at these nodes: (node, origin, cost).
+    pub(crate) fn update(
+        &mut self,
+        graph: &Graph,
+        entries: impl Iterator<Item = (u32, Origin, f64)>,
+        distances: &mut Distances,
+    ) {
         let n = graph.nodes();
-        self.of.clear();
-        self.of.resize(n, [f64::INFINITY; LANES]);
-        self.dirty.clear();
-        self.dirty.resize(n, false);
-        for (lane, node, cost) in entries {
-            let here = &mut self.of[node as usize][lane];
-            *here = here.min(cost);
-            self.mark(graph, node as usize);
+        if self.order.len() != n {
+            self.order = (0..n as u32).collect();
+            self.origin = vec![Origin::NOWHERE; n];
+            self.old = vec![Origin::NOWHERE; n];
         }
-        while self.sweep(graph, order.iter()) && self.sweep(graph, order.iter().rev()) {}
-    }
-
-    /// Brings `order` into that of the nodes' distances, which saves most work where sources are near each other and the next
-    /// graph is like this one.
-    pub(crate) fn sort(&self, order: &mut [u32]) {
-        let sum = |node: &u32| self.of[*node as usize].iter().filter(|d| d.is_finite()).sum::<f64>();
-        order.sort_by_cached_key(|node| sum(node) as u64);
-    }
-
-    fn mark(&mut self, graph: &Graph, node: usize) {
-        for arc in graph.arcs(node) {
-            self.dirty[arc.to as usize] = true;
-        }
-    }
-
-    /// Relaxes the marked nodes in this order; whether there was one.
-    fn sweep<'a>(&mut self, graph: &Graph, order: impl Iterator<Item = &'a u32>) -> bool {
-        let mut any = false;
-        for node in order.map(|node| *node as usize) {
-            if !self.dirty[node] {
-                continue;
+        std::mem::swap(&mut self.origin, &mut self.old);
+        self.origin.fill(Origin::NOWHERE);
+        let d = &mut distances.of;
+        d.clear();
+        d.resize(n, f64::INFINITY);
+        for (node, origin, cost) in entries {
+            if cost < d[node as usize] {
+                d[node as usize] = cost;
+                self.origin[node as usize] = origin;
             }
-            self.dirty[node] = false;
-            any = true;
-            let old = self.of[node];
-            let mut best = old;
-            for arc in graph.arcs(node) {
-                let from = &self.of[arc.to as usize];
-                for lane in 0..LANES {
-                    let through = from[lane] + arc.cost;
-                    best[lane] = if through < best[lane] { through } else { best[lane] };
+        }
+        let mut farthest = 0.0;
+        let mut late = 0;
+        for &node in &self.order {
+            let mut best = d[node as usize];
+            let mut origin = self.origin[node as usize];
+            for arc in graph.arcs(node as usize) {
+                let through = d[arc.to as usize] + arc.cost;
+                if through < best {
+                    best = through;
+                    origin = Origin(arc.to);
                 }
             }
-            if best != old {
-                self.of[node] = best;
-                self.mark(graph, node);
+            d[node as usize] = best;
+            self.origin[node as usize] = origin;
+            if best < farthest {
+                distances.queue.push(Reverse((best.to_bits(), node)));
+                late += 1;
+            } else {
+                farthest = best;
             }
         }
-        any
+        while let Some(Reverse((bits, node))) = distances.queue.pop() {
+            let here = f64::from_bits(bits);
+            if here > d[node as usize] {
+                continue;
+            }
+            for arc in graph.arcs(node as usize) {
+                let through = here + arc.cost;
+                if through < d[arc.to as usize] {
+                    d[arc.to as usize] = through;
+                    self.origin[arc.to as usize] = Origin(node);
+                    distances.queue.push(Reverse((through.to_bits(), arc.to)));
+                    late += 1;
+                }
+            }
+        }
+        if late > n / 4 {
+            self.order.sort_by(|a, b| d[*a as usize].total_cmp(&d[*b as usize]));
+        } else {
+            sort_nearly_sorted(&mut self.order, d);
+        }
+    }
+}
+
+/// Insertion sort: quick where few stand at a wrong place.
+fn sort_nearly_sorted(order: &mut [u32], d: &[f64]) {
+    for k in 1..order.len() {
+        let node = order[k];
+        let mut at = k;
+        while at > 0 && d[order[at - 1] as usize] > d[node as usize] {
+            order[at] = order[at - 1];
+            at -= 1;
+        }
+        order[at] = node;
     }
 }
 
@@ -148,6 +203,8 @@ mod tests {
         d
     }
 
+    /// Graphs that change a little and altogether: distances are Dijkstra's, and the origins lead back to the source along
+    /// links that add up to them.
     #[test]
     fn distances_are_those_of_dijkstra() {
         let mut random = Stream::new(1, "graph", "test");
@@ -156,28 +213,40 @@ mod tests {
             at += 1;
             random.below(at, n)
         };
-        for _ in 0..200 {
+        for _ in 0..100 {
             let n = 1 + draw(40) as usize;
-            let links: Vec<(u32, u32, f64)> = (0..draw(90))
-                .map(|_| (draw(n as u64) as u32, draw(n as u64) as u32, 1.0 + draw(1000) as f64 / 7.0))
-                .filter(|(a, b, _)| a != b)
-                .collect();
-            let sources: Vec<Vec<(u32, f64)>> = (0..LANES)
-                .map(|_| (0..draw(4)).map(|_| (draw(n as u64) as u32, draw(100) as f64 / 3.0)).collect())
-                .collect();
-            let mut graph = Graph::default();
-            graph.rebuild(n, &links);
-            let mut distances = Distances::default();
-            let entries = sources.iter().enumerate();
-            let mut order: Vec<u32> = (0..n as u32).collect();
-            distances.solve(&graph, &order, entries.clone().flat_map(|(lane, s)| s.iter().map(move |&(node, cost)| (lane, node, cost))));
-            let before = distances.of.clone();
-            distances.sort(&mut order);
-            distances.solve(&graph, &order, entries.flat_map(|(lane, s)| s.iter().map(move |&(node, cost)| (lane, node, cost))));
-            assert_eq!(distances.of, before);
-            for (lane, source) in sources.iter().enumerate() {
-                let found: Vec<f64> = distances.of.iter().map(|d| d[lane]).collect();
-                assert_eq!(found, dijkstra(n, &links, source));
+            let mut tree = Tree::default();
+            let mut links: Vec<(u32, u32, f64)> = Vec::new();
+            let mut entries: Vec<(u32, f64)> = Vec::new();
+            for step in 0..20 {
+                if step % 5 == 0 {
+                    links = (0..draw(90))
+                        .map(|_| (draw(n as u64) as u32, draw(n as u64) as u32, 1.0 + draw(1000) as f64 / 7.0))
+                        .filter(|(a, b, _)| a != b)
+                        .collect();
+                    entries = (0..draw(4)).map(|_| (draw(n as u64) as u32, draw(100) as f64 / 3.0)).collect();
+                }
+                for link in &mut links {
+                    link.2 += draw(100) as f64 / 50.0;
+                }
+                let mut graph = Graph::default();
+                graph.rebuild(n, &links);
+                let mut distances = Distances::default();
+                let sources = entries.iter().map(|&(node, cost)| (node, Origin::source(None), cost));
+                tree.update(&graph, sources, &mut distances);
+                assert_eq!(distances.of, dijkstra(n, &links, &entries));
+                for node in 0..n {
+                    let here = distances.of[node];
+                    match tree.origin[node].before() {
+                        Some(before) => {
+                            let cost = graph.arcs(node).iter().filter(|arc| arc.to == before).map(|arc| arc.cost);
+                            let cost = cost.fold(f64::INFINITY, f64::min);
+                            assert_eq!(distances.of[before as usize] + cost, here);
+                        }
+                        None if here.is_finite() => assert!(entries.contains(&(node as u32, here))),
+                        None => assert_eq!(tree.origin[node], Origin::NOWHERE),
+                    }
+                }
             }
         }
     }

@@ -120,18 +120,14 @@ impl Motion {
 
 /// Lagrange's weights of the knots 0 to 5 for a point at `u` (between knots 2 and 3).
 fn weights(u: f64) -> [f64; KNOTS] {
-    std::array::from_fn(|k| {
-        (0..KNOTS).filter(|j| *j != k).map(|j| (u - j as f64) / (k as f64 - j as f64)).product()
-    })
+    std::array::from_fn(|k| (0..KNOTS).filter(|j| *j != k).map(|j| (u - j as f64) / (k as f64 - j as f64)).product())
 }
 
 fn combine(out: &mut Vec<f64>, knots: [&[f64]; KNOTS], w: [f64; KNOTS]) {
     let n = knots[0].len();
     let [a, b, c, d, e, f] = knots.map(|knot| &knot[..n]);
     out.clear();
-    out.extend((0..n).map(|i| {
-        (w[0] * a[i] + w[1] * b[i]) + (w[2] * c[i] + w[3] * d[i]) + (w[4] * e[i] + w[5] * f[i])
-    }));
+    out.extend((0..n).map(|i| (w[0] * a[i] + w[1] * b[i]) + (w[2] * c[i] + w[3] * d[i]) + (w[4] * e[i] + w[5] * f[i])));
 }
 
 #[cfg(test)]

@@ -10,8 +10,15 @@ use libm::{acos, atan2, sin};
 const CITIES: &str = include_str!("cities.csv");
 /// Letters with marks as they are written in plain English; what is not listed stays.
 const PLAIN: [(&str, char); 9] = [
-    ("àáâãäåā", 'a'), ("çč", 'c'), ("èéêëě", 'e'), ("ìíîïī", 'i'), ("ñń", 'n'), ("òóôõöøō", 'o'), ("șšş", 's'),
-    ("ùúûüū", 'u'), ("ýÿ", 'y'),
+    ("àáâãäåā", 'a'),
+    ("çč", 'c'),
+    ("èéêëě", 'e'),
+    ("ìíîïī", 'i'),
+    ("ñń", 'n'),
+    ("òóôõöøō", 'o'),
+    ("șšş", 's'),
+    ("ùúûüū", 'u'),
+    ("ýÿ", 'y'),
 ];
 
 /// The cities that are known by name, with their coordinates in degrees north and east, at height 0. The larger part is
@@ -122,8 +129,11 @@ impl Track {
         let f = (t - a.time_s) / (b.time_s - a.time_s);
         let (ua, ub) = (a.at.up(), b.at.up());
         let angle = acos(dot(ua, ub).clamp(-1.0, 1.0));
-        let (wa, wb) =
-            if angle < 1e-9 { (1.0 - f, f) } else { (sin((1.0 - f) * angle) / sin(angle), sin(f * angle) / sin(angle)) };
+        let (wa, wb) = if angle < 1e-9 {
+            (1.0 - f, f)
+        } else {
+            (sin((1.0 - f) * angle) / sin(angle), sin(f * angle) / sin(angle))
+        };
         let u: Vector = [0, 1, 2].map(|k| wa * ua[k] + wb * ub[k]);
         Geodetic {
             latitude_deg: atan2(u[2], (u[0] * u[0] + u[1] * u[1]).sqrt()) / RAD,
@@ -208,15 +218,22 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), lines);
-        assert!(cities().all(|(name, at)| !name.is_empty() && Geodetic::new(at.latitude_deg, at.longitude_deg, 0.0).is_ok()));
+        assert!(cities()
+            .all(|(name, at)| !name.is_empty() && Geodetic::new(at.latitude_deg, at.longitude_deg, 0.0).is_ok()));
     }
 
     /// Against the coordinates of the United Nations' and the ns-2 example's.
     #[test]
     fn cities_are_where_they_are() {
         for (name, lat, lon) in [
-            ("London", 51.51, -0.13), ("new york", 40.71, -74.01), ("São Paulo", -23.55, -46.63), ("MANILA", 14.60, 120.98),
-            ("Sydney", -33.87, 151.21), ("Berkeley", 37.9, -122.3), ("Boston", 42.3, -71.1), ("Dalian", 38.91, 121.60),
+            ("London", 51.51, -0.13),
+            ("new york", 40.71, -74.01),
+            ("São Paulo", -23.55, -46.63),
+            ("MANILA", 14.60, 120.98),
+            ("Sydney", -33.87, 151.21),
+            ("Berkeley", 37.9, -122.3),
+            ("Boston", 42.3, -71.1),
+            ("Dalian", 38.91, 121.60),
         ] {
             let at = city(name).unwrap();
             let there = Geodetic::new(lat, lon, 0.0).unwrap();

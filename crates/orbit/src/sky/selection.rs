@@ -158,9 +158,7 @@ impl Observer<'_> {
     }
 
     /// Follows a rule that chooses anew at every instant; between two instants the change is sought by halving.
-    fn continuously(
-        &mut self, span: Span, choose: impl Fn(&mut Self, Option<u32>, &[Sighting], f64) -> Option<u32>,
-    ) {
+    fn continuously(&mut self, span: Span, choose: impl Fn(&mut Self, Option<u32>, &[Sighting], f64) -> Option<u32>) {
         let mut before = span.from_s;
         for t in span.times() {
             let choice = |observer: &mut Self, t: f64| {

@@ -65,7 +65,9 @@ pub fn passes(sky: &Sky, place: usize, span: Span) -> Result<Vec<Pass>, SkyError
         open = still;
         before = t;
     }
-    found.extend(open.iter().filter(|(_, rise)| *rise < span.until_s).map(|&(k, rise)| seek.pass(k, rise, span.until_s)));
+    found.extend(
+        open.iter().filter(|(_, rise)| *rise < span.until_s).map(|&(k, rise)| seek.pass(k, rise, span.until_s)),
+    );
     found.sort_by(|a, b| a.rise_s.total_cmp(&b.rise_s).then(a.satellite.cmp(&b.satellite)));
     Ok(found)
 }
@@ -101,7 +103,9 @@ impl Seek<'_> {
         let (mut low, mut high) = (rise_s, set_s);
         while high - low > WITHIN_S {
             let third = (high - low) / 3.0;
-            if self.sighting(satellite, low + third).sin_elevation < self.sighting(satellite, high - third).sin_elevation {
+            if self.sighting(satellite, low + third).sin_elevation
+                < self.sighting(satellite, high - third).sin_elevation
+            {
                 low += third;
             } else {
                 high -= third;

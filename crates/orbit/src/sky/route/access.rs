@@ -48,7 +48,10 @@ struct Station {
 
 impl Access {
     pub(super) fn new(
-        sky: &Sky, routing: &Routing, ends: impl Iterator<Item = usize>, step_s: f64,
+        sky: &Sky,
+        routing: &Routing,
+        ends: impl Iterator<Item = usize>,
+        step_s: f64,
     ) -> Result<Self, SkyError> {
         let mut wanted: Vec<bool> = sky.places.iter().map(|place| place.relay).collect();
         for place in ends {
@@ -90,7 +93,12 @@ impl Access {
 
     /// Brings the entries to an instant, and adds the links of gateways to the graph's.
     pub(super) fn at(
-        &mut self, sky: &Sky, positions: &Positions, t: f64, hop_km: f64, arcs: &mut Vec<(u32, u32, f64)>,
+        &mut self,
+        sky: &Sky,
+        positions: &Positions,
+        t: f64,
+        hop_km: f64,
+        arcs: &mut Vec<(u32, u32, f64)>,
     ) {
         for station in &mut self.stations {
             station.see(sky, positions, t);

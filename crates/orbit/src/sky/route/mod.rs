@@ -9,12 +9,11 @@ mod walk;
 
 use super::earth::LIGHT_KM_S;
 use super::error::SkyError;
-use super::graph::{Distances, Graph, LANES};
+use super::graph::{Distances, Graph};
 use super::links::{Link, LinkPlan};
 use super::motion::Motion;
 use super::scene::Sky;
 use super::selection::Handover;
-use super::vector::distance;
 use access::{Access, Entry};
 use walk::Walk;
 
@@ -142,18 +141,13 @@ pub struct Router<'a> {
     arcs: Vec<(u32, u32, f64)>,
     graph: Graph,
     distances: Distances,
-    /// Places from which paths are sought, eight at a time.
+    /// Places from which paths are sought.
     sources: Vec<Source>,
-    /// For every eight: the order in which nodes are looked at, and for how many instants yet.
-    orders: Vec<(u32, Vec<u32>)>,
     pairs: Vec<Pair>,
     changed: Vec<u32>,
 }
 
-/// Instants for which an order of nodes stays good enough.
-const ORDER_HOLDS: u32 = 16;
-
-/// A place from which paths are sought, how they are followed back, and the pairs that it is one end of.
+/// A place from which paths are sought, its shortest paths, and the pairs that it is one end of.
 #[derive(Clone, Debug)]
 struct Source {
     place: usize,
@@ -194,10 +188,7 @@ impl<'a> Router<'a> {
             }
         }
         let ends = froms.into_iter().chain(tos);
-        gather(sky, &mut sources);
-        let nodes = (sky.satellites() + sky.places.len()) as u32;
         Ok(Self {
-            orders: vec![(0, (0..nodes).collect()); sources.len().div_ceil(LANES)],
             plan: sky.plan()?,
             motion: Motion::new(step_s),
             access: Access::new(sky, routing, ends, step_s)?,
@@ -238,8 +229,8 @@ impl<'a> Router<'a> {
             Switch::WhenBetter => {}
             Switch::WhenBroken => self.keep_unbroken(),
         }
-        for block in 0..self.sources.len().div_ceil(LANES) {
-            self.step_block(block);
+        for source in 0..self.sources.len() {
+            self.step_source(source);
         }
         self.changed.sort_unstable();
     }
@@ -268,57 +259,40 @@ impl<'a> Router<'a> {
         }
     }
 
-    fn step_block(&mut self, block: usize) {
-        let sources = block * LANES..self.sources.len().min((block + 1) * LANES);
+    fn step_source(&mut self, source: usize) {
         let keeps = self.routing.switch == Switch::WhenBroken;
-        let pairs = &self.pairs;
-        let idle = |source: &Source| keeps && source.pairs.iter().all(|pair| pairs[*pair as usize].way.ends.is_some());
-        if self.sources[sources.clone()].iter().all(idle) {
+        let counted = if self.routing.metric == Metric::Hops { HOP_KM } else { 0.0 };
+        let source = &mut self.sources[source];
+        let keep = |pair: &Pair| keeps && pair.way.ends.is_some();
+        if source.pairs.iter().all(|number| keep(&self.pairs[*number as usize])) {
             return;
         }
-        let entries = self.sources[sources.clone()].iter().enumerate().flat_map(|(lane, source)| {
-            self.access.entries(source.place).iter().map(move |entry| (lane, entry.node, entry.cost))
-        });
-        let (holds, order) = &mut self.orders[block];
-        self.distances.solve(&self.graph, order, entries);
-        if *holds == 0 {
-            self.distances.sort(order);
-            *holds = ORDER_HOLDS;
-        }
-        *holds -= 1;
-        for (lane, source) in sources.enumerate() {
-            let source = &mut self.sources[source];
-            source.walk.begin(self.graph.nodes());
-            let entries = self.access.entries(source.place);
-            for number in &source.pairs {
-                let pair = &mut self.pairs[*number as usize];
-                if keeps && pair.way.ends.is_some() {
-                    continue;
-                }
-                let best = best_end(self.access.entries(pair.to), &self.distances, lane, pair.way.ends);
-                let had = !pair.way.nodes.is_empty();
-                let Some((last, cost)) = best else {
-                    pair.way = Way { delay_s: f64::NAN, ..Way::default() };
-                    if had {
-                        self.changed.push(*number);
-                    }
-                    continue;
-                };
-                let same = source.walk.follow(&self.graph, &self.distances.of, lane, entries, last.node);
-                let stays = same && pair.way.ends.is_some_and(|(_, old)| old.is_like(&last));
-                if !stays {
-                    let first = source.walk.path(last.node, entries, &mut pair.way.middle);
-                    pair.way.ends = Some((first, last));
-                    let before = std::mem::take(&mut pair.way.nodes);
-                    pair.way.nodes = nodes(self.sky, pair, first, last, self.reversed);
-                    if before != pair.way.nodes {
-                        self.changed.push(*number);
-                    }
-                }
-                let hops = (pair.way.nodes.len() - 1) as f64;
-                let counted = if self.routing.metric == Metric::Hops { HOP_KM * hops } else { 0.0 };
-                pair.way.delay_s = (cost - counted) / LIGHT_KM_S;
+        let entries = self.access.entries(source.place);
+        source.walk.begin(&self.graph, entries, &mut self.distances);
+        for number in &source.pairs {
+            let pair = &mut self.pairs[*number as usize];
+            if keep(pair) {
+                continue;
             }
+            let old = pair.way.ends;
+            let Some((last, cost)) = best_end(self.access.entries(pair.to), &self.distances, old) else {
+                if !pair.way.nodes.is_empty() {
+                    self.changed.push(*number);
+                }
+                pair.way = Way { delay_s: f64::NAN, ..Way::default() };
+                continue;
+            };
+            let stays = !keeps && old.is_some_and(|(_, old)| old.is_like(&last)) && source.walk.is_same(last.node);
+            if !stays {
+                let first = source.walk.path(last.node, entries, &mut pair.way.middle);
+                pair.way.ends = first.map(|first| (first, last));
+                let nodes = nodes(self.sky, pair, self.reversed);
+                if nodes != pair.way.nodes {
+                    pair.way.nodes = nodes;
+                    self.changed.push(*number);
+                }
+            }
+            pair.way.delay_s = (cost - counted * (pair.way.nodes.len() - 1) as f64) / LIGHT_KM_S;
         }
     }
 
@@ -338,24 +312,11 @@ impl<'a> Router<'a> {
     }
 }
 
-/// Brings sources that are near each other together, eight by eight.
-fn gather(sky: &Sky, sources: &mut [Source]) {
-    let up = |source: &Source| sky.places[source.place].site.at(0.0).up();
-    let mut rest = sources;
-    while rest.len() > LANES {
-        let first = up(&rest[0]);
-        rest.sort_by(|a, b| distance(up(a), first).total_cmp(&distance(up(b), first)));
-        rest = &mut rest[LANES..];
-    }
-}
-
-/// The best way down to a place of a lane: that of the lowest cost; of equal ones the one in use.
-fn best_end(
-    entries: &[Entry], distances: &Distances, lane: usize, old: Option<(Entry, Entry)>,
-) -> Option<(Entry, f64)> {
+/// The best way down to a place: that of the lowest cost; of equal ones the one in use.
+fn best_end(entries: &[Entry], distances: &Distances, old: Option<(Entry, Entry)>) -> Option<(Entry, f64)> {
     let mut best: Option<(Entry, f64)> = None;
     for entry in entries {
-        let cost = distances.of[entry.node as usize][lane] + entry.cost;
+        let cost = distances.of[entry.node as usize] + entry.cost;
         let better = match best {
             None => cost < f64::INFINITY,
             Some((_, least)) => cost < least || cost == least && old.is_some_and(|(_, old)| old.is_like(entry)),
@@ -367,12 +328,12 @@ fn best_end(
     best
 }
 
-/// All nodes of a way, from place to place.
-fn nodes(sky: &Sky, pair: &Pair, first: Entry, last: Entry, reversed: bool) -> Vec<u32> {
+/// All nodes of a pair's way, from place to place.
+fn nodes(sky: &Sky, pair: &Pair, reversed: bool) -> Vec<u32> {
     let mut nodes = vec![sky.node(pair.from)];
-    nodes.extend(first.via);
+    nodes.extend(pair.way.ends.and_then(|(first, _)| first.via));
     nodes.extend(&pair.way.middle);
-    nodes.extend(last.via);
+    nodes.extend(pair.way.ends.and_then(|(_, last)| last.via));
     nodes.push(sky.node(pair.to));
     // A gateway is a node of the graph itself.
     nodes.dedup();
@@ -412,7 +373,11 @@ pub struct Route {
 /// # Errors
 /// As [`Router::new`].
 pub fn routes(
-    sky: &Sky, pairs: &[(usize, usize)], routing: &Routing, span: Span, within_s: Option<f64>,
+    sky: &Sky,
+    pairs: &[(usize, usize)],
+    routing: &Routing,
+    span: Span,
+    within_s: Option<f64>,
 ) -> Result<Vec<Route>, SkyError> {
     let mut router = Router::new(sky, pairs, routing, span.step_s)?;
     let tolerance = within_s.map(|s| SkyError::within("within_s", s, 1e-6, 1e6)).transpose()?;
