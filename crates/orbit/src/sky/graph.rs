@@ -86,7 +86,7 @@ pub(crate) struct Distances {
 ///
 /// Nodes are gone through in the order of their distances in the graph before, each taking the best of the neighbours before
 /// it. Where the new distances stand in the same order, this is Dijkstra's algorithm without its queue; only nodes that
-/// come out nearer than one before them are put into a queue and pass their distances on.
+/// come out nearer than one before them may shorten its path, and are put into a queue if they do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     order: Vec<u32>,
@@ -136,8 +136,15 @@ impl Tree {
             d[node as usize] = best;
             self.origin[node as usize] = origin;
             if best < farthest {
-                distances.queue.push(Reverse((best.to_bits(), node)));
                 late += 1;
+                // Neighbours that are still to come will look at this one themselves.
+                let shortens = |arc: &Arc| {
+                    let there = d[arc.to as usize];
+                    best + arc.cost < there && (there < f64::INFINITY || farthest == f64::INFINITY)
+                };
+                if graph.arcs(node as usize).iter().any(shortens) {
+                    distances.queue.push(Reverse((best.to_bits(), node)));
+                }
             } else {
                 farthest = best;
             }
@@ -153,7 +160,6 @@ impl Tree {
                     d[arc.to as usize] = through;
                     self.origin[arc.to as usize] = Origin(node);
                     distances.queue.push(Reverse((through.to_bits(), arc.to)));
-                    late += 1;
                 }
             }
         }
