@@ -16,6 +16,7 @@ pub mod links;
 pub mod motion;
 pub mod orbit;
 pub mod places;
+pub mod presets;
 pub mod route;
 pub mod scene;
 pub mod selection;
