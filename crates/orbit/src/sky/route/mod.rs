@@ -161,6 +161,17 @@ impl<'a> Router<'a> {
     /// # Errors
     /// What is wrong with the sky; pairs of unknown places or of a place with itself.
     pub fn new(sky: &'a Sky, pairs: &[(usize, usize)], routing: &'a Routing, step_s: f64) -> Result<Self, SkyError> {
+        let ends = |pick: fn(&(usize, usize)) -> usize| distinct(pairs, pick).len();
+        Self::sought(sky, pairs, routing, step_s, ends(|pair| pair.1) < ends(|pair| pair.0))
+    }
+
+    fn sought(
+        sky: &'a Sky,
+        pairs: &[(usize, usize)],
+        routing: &'a Routing,
+        step_s: f64,
+        reversed: bool,
+    ) -> Result<Self, SkyError> {
         sky.check()?;
         SkyError::within("hop_delay_s", routing.hop_delay_s, 0.0, 10.0)?;
         for &(from, to) in pairs {
@@ -168,14 +179,7 @@ impl<'a> Router<'a> {
                 return Err(SkyError::new("pair", format!("from place {from} to itself")));
             }
         }
-        let distinct = |pick: fn(&(usize, usize)) -> usize| {
-            let mut places: Vec<usize> = pairs.iter().map(pick).collect();
-            places.sort_unstable();
-            places.dedup();
-            places
-        };
-        let (froms, tos) = (distinct(|pair| pair.0), distinct(|pair| pair.1));
-        let reversed = tos.len() < froms.len();
+        let (froms, tos) = (distinct(pairs, |pair| pair.0), distinct(pairs, |pair| pair.1));
         let turned = |&(from, to): &(usize, usize)| if reversed { (to, from) } else { (from, to) };
         let mut sources: Vec<Source> = (if reversed { &tos } else { &froms })
             .iter()
@@ -312,6 +316,13 @@ impl<'a> Router<'a> {
     }
 }
 
+fn distinct(pairs: &[(usize, usize)], pick: fn(&(usize, usize)) -> usize) -> Vec<usize> {
+    let mut places: Vec<usize> = pairs.iter().map(pick).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
 /// The best way down to a place: that of the lowest cost; of equal ones the one in use.
 fn best_end(entries: &[Entry], distances: &Distances, old: Option<(Entry, Entry)>) -> Option<(Entry, f64)> {
     let mut best: Option<(Entry, f64)> = None;
@@ -404,7 +415,8 @@ pub fn routes(
             match (&old, tolerance) {
                 (Some(old), Some(tolerance)) if before < t => {
                     if fine[k].is_none() {
-                        fine[k] = Some(Router::new(sky, &pairs[k..=k], routing, span.step_s)?);
+                        let reversed = router.reversed;
+                        fine[k] = Some(Router::sought(sky, &pairs[k..=k], routing, span.step_s, reversed)?);
                     }
                     let Some(fine) = &mut fine[k] else { continue };
                     let ends = [(before, &old[k].way), (t, &router.pairs[k].way)];
@@ -431,8 +443,9 @@ fn refine(router: &mut Router, ends: [(f64, &Way); 2], within_s: f64, changes: &
         changes.push(change(new, to));
         return;
     }
-    router.pairs[0].way = old.clone();
-    // It may be sought the other way round than among all pairs.
+    // Its trees are not those of the instant before: a path that may be exchanged is compared node by node.
+    let ends = if router.routing.switch == Switch::WhenBroken { old.ends } else { None };
+    router.pairs[0].way = Way { ends, ..old.clone() };
     router.step(middle);
     let between = router.pairs[0].way.clone();
     if between.nodes != old.nodes {
