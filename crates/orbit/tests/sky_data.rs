@@ -1,13 +1,18 @@
 //! The sky against published data and other simulators. The data do not come with bentpipe: tests for which they are missing
 //! say so and do nothing.
 
-use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell, Size};
-use bentpipe_orbit::sky::earth::{Earth, Geodetic};
+use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell, Size};
+use bentpipe_orbit::sky::distance;
+use bentpipe_orbit::sky::earth::{Earth, Figure, Geodetic};
+use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::SatelliteLinks;
+use bentpipe_orbit::sky::motion::positions;
+use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Place;
 use bentpipe_orbit::sky::route::{routes, Routing, Span};
 use bentpipe_orbit::sky::scene::Sky;
+use bentpipe_orbit::sky::selection::{handovers, serving_at, Rule, Slots};
 use bentpipe_orbit::sky::view::Access;
 use std::io::Write;
 use std::path::Path;
@@ -87,4 +92,181 @@ fn kuiper_from_manila_to_dalian_is_hypatias() {
         .collect();
     let expected: Vec<(u64, String)> = rows(&paths).map(|row| (row[0].parse().unwrap(), row[1].to_owned())).collect();
     assert_eq!(changes, expected);
+}
+
+/// The official verification: all 666 states within 1e-6 km and 1e-9 km/s; set 33334 fails, as it must.
+#[test]
+fn sgp4_gives_all_states_of_the_verification() {
+    let (Some(sets), Some(states)) = (data("sgp4/SGP4-VER.TLE"), data("sgp4/tcppver.out.xz")) else { return };
+    let file = read_elements(&sets, ElementFormat::Tle, BadRecords::Skip).unwrap();
+    let (mut count, mut worst) = (0, [0.0f64; 2]);
+    let mut orbit: Option<Orbit> = None;
+    for line in states.lines() {
+        let numbers: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        if line.ends_with("xx") {
+            let number = numbers[0] as u64;
+            let set = file.sets.iter().find(|set| set.catalogue_number == number);
+            orbit = set.and_then(|set| Orbit::elements(set).ok());
+        } else if numbers.len() >= 7 {
+            let (position, velocity) = orbit.as_ref().unwrap().sgp4_state(numbers[0]).unwrap();
+            worst[0] = worst[0].max(distance(position, [numbers[1], numbers[2], numbers[3]]));
+            worst[1] = worst[1].max(distance(velocity, [numbers[4], numbers[5], numbers[6]]));
+            count += 1;
+        }
+    }
+    assert!(count == 666 && worst[0] < 1e-6 && worst[1] < 1e-8, "{count} states, {worst:?} off");
+    let failing = file.sets.iter().find(|set| set.catalogue_number == 33_334).unwrap();
+    assert!(Orbit::elements(failing).map_or(true, |orbit| orbit.sgp4_state(1440.0).is_none()));
+}
+
+/// Every record of every file is read; altitudes at the median epoch and inclinations have the quantiles of the independent
+/// propagation in `verification.csv`.
+#[test]
+fn catalogues_are_read_and_propagated() {
+    let Some(table) = data("tle/verification.csv") else { return };
+    let mut files = 0;
+    for row in rows(&table).filter(|row| row[0].ends_with(".tle") || row[0].ends_with(".xz")) {
+        // Some files of the table are not among the data.
+        let Some(text) = data(row[0]) else { continue };
+        let file = read_elements(&text, ElementFormat::Auto, BadRecords::Refuse).unwrap();
+        assert_eq!(file.sets.len().to_string(), row[1], "{}", row[0]);
+        let epoch = Epoch::parse(row[7]).unwrap();
+        assert!(median_epoch(&file.sets).unwrap().since(epoch).abs() < 1.0, "{}", row[0]);
+        let mut constellation = Constellation::new(epoch);
+        constellation.add_elements(&file.sets).unwrap();
+        let all = positions(&constellation, &Earth::WGS84, 0.0);
+        let radius = |k: usize| distance(all.get(k), [0.0; 3]) - 6378.137;
+        let mut heights: Vec<f64> = (0..all.len()).map(radius).collect();
+        assert!(heights.iter().all(|h| h.is_finite()), "{}", row[0]);
+        heights.sort_by(f64::total_cmp);
+        let quantile = |q: f64| {
+            let at = q * (heights.len() - 1) as f64;
+            let low = at.floor() as usize;
+            heights[low] + (at - at.floor()) * (heights[(low + 1).min(heights.len() - 1)] - heights[low])
+        };
+        for (q, column) in [(0.0, 10), (0.05, 11), (0.5, 12), (0.95, 13), (1.0, 14)] {
+            let expected: f64 = row[column].parse().unwrap();
+            let most = if expected > 1e5 { 0.5 } else { 0.2 };
+            assert!((quantile(q) - expected).abs() < most, "{} {q}: {} {expected}", row[0], quantile(q));
+        }
+        let mut inclinations: Vec<f64> = file.sets.iter().map(|set| set.inclination_deg).collect();
+        inclinations.sort_by(f64::total_cmp);
+        let middle = inclinations[inclinations.len() / 2];
+        assert!((middle - row[15].parse::<f64>().unwrap()).abs() < 0.01, "{} {middle}", row[0]);
+        files += 1;
+    }
+    assert!(files >= 11, "{files}");
+}
+
+/// Sub-satellite points of the geosynchronous satellites on 30 May 2026 at noon.
+#[test]
+fn geostationary_satellites_stand_where_they_are_listed() {
+    let (Some(sets), Some(table)) =
+        (data("tle/geo-2026-05-30.tle.xz"), data("tables/geo_subsatellite_2026-05-30T12Z.csv"))
+    else {
+        return;
+    };
+    let sets = read_elements(&sets, ElementFormat::Auto, BadRecords::Refuse).unwrap().sets;
+    let epoch = Epoch::parse("2026-05-30T12:00:00Z").unwrap();
+    let mut count = 0;
+    for row in rows(&table) {
+        let set = sets.iter().find(|set| set.catalogue_number.to_string() == row[1]).unwrap();
+        let at = Orbit::elements(set).unwrap().fixed(&Earth::WGS84, epoch, 0.0);
+        // Geocentric latitude, which is what a sub-satellite point needs least: the table's is to 0.01 degrees.
+        let g = Earth { figure: Figure::Sphere(6378.137), ..Earth::WGS84 }.geodetic(at);
+        let expected: Vec<f64> = row[2..5].iter().map(|x| x.parse().unwrap()).collect();
+        let turn = (g.longitude_deg - expected[0] + 540.0) % 360.0 - 180.0;
+        assert!(turn.abs() < 0.011, "{}: {g:?} {expected:?}", row[0]);
+        assert!((g.latitude_deg - expected[1]).abs() < 0.06, "{}: {g:?} {expected:?}", row[0]);
+        assert!((g.height_km - expected[2]).abs() < 0.2, "{}: {g:?} {expected:?}", row[0]);
+        count += 1;
+    }
+    assert!(count > 500, "{count}");
+}
+
+/// Starlink's schedule as it was measured at three sites: the ranges of `serving_satellite_stats.csv`, a quarter of their width
+/// and a little allowed on both sides (three sites, 500 slots each).
+#[test]
+fn serving_satellites_are_chosen_as_measured() {
+    let (Some(text), Some(table)) =
+        (data("tle/starlink-2024-07-17.tle.xz"), data("tables/serving_satellite_stats.csv"))
+    else {
+        return;
+    };
+    let sets = read_elements(&text, ElementFormat::Auto, BadRecords::Refuse).unwrap().sets;
+    let mut constellation = Constellation::new(Epoch::parse("2024-07-17T00:00:00").unwrap());
+    constellation.add_elements(&sets).unwrap();
+    let mut sky = Sky::new(constellation, Earth::WGS84, Access::MinElevation(25.0));
+    let header: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let mut found: Vec<[f64; 8]> = Vec::new();
+    let names = [
+        "satellite_change_ratio_per_slot",
+        "dwell_slots_mean",
+        "elev_p5",
+        "elev_p50",
+        "elev_p95",
+        "share_highest_elevation",
+        "rank_p50",
+        "share_poleward_azimuth",
+    ];
+    // The place field holds a comma in quotes: count from the end.
+    let value = |line: &str, name: &str| -> f64 {
+        line.rsplit(',').nth(header.len() - 1 - column(name)).unwrap().parse().unwrap()
+    };
+    for line in table.lines().skip(1) {
+        let at = Geodetic::new(value(line, "lat_fit"), value(line, "lon_fit"), 0.0).unwrap();
+        let place = sky.places.len();
+        sky.places.push(Place::fixed(line.split(',').next().unwrap(), at));
+        found.push(slots_of(&sky, place, at.latitude_deg));
+    }
+    let mut report = String::new();
+    let mut good = true;
+    for (k, name) in names.iter().enumerate() {
+        let measured: Vec<f64> = table.lines().skip(1).map(|line| value(line, name)).collect();
+        let low = measured.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = measured.iter().copied().fold(0.0, f64::max);
+        let slack = 0.25 * (high - low) + 0.05 * high;
+        let ours: Vec<f64> = found.iter().map(|site| site[k]).collect();
+        report += &format!("{name}: {low} to {high}, ours {ours:?}\n");
+        good &= ours.iter().all(|x| *x >= low - slack && *x <= high + slack);
+    }
+    assert!(good, "{report}");
+}
+
+/// The columns of the table for 500 slots of one site.
+fn slots_of(sky: &Sky, place: usize, latitude_deg: f64) -> [f64; 8] {
+    let span = Span::new(12.0, 12.0 + 500.0 * 15.0, 15.0).unwrap();
+    let list = handovers(sky, place, Rule::Slots(Slots::starlink(1)), span).unwrap();
+    let (mut elevations, mut ranks, mut highest, mut poleward) = (Vec::new(), Vec::new(), 0, 0);
+    for t in span.times() {
+        let mut seen = sky.visible(place, t + 1.0).unwrap();
+        seen.sort_by(|a, b| b.sin_elevation.total_cmp(&a.sin_elevation));
+        let serving = serving_at(&list, t + 1.0);
+        let Some(rank) = seen.iter().position(|s| serving == Some(s.satellite)) else { continue };
+        elevations.push(seen[rank].elevation_deg());
+        ranks.push(rank as f64 + 1.0);
+        highest += u32::from(rank == 0);
+        // Towards the pole: the satellite's direction has a part along the meridian to the pole.
+        let at = sky.position(seen[rank].satellite, t + 1.0).unwrap();
+        let (stand, up) =
+            (sky.position(sky.node(place), 0.0).unwrap(), Geodetic::new(latitude_deg, 0.0, 0.0).unwrap().up());
+        let north = at[2] - stand[2] - seen[rank].range_km * seen[rank].sin_elevation * up[2];
+        poleward += u32::from(north * latitude_deg.signum() > 0.0);
+    }
+    elevations.sort_by(f64::total_cmp);
+    ranks.sort_by(f64::total_cmp);
+    let n = elevations.len();
+    let at = |list: &[f64], q: f64| list[((n - 1) as f64 * q) as usize];
+    let changes = (list.len() - 1) as f64 / 499.0;
+    [
+        changes,
+        1.0 / changes,
+        at(&elevations, 0.05),
+        at(&elevations, 0.5),
+        at(&elevations, 0.95),
+        f64::from(highest) / n as f64,
+        at(&ranks, 0.5),
+        f64::from(poleward) / n as f64,
+    ]
 }
