@@ -98,25 +98,49 @@ fn kuiper_from_manila_to_dalian_is_hypatias() {
 #[test]
 fn sgp4_gives_all_states_of_the_verification() {
     let (Some(sets), Some(states)) = (data("sgp4/SGP4-VER.TLE"), data("sgp4/tcppver.out.xz")) else { return };
-    let file = read_elements(&sets, ElementFormat::Tle, BadRecords::Skip).unwrap();
+    // Four of its records were made with wrong checksums or an empty column, which the reader reports.
+    assert_eq!(read_elements(&sets, ElementFormat::Tle, BadRecords::Skip).unwrap().skipped.len(), 4);
+    let sets: Vec<String> = sets.lines().map(repaired).collect();
+    let file = read_elements(&sets.join("\n"), ElementFormat::Tle, BadRecords::Skip).unwrap();
+    assert_eq!(file.sets.len(), 32);
     let (mut count, mut worst) = (0, [0.0f64; 2]);
-    let mut orbit: Option<Orbit> = None;
+    let (mut number, mut orbit) = (0, None);
     for line in states.lines() {
         let numbers: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
         if line.ends_with("xx") {
-            let number = numbers[0] as u64;
+            number = numbers[0] as u64;
             let set = file.sets.iter().find(|set| set.catalogue_number == number);
             orbit = set.and_then(|set| Orbit::elements(set).ok());
         } else if numbers.len() >= 7 {
-            let (position, velocity) = orbit.as_ref().unwrap().sgp4_state(numbers[0]).unwrap();
+            let state = orbit.as_ref().and_then(|orbit| orbit.sgp4_state(numbers[0]));
+            let Some((position, velocity)) = state else {
+                assert_eq!(number, 33_334, "no state at {} min", numbers[0]);
+                continue;
+            };
             worst[0] = worst[0].max(distance(position, [numbers[1], numbers[2], numbers[3]]));
             worst[1] = worst[1].max(distance(velocity, [numbers[4], numbers[5], numbers[6]]));
             count += 1;
         }
     }
     assert!(count == 666 && worst[0] < 1e-6 && worst[1] < 1e-8, "{count} states, {worst:?} off");
-    let failing = file.sets.iter().find(|set| set.catalogue_number == 33_334).unwrap();
-    assert!(Orbit::elements(failing).map_or(true, |orbit| orbit.sgp4_state(1440.0).is_none()));
+}
+
+/// A line of elements with its type of ephemeris and its checksum put right.
+fn repaired(line: &str) -> String {
+    if line.starts_with('#') || line.len() < 69 {
+        return line.to_owned();
+    }
+    let mut bytes = line.as_bytes()[..69].to_vec();
+    if bytes[0] == b'1' {
+        bytes[62] = b'0';
+    }
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => u32::from(byte - b'0'),
+        b'-' => 1,
+        _ => 0,
+    };
+    bytes[68] = b'0' + (bytes[..68].iter().map(digit).sum::<u32>() % 10) as u8;
+    String::from_utf8(bytes).unwrap()
 }
 
 /// Every record of every file is read; altitudes at the median epoch and inclinations have the quantiles of the independent

@@ -59,7 +59,7 @@ pub struct Slots {
 impl Slots {
     /// Starlink's schedule with the defaults above.
     pub const fn starlink(seed: u64) -> Self {
-        Self { seed, period_s: 15.0, phase_s: 12.0, stay: 0.24, elevation_power: 1.6, poleward: 3.0 }
+        Self { seed, period_s: 15.0, phase_s: 12.0, stay: 0.24, elevation_power: 4.0, poleward: 3.5 }
     }
 
     fn check(&self) -> Result<(), SkyError> {
