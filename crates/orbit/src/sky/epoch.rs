@@ -122,6 +122,11 @@ impl Epoch {
         self.second
     }
 
+    /// The Julian date in one number, rounded to 40 µs by that: as SGP4's reference has the epochs of elements.
+    pub(crate) fn julian_date(self) -> f64 {
+        2_451_544.5 + f64::from(self.day) + self.second / DAY
+    }
+
     /// Julian years of 365.25 days since 2000-01-01T12:00.
     pub(crate) fn years_since_j2000(self) -> f64 {
         (f64::from(self.day) + (self.second / DAY - 0.5)) / 365.25

@@ -114,8 +114,8 @@ impl Orbit {
         }))
     }
 
-    /// A satellite that SGP4 propagates from mean elements, with the constants of WGS-72 from which they are made (the
-    /// Air Force's mode of D. Vallado's code).
+    /// A satellite that SGP4 propagates from mean elements, with the constants of WGS-72 from which they are made, in the
+    /// improved mode of D. Vallado's code ("Revisiting Spacetrack Report #3", 2006).
     ///
     /// # Errors
     /// Elements from which SGP4 cannot start.
@@ -132,7 +132,7 @@ impl Orbit {
             set.revs_per_day * PI / 720.0,
         )
         .map_err(|e| failed(e.to_string()))?;
-        let years = set.epoch.years_since_j2000();
+        let years = (set.epoch.julian_date() - 2_451_545.0) / 365.25;
         let constants = sgp4::Constants::new(sgp4::WGS72, sgp4::afspc_epoch_to_sidereal_time, years, set.bstar, orbit)
             .map_err(|e| failed(e.to_string()))?;
         Ok(Self(Motion::Sgp4 { constants: Box::new(constants), epoch: set.epoch }))
@@ -143,7 +143,7 @@ impl Orbit {
     pub fn sgp4_state(&self, minutes: f64) -> Option<(Vector, Vector)> {
         match &self.0 {
             Motion::Sgp4 { constants, .. } if minutes.abs() <= FARTHEST_MIN => {
-                let state = constants.propagate_afspc_compatibility_mode(sgp4::MinutesSinceEpoch(minutes)).ok()?;
+                let state = constants.propagate(sgp4::MinutesSinceEpoch(minutes)).ok()?;
                 state.position.iter().all(|x| x.is_finite()).then_some((state.position, state.velocity))
             }
             _ => None,
