@@ -5,6 +5,7 @@
 //! those on the old one.
 
 mod access;
+mod disjoint;
 mod walk;
 
 use super::earth::LIGHT_KM_S;
@@ -15,6 +16,7 @@ use super::motion::Motion;
 use super::scene::Sky;
 use super::selection::Handover;
 use access::{Access, Entry};
+pub use disjoint::{Alternative, Disjoint};
 use walk::Walk;
 
 /// Added to every hop where hops are counted, km: more than any path is long.

@@ -295,3 +295,51 @@ fn impossible_pairs_are_refused() {
     assert!(Router::new(&sky, &[(0, 0)], &routing, 1.0).is_err());
     assert!(Router::new(&sky, &[(0, 1)], &routing, 1.0).is_err());
 }
+
+/// Disjoint paths: the first alone is the shortest; together they share no satellite (or no link), and their sum is the least:
+/// never more than taking the shortest, removing it, and taking the next.
+#[test]
+fn disjoint_paths_share_nothing_and_are_shortest_together() {
+    let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.places = iridium(&[(37.9, -122.3), (51.5, -0.1)]).places;
+    let routing = Routing::default();
+    let mut router = Router::new(&sky, &[(0, 1)], &routing, 60.0).unwrap();
+    router.step(0.0);
+    let alone = router.disjoint(0, 1, Disjoint::Nodes);
+    assert!(alone[0].nodes == router.path(0) && (alone[0].delay_s - router.delay_s(0)).abs() < 1e-12);
+    for what in [Disjoint::Nodes, Disjoint::Links] {
+        let found = router.disjoint(0, 4, what);
+        assert_eq!(found.len(), 4);
+        let mut seen = std::collections::BTreeSet::new();
+        for path in &found {
+            assert!((sky.path_delay_s(&path.nodes, 0.0).unwrap() - path.delay_s).abs() < 1e-9);
+            assert_eq!((path.nodes[0], *path.nodes.last().unwrap()), (sky.node(0), sky.node(1)));
+            for pair in path.nodes.windows(2) {
+                let link =
+                    if what == Disjoint::Links { (pair[0].min(pair[1]), pair[0].max(pair[1])) } else { (pair[1], 0) };
+                assert!(seen.insert(link) || link.0 == sky.node(1), "{what:?} {found:?}");
+            }
+        }
+        // One after the other, each forbidden to the next.
+        let mut greedy = sky.clone();
+        let mut sum = 0.0;
+        for _ in 0..4 {
+            let mut router = Router::new(&greedy, &[(0, 1)], &routing, 60.0).unwrap();
+            router.step(0.0);
+            sum += router.delay_s(0);
+            let path = router.path(0).to_vec();
+            let fails = |what| Failure { what, from_s: -1.0, until_s: 1.0 };
+            match what {
+                Disjoint::Nodes => {
+                    greedy.failures.extend(path[1..path.len() - 1].iter().map(|n| fails(Failed::Node(*n))))
+                }
+                Disjoint::Links => greedy.failures.extend(path.windows(2).map(|p| fails(Failed::Link(p[0], p[1])))),
+            }
+        }
+        let together: f64 = found.iter().map(|path| path.delay_s).sum();
+        assert!(together <= sum + 1e-9 || sum.is_nan(), "{together} {sum}");
+    }
+    // There are no more than satellites in view.
+    let most = router.disjoint(0, 1000, Disjoint::Nodes).len();
+    assert!(most <= sky.visible(0, 0.0).unwrap().len().min(sky.visible(1, 0.0).unwrap().len()) && most > 4);
+}
