@@ -1,5 +1,6 @@
-//! How long routes take: `all_pairs [cities] [steps] [planes] [per plane] [step in s]`, a Kuiper-like shell at 630 km by
-//! SGP4, all pairs of the cities of the list (evenly picked). Prints changes and the mean delay, so that nothing is left out.
+//! How long routes take: `all_pairs [cities] [steps] [planes] [per plane] [step in s]`, a Kuiper-like shell at 630 km
+//! by SGP4, all pairs of the cities of the list (evenly picked). Prints changes and the mean delay, so that nothing is
+//! left out.
 
 use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell, Size};
 use bentpipe_orbit::sky::earth::Earth;

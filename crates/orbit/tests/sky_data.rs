@@ -1,5 +1,5 @@
-//! The sky against published data and other simulators. The data do not come with bentpipe: tests for which they are missing
-//! say so and do nothing.
+//! The sky against published data and other simulators. The data do not come with bentpipe: tests for which they are
+//! missing say so and do nothing.
 
 use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell, Size};
 use bentpipe_orbit::sky::distance;
@@ -54,7 +54,8 @@ fn kuiper_630() -> Sky {
     sky
 }
 
-/// Hypatia: all 2000 round-trip times between Manila and Dalian within a microsecond, the path changing at the same steps.
+/// Hypatia: all 2000 round-trip times between Manila and Dalian within a microsecond, the path changing at the same
+/// steps.
 #[test]
 fn kuiper_from_manila_to_dalian_is_hypatias() {
     let (Some(cities), Some(rtts), Some(paths)) = (
@@ -143,8 +144,8 @@ fn repaired(line: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Every record of every file is read; altitudes at the median epoch and inclinations have the quantiles of the independent
-/// propagation in `verification.csv`.
+/// Every record of every file is read; altitudes at the median epoch and inclinations have the quantiles of the
+/// independent propagation in `verification.csv`.
 #[test]
 fn catalogues_are_read_and_propagated() {
     let Some(table) = data("tle/verification.csv") else { return };
@@ -208,8 +209,8 @@ fn geostationary_satellites_stand_where_they_are_listed() {
     assert!(count > 500, "{count}");
 }
 
-/// Starlink's schedule as it was measured at three sites: the ranges of `serving_satellite_stats.csv`, a quarter of their width
-/// and a little allowed on both sides (three sites, 500 slots each).
+/// Starlink's schedule as it was measured at three sites: the ranges of `serving_satellite_stats.csv`, a quarter of
+/// their width and a little allowed on both sides (three sites, 500 slots each).
 #[test]
 fn serving_satellites_are_chosen_as_measured() {
     let (Some(text), Some(table)) =

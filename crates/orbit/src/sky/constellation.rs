@@ -67,7 +67,8 @@ pub struct Shell {
     pub inclination_deg: f64,
     /// How far the planes spread.
     pub pattern: Pattern,
-    /// Degrees between neighbouring planes where they are not evenly spread: Iridium's 31.6, which leaves 22 at the seam.
+    /// Degrees between neighbouring planes where they are not evenly spread: Iridium's 31.6, which leaves 22 at the
+    /// seam.
     pub raan_spacing_deg: Option<f64>,
     /// Right ascension of the first plane's node at the epoch, degrees.
     pub first_raan_deg: f64,
@@ -340,7 +341,8 @@ mod tests {
         assert!((turns - turns.round()).abs() < 1e-12);
     }
 
-    /// SGP4 without drag stays near Kepler with J2: periodic terms of some 10 km, no drift apart in a day of more than that.
+    /// SGP4 without drag stays near Kepler with J2: periodic terms of some 10 km, no drift apart in a day of more than
+    /// that.
     #[test]
     fn the_three_propagations_agree() {
         let at = |propagation, t| positions(&Shell { propagation, ..iridium() }, t);

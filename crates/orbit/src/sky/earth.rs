@@ -39,8 +39,8 @@ pub enum Figure {
 pub enum Rotation {
     /// By Greenwich mean sidereal time.
     Sidereal,
-    /// From an angle at the epoch at a constant rate. A rate of 0 leaves the Earth at rest, as formulas for passes do; angle 0
-    /// gives the longitude of a node at the epoch the number of its right ascension.
+    /// From an angle at the epoch at a constant rate. A rate of 0 leaves the Earth at rest, as formulas for passes do;
+    /// angle 0 gives the longitude of a node at the epoch the number of its right ascension.
     Uniform {
         /// Longitude of the vernal equinox at the epoch, counted westwards: Greenwich's angle from it, degrees.
         at_epoch_deg: f64,
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use crate::sky::vector::{distance, dot, norm, sub};
 
-    /// D. Vallado, "Fundamentals of Astrodynamics", example 3-3: the point (6524.834, 6862.875, 6448.296) km lies at geodetic
-    /// latitude 34.352 496°, longitude 46.4464°, height 5085.22 km.
+    /// D. Vallado, "Fundamentals of Astrodynamics", example 3-3: the point (6524.834, 6862.875, 6448.296) km lies at
+    /// geodetic latitude 34.352 496°, longitude 46.4464°, height 5085.22 km.
     #[test]
     fn geodetic_coordinates_are_those_of_the_textbook() {
         let g = Earth::WGS84.geodetic([6524.834, 6862.875, 6448.296]);

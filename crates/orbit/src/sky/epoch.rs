@@ -6,8 +6,8 @@ use std::fmt;
 
 const DAY: f64 = 86_400.0;
 
-/// An instant of UTC. A day has 86 400 s: leap seconds are not counted, and UTC is taken for UT1 (0.9 s off at most, 0.4 km at
-/// the equator), as element sets and most simulators do.
+/// An instant of UTC. A day has 86 400 s: leap seconds are not counted, and UTC is taken for UT1 (0.9 s off at most,
+/// 0.4 km at the equator), as element sets and most simulators do.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Epoch {
     /// Days since 2000-01-01.
@@ -82,8 +82,8 @@ impl Epoch {
         Ok(Self { day: midnight.day, second })
     }
 
-    /// The epoch of a two-line element set: two digits of the year (57 to 99 are 19xx), then the day of the year with its
-    /// fraction, as `26164.75055242`.
+    /// The epoch of a two-line element set: two digits of the year (57 to 99 are 19xx), then the day of the year with
+    /// its fraction, as `26164.75055242`.
     pub fn from_tle(field: &str) -> Result<Self, SkyError> {
         let wrong =
             || SkyError::new(format!("epoch {field:?}"), "expected two digits of the year and the day of the year");
@@ -132,8 +132,8 @@ impl Epoch {
         (f64::from(self.day) + (self.second / DAY - 0.5)) / 365.25
     }
 
-    /// Greenwich mean sidereal time, radians in 0..2π: how far the Earth's meridian of Greenwich has turned from the vernal
-    /// equinox (IAU 1982, as in D. Vallado, "Fundamentals of Astrodynamics").
+    /// Greenwich mean sidereal time, radians in 0..2π: how far the Earth's meridian of Greenwich has turned from the
+    /// vernal equinox (IAU 1982, as in D. Vallado, "Fundamentals of Astrodynamics").
     pub fn gmst(self) -> f64 {
         let centuries = self.years_since_j2000() / 100.0;
         // The fast part, 876 600 h per century, is the time of day; apart from it nothing large is rounded.
@@ -266,8 +266,8 @@ mod tests {
         assert_eq!(b.after(123_456.0).to_string(), "2026-06-13T23:59:59.211Z");
     }
 
-    /// D. Vallado, "Fundamentals of Astrodynamics", example 3-5: 1992-08-20T12:14 UT1 is 152.578 787 810°; the Astronomical
-    /// Almanac's 2000-01-01T12:00 UT1 is 18 h 41 min 50.548 41 s.
+    /// D. Vallado, "Fundamentals of Astrodynamics", example 3-5: 1992-08-20T12:14 UT1 is 152.578 787 810°; the
+    /// Astronomical Almanac's 2000-01-01T12:00 UT1 is 18 h 41 min 50.548 41 s.
     #[test]
     fn sidereal_time_is_that_of_the_textbook() {
         let deg = Epoch::parse("1992-08-20T12:14:00").unwrap().gmst() * 180.0 / PI;
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn the_earth_turns_once_in_a_sidereal_day() {
         let start = Epoch::parse("2026-06-14T03:00:00").unwrap();
-        let turned = start.after(86_164.0905).gmst() - start.gmst();
+        let turned = start.after(86_164.090_5).gmst() - start.gmst();
         assert!(turned.abs() < 1e-7, "{turned}");
     }
 }

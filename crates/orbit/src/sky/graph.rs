@@ -84,9 +84,9 @@ pub(crate) struct Distances {
 
 /// Shortest paths from one source, kept from graph to graph.
 ///
-/// Nodes are gone through in the order of their distances in the graph before, each taking the best of the neighbours before
-/// it. Where the new distances stand in the same order, this is Dijkstra's algorithm without its queue; only nodes that
-/// come out nearer than one before them may shorten its path, and are put into a queue if they do.
+/// Nodes are gone through in the order of their distances in the graph before, each taking the best of the neighbours
+/// before it. Where the new distances stand in the same order, this is Dijkstra's algorithm without its queue; only
+/// nodes that come out nearer than one before them may shorten its path, and are put into a queue if they do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     order: Vec<u32>,
@@ -209,8 +209,8 @@ mod tests {
         d
     }
 
-    /// Graphs that change a little and altogether: distances are Dijkstra's, and the origins lead back to the source along
-    /// links that add up to them.
+    /// Graphs that change a little and altogether: distances are Dijkstra's, and the origins lead back to the source
+    /// along links that add up to them.
     #[test]
     fn distances_are_those_of_dijkstra() {
         let mut random = Stream::new(1, "graph", "test");

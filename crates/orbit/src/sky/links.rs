@@ -266,8 +266,8 @@ mod tests {
         }
     }
 
-    /// A delta wraps around, shifted so that every link between planes is equally long at the equator: with Walker's F the last
-    /// plane's neighbour is F places ahead.
+    /// A delta wraps around, shifted so that every link between planes is equally long at the equator: with Walker's F
+    /// the last plane's neighbour is F places ahead.
     #[test]
     fn a_delta_wraps_around() {
         let mut sky = Constellation::new(Epoch::Y2000);

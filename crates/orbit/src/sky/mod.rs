@@ -1,8 +1,8 @@
 //! Where satellites and places are, whom they see, and which path is shortest when.
 //!
-//! A [`scene::Sky`] is made of a constellation (shells by Walker's parameters, element sets, slots over the equator), the
-//! Earth under it, and places. It says who sees whom at an instant; [`selection`] which satellite serves a place when,
-//! [`route`] which path is best when, [`survey`] when satellites pass and what they cover.
+//! A [`scene::Sky`] is made of a constellation (shells by Walker's parameters, element sets, slots over the equator),
+//! the Earth under it, and places. It says who sees whom at an instant; [`selection`] which satellite serves a place
+//! when, [`route`] which path is best when, [`survey`] when satellites pass and what they cover.
 //!
 //! Time is seconds after the constellation's epoch, UTC; lengths are km; angles are degrees where their name says so.
 

@@ -1,9 +1,9 @@
 //! The positions of all satellites at instants that follow each other.
 //!
-//! SGP4 takes most of a microsecond a satellite. Where instants follow closely it is asked only every [`KNOT_S`] seconds, and
-//! the polynomial through six such positions gives those between: its error is below 0.0049·h⁶·r·ω⁶, a hundredth of a
-//! millimetre on the fastest circles and half a millimetre where ellipses are fastest. It is a function of the instant alone,
-//! whatever was asked before.
+//! SGP4 takes most of a microsecond a satellite. Where instants follow closely it is asked only every [`KNOT_S`]
+//! seconds, and the polynomial through six such positions gives those between: its error is below 0.0049·h⁶·r·ω⁶, a
+//! hundredth of a millimetre on the fastest circles and half a millimetre where ellipses are fastest. It is a function
+//! of the instant alone, whatever was asked before.
 
 use super::constellation::Constellation;
 use super::earth::Earth;

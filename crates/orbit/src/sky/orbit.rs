@@ -55,8 +55,8 @@ impl Kepler {
         2.0 * PI / mean_motion(self.semi_major_axis_km)
     }
 
-    /// Drift of node, perigee and mean anomaly, rad/s (W. Kaula, "Theory of Satellite Geodesy"; the mean anomaly's includes
-    /// the mean motion).
+    /// Drift of node, perigee and mean anomaly, rad/s (W. Kaula, "Theory of Satellite Geodesy"; the mean anomaly's
+    /// includes the mean motion).
     fn rates(&self) -> [f64; 3] {
         let n = mean_motion(self.semi_major_axis_km);
         if !self.j2 {
@@ -101,8 +101,9 @@ impl Orbit {
         Ok(Self(Motion::Kepler { at, rates: at.rates() }))
     }
 
-    /// A satellite that keeps its mean longitude: geostationary at inclination 0, otherwise on a figure of eight whose node
-    /// it crosses northwards `node_s` seconds after the epoch. It stays over its longitude also where the Earth is at rest.
+    /// A satellite that keeps its mean longitude: geostationary at inclination 0, otherwise on a figure of eight whose
+    /// node it crosses northwards `node_s` seconds after the epoch. It stays over its longitude also where the Earth is
+    /// at rest.
     pub fn geo(longitude_deg: f64, inclination_deg: f64, node_s: f64) -> Result<Self, SkyError> {
         SkyError::within("longitude_deg", longitude_deg, -360.0, 360.0)?;
         SkyError::within("inclination_deg", inclination_deg, 0.0, 90.0)?;
@@ -114,8 +115,8 @@ impl Orbit {
         }))
     }
 
-    /// A satellite that SGP4 propagates from mean elements, with the constants of WGS-72 from which they are made, in the
-    /// improved mode of D. Vallado's code ("Revisiting Spacetrack Report #3", 2006).
+    /// A satellite that SGP4 propagates from mean elements, with the constants of WGS-72 from which they are made, in
+    /// the improved mode of D. Vallado's code ("Revisiting Spacetrack Report #3", 2006).
     ///
     /// # Errors
     /// Elements from which SGP4 cannot start.
@@ -138,8 +139,8 @@ impl Orbit {
         Ok(Self(Motion::Sgp4 { constants: Box::new(constants), epoch: set.epoch }))
     }
 
-    /// Position and velocity in the inertial frame by SGP4, `minutes` after the epoch of its elements; `None` where SGP4
-    /// fails, as after decay, or for other orbits.
+    /// Position and velocity in the inertial frame by SGP4, `minutes` after the epoch of its elements; `None` where
+    /// SGP4 fails, as after decay, or for other orbits.
     pub fn sgp4_state(&self, minutes: f64) -> Option<(Vector, Vector)> {
         match &self.0 {
             Motion::Sgp4 { constants, .. } if minutes.abs() <= FARTHEST_MIN => {
@@ -150,8 +151,8 @@ impl Orbit {
         }
     }
 
-    /// Position in the inertial frame `t` seconds after the sky's `epoch`, km, where `earth` turns; not a number where the
-    /// satellite has none (SGP4 says that it has decayed).
+    /// Position in the inertial frame `t` seconds after the sky's `epoch`, km, where `earth` turns; not a number where
+    /// the satellite has none (SGP4 says that it has decayed).
     pub fn inertial(&self, earth: &Earth, epoch: Epoch, t: f64) -> Vector {
         match &self.0 {
             Motion::Geo { .. } => Earth::to_inertial(self.fixed(earth, epoch, t), earth.angle(epoch, t)),
@@ -259,8 +260,8 @@ mod tests {
         assert!((v * v / (MU_KM3_S2 * (2.0 / r - 1.0 / 26_560.0)) - 1.0).abs() < 1e-6);
     }
 
-    /// A Sun-synchronous orbit of 800 km (inclination 98.6°) drifts by a turn per tropical year, 0.9856° a day; a Molniya
-    /// orbit at the critical inclination of 63.435° keeps its perigee.
+    /// A Sun-synchronous orbit of 800 km (inclination 98.6°) drifts by a turn per tropical year, 0.9856° a day; a
+    /// Molniya orbit at the critical inclination of 63.435° keeps its perigee.
     #[test]
     fn drift_by_j2_is_that_of_known_orbits() {
         let sun = Kepler { semi_major_axis_km: RADIUS_KM + 800.0, inclination_deg: 98.603, j2: true, ..CIRCLE };
@@ -287,8 +288,8 @@ mod tests {
         }
     }
 
-    /// An inclined one reaches its inclination in latitude and swings about its longitude by half of that of the tangent
-    /// half-angle law: asin(tan²(i/2)).
+    /// An inclined one reaches its inclination in latitude and swings about its longitude by half of that of the
+    /// tangent half-angle law: asin(tan²(i/2)).
     #[test]
     fn an_inclined_one_draws_a_figure_of_eight() {
         let orbit = Orbit::geo(-60.0, 20.0, 1000.0).unwrap();

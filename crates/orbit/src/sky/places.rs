@@ -79,8 +79,8 @@ pub struct WayPoint {
     pub time_s: f64,
 }
 
-/// The way of a ship, aircraft or vehicle: along great circles from point to point at constant speed; it waits at the first
-/// point before and at the last after its times.
+/// The way of a ship, aircraft or vehicle: along great circles from point to point at constant speed; it waits at the
+/// first point before and at the last after its times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track(Vec<WayPoint>);
 

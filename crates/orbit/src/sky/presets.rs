@@ -1,4 +1,5 @@
-//! Constellations by name, from published parameters. Where a source leaves something open, the preset says what it takes.
+//! Constellations by name, from published parameters. Where a source leaves something open, the preset says what it
+//! takes.
 
 use super::constellation::{Constellation, Pattern, Phasing, Propagation, Shell};
 use super::earth::Earth;
@@ -32,7 +33,8 @@ enum Kind {
     Geo(&'static [(&'static str, f64)]),
 }
 
-/// Pattern, planes, satellites per plane, altitude in km, inclination in degrees, phasing, spacing of planes in degrees.
+/// Pattern, planes, satellites per plane, altitude in km, inclination in degrees, phasing, spacing of planes in
+/// degrees.
 type Plan = (Pattern, u32, u32, f64, f64, Phase, Option<f64>);
 
 /// How a preset's planes are shifted.

@@ -24,8 +24,8 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// A glass fibre (light travels at c/1.468 in it, as in silica at 1550 nm) that is `stretch` times as long as the great
-    /// circle between its ends.
+    /// A glass fibre (light travels at c/1.468 in it, as in silica at 1550 nm) that is `stretch` times as long as the
+    /// great circle between its ends.
     pub fn fibre(places: &[Place], a: usize, b: usize, stretch: f64) -> Result<Self, SkyError> {
         SkyError::within("stretch of a fibre", stretch, 1.0, 10.0)?;
         let end = |k: usize| match places.get(k).map(|place| &place.site) {
@@ -128,7 +128,7 @@ impl Sky {
             if let Some(node) = ends.iter().find(|node| **node as usize >= self.satellites() + self.places.len()) {
                 return Err(SkyError::new("failure", format!("there is no node {node}")));
             }
-            if !(failure.from_s < failure.until_s) {
+            if failure.from_s.is_nan() || failure.until_s.is_nan() || failure.from_s >= failure.until_s {
                 return Err(SkyError::new("failure", "expected that it begins before it ends"));
             }
         }
@@ -204,8 +204,8 @@ impl Sky {
         })
     }
 
-    /// One-way propagation delay along nodes, s: links at the speed of light, cables by theirs; `None` where a node has no
-    /// position. Whether the links can be used is not asked: it is the delay of a path between two of its changes.
+    /// One-way propagation delay along nodes, s: links at the speed of light, cables by theirs; `None` where a node has
+    /// no position. Whether the links can be used is not asked: it is the delay of a path between two of its changes.
     pub fn path_delay_s(&self, nodes: &[u32], t: f64) -> Option<f64> {
         let mut delay = 0.0;
         for pair in nodes.windows(2) {

@@ -23,12 +23,13 @@ pub enum Rule {
     Nearest,
     /// Until it is out of view; then the one that stays in view longest (for a day, at most).
     LongestRemaining,
-    /// At checks every so often: if the satellite in use is out of view then, the highest (ns-2). Between checks it is used
-    /// below the mask.
+    /// At checks every so often: if the satellite in use is out of view then, the highest (ns-2). Between checks it is
+    /// used below the mask.
     PeriodicCheck {
         /// Seconds between checks; ns-2's example has 10.
         interval_s: f64,
-        /// With a seed the time to each check is uniform between half and one and a half times the interval, as in ns-2.
+        /// With a seed the time to each check is uniform between half and one and a half times the interval, as in
+        /// ns-2.
         randomised: Option<u64>,
     },
     /// By a schedule of fixed slots, as Starlink does it.
@@ -37,9 +38,9 @@ pub enum Rule {
 
 /// Slots of a fixed schedule, at whose boundaries all places get a satellite by lot.
 ///
-/// The defaults are Starlink's as measured in 2024 at three sites (Belgium, Japan, Australia): the satellite changes at 59 to
-/// 86 % of the boundaries, which lie at seconds 12, 27, 42 and 57 of every minute, its median elevation is 48 to 60°, it
-/// is the highest only 6 to 13 % of the time, and 74 to 85 % of the time it stands towards the pole.
+/// The defaults are Starlink's as measured in 2024 at three sites (Belgium, Japan, Australia): the satellite changes at
+/// 59 to 86 % of the boundaries, which lie at seconds 12, 27, 42 and 57 of every minute, its median elevation is 48 to
+/// 60°, it is the highest only 6 to 13 % of the time, and 74 to 85 % of the time it stands towards the pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slots {
     /// Seed of the lots; every place draws its own.
@@ -52,7 +53,8 @@ pub struct Slots {
     pub stay: f64,
     /// The weight of a satellite in the draw grows with this power of the sine of its elevation.
     pub elevation_power: f64,
-    /// How many times as likely is one on the pole's side of the place, where fewer geostationary satellites are disturbed.
+    /// How many times as likely is one on the pole's side of the place, where fewer geostationary satellites are
+    /// disturbed.
     pub poleward: f64,
 }
 
@@ -88,8 +90,8 @@ pub fn serving_at(handovers: &[Handover], t: f64) -> Option<u32> {
     handovers[..next].last().and_then(|handover| handover.to)
 }
 
-/// The handovers of a place over a span; the first stands at its begin. Rules that watch all the time look every step of the
-/// span and find each handover to a millisecond.
+/// The handovers of a place over a span; the first stands at its begin. Rules that watch all the time look every step
+/// of the span and find each handover to a millisecond.
 ///
 /// # Errors
 /// An unknown place; a rule whose figures are out of range; what is wrong with the sky.

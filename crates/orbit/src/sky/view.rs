@@ -51,15 +51,16 @@ pub(crate) fn sight(satellite: u32, at: Vector, place: Vector, up: Vector) -> Si
     Sighting { satellite, range_km, sin_elevation: dot(to, up) / range_km }
 }
 
-/// Nothing that flies or floats moves faster than this against another, km/s (escape velocity, and the Earth's turning).
+/// Nothing that flies or floats moves faster than this against another, km/s (escape velocity, and the Earth's
+/// turning).
 const FASTEST_KM_S: f64 = 12.0;
 /// Candidates are looked for once in twice this time.
 const HALF_WINDOW_S: f64 = 10.0;
 /// The zenith of the ellipsoid and the direction from the centre of the Earth differ by 0.19° at most.
 const ZENITH_DEG: f64 = 0.25;
 
-/// What one place sees at instants that follow each other: only satellites near enough to be seen within a window of time
-/// are looked at more than once in it.
+/// What one place sees at instants that follow each other: only satellites near enough to be seen within a window of
+/// time are looked at more than once in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     site: Site,
@@ -122,8 +123,7 @@ impl Watch {
     pub(crate) fn at(&mut self, earth: &Earth, positions: &Positions, t: f64) -> &[Sighting] {
         self.stand_at(earth, t);
         let (place, up) = self.stand;
-        // Not a number at first.
-        if !((t - self.middle).abs() <= self.half_window) {
+        if self.middle.is_nan() || (t - self.middle).abs() > self.half_window {
             self.look_around(positions, t);
         }
         let mut seen = std::mem::take(&mut self.seen);

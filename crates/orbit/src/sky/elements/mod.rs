@@ -1,4 +1,5 @@
-//! Mean elements as catalogues give them: two-line elements and orbit mean-elements messages (OMM) in JSON, CSV, XML and KVN.
+//! Mean elements as catalogues give them: two-line elements and orbit mean-elements messages (OMM) in JSON, CSV, XML
+//! and KVN.
 
 mod omm;
 mod tle;
@@ -91,7 +92,8 @@ pub struct ElementFile {
 /// Reads a file of elements, given as text.
 ///
 /// # Errors
-/// A bad record under [`BadRecords::Refuse`], by line; a file without any usable record; text that is not of the format.
+/// A bad record under [`BadRecords::Refuse`], by line; a file without any usable record; text that is not of the
+/// format.
 pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Result<ElementFile, SkyError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let records = match format {

@@ -1,5 +1,5 @@
-//! Several paths at once that share nothing: successive shortest paths through what earlier ones left (J. Suurballe, "Disjoint
-//! paths in a network", 1974), so that the sum of all delays is the least.
+//! Several paths at once that share nothing: successive shortest paths through what earlier ones left (J. Suurballe,
+//! "Disjoint paths in a network", 1974), so that the sum of all delays is the least.
 
 use super::super::earth::LIGHT_KM_S;
 use super::access::Entry;
@@ -45,7 +45,8 @@ impl Flow {
         self.arcs.push(Arc { to: from, left: 0, cost: -cost });
     }
 
-    /// Sends one more path from `source` to `sink`, if there is one (R. Bellman's and L. Ford's way, for costs below 0).
+    /// Sends one more path from `source` to `sink`, if there is one (R. Bellman's and L. Ford's way, for costs below
+    /// 0).
     fn augment(&mut self, source: usize, sink: usize) -> bool {
         let mut cost = vec![f64::INFINITY; self.out.len()];
         let mut by = vec![usize::MAX; self.out.len()];
@@ -82,8 +83,8 @@ impl Flow {
 }
 
 impl Router<'_> {
-    /// Up to `count` paths of a pair at the last instant that share no node or no link, shortest first; the sum of their delays
-    /// (or hops) is the least that so many can have.
+    /// Up to `count` paths of a pair at the last instant that share no node or no link, shortest first; the sum of
+    /// their delays (or hops) is the least that so many can have.
     pub fn disjoint(&self, pair: usize, count: usize, what: Disjoint) -> Vec<Alternative> {
         let nodes = self.graph.nodes();
         let (source, sink) = (2 * nodes, 2 * nodes + 1);

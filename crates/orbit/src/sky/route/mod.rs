@@ -1,8 +1,8 @@
 //! Which path is best when: routes over time.
 //!
-//! A [`Router`] is moved from instant to instant and says at each the path and delay of every pair of places; [`routes`]
-//! collects them over a span of time. Changes are reported as they are: where a new path is shorter, packets may overtake
-//! those on the old one.
+//! A [`Router`] is moved from instant to instant and says at each the path and delay of every pair of places;
+//! [`routes`] collects them over a span of time. Changes are reported as they are: where a new path is shorter, packets
+//! may overtake those on the old one.
 
 mod access;
 mod disjoint;
@@ -380,8 +380,8 @@ pub struct Route {
     pub delays_s: Vec<f64>,
 }
 
-/// The routes of pairs (from, to) of places over a span. With `within_s` the instant of each change is sought between the two
-/// instants that enclose it, as closely as that; without, changes stand at the span's instants.
+/// The routes of pairs (from, to) of places over a span. With `within_s` the instant of each change is sought between
+/// the two instants that enclose it, as closely as that; without, changes stand at the span's instants.
 ///
 /// # Errors
 /// As [`Router::new`].

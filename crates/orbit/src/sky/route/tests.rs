@@ -37,8 +37,8 @@ fn a_span_has_its_instants() {
     );
 }
 
-/// Every path's delay is that of its nodes, its links are usable, and no path over fewer or other satellites is shorter than
-/// light along the great circle.
+/// Every path's delay is that of its nodes, its links are usable, and no path over fewer or other satellites is shorter
+/// than light along the great circle.
 #[test]
 fn delays_are_those_of_the_paths() {
     let sky = iridium(&[(37.9, -122.3), (42.3, -71.1), (-33.9, 18.4), (51.5, -0.1)]);
@@ -85,8 +85,8 @@ fn a_path_along_a_plane_is_the_sum_of_its_chords() {
     assert!((route.delays_s[0] - expected).abs() < 1e-9, "{} {expected}", route.delays_s[0]);
 }
 
-/// Without links across the seam a path between its sides goes around it, over a pole or the other planes; with them it is
-/// much shorter.
+/// Without links across the seam a path between its sides goes around it, over a pole or the other planes; with them it
+/// is much shorter.
 #[test]
 fn the_seam_costs_a_detour() {
     // Planes stand at longitudes 0 to 158; the seam lies between 158 and 180 (and -22 and 0 on the far side).
@@ -206,8 +206,8 @@ fn geostationary_paths_have_their_closed_form() {
     assert!((found[1].delays_s[0] * 1e3 - 278.05).abs() < 6e-3, "{}", found[1].delays_s[0]);
 }
 
-/// Bent pipes: a terminal's packets go up and down to a gateway, over cables, and up and down again; never from satellite to
-/// satellite, and never straight from terminal to terminal.
+/// Bent pipes: a terminal's packets go up and down to a gateway, over cables, and up and down again; never from
+/// satellite to satellite, and never straight from terminal to terminal.
 #[test]
 fn bent_pipes_pass_gateways() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
@@ -252,7 +252,7 @@ fn gateways_relay_between_satellites() {
     let none = routes(&sky, &[(0, 1)], &Routing::default(), span(60.0, 10.0), None).unwrap();
     sky.places.push(Place::city("Vienna").unwrap().gateway());
     let relayed = routes(&sky, &[(0, 1)], &Routing::default(), span(60.0, 10.0), None).unwrap();
-    assert!(none[0].delays_s.iter().zip(&relayed[0].delays_s).all(|(a, b)| !(a < b) && b.is_finite()));
+    assert!(none[0].delays_s.iter().zip(&relayed[0].delays_s).all(|(a, b)| (a.is_nan() || a >= b) && b.is_finite()));
     let vienna = sky.node(2);
     let through = relayed[0].changes.iter().filter(|c| c.nodes.contains(&vienna)).count();
     let direct = none[0].delays_s.iter().filter(|d| d.is_finite()).count();
@@ -296,8 +296,8 @@ fn impossible_pairs_are_refused() {
     assert!(Router::new(&sky, &[(0, 1)], &routing, 1.0).is_err());
 }
 
-/// Disjoint paths: the first alone is the shortest; together they share no satellite (or no link), and their sum is the least:
-/// never more than taking the shortest, removing it, and taking the next.
+/// Disjoint paths: the first alone is the shortest; together they share no satellite (or no link), and their sum is the
+/// least: never more than taking the shortest, removing it, and taking the next.
 #[test]
 fn disjoint_paths_share_nothing_and_are_shortest_together() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();

@@ -3,8 +3,8 @@
 use super::super::graph::{Distances, Graph, Origin, Tree};
 use super::access::Entry;
 
-/// The shortest paths from one place, and which of them changed. Paths to many places share most of their nodes, and most of
-/// them stay the same from instant to instant: whether one does is found out once a node.
+/// The shortest paths from one place, and which of them changed. Paths to many places share most of their nodes, and
+/// most of them stay the same from instant to instant: whether one does is found out once a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Walk {
     tree: Tree,

@@ -15,7 +15,8 @@ fn span(until_s: f64) -> Span {
     Span::new(0.0, until_s, 10.0).unwrap()
 }
 
-/// Under a plane of an Earth at rest its satellites pass overhead one after the other: a handover every T/11 = 547.92 s.
+/// Under a plane of an Earth at rest its satellites pass overhead one after the other: a handover every T/11 = 547.92
+/// s.
 #[test]
 fn iridiums_handovers_are_an_eleventh_of_its_period_apart() {
     let sky = iridium(0.0, 0.0);
@@ -40,8 +41,8 @@ fn handovers_stand_where_elevations_cross() {
     }
 }
 
-/// Overhead passes of 667.16 s, T/11 apart: with the longest remaining time a satellite is used from where it sets in until it
-/// sets, and it sets T/11 after the one before.
+/// Overhead passes of 667.16 s, T/11 apart: with the longest remaining time a satellite is used from where it sets in
+/// until it sets, and it sets T/11 after the one before.
 #[test]
 fn the_longest_remaining_is_used_until_it_sets() {
     let sky = iridium(0.0, 0.0);
