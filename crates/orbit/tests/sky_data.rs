@@ -118,7 +118,12 @@ fn sgp4_gives_all_states_of_the_verification() {
                 assert_eq!(number, 33_334, "no state at {} min", numbers[0]);
                 continue;
             };
-            worst[0] = worst[0].max(distance(position, [numbers[1], numbers[2], numbers[3]]));
+            // Orbits near the Earth have equations of their own for positions.
+            let set = file.sets.iter().find(|set| set.catalogue_number == number).unwrap();
+            let fast = orbit.as_ref().unwrap().inertial(&Earth::WGS84, set.epoch, numbers[0] * 60.0);
+            for position in [position, fast] {
+                worst[0] = worst[0].max(distance(position, [numbers[1], numbers[2], numbers[3]]));
+            }
             worst[1] = worst[1].max(distance(velocity, [numbers[4], numbers[5], numbers[6]]));
             count += 1;
         }

@@ -14,6 +14,7 @@ mod error;
 mod graph;
 pub mod links;
 pub mod motion;
+mod near_earth;
 pub mod orbit;
 pub mod places;
 pub mod presets;

@@ -4,6 +4,7 @@ use super::earth::{Earth, J2, MU_KM3_S2, RAD, RADIUS_KM, TURN_RAD_S};
 use super::elements::ElementSet;
 use super::epoch::Epoch;
 use super::error::SkyError;
+use super::near_earth::{Mean, NearEarth};
 use super::vector::{turn, Vector};
 use libm::{fabs, pow, sincos};
 use std::f64::consts::PI;
@@ -88,7 +89,7 @@ pub struct Orbit(Motion);
 enum Motion {
     Kepler { at: Kepler, rates: [f64; 3] },
     Geo { longitude: f64, inclination: f64, phase: f64 },
-    Sgp4 { constants: Box<sgp4::Constants>, epoch: Epoch },
+    Sgp4 { constants: Box<sgp4::Constants>, near: Option<Box<NearEarth>>, epoch: Epoch },
 }
 
 impl Orbit {
@@ -133,10 +134,19 @@ impl Orbit {
             set.revs_per_day * PI / 720.0,
         )
         .map_err(|e| failed(e.to_string()))?;
+        let near = NearEarth::new(Mean {
+            inclination: orbit.inclination,
+            node: orbit.right_ascension,
+            eccentricity: orbit.eccentricity,
+            perigee: orbit.argument_of_perigee,
+            anomaly: orbit.mean_anomaly,
+            motion: orbit.mean_motion,
+            bstar: set.bstar,
+        });
         let years = (set.epoch.julian_date() - 2_451_545.0) / 365.25;
         let constants = sgp4::Constants::new(sgp4::WGS72, sgp4::afspc_epoch_to_sidereal_time, years, set.bstar, orbit)
             .map_err(|e| failed(e.to_string()))?;
-        Ok(Self(Motion::Sgp4 { constants: Box::new(constants), epoch: set.epoch }))
+        Ok(Self(Motion::Sgp4 { constants: Box::new(constants), near: near.map(Box::new), epoch: set.epoch }))
     }
 
     /// Position and velocity in the inertial frame by SGP4, `minutes` after the epoch of its elements; `None` where
@@ -157,8 +167,13 @@ impl Orbit {
         match &self.0 {
             Motion::Geo { .. } => Earth::to_inertial(self.fixed(earth, epoch, t), earth.angle(epoch, t)),
             Motion::Kepler { at, rates } => ellipse(at, *rates, t),
-            Motion::Sgp4 { epoch: own, .. } => {
-                self.sgp4_state((epoch.since(*own) + t) / 60.0).map_or(NOWHERE, |(position, _)| position)
+            Motion::Sgp4 { near, epoch: own, .. } => {
+                let minutes = (epoch.since(*own) + t) / 60.0;
+                let position = match near {
+                    Some(near) => near.position(minutes),
+                    None => self.sgp4_state(minutes).map(|(position, _)| position),
+                };
+                position.unwrap_or(NOWHERE)
             }
         }
     }
