@@ -326,6 +326,39 @@ mod tests {
         assert!((east - libm::asin(half * half) / RAD).abs() < 1e-4, "{east}");
     }
 
+    /// The equations for orbits near the Earth give what crate `sgp4` gives: with and without drag, low and high, circular,
+    /// equatorial and retrograde.
+    #[test]
+    fn both_ways_to_propagate_agree() {
+        let set = |e, i, revs_per_day, bstar| ElementSet {
+            name: String::new(),
+            catalogue_number: 1,
+            epoch: Epoch::Y2000,
+            inclination_deg: i,
+            raan_deg: 40.0,
+            eccentricity: e,
+            perigee_deg: 130.0,
+            mean_anomaly_deg: 250.0,
+            revs_per_day,
+            bstar,
+        };
+        for set in [
+            set(1e-7, 51.9, 14.8, 0.0),
+            set(0.001, 97.6, 15.2, 2e-4),
+            set(0.000_5, 53.0, 16.3, 1e-3),
+            set(0.02, 0.0, 15.9, 1e-4),
+            set(0.1, 180.0, 13.0, 1e-5),
+            set(0.3, 63.4, 8.0, 1e-4),
+        ] {
+            let orbit = Orbit::elements(&set).unwrap();
+            for minutes in [0.0, 1.0, 100.0, -700.0, 1440.0] {
+                let (expected, _) = orbit.sgp4_state(minutes).unwrap();
+                let found = orbit.inertial(&Earth::WGS84, Epoch::Y2000, minutes * 60.0);
+                assert!(distance(found, expected) < 1e-8, "{set:?} at {minutes}: {found:?} {expected:?}");
+            }
+        }
+    }
+
     #[test]
     fn impossible_orbits_are_refused() {
         for kepler in [

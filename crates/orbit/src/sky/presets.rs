@@ -48,8 +48,9 @@ enum Phase {
 use Pattern::{Delta, Star};
 use Phase::{Half, F};
 
-const STARLINK: &str = "FCC 21-48 (April 2021): planes, satellites, altitudes, inclinations, elevation 25 degrees. The filing \
-    gives no phasing: F = 39 for the first shell as in published analyses, half the spacing on odd planes for the others";
+const STARLINK: &str = "FCC 21-48 (April 2021): planes, satellites, altitudes, inclinations, elevation 25 \
+    degrees. The filing gives no phasing: F = 39 for the first shell as in published analyses, half the spacing \
+    on odd planes for the others";
 const STARLINK_SHELLS: [Plan; 5] = [
     (Delta, 72, 22, 550.0, 53.0, F(39), None),
     (Delta, 72, 22, 540.0, 53.2, Half, None),
@@ -87,9 +88,9 @@ pub const PRESETS: &[Preset] = &[
     shells(
         "iridium",
         "66 satellites, 6 polar planes at 780 km, links between satellites",
-        "ns-2's example and S. Pratt et al., IEEE Communications Surveys 1999: 86.4 degrees, planes 31.6 degrees apart, 22 at \
-         the seam, odd planes half a place ahead, elevation 8.2 degrees; links between planes off above 60 degrees as in \
-         ns-2's example. Eccentricity 0.002 is left out as there",
+        "ns-2's example and S. Pratt et al., IEEE Communications Surveys 1999: 86.4 degrees, planes 31.6 \
+         degrees apart, 22 at the seam, odd planes half a place ahead, elevation 8.2 degrees; links between \
+         planes off above 60 degrees as in ns-2's example. Eccentricity 0.002 is left out as there",
         &[(Star, 6, 11, 780.0, 86.4, Half, Some(31.6))],
         8.2,
         Some(Some(60.0)),
@@ -97,8 +98,8 @@ pub const PRESETS: &[Preset] = &[
     shells(
         "teledesic",
         "288 satellites, 12 polar planes at 1375 km, links between satellites",
-        "Teledesic's design of 1998 as listed by L. Wood: 12 planes of 24, 1375 km, 84.7 degrees, elevation 40 degrees. \
-         Planes evenly spread over half the equator and odd planes half a place ahead are taken",
+        "Teledesic's design of 1998 as listed by L. Wood: 12 planes of 24, 1375 km, 84.7 degrees, elevation 40 \
+         degrees. Planes evenly spread over half the equator and odd planes half a place ahead are taken",
         &[(Star, 12, 24, 1375.0, 84.7, Half, None)],
         40.0,
         Some(None),
@@ -106,38 +107,109 @@ pub const PRESETS: &[Preset] = &[
     shells(
         "m-star",
         "72 satellites, 12 inclined planes at 1350 km: the orbit of ATM-Sat and of the timer study",
-        "Motorola's FCC filing of 1996 as listed by L. Wood: 12 planes of 6, 1350 km, 47 degrees; elevation 20 degrees from the \
-         timer study. Phasing is not given: F = 5 is taken",
+        "Motorola's FCC filing of 1996 as listed by L. Wood: 12 planes of 6, 1350 km, 47 degrees; elevation 20 \
+         degrees from the timer study. Phasing is not given: F = 5 is taken",
         &[(Delta, 12, 6, 1350.0, 47.0, F(5), None)],
         20.0,
         Some(None),
     ),
-    shells("starlink", "Starlink's first generation, five shells, 4408 satellites", STARLINK, &STARLINK_SHELLS, 25.0, Some(None)),
-    shells("starlink-shell-1", "72 x 22 at 550 km, 53 degrees", STARLINK, STARLINK_SHELLS.split_at(1).0, 25.0, Some(None)),
-    shells("starlink-shell-2", "72 x 22 at 540 km, 53.2 degrees", STARLINK, STARLINK_SHELLS.split_at(1).1.split_at(1).0, 25.0, Some(None)),
-    shells("starlink-shell-3", "36 x 20 at 570 km, 70 degrees", STARLINK, STARLINK_SHELLS.split_at(2).1.split_at(1).0, 25.0, Some(None)),
-    shells("starlink-shell-4", "6 x 58 at 560 km, 97.6 degrees", STARLINK, STARLINK_SHELLS.split_at(3).1.split_at(1).0, 25.0, Some(None)),
-    shells("starlink-shell-5", "4 x 43 at 560 km, 97.6 degrees", STARLINK, STARLINK_SHELLS.split_at(4).1, 25.0, Some(None)),
+    shells(
+        "starlink",
+        "Starlink's first generation, five shells, 4408 satellites",
+        STARLINK,
+        &STARLINK_SHELLS,
+        25.0,
+        Some(None),
+    ),
+    shells(
+        "starlink-shell-1",
+        "72 x 22 at 550 km, 53 degrees",
+        STARLINK,
+        STARLINK_SHELLS.split_at(1).0,
+        25.0,
+        Some(None),
+    ),
+    shells(
+        "starlink-shell-2",
+        "72 x 22 at 540 km, 53.2 degrees",
+        STARLINK,
+        STARLINK_SHELLS.split_at(1).1.split_at(1).0,
+        25.0,
+        Some(None),
+    ),
+    shells(
+        "starlink-shell-3",
+        "36 x 20 at 570 km, 70 degrees",
+        STARLINK,
+        STARLINK_SHELLS.split_at(2).1.split_at(1).0,
+        25.0,
+        Some(None),
+    ),
+    shells(
+        "starlink-shell-4",
+        "6 x 58 at 560 km, 97.6 degrees",
+        STARLINK,
+        STARLINK_SHELLS.split_at(3).1.split_at(1).0,
+        25.0,
+        Some(None),
+    ),
+    shells(
+        "starlink-shell-5",
+        "4 x 43 at 560 km, 97.6 degrees",
+        STARLINK,
+        STARLINK_SHELLS.split_at(4).1,
+        25.0,
+        Some(None),
+    ),
     shells(
         "oneweb",
         "588 satellites, 12 polar planes at 1200 km, bent pipes",
-        "OneWeb's first generation as launched: 12 planes of 49, 1200 km, 87.9 degrees (element sets agree). User terminals at 25 \
-         degrees and odd planes half a place ahead are taken",
+        "OneWeb's first generation as launched: 12 planes of 49, 1200 km, 87.9 degrees (element sets agree). \
+         User terminals at 25 degrees and odd planes half a place ahead are taken",
         &[(Star, 12, 49, 1200.0, 87.9, Half, None)],
         25.0,
         None,
     ),
     shells("kuiper", "Kuiper's three shells, 3236 satellites", KUIPER, &KUIPER_SHELLS, 35.0, Some(None)),
     shells("kuiper-630", "34 x 34 at 630 km, 51.9 degrees", KUIPER, KUIPER_SHELLS.split_at(1).0, 35.0, Some(None)),
-    shells("kuiper-610", "36 x 36 at 610 km, 42 degrees", KUIPER, KUIPER_SHELLS.split_at(1).1.split_at(1).0, 35.0, Some(None)),
+    shells(
+        "kuiper-610",
+        "36 x 36 at 610 km, 42 degrees",
+        KUIPER,
+        KUIPER_SHELLS.split_at(1).1.split_at(1).0,
+        35.0,
+        Some(None),
+    ),
     shells("kuiper-590", "28 x 28 at 590 km, 33 degrees", KUIPER, KUIPER_SHELLS.split_at(2).1, 35.0, Some(None)),
-    shells("telesat", "Telesat Lightspeed's polar and inclined shells, 1671 satellites", TELESAT, &TELESAT_SHELLS, 10.0, Some(None)),
-    shells("telesat-1015", "27 x 13 at 1015 km, 98.98 degrees", TELESAT, TELESAT_SHELLS.split_at(1).0, 10.0, Some(None)),
-    shells("telesat-1325", "40 x 33 at 1325 km, 50.88 degrees", TELESAT, TELESAT_SHELLS.split_at(1).1, 10.0, Some(None)),
+    shells(
+        "telesat",
+        "Telesat Lightspeed's polar and inclined shells, 1671 satellites",
+        TELESAT,
+        &TELESAT_SHELLS,
+        10.0,
+        Some(None),
+    ),
+    shells(
+        "telesat-1015",
+        "27 x 13 at 1015 km, 98.98 degrees",
+        TELESAT,
+        TELESAT_SHELLS.split_at(1).0,
+        10.0,
+        Some(None),
+    ),
+    shells(
+        "telesat-1325",
+        "40 x 33 at 1325 km, 50.88 degrees",
+        TELESAT,
+        TELESAT_SHELLS.split_at(1).1,
+        10.0,
+        Some(None),
+    ),
     shells(
         "o3b",
         "20 satellites over the equator at 8062 km, bent pipes",
-        "SES: 20 satellites of the first generation, 8062 km, equatorial. They are taken to be evenly spread; elevation 5 degrees",
+        "SES: 20 satellites of the first generation, 8062 km, equatorial. They are taken to be evenly spread; \
+         elevation 5 degrees",
         &[(Delta, 1, 20, 8062.0, 0.0, F(0), None)],
         5.0,
         None,
@@ -145,8 +217,8 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "geo",
         about: "some slots over the equator, bent pipes",
-        source: "longitudes of May 2026's element sets (SES-9, Astra 19.2 E, Intelsat 37e, Jupiter 3), rounded to 0.1 degrees; \
-                 elevation 5 degrees is taken",
+        source: "longitudes of May 2026's element sets (SES-9, Astra 19.2 E, Intelsat 37e, Jupiter 3), rounded \
+                 to 0.1 degrees; elevation 5 degrees is taken",
         kind: Kind::Geo(&[("ses-9", 108.3), ("astra-19.2e", 19.2), ("intelsat-37e", -18.0), ("jupiter-3", -95.2)]),
         min_elevation_deg: 5.0,
         links: None,

@@ -149,9 +149,8 @@ proptest::proptest! {
         damaged.push_str(&with);
         damaged.extend(TLE.chars().skip(at + 1));
         for text in [text.as_str(), damaged.as_str()] {
-            for format in
-                [ElementFormat::Auto, ElementFormat::Tle, ElementFormat::Json, ElementFormat::Csv, ElementFormat::Xml, ElementFormat::Kvn]
-            {
+            use ElementFormat::{Auto, Csv, Json, Kvn, Tle, Xml};
+            for format in [Auto, Tle, Json, Csv, Xml, Kvn] {
                 let _ = read_elements(text, format, BadRecords::Skip);
             }
         }
