@@ -1,0 +1,1 @@
+//! What a radio link bears: free space, gases, clouds, rain, noise, modulation and coding.

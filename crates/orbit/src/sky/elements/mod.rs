@@ -1,0 +1,146 @@
+//! Mean elements as catalogues give them: two-line elements and orbit mean-elements messages (OMM) in JSON, CSV, XML
+//! and KVN.
+
+mod omm;
+mod tle;
+
+use super::epoch::Epoch;
+use super::error::SkyError;
+
+/// The mean elements of one satellite, from which SGP4 starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ElementSet {
+    /// Its name; empty where the file has none.
+    pub name: String,
+    /// Number in the catalogue of the US Space Force; above 99 999 written as "alpha-5" in two-line elements.
+    pub catalogue_number: u64,
+    /// When the elements hold.
+    pub epoch: Epoch,
+    /// Inclination, degrees.
+    pub inclination_deg: f64,
+    /// Right ascension of the ascending node, degrees.
+    pub raan_deg: f64,
+    /// Eccentricity.
+    pub eccentricity: f64,
+    /// Argument of the perigee, degrees.
+    pub perigee_deg: f64,
+    /// Mean anomaly, degrees.
+    pub mean_anomaly_deg: f64,
+    /// Mean motion, revolutions per day (Kozai's).
+    pub revs_per_day: f64,
+    /// Drag term B*, per Earth radius.
+    pub bstar: f64,
+}
+
+impl ElementSet {
+    pub(crate) fn check(&self) -> Result<(), SkyError> {
+        SkyError::within("inclination", self.inclination_deg, 0.0, 180.0)?;
+        SkyError::within("right ascension of the node", self.raan_deg, -360.0, 360.0)?;
+        SkyError::within("eccentricity", self.eccentricity, 0.0, 0.999_999_9)?;
+        SkyError::within("argument of the perigee", self.perigee_deg, -360.0, 360.0)?;
+        SkyError::within("mean anomaly", self.mean_anomaly_deg, -360.0, 360.0)?;
+        SkyError::within("mean motion", self.revs_per_day, 1e-3, 20.0)?;
+        SkyError::within("B*", self.bstar, -10.0, 10.0)?;
+        Ok(())
+    }
+}
+
+/// How a file of elements is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementFormat {
+    /// Found out from the first characters of the file.
+    Auto,
+    /// Two lines a satellite, with or without a line of its name before them.
+    Tle,
+    /// OMM as a JSON object or array of them.
+    Json,
+    /// OMM as comma-separated values with a line of names.
+    Csv,
+    /// OMM as XML, one or many in an `ndm`.
+    Xml,
+    /// OMM as lines `KEYWORD = value`.
+    Kvn,
+}
+
+/// What to do with a record that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadRecords {
+    /// Refuse the file, naming the first.
+    Refuse,
+    /// Leave them out and list them.
+    Skip,
+}
+
+/// A record that cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadRecord {
+    /// The line of the file where it begins, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What a file of elements held.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ElementFile {
+    /// The usable records, in the order of the file.
+    pub sets: Vec<ElementSet>,
+    /// What was left out.
+    pub skipped: Vec<BadRecord>,
+}
+
+/// Reads a file of elements, given as text.
+///
+/// # Errors
+/// A bad record under [`BadRecords::Refuse`], by line; a file without any usable record; text that is not of the
+/// format.
+pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Result<ElementFile, SkyError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let records = match format {
+        ElementFormat::Auto => return read_elements(text, guess(text), bad),
+        ElementFormat::Tle => tle::records(text),
+        ElementFormat::Json => omm::json(text)?,
+        ElementFormat::Csv => omm::csv(text)?,
+        ElementFormat::Xml => omm::xml(text)?,
+        ElementFormat::Kvn => omm::kvn(text),
+    };
+    let mut file = ElementFile::default();
+    for (line, record) in records {
+        match record.and_then(|set| set.check().map(|()| set).map_err(|e| e.to_string())) {
+            Ok(set) => file.sets.push(set),
+            Err(what) if bad == BadRecords::Refuse => return Err(SkyError::new(format!("line {line}"), what)),
+            Err(what) => file.skipped.push(BadRecord { line, what }),
+        }
+    }
+    if file.sets.is_empty() {
+        let what = match file.skipped.first() {
+            Some(first) => format!("no usable record; line {}: {}", first.line, first.what),
+            None => "no record of a satellite; expected two-line elements or OMM in JSON, CSV, XML or KVN".to_owned(),
+        };
+        return Err(SkyError::new("elements", what));
+    }
+    Ok(file)
+}
+
+/// A record and the line where it begins, or what is wrong with it.
+type Record = (usize, Result<ElementSet, String>);
+
+fn guess(text: &str) -> ElementFormat {
+    let start = text.trim_start();
+    let first = start.lines().next().unwrap_or("");
+    if start.starts_with(['{', '[']) {
+        ElementFormat::Json
+    } else if start.starts_with('<') {
+        ElementFormat::Xml
+    } else if first.contains("OBJECT_NAME") && first.contains(',') {
+        ElementFormat::Csv
+    } else if first.contains("CCSDS_OMM_VERS") || text.lines().any(|line| line.trim_start().starts_with("MEAN_MOTION"))
+    {
+        ElementFormat::Kvn
+    } else {
+        ElementFormat::Tle
+    }
+}
+
+#[cfg(test)]
+mod tests;

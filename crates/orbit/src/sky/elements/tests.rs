@@ -1,0 +1,158 @@
+use super::*;
+
+const TLE: &str = "ISS (ZARYA)
+1 25544U 98067A   20194.88612269 -.00002218  00000-0 -31515-4 0  9992
+2 25544  51.6461 221.2784 0001413  89.1723 280.4612 15.49507896236008
+";
+
+const FIELDS: [(&str, &str); 13] = [
+    ("OBJECT_NAME", "ISS (ZARYA)"),
+    ("OBJECT_ID", "1998-067A"),
+    ("EPOCH", "2020-07-12T21:16:01.000416"),
+    ("MEAN_MOTION", "15.49507896"),
+    ("ECCENTRICITY", "0.0001413"),
+    ("INCLINATION", "51.6461"),
+    ("RA_OF_ASC_NODE", "221.2784"),
+    ("ARG_OF_PERICENTER", "89.1723"),
+    ("MEAN_ANOMALY", "280.4612"),
+    ("EPHEMERIS_TYPE", "0"),
+    ("NORAD_CAT_ID", "25544"),
+    ("BSTAR", "-.31515E-4"),
+    ("MEAN_MOTION_DOT", "-.2218E-4"),
+];
+
+fn read(text: &str) -> Result<ElementFile, SkyError> {
+    read_elements(text, ElementFormat::Auto, BadRecords::Refuse)
+}
+
+/// Each format of the same elements, twice in a file.
+fn files() -> Vec<(&'static str, String)> {
+    let object = |number: bool| {
+        let quote = |value: &str| {
+            if number && value.parse::<f64>().is_ok() {
+                value.parse::<f64>().unwrap().to_string()
+            } else {
+                format!("\"{value}\"")
+            }
+        };
+        let all: Vec<String> = FIELDS.iter().map(|(key, value)| format!("\"{key}\":{}", quote(value))).collect();
+        format!("{{{}}}", all.join(","))
+    };
+    let names: Vec<&str> = FIELDS.iter().map(|(key, _)| *key).collect();
+    let values: Vec<&str> = FIELDS.iter().map(|(_, value)| *value).collect();
+    let kvn: Vec<String> = FIELDS.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let tags: Vec<String> = FIELDS.iter().map(|(key, value)| format!("<{key}>{value}</{key}>")).collect();
+    let omm =
+        format!("<omm id=\"CCSDS_OMM_VERS\" version=\"2.0\"><body><segment>{}</segment></body></omm>", tags.concat());
+    let kvn = format!("CCSDS_OMM_VERS = 2.0\nREF_FRAME = TEME\n{}\n", kvn.join("\n"));
+    vec![
+        ("tle", TLE.repeat(2)),
+        ("json", format!("[{},\n {}]", object(true), object(false))),
+        ("csv", format!("{}\r\n{v}\r\n{v}\r\n", names.join(","), v = values.join(","))),
+        ("xml", format!("<?xml version=\"1.0\"?>\n<ndm>\n{omm}\n{omm}\n</ndm>")),
+        ("kvn", kvn.repeat(2)),
+    ]
+}
+
+#[test]
+fn every_format_gives_the_same_elements() {
+    let expected = &read(TLE).unwrap().sets[0];
+    assert_eq!((expected.name.as_str(), expected.catalogue_number), ("ISS (ZARYA)", 25_544));
+    assert_eq!((expected.bstar, expected.eccentricity), (-0.31515e-4, 0.000_141_3));
+    for (name, text) in files() {
+        let file = read(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(file.sets.len(), 2, "{name}");
+        for set in file.sets {
+            assert!(set.epoch.since(expected.epoch).abs() < 1e-6, "{name}: {}", set.epoch);
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
+            assert!(close(set.bstar, expected.bstar), "{name}");
+            assert_eq!(ElementSet { epoch: expected.epoch, bstar: expected.bstar, ..set }, *expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn bad_records_are_named_by_line_and_skipped_or_refused() {
+    for (format, text) in files() {
+        let broken = match format {
+            "tle" => text.replacen("51.6461", "51.6462", 1),
+            "json" => text.replacen("\"INCLINATION\":51.6461", "\"INCLINATION\":\"flat\"", 1),
+            "csv" => text.replacen("51.6461", "251.6461", 1),
+            "xml" => text.replacen("<MEAN_ANOMALY>280.4612", "<MEAN_ANOMALY>", 1),
+            _ => text.replacen("TEME", "GCRF", 1),
+        };
+        let first_line = match format {
+            "tle" | "csv" => 2,
+            "xml" => 3,
+            _ => 1,
+        };
+        let error = read(&broken).unwrap_err();
+        assert_eq!(error.at, format!("line {first_line}"), "{format}: {error}");
+        let file = read_elements(&broken, ElementFormat::Auto, BadRecords::Skip).unwrap();
+        assert_eq!((file.sets.len(), file.skipped.len()), (1, 1), "{format}");
+        assert_eq!(file.skipped[0].line, first_line, "{format}");
+    }
+}
+
+#[test]
+fn numbers_above_99_999_are_alpha_5() {
+    // The checksum does not count letters: Z9999 has the digits' sum 36.
+    let text = "1 Z9999U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  292X
+2 Z9999  51.6416 247.4627 0006703 130.5360 325.0288 15.7212539156353X
+";
+    let sum = |line: &str| {
+        let digits = line.bytes().map(|b| match b {
+            b'0'..=b'9' => u32::from(b - b'0'),
+            b'-' => 1,
+            _ => 0,
+        });
+        (digits.sum::<u32>() % 10).to_string()
+    };
+    let lines: Vec<String> = text.lines().map(|line| line.replace('X', &sum(line.trim_end_matches('X')))).collect();
+    assert_eq!(read(&lines.join("\n")).unwrap().sets[0].catalogue_number, 339_999);
+}
+
+#[test]
+fn lines_that_do_not_belong_together_are_named() {
+    let lines: Vec<&str> = TLE.lines().collect();
+    for (text, line) in [
+        (format!("{}\n{}\n{}", lines[0], lines[1], TLE), 2),
+        (format!("{}\n{TLE}", lines[2]), 1),
+        (format!("LOST\n{TLE}"), 1),
+        (format!("{TLE}LOST"), 4),
+        (format!("{TLE}{}\n{}", lines[0], lines[1]), 5),
+        (TLE.replace("0  9992", "0  999é"), 2),
+        (TLE.replace("0  9992", "0  999"), 2),
+    ] {
+        let file = read_elements(&text, ElementFormat::Auto, BadRecords::Skip);
+        let skipped = match &file {
+            Ok(file) => file.skipped[0].line,
+            Err(error) => error.what.split("line ").nth(1).unwrap()[..1].parse().unwrap(),
+        };
+        assert_eq!(skipped, line, "{text}: {file:?}");
+    }
+}
+
+#[test]
+fn a_file_without_elements_is_refused() {
+    for text in ["", "\n\n", "[]", "{}", "<ndm></ndm>", "<ndm>", "[{\"A\":", "OBJECT_NAME,EPOCH\n", "}", "hello"] {
+        assert!(read(text).is_err(), "{text:?}");
+        assert!(read_elements(text, ElementFormat::Auto, BadRecords::Skip).is_err(), "{text:?}");
+    }
+}
+
+proptest::proptest! {
+    /// Whatever a file holds, reading ends with a result, also where lines of elements are damaged.
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC*", at in 0usize..138, with in "\\PC") {
+        let mut damaged: String = TLE.chars().take(at).collect();
+        damaged.push_str(&with);
+        damaged.extend(TLE.chars().skip(at + 1));
+        for text in [text.as_str(), damaged.as_str()] {
+            use ElementFormat::{Auto, Csv, Json, Kvn, Tle, Xml};
+            for format in [Auto, Tle, Json, Csv, Xml, Kvn] {
+                let _ = read_elements(text, format, BadRecords::Skip);
+            }
+        }
+    }
+}

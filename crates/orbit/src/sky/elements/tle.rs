@@ -1,0 +1,72 @@
+//! Two-line elements, which crate `sgp4` reads.
+
+use super::{ElementSet, Epoch, Record};
+
+/// Columns of a line that belong to the elements; the verification file has more behind them.
+const WIDTH: usize = 69;
+
+pub(super) fn records(text: &str) -> Vec<Record> {
+    let mut records = Vec::new();
+    let mut name: Option<(usize, &str)> = None;
+    let mut first: Option<(usize, &str)> = None;
+    let lonely = |(line, _): (usize, &str)| (line, Err("a first line without its second line".to_owned()));
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_end();
+        let number = index + 1;
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if is_line(line, '1') {
+            records.extend(first.replace((number, line)).map(lonely));
+        } else if is_line(line, '2') {
+            let Some((begin, one)) = first.take() else {
+                records.push((number, Err("a second line without its first line".to_owned())));
+                continue;
+            };
+            let name = name.take().map_or("", |(_, name)| name);
+            records.push((begin, element_set(name, one, line)));
+        } else {
+            records.extend(first.take().map(lonely));
+            if let Some((line, name)) = name.replace((number, line)) {
+                records.push((line, Err(format!("{name:?} is followed by no elements"))));
+            }
+        }
+    }
+    records.extend(first.map(lonely));
+    if let Some((line, name)) = name.filter(|_| first.is_none()) {
+        records.push((line, Err(format!("{name:?} is followed by no elements"))));
+    }
+    records
+}
+
+/// Whether a line looks like line 1 or 2 of elements rather than like a name.
+fn is_line(line: &str, digit: char) -> bool {
+    line.starts_with([digit]) && line.as_bytes().get(1) == Some(&b' ') && line.len() > 40
+}
+
+fn element_set(name: &str, one: &str, two: &str) -> Result<ElementSet, String> {
+    let mut lines = [one, two];
+    for (line, number) in lines.iter_mut().zip(1..) {
+        // The reader below takes bytes for granted that these two tests assure.
+        if !line.is_ascii() || line.len() < WIDTH {
+            return Err(format!("line {number} of the elements has not {WIDTH} plain characters"));
+        }
+        *line = &line[..WIDTH];
+        if !line.ends_with(|c: char| c.is_ascii_digit()) {
+            return Err(format!("line {number} of the elements ends with no digit for its checksum"));
+        }
+    }
+    let read = sgp4::Elements::from_tle(None, lines[0].as_bytes(), lines[1].as_bytes()).map_err(|e| e.to_string())?;
+    Ok(ElementSet {
+        name: name.strip_prefix("0 ").unwrap_or(name).trim().to_owned(),
+        catalogue_number: read.norad_id,
+        epoch: Epoch::from_tle(&lines[0][18..32]).map_err(|e| e.to_string())?,
+        inclination_deg: read.inclination,
+        raan_deg: read.right_ascension,
+        eccentricity: read.eccentricity,
+        perigee_deg: read.argument_of_perigee,
+        mean_anomaly_deg: read.mean_anomaly,
+        revs_per_day: read.mean_motion,
+        bstar: read.drag_term,
+    })
+}

@@ -1,0 +1,35 @@
+//! What can be wrong with what a sky is made from.
+
+use std::fmt;
+
+/// What is wrong, where, and what is expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkyError {
+    /// The field, argument or record that is wrong: `altitude_km`, `line 7`.
+    pub at: String,
+    /// What is wrong with it and what is expected.
+    pub what: String,
+}
+
+impl SkyError {
+    pub(crate) fn new(at: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { at: at.into(), what: what.into() }
+    }
+
+    /// `value` if it lies within `low..=high` (so it is no NaN).
+    pub(crate) fn within(at: &str, value: f64, low: f64, high: f64) -> Result<f64, Self> {
+        if value >= low && value <= high {
+            Ok(value)
+        } else {
+            Err(Self::new(at, format!("{value} is not within {low} to {high}")))
+        }
+    }
+}
+
+impl fmt::Display for SkyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.what)
+    }
+}
+
+impl std::error::Error for SkyError {}

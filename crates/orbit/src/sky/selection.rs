@@ -1,0 +1,296 @@
+//! Which of the satellites in view serves a place, and when it hands over to another.
+
+use super::error::SkyError;
+use super::motion::Motion;
+use super::route::Span;
+use super::scene::Sky;
+use super::view::{Sighting, Watch};
+use bentpipe_units::Stream;
+use libm::pow;
+
+/// Instants of handovers are found to this many seconds.
+const WITHIN_S: f64 = 1e-3;
+/// How far ahead it is asked how long a satellite stays in view, s, and in which steps.
+const AHEAD_S: f64 = 86_400.0;
+const AHEAD_STEP_S: f64 = 10.0;
+
+/// How a place chooses its satellite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Always the highest above the horizon.
+    Highest,
+    /// Always the nearest.
+    Nearest,
+    /// Until it is out of view; then the one that stays in view longest (for a day, at most).
+    LongestRemaining,
+    /// At checks every so often: if the satellite in use is out of view then, the highest (ns-2). Between checks it is
+    /// used below the mask.
+    PeriodicCheck {
+        /// Seconds between checks; ns-2's example has 10.
+        interval_s: f64,
+        /// With a seed the time to each check is uniform between half and one and a half times the interval, as in
+        /// ns-2.
+        randomised: Option<u64>,
+    },
+    /// By a schedule of fixed slots, as Starlink does it.
+    Slots(Slots),
+}
+
+/// Slots of a fixed schedule, at whose boundaries all places get a satellite by lot.
+///
+/// The defaults are Starlink's as measured in 2024 at three sites (Belgium, Japan, Australia): the satellite changes at
+/// 59 to 86 % of the boundaries, which lie at seconds 12, 27, 42 and 57 of every minute, its median elevation is 48 to
+/// 60°, it is the highest only 6 to 13 % of the time, and 74 to 85 % of the time it stands towards the pole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slots {
+    /// Seed of the lots; every place draws its own.
+    pub seed: u64,
+    /// Length of a slot, s.
+    pub period_s: f64,
+    /// When boundaries are, seconds of the UTC day modulo the period.
+    pub phase_s: f64,
+    /// Chance that the satellite stays where it could.
+    pub stay: f64,
+    /// The weight of a satellite in the draw grows with this power of the sine of its elevation.
+    pub elevation_power: f64,
+    /// How many times as likely is one on the pole's side of the place, where fewer geostationary satellites are
+    /// disturbed.
+    pub poleward: f64,
+}
+
+impl Slots {
+    /// Starlink's schedule with the defaults above.
+    pub const fn starlink(seed: u64) -> Self {
+        Self { seed, period_s: 15.0, phase_s: 12.0, stay: 0.24, elevation_power: 4.0, poleward: 3.5 }
+    }
+
+    fn check(&self) -> Result<(), SkyError> {
+        SkyError::within("period of slots (s)", self.period_s, 0.1, 86_400.0)?;
+        SkyError::within("phase of slots (s)", self.phase_s, 0.0, self.period_s)?;
+        SkyError::within("stay", self.stay, 0.0, 1.0)?;
+        SkyError::within("elevation_power", self.elevation_power, 0.0, 100.0)?;
+        SkyError::within("poleward", self.poleward, 0.0, 1e6).map(drop)
+    }
+}
+
+/// A place goes from one satellite to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Handover {
+    /// When, seconds after the epoch.
+    pub at_s: f64,
+    /// From this satellite; none at the start and after a time without one.
+    pub from: Option<u32>,
+    /// To this one; none if there is none in view.
+    pub to: Option<u32>,
+}
+
+/// The satellite that serves at `t`, by a place's handovers.
+pub fn serving_at(handovers: &[Handover], t: f64) -> Option<u32> {
+    let next = handovers.partition_point(|handover| handover.at_s <= t);
+    handovers[..next].last().and_then(|handover| handover.to)
+}
+
+/// The handovers of a place over a span; the first stands at its begin. Rules that watch all the time look every step
+/// of the span and find each handover to a millisecond.
+///
+/// # Errors
+/// An unknown place; a rule whose figures are out of range; what is wrong with the sky.
+pub fn handovers(sky: &Sky, place: usize, rule: Rule, span: Span) -> Result<Vec<Handover>, SkyError> {
+    sky.check()?;
+    let place = sky.place(place)?;
+    let mut observer = Observer {
+        sky,
+        place,
+        motion: Motion::new(0.0),
+        watch: sky.watch(place, 0.0),
+        list: Vec::new(),
+        current: None,
+    };
+    match rule {
+        Rule::Highest => observer.continuously(span, |_, _, seen, _| highest(seen)),
+        Rule::Nearest => observer.continuously(span, |_, _, seen, _| nearest(seen)),
+        Rule::LongestRemaining => observer.continuously(span, |observer, current, seen, t| {
+            let still = seen.iter().find(|s| current == Some(s.satellite)).map(|s| s.satellite);
+            still.or_else(|| observer.longest(seen, t))
+        }),
+        Rule::PeriodicCheck { interval_s, randomised } => {
+            SkyError::within("interval of checks (s)", interval_s, 1e-3, 1e6)?;
+            observer.checks(span, interval_s, randomised);
+        }
+        Rule::Slots(slots) => {
+            slots.check()?;
+            observer.slots(span, &slots);
+        }
+    }
+    Ok(observer.list)
+}
+
+fn highest(seen: &[Sighting]) -> Option<u32> {
+    seen.iter().max_by(|a, b| a.sin_elevation.total_cmp(&b.sin_elevation)).map(|s| s.satellite)
+}
+
+fn nearest(seen: &[Sighting]) -> Option<u32> {
+    seen.iter().min_by(|a, b| a.range_km.total_cmp(&b.range_km)).map(|s| s.satellite)
+}
+
+/// A place that looks at the sky and writes its handovers down.
+struct Observer<'a> {
+    sky: &'a Sky,
+    place: usize,
+    motion: Motion,
+    watch: Watch,
+    list: Vec<Handover>,
+    current: Option<u32>,
+}
+
+impl Observer<'_> {
+    fn seen(&mut self, t: f64) -> Vec<Sighting> {
+        let positions = self.motion.at(&self.sky.constellation, &self.sky.earth, t);
+        let node = self.sky.node(self.place);
+        let (watch, sky) = (&mut self.watch, self.sky);
+        let seen = watch.at(&sky.earth, positions, t).iter();
+        seen.filter(|s| sky.failures.is_empty() || !sky.link_fails(node, s.satellite, t)).copied().collect()
+    }
+
+    fn hand_over(&mut self, at_s: f64, to: Option<u32>) {
+        if to != self.current {
+            self.list.push(Handover { at_s, from: self.current, to });
+            self.current = to;
+        }
+    }
+
+    /// Follows a rule that chooses anew at every instant; between two instants the change is sought by halving.
+    fn continuously(&mut self, span: Span, choose: impl Fn(&mut Self, Option<u32>, &[Sighting], f64) -> Option<u32>) {
+        let mut before = span.from_s;
+        for t in span.times() {
+            let choice = |observer: &mut Self, t: f64| {
+                let seen = observer.seen(t);
+                choose(observer, observer.current, &seen, t)
+            };
+            // More than one handover within a step is unusual, many are impossible.
+            for _ in 0..16 {
+                if choice(self, t) == self.current {
+                    break;
+                }
+                let (mut low, mut high) = (before, t);
+                while high - low > WITHIN_S {
+                    let middle = 0.5 * (low + high);
+                    if choice(self, middle) == self.current {
+                        low = middle;
+                    } else {
+                        high = middle;
+                    }
+                }
+                let to = choice(self, high);
+                self.hand_over(high, to);
+                before = high;
+            }
+            before = t;
+        }
+    }
+
+    /// The satellite that stays in view longest from `t` on.
+    fn longest(&self, seen: &[Sighting], t: f64) -> Option<u32> {
+        let sky = self.sky;
+        let mut left: Vec<u32> = seen.iter().map(|s| s.satellite).collect();
+        let mut ahead = AHEAD_STEP_S;
+        while left.len() > 1 && ahead <= AHEAD_S {
+            let still = |satellite: &u32| self.in_view(*satellite, t + ahead);
+            if left.iter().any(still) {
+                left.retain(still);
+                ahead += AHEAD_STEP_S;
+                continue;
+            }
+            // All of them set within this step: halve it.
+            let mut step = AHEAD_STEP_S;
+            let mut from = ahead - step;
+            while left.len() > 1 && step > WITHIN_S {
+                step *= 0.5;
+                let still = |satellite: &u32| self.in_view(*satellite, t + from + step);
+                if left.iter().any(still) {
+                    left.retain(still);
+                    from += step;
+                }
+            }
+            break;
+        }
+        debug_assert!(left.iter().all(|satellite| (*satellite as usize) < sky.satellites()));
+        left.first().copied()
+    }
+
+    fn in_view(&self, satellite: u32, t: f64) -> bool {
+        let sky = self.sky;
+        let sighting = sky.sighting(self.place, satellite, t);
+        sighting.is_ok_and(|s| self.watch.sees(&s)) && !sky.link_fails(sky.node(self.place), satellite, t)
+    }
+
+    fn checks(&mut self, span: Span, interval_s: f64, randomised: Option<u64>) {
+        let mut lots = randomised.map(|seed| Stream::new(seed, &self.sky.places[self.place].name, "handover checks"));
+        let mut t = span.from_s;
+        for number in 0.. {
+            if t >= span.until_s {
+                break;
+            }
+            let seen = self.seen(t);
+            if !seen.iter().any(|s| self.current == Some(s.satellite)) {
+                let to = highest(&seen);
+                self.hand_over(t, to);
+            }
+            t += interval_s * lots.as_mut().map_or(1.0, |lots| 0.5 + lots.uniform(number));
+        }
+    }
+
+    fn slots(&mut self, span: Span, slots: &Slots) {
+        let mut lots = Stream::new(slots.seed, &self.sky.places[self.place].name, "slots");
+        let day = self.sky.constellation.epoch.second_of_day() - slots.phase_s;
+        // Slots are numbered from the boundary before the epoch, so that a lot belongs to an instant, not to a span.
+        let start = (day / slots.period_s).floor();
+        let boundary = |number: i64| (start + number as f64) * slots.period_s - day;
+        let mut number = ((span.from_s + day) / slots.period_s - start).floor() as i64;
+        loop {
+            let begin = boundary(number);
+            let t = begin.max(span.from_s);
+            if t >= span.until_s {
+                return;
+            }
+            let to = self.draw(t, boundary(number + 1), slots, &mut lots, number);
+            self.hand_over(t, to);
+            number += 1;
+        }
+    }
+
+    /// The satellite for the slot from `t` until `end`: of those in view all the time, or of all.
+    fn draw(&mut self, t: f64, end: f64, slots: &Slots, lots: &mut Stream, number: i64) -> Option<u32> {
+        let later: Vec<u32> = self.seen(end).iter().map(|s| s.satellite).collect();
+        let now = self.seen(t);
+        let lasting: Vec<Sighting> = now.iter().filter(|s| later.contains(&s.satellite)).copied().collect();
+        let seen = if lasting.is_empty() { now } else { lasting };
+        let draw = (number as u64).wrapping_mul(2);
+        if lots.uniform(draw) < slots.stay && seen.iter().any(|s| self.current == Some(s.satellite)) {
+            return self.current;
+        }
+        let (stand, up) = self.watch.stand();
+        // The pole's side: what is farther from the equator along the horizon's meridian.
+        let side = if stand[2] < 0.0 { -1.0 } else { 1.0 };
+        let weights: Vec<f64> = seen
+            .iter()
+            .map(|s| {
+                let positions = self.sky.position(s.satellite, t).unwrap_or(stand);
+                let north = positions[2] - stand[2] - s.range_km * s.sin_elevation * up[2];
+                let polewards = if north * side > 0.0 { slots.poleward } else { 1.0 };
+                polewards * pow(s.sin_elevation.max(0.0), slots.elevation_power)
+            })
+            .collect();
+        let mut lot = lots.uniform(draw + 1) * weights.iter().sum::<f64>();
+        for (s, weight) in seen.iter().zip(&weights) {
+            lot -= weight;
+            if lot < 0.0 {
+                return Some(s.satellite);
+            }
+        }
+        seen.last().map(|s| s.satellite)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Tables of a sky: passes over a place, and how much of the Earth is covered.
+
+use super::earth::{Geodetic, RAD};
+use super::error::SkyError;
+use super::motion::Motion;
+use super::places::Site;
+use super::route::Span;
+use super::scene::Sky;
+use super::view::{Sighting, Watch};
+
+/// Instants of a pass are found to this many seconds.
+const WITHIN_S: f64 = 1e-3;
+
+/// The time that a satellite is in view of a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// Number of the satellite.
+    pub satellite: u32,
+    /// When it comes into view, seconds after the epoch; the begin of the span if it was in view then.
+    pub rise_s: f64,
+    /// When it goes out of view; the end of the span if it still is in view then.
+    pub set_s: f64,
+    /// When it stands highest.
+    pub highest_s: f64,
+    /// How high that is, degrees.
+    pub max_elevation_deg: f64,
+    /// Its least distance, km (that at the highest point).
+    pub min_range_km: f64,
+    /// The larger of its distances at rise and set, km.
+    pub max_range_km: f64,
+}
+
+/// The passes of satellites over a place, by rise. Passes shorter than the span's step may be missed.
+///
+/// # Errors
+/// An unknown place; what is wrong with the sky.
+pub fn passes(sky: &Sky, place: usize, span: Span) -> Result<Vec<Pass>, SkyError> {
+    sky.check()?;
+    let place = sky.place(place)?;
+    let mut motion = Motion::new(span.step_s);
+    let mut watch = sky.watch(place, span.step_s);
+    let rule = sky.watch(place, 0.0);
+    let seek = Seek { sky, place, rule };
+    let mut open: Vec<(u32, f64)> = Vec::new();
+    let mut found = Vec::new();
+    let mut before = span.from_s;
+    let ends = span.times().skip(1).chain([span.until_s]);
+    for t in std::iter::once(span.from_s).chain(ends) {
+        let seen = watch.at(&sky.earth, motion.at(&sky.constellation, &sky.earth, t), t);
+        let mut still = Vec::with_capacity(seen.len());
+        for sighting in seen {
+            let k = sighting.satellite;
+            let rise = match open.binary_search_by_key(&k, |(satellite, _)| *satellite) {
+                Ok(at) => open[at].1,
+                Err(_) if t > span.from_s => seek.edge(k, before, t, true),
+                Err(_) => t,
+            };
+            still.push((k, rise));
+        }
+        for &(k, rise) in &open {
+            if still.binary_search_by_key(&k, |(satellite, _)| *satellite).is_err() {
+                found.push(seek.pass(k, rise, seek.edge(k, before, t, false)));
+            }
+        }
+        open = still;
+        before = t;
+    }
+    found.extend(
+        open.iter().filter(|(_, rise)| *rise < span.until_s).map(|&(k, rise)| seek.pass(k, rise, span.until_s)),
+    );
+    found.sort_by(|a, b| a.rise_s.total_cmp(&b.rise_s).then(a.satellite.cmp(&b.satellite)));
+    Ok(found)
+}
+
+struct Seek<'a> {
+    sky: &'a Sky,
+    place: usize,
+    rule: Watch,
+}
+
+impl Seek<'_> {
+    fn sighting(&self, satellite: u32, t: f64) -> Sighting {
+        let nothing = Sighting { satellite, range_km: f64::NAN, sin_elevation: f64::NAN };
+        self.sky.sighting(self.place, satellite, t).unwrap_or(nothing)
+    }
+
+    /// When a satellite comes into view or goes out of it, between two instants.
+    fn edge(&self, satellite: u32, from: f64, to: f64, rises: bool) -> f64 {
+        let (mut low, mut high) = (from, to);
+        while high - low > WITHIN_S {
+            let middle = 0.5 * (low + high);
+            if self.rule.sees(&self.sighting(satellite, middle)) == rises {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+
+    fn pass(&self, satellite: u32, rise_s: f64, set_s: f64) -> Pass {
+        // The elevation has one maximum in a pass: keep the third of the span that cannot hold it out.
+        let (mut low, mut high) = (rise_s, set_s);
+        while high - low > WITHIN_S {
+            let third = (high - low) / 3.0;
+            if self.sighting(satellite, low + third).sin_elevation
+                < self.sighting(satellite, high - third).sin_elevation
+            {
+                low += third;
+            } else {
+                high -= third;
+            }
+        }
+        let highest_s = 0.5 * (low + high);
+        let top = self.sighting(satellite, highest_s);
+        let range = |t: f64| self.sighting(satellite, t).range_km;
+        Pass {
+            satellite,
+            rise_s,
+            set_s,
+            highest_s,
+            max_elevation_deg: top.elevation_deg(),
+            min_range_km: top.range_km,
+            max_range_km: range(rise_s).max(range(set_s)),
+        }
+    }
+}
+
+/// How a cell of latitude and longitude is covered over a span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Its middle, degrees north.
+    pub latitude_deg: f64,
+    /// Its middle, degrees east.
+    pub longitude_deg: f64,
+    /// Fraction of the instants at which a satellite is in view of the middle.
+    pub covered: f64,
+    /// Number of satellites in view on average.
+    pub mean: f64,
+    /// Number of satellites in view at least.
+    pub min: u32,
+}
+
+/// How the cells of a grid are covered over a span, from south-west row by row.
+///
+/// # Errors
+/// A cell size that is not between 0.25 and 90 degrees; what is wrong with the sky.
+pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyError> {
+    sky.check()?;
+    SkyError::within("size of a cell (degrees)", cell_deg, 0.25, 90.0)?;
+    let rows = (180.0 / cell_deg).ceil() as u32;
+    let columns = (360.0 / cell_deg).ceil() as u32;
+    let middle = |k: u32, count: u32, whole: f64| (f64::from(k) + 0.5) * whole / f64::from(count) - 0.5 * whole;
+    let mut cells = Vec::new();
+    let mut watches = Vec::new();
+    for row in 0..rows {
+        for column in 0..columns {
+            let at = Geodetic {
+                latitude_deg: middle(row, rows, 180.0),
+                longitude_deg: middle(column, columns, 360.0),
+                height_km: 0.0,
+            };
+            watches.push(Watch::new(Site::Fixed(at), sky.access, &sky.earth, span.step_s));
+            let (latitude_deg, longitude_deg) = (at.latitude_deg, at.longitude_deg);
+            cells.push(Cell { latitude_deg, longitude_deg, covered: 0.0, mean: 0.0, min: u32::MAX });
+        }
+    }
+    let mut motion = Motion::new(span.step_s);
+    for t in span.times() {
+        let positions = motion.at(&sky.constellation, &sky.earth, t);
+        for (cell, watch) in cells.iter_mut().zip(&mut watches) {
+            let seen = watch.at(&sky.earth, positions, t).len() as u32;
+            cell.covered += f64::from(seen.min(1));
+            cell.mean += f64::from(seen);
+            cell.min = cell.min.min(seen);
+        }
+    }
+    let instants = span.count().max(1) as f64;
+    for cell in &mut cells {
+        cell.covered /= instants;
+        cell.mean /= instants;
+        cell.min = if span.count() == 0 { 0 } else { cell.min };
+    }
+    Ok(cells)
+}
+
+/// The fraction of the Earth's surface that is covered, over the span of the cells.
+pub fn covered_area(cells: &[Cell]) -> f64 {
+    let area = |cell: &Cell| libm::cos(cell.latitude_deg * RAD);
+    cells.iter().map(|cell| area(cell) * cell.covered).sum::<f64>() / cells.iter().map(area).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests;

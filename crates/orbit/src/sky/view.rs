@@ -1,0 +1,159 @@
+//! Which satellites a place sees.
+
+use super::earth::{slant_range_km, Earth, RAD};
+use super::error::SkyError;
+use super::motion::Positions;
+use super::places::Site;
+use super::vector::{dot, norm, sub, Vector};
+use libm::{asin, sin};
+
+/// When a place and a satellite can be linked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Access {
+    /// The satellite stands at least so many degrees above the horizon.
+    MinElevation(f64),
+    /// It is at most so many km away.
+    MaxRange(f64),
+}
+
+impl Access {
+    pub(crate) fn check(&self) -> Result<(), SkyError> {
+        match *self {
+            Self::MinElevation(deg) => SkyError::within("minimum elevation (degrees)", deg, -10.0, 90.0),
+            Self::MaxRange(km) => SkyError::within("maximum range (km)", km, 1.0, 1e6),
+        }
+        .map(drop)
+    }
+}
+
+/// A satellite that a place sees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sighting {
+    /// Number of the satellite.
+    pub satellite: u32,
+    /// Slant range, km.
+    pub range_km: f64,
+    /// Sine of the elevation above the horizon.
+    pub sin_elevation: f64,
+}
+
+impl Sighting {
+    /// Elevation above the horizon, degrees.
+    pub fn elevation_deg(&self) -> f64 {
+        asin(self.sin_elevation.clamp(-1.0, 1.0)) / RAD
+    }
+}
+
+/// Range and elevation of a satellite from a place with this zenith.
+pub(crate) fn sight(satellite: u32, at: Vector, place: Vector, up: Vector) -> Sighting {
+    let to = sub(at, place);
+    let range_km = norm(to);
+    Sighting { satellite, range_km, sin_elevation: dot(to, up) / range_km }
+}
+
+/// Nothing that flies or floats moves faster than this against another, km/s (escape velocity, and the Earth's
+/// turning).
+const FASTEST_KM_S: f64 = 12.0;
+/// Candidates are looked for once in twice this time.
+const HALF_WINDOW_S: f64 = 10.0;
+/// The zenith of the ellipsoid and the direction from the centre of the Earth differ by 0.19° at most.
+const ZENITH_DEG: f64 = 0.25;
+
+/// What one place sees at instants that follow each other: only satellites near enough to be seen within a window of
+/// time are looked at more than once in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    site: Site,
+    access: Access,
+    sin_mask: f64,
+    /// Middle of the window for which `candidates` holds.
+    middle: f64,
+    half_window: f64,
+    candidates: Vec<u32>,
+    stand: (Vector, Vector),
+    seen: Vec<Sighting>,
+}
+
+impl Watch {
+    pub(crate) fn new(site: Site, access: Access, earth: &Earth, step_s: f64) -> Self {
+        let sin_mask = match access {
+            Access::MinElevation(deg) => sin(deg * RAD),
+            Access::MaxRange(_) => -1.0,
+        };
+        Self {
+            stand: site.stand(earth, 0.0),
+            site,
+            access,
+            sin_mask,
+            middle: f64::NAN,
+            half_window: if step_s < HALF_WINDOW_S { HALF_WINDOW_S } else { 0.0 },
+            candidates: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Position and zenith at the last instant.
+    pub(crate) fn stand(&self) -> (Vector, Vector) {
+        self.stand
+    }
+
+    /// Whether a satellite is in view.
+    pub(crate) fn sees(&self, sighting: &Sighting) -> bool {
+        let longest = match self.access {
+            Access::MinElevation(_) => f64::INFINITY,
+            Access::MaxRange(km) => km,
+        };
+        sighting.range_km <= longest && sighting.sin_elevation >= self.sin_mask
+    }
+
+    /// Range and elevation of one satellite, in view or not; `None` if it has no position.
+    pub(crate) fn one(&mut self, earth: &Earth, positions: &Positions, t: f64, satellite: u32) -> Option<Sighting> {
+        self.stand_at(earth, t);
+        let sighting = sight(satellite, positions.get(satellite as usize), self.stand.0, self.stand.1);
+        sighting.range_km.is_finite().then_some(sighting)
+    }
+
+    fn stand_at(&mut self, earth: &Earth, t: f64) {
+        if let Site::Moving(_) = self.site {
+            self.stand = self.site.stand(earth, t);
+        }
+    }
+
+    /// The satellites in view, by number.
+    pub(crate) fn at(&mut self, earth: &Earth, positions: &Positions, t: f64) -> &[Sighting] {
+        self.stand_at(earth, t);
+        let (place, up) = self.stand;
+        if self.middle.is_nan() || (t - self.middle).abs() > self.half_window {
+            self.look_around(positions, t);
+        }
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.clear();
+        let sights = self.candidates.iter().map(|k| sight(*k, positions.get(*k as usize), place, up));
+        seen.extend(sights.filter(|sighting| self.sees(sighting)));
+        self.seen = seen;
+        &self.seen
+    }
+
+    fn look_around(&mut self, positions: &Positions, t: f64) {
+        self.middle = t + self.half_window;
+        // From `t` to the end of the window.
+        let margin = 2.0 * self.half_window * FASTEST_KM_S;
+        let [px, py, pz] = self.stand.0;
+        let reach = match self.access {
+            Access::MaxRange(km) => km,
+            Access::MinElevation(deg) => {
+                let square = |k: usize| dot(positions.get(k), positions.get(k));
+                let highest = (0..positions.len()).map(square).fold(0.0, f64::max).sqrt();
+                slant_range_km(norm(self.stand.0), highest + margin, deg - ZENITH_DEG)
+            }
+        } + margin;
+        let square = reach * reach;
+        self.candidates.clear();
+        for (k, ((x, y), z)) in positions.x.iter().zip(&positions.y).zip(&positions.z).enumerate() {
+            let (dx, dy, dz) = (x - px, y - py, z - pz);
+            if dx * dx + dy * dy + dz * dz <= square {
+                self.candidates.push(k as u32);
+            }
+        }
+    }
+}
