@@ -49,6 +49,19 @@ def test_a_new_paper_is_reproduced_and_written_down(mine, tmp_path):
     assert "A paper of your own" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 
+def test_what_is_judged_is_written_before_the_next_paper_begins(mine, tmp_path):
+    papers.scaffold(tmp_path / "second")
+
+    def interrupt(progress):
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bp.reproduce([mine, tmp_path / "second"], folder=tmp_path / "out", progress=interrupt)
+    assert (tmp_path / "out" / "mine.md").is_file()
+    assert not (tmp_path / "out" / "second.md").exists()
+
+
 def test_the_command_makes_a_new_paper(tmp_path):
     place = tmp_path / "mypaper"
     done = CliRunner().invoke(command, ["--new", str(place)])

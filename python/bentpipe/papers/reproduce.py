@@ -152,10 +152,10 @@ def reproduce(
                     drawn[figure] = _draw(paper, figure, lab, place)
                 how_far.done += 1
         found.append(Reproduced(paper, tuple(judged), drawn))
-    result = Reproduction(tuple(found), is_full)
-    if place is not None and not only:
-        _write(result, place)
-    return result
+        if place is not None and not only:
+            # What is judged is kept, whatever becomes of the papers that follow.
+            _write(Reproduction(tuple(found), is_full), place)
+    return Reproduction(tuple(found), is_full)
 
 
 def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], only: Sequence[str]) -> list[Paper]:
