@@ -2934,15 +2934,105 @@ class Node(TypedDict, total=False):
     kind: Literal["router", "bent-pipe", "processing"]
     middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
-_LinkRatePointsRequired = TypedDict(
-    "_LinkRatePointsRequired",
+_SkyOverGeoRequired = TypedDict(
+    "_SkyOverGeoRequired",
+    {
+        "geo": float,
+    },
+)
+
+
+class SkyOverGeo(_SkyOverGeoRequired, total=False):
+    """A geostationary satellite.
+
+    geo :
+        Degrees east; west is negative.
+
+    inclination :
+        Of the orbit, degrees; with one, the satellite moves in a figure of eight once a day. Default: 0.0.
+    """
+
+    inclination: float
+
+_SkyOverElementsRequired = TypedDict(
+    "_SkyOverElementsRequired",
+    {
+        "elements": str,
+    },
+)
+
+
+class SkyOverElements(_SkyOverElementsRequired, total=False):
+    """Satellites that a catalogue has, followed by SGP4.
+
+    elements :
+        A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
+
+    bad :
+        What to do with records that cannot be used. Default: "refuse".
+    """
+
+    bad: Literal["refuse", "skip"]
+
+_WayPointRequired = TypedDict(
+    "_WayPointRequired",
+    {
+        "time": str,
+        "latitude": float,
+        "longitude": float,
+    },
+)
+
+
+class WayPoint(_WayPointRequired, total=False):
+    """A point that a ship, aircraft or vehicle passes.
+
+    time :
+        When, counted from the start of the run.
+
+    latitude :
+        Degrees north.
+
+    longitude :
+        Degrees east.
+
+    height :
+        Above the ellipsoid, m. Default: 0.0.
+    """
+
+    height: float
+
+
+class Position(TypedDict, total=False):
+    """Where a place is: at coordinates, or on its way.
+
+    latitude :
+        Degrees north.
+
+    longitude :
+        Degrees east.
+
+    height :
+        Above the ellipsoid, m. Default: 0.0.
+
+    way :
+        For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends. Default: [].
+    """
+
+    latitude: float
+    longitude: float
+    height: float
+    way: List[WayPoint]
+
+_HopRatePointsRequired = TypedDict(
+    "_HopRatePointsRequired",
     {
         "points": List[Union[Tuple[str, str], List[str]]],
     },
 )
 
 
-class LinkRatePoints(_LinkRatePointsRequired, total=False):
+class HopRatePoints(_HopRatePointsRequired, total=False):
     """A bit rate that changes in steps.
 
     points :
@@ -2954,15 +3044,15 @@ class LinkRatePoints(_LinkRatePointsRequired, total=False):
 
     every: str
 
-_LinkRateFileRequired = TypedDict(
-    "_LinkRateFileRequired",
+_HopRateFileRequired = TypedDict(
+    "_HopRateFileRequired",
     {
         "file": str,
     },
 )
 
 
-class LinkRateFile(_LinkRateFileRequired, total=False):
+class HopRateFile(_HopRateFileRequired, total=False):
     """A bit rate that was measured.
 
     file :
@@ -2982,106 +3072,15 @@ class LinkRateFile(_LinkRateFileRequired, total=False):
     column: str
     every: str
 
-_LinkDelayPointsRequired = TypedDict(
-    "_LinkDelayPointsRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
-
-
-class LinkDelayPoints(_LinkDelayPointsRequired, total=False):
-    """A delay that changes over time.
-
-    points :
-        Pairs of instant and delay, increasing in time, the first at 0 s.
-
-    interpolate :
-        What happens between points. Default: "hold".
-
-    every :
-        Start again after this long. Without it, the last point holds.
-    """
-
-    interpolate: Literal["hold", "linear"]
-    every: str
-
-_PassRequired = TypedDict(
-    "_PassRequired",
-    {
-        "altitude": str,
-        "elevation_min": str,
-    },
-)
-
-
-class Pass(_PassRequired, total=False):
-    """A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
-
-    altitude :
-        Altitude of the orbit above the ground, 100 km to 100,000 km.
-
-    elevation_min :
-        The satellite is used above this elevation; 0 to 89 degrees.
-
-    hops :
-        Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again. Default: 2.
-    """
-
-    hops: int
-
-_LinkDelayPassRequired = TypedDict(
-    "_LinkDelayPassRequired",
-    {
-        "pass": Pass,
-    },
-)
-
-
-class LinkDelayPass(_LinkDelayPassRequired):
-    """The delay to a satellite that passes overhead.
-
-    pass :
-        The orbit; at the end of each period of visibility the next satellite takes over.
-    """
-
-_LinkDelayFileRequired = TypedDict(
-    "_LinkDelayFileRequired",
-    {
-        "file": str,
-    },
-)
-
-
-class LinkDelayFile(_LinkDelayFileRequired, total=False):
-    """A delay that was measured.
-
-    file :
-        A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
-
-    column :
-        Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
-
-    interpolate :
-        What happens between rows. Default: "hold".
-
-    every :
-        Start again after this long. Without it, the last value holds.
-    """
-
-    column: str
-    interpolate: Literal["hold", "linear"]
-    every: str
-
-_LinkQueueDropTailRequired = TypedDict(
-    "_LinkQueueDropTailRequired",
+_HopQueueDropTailRequired = TypedDict(
+    "_HopQueueDropTailRequired",
     {
         "kind": Literal["drop-tail"],
     },
 )
 
 
-class LinkQueueDropTail(_LinkQueueDropTailRequired, total=False):
+class HopQueueDropTail(_HopQueueDropTailRequired, total=False):
     """First in, first out; what finds it full is dropped.
 
     limit :
@@ -3090,15 +3089,15 @@ class LinkQueueDropTail(_LinkQueueDropTailRequired, total=False):
 
     limit: str
 
-_LinkQueueRedRequired = TypedDict(
-    "_LinkQueueRedRequired",
+_HopQueueRedRequired = TypedDict(
+    "_HopQueueRedRequired",
     {
         "kind": Literal["red"],
     },
 )
 
 
-class LinkQueueRed(_LinkQueueRedRequired, total=False):
+class HopQueueRed(_HopQueueRedRequired, total=False):
     """Random early detection: the longer the queue is on average, the more of what arrives is dropped (Floyd and Jacobson 1993).
 
     limit :
@@ -3147,15 +3146,15 @@ class LinkQueueRed(_LinkQueueRedRequired, total=False):
     mean_packet: str
     ecn: bool
 
-_LinkQueueCodelRequired = TypedDict(
-    "_LinkQueueCodelRequired",
+_HopQueueCodelRequired = TypedDict(
+    "_HopQueueCodelRequired",
     {
         "kind": Literal["codel"],
     },
 )
 
 
-class LinkQueueCodel(_LinkQueueCodelRequired, total=False):
+class HopQueueCodel(_HopQueueCodelRequired, total=False):
     """Controlled delay: drops from the head of the queue when packets have waited too long for an interval (RFC 8289).
 
     limit :
@@ -3176,15 +3175,15 @@ class LinkQueueCodel(_LinkQueueCodelRequired, total=False):
     interval: str
     ecn: bool
 
-_LinkQueueFqCodelRequired = TypedDict(
-    "_LinkQueueFqCodelRequired",
+_HopQueueFqCodelRequired = TypedDict(
+    "_HopQueueFqCodelRequired",
     {
         "kind": Literal["fq-codel"],
     },
 )
 
 
-class LinkQueueFqCodel(_LinkQueueFqCodelRequired, total=False):
+class HopQueueFqCodel(_HopQueueFqCodelRequired, total=False):
     """Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
 
     limit :
@@ -3213,15 +3212,15 @@ class LinkQueueFqCodel(_LinkQueueFqCodelRequired, total=False):
     interval: str
     ecn: bool
 
-_LinkQueuePieRequired = TypedDict(
-    "_LinkQueuePieRequired",
+_HopQueuePieRequired = TypedDict(
+    "_HopQueuePieRequired",
     {
         "kind": Literal["pie"],
     },
 )
 
 
-class LinkQueuePie(_LinkQueuePieRequired, total=False):
+class HopQueuePie(_HopQueuePieRequired, total=False):
     """Drops what arrives with a probability that a controller of the waiting time sets (RFC 8033).
 
     limit :
@@ -3264,8 +3263,8 @@ class Class(TypedDict, total=False):
 
     limit: str
 
-_LinkQueuePriorityRequired = TypedDict(
-    "_LinkQueuePriorityRequired",
+_HopQueuePriorityRequired = TypedDict(
+    "_HopQueuePriorityRequired",
     {
         "kind": Literal["priority"],
         "class": List[Class],
@@ -3273,7 +3272,7 @@ _LinkQueuePriorityRequired = TypedDict(
 )
 
 
-class LinkQueuePriority(_LinkQueuePriorityRequired, total=False):
+class HopQueuePriority(_HopQueuePriorityRequired, total=False):
     """Strict priority: a class is served when nothing waits in those before it.
 
     push_out :
@@ -3299,8 +3298,8 @@ class WeightedClass(TypedDict, total=False):
     weight: int
     limit: str
 
-_LinkQueueWrrRequired = TypedDict(
-    "_LinkQueueWrrRequired",
+_HopQueueWrrRequired = TypedDict(
+    "_HopQueueWrrRequired",
     {
         "kind": Literal["wrr"],
         "class": List[WeightedClass],
@@ -3308,15 +3307,15 @@ _LinkQueueWrrRequired = TypedDict(
 )
 
 
-class LinkQueueWrr(_LinkQueueWrrRequired):
+class HopQueueWrr(_HopQueueWrrRequired):
     """Weighted round robin: classes take turns, each with as many packets as its weight.
 
     class :
         The classes: number 0, 1, ...
     """
 
-_LinkQueueDrrRequired = TypedDict(
-    "_LinkQueueDrrRequired",
+_HopQueueDrrRequired = TypedDict(
+    "_HopQueueDrrRequired",
     {
         "kind": Literal["drr"],
         "class": List[WeightedClass],
@@ -3324,7 +3323,7 @@ _LinkQueueDrrRequired = TypedDict(
 )
 
 
-class LinkQueueDrr(_LinkQueueDrrRequired, total=False):
+class HopQueueDrr(_HopQueueDrrRequired, total=False):
     """Deficit round robin: classes take turns, each with as many bytes as its weight times the quantum (Shreedhar and Varghese 1995).
 
     quantum :
@@ -3723,15 +3722,15 @@ class Arq(TypedDict):
 
     retransmissions: int
 
-_LinkOutageSpansRequired = TypedDict(
-    "_LinkOutageSpansRequired",
+_HopOutageSpansRequired = TypedDict(
+    "_HopOutageSpansRequired",
     {
         "spans": List[Union[Tuple[str, str], List[str]]],
     },
 )
 
 
-class LinkOutageSpans(_LinkOutageSpansRequired, total=False):
+class HopOutageSpans(_HopOutageSpansRequired, total=False):
     """A link is down at set times.
 
     spans :
@@ -3747,8 +3746,8 @@ class LinkOutageSpans(_LinkOutageSpansRequired, total=False):
     every: str
     queue: Literal["keep", "flush"]
 
-_LinkOutageMeanUpRequired = TypedDict(
-    "_LinkOutageMeanUpRequired",
+_HopOutageMeanUpRequired = TypedDict(
+    "_HopOutageMeanUpRequired",
     {
         "mean_up": str,
         "mean_down": str,
@@ -3756,7 +3755,7 @@ _LinkOutageMeanUpRequired = TypedDict(
 )
 
 
-class LinkOutageMeanUp(_LinkOutageMeanUpRequired, total=False):
+class HopOutageMeanUp(_HopOutageMeanUpRequired, total=False):
     """A link is up and down for exponential times, from a random stream of its own.
 
     mean_up :
@@ -3771,15 +3770,15 @@ class LinkOutageMeanUp(_LinkOutageMeanUpRequired, total=False):
 
     queue: Literal["keep", "flush"]
 
-_LinkOutageFileRequired = TypedDict(
-    "_LinkOutageFileRequired",
+_HopOutageFileRequired = TypedDict(
+    "_HopOutageFileRequired",
     {
         "file": str,
     },
 )
 
 
-class LinkOutageFile(_LinkOutageFileRequired, total=False):
+class HopOutageFile(_HopOutageFileRequired, total=False):
     """A link is down when it was in a record.
 
     file :
@@ -3794,6 +3793,97 @@ class LinkOutageFile(_LinkOutageFileRequired, total=False):
 
     every: str
     queue: Literal["keep", "flush"]
+
+_DirectionDelayPointsRequired = TypedDict(
+    "_DirectionDelayPointsRequired",
+    {
+        "points": List[Union[Tuple[str, str], List[str]]],
+    },
+)
+
+
+class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
+    """A delay that changes over time.
+
+    points :
+        Pairs of instant and delay, increasing in time, the first at 0 s.
+
+    interpolate :
+        What happens between points. Default: "hold".
+
+    every :
+        Start again after this long. Without it, the last point holds.
+    """
+
+    interpolate: Literal["hold", "linear"]
+    every: str
+
+_PassRequired = TypedDict(
+    "_PassRequired",
+    {
+        "altitude": str,
+        "elevation_min": str,
+    },
+)
+
+
+class Pass(_PassRequired, total=False):
+    """A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
+
+    altitude :
+        Altitude of the orbit above the ground, 100 km to 100,000 km.
+
+    elevation_min :
+        The satellite is used above this elevation; 0 to 89 degrees.
+
+    hops :
+        Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again. Default: 2.
+    """
+
+    hops: int
+
+_DirectionDelayPassRequired = TypedDict(
+    "_DirectionDelayPassRequired",
+    {
+        "pass": Pass,
+    },
+)
+
+
+class DirectionDelayPass(_DirectionDelayPassRequired):
+    """The delay to a satellite that passes overhead.
+
+    pass :
+        The orbit; at the end of each period of visibility the next satellite takes over.
+    """
+
+_DirectionDelayFileRequired = TypedDict(
+    "_DirectionDelayFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class DirectionDelayFile(_DirectionDelayFileRequired, total=False):
+    """A delay that was measured.
+
+    file :
+        A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+
+    column :
+        Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+
+    interpolate :
+        What happens between rows. Default: "hold".
+
+    every :
+        Start again after this long. Without it, the last value holds.
+    """
+
+    column: str
+    interpolate: Literal["hold", "linear"]
+    every: str
 
 
 class Direction(TypedDict, total=False):
@@ -3824,14 +3914,152 @@ class Direction(TypedDict, total=False):
         When this direction is down.
     """
 
-    rate: Union[str, LinkRatePoints, LinkRateFile]
-    delay: Union[str, LinkDelayPoints, LinkDelayPass, LinkDelayFile]
-    queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    rate: Union[str, HopRatePoints, HopRateFile]
+    delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
+    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
-    outage: Union[LinkOutageSpans, LinkOutageMeanUp, LinkOutageFile]
+    outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
+
+
+class Hop(TypedDict, total=False):
+    """What links of a kind have in common: all keys of a link but its ends, its delay and its outages by geometry.
+
+    rate :
+        Bit rate, constant or over time.
+
+    queue :
+        The queue in front of the link.
+
+    error :
+        What corrupts packets.
+
+    interleave :
+        What spreads errors.
+
+    coding :
+        What protects bits.
+
+    arq :
+        What sends damaged packets again.
+
+    outage :
+        When the link carries nothing, besides.
+
+    forward :
+        What differs upwards, or towards the second name of a link.
+
+    reverse :
+        What differs downwards, or towards the first name of a link.
+    """
+
+    rate: Union[str, HopRatePoints, HopRateFile]
+    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
+    interleave: Interleave
+    coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
+    arq: Arq
+    outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
+    forward: Direction
+    reverse: Direction
+
+_SkyRequired = TypedDict(
+    "_SkyRequired",
+    {
+        "over": Union[str, SkyOverGeo, SkyOverElements],
+    },
+)
+
+
+class Sky(_SkyRequired, total=False):
+    """The sky over the scenario: nodes that have the name of a place are on the ground there, and what flows between places goes over the satellites that are in view. Before the run it becomes links whose delays follow the geometry, and routes that change in `[[at]]`; that is what the resolved scenario shows.
+
+    over :
+        The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, or a file of elements.
+
+    start :
+        When the run begins, in UTC, as `2026-06-14T12:00:00Z`. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs.
+
+    step :
+        How often paths are looked at. Every change stands at a multiple of it. Default: "1 s".
+
+    selection :
+        Which satellite a place uses. Default: "any".
+
+    metric :
+        Which of several paths is taken. Default: "delay".
+
+    change :
+        When another path is taken. Default: "better".
+
+    elevation_min :
+        Satellites are used above this elevation. Without it, that of the constellation, or 5 deg where it has none.
+
+    between_satellites :
+        Links between satellites. Without it, those of the constellation.
+
+    gateway :
+        Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again. Default: [].
+
+    stretch :
+        How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it. Default: 1.5.
+
+    hop_delay :
+        What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
+
+    interruption :
+        How long a place has no satellite when it changes from one to another. Default: "0 s".
+
+    waiting :
+        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Default: "lost".
+
+    in_flight :
+        What becomes of packets on that link. Default: "lost".
+
+    shared :
+        Whether the places that a satellite serves share its rate, up and down, or have a link each. Default: false.
+
+    place :
+        Places besides cities (`bentpipe list cities`), by name.
+
+    user :
+        Links between places and satellites; forward is up. Without a rate, 20 Mbit/s up and 100 Mbit/s down.
+
+    feeder :
+        Links between gateways and satellites; forward is up. Without a rate, 1 Gbit/s.
+
+    inter_satellite :
+        Links between satellites. Without a rate, 10 Gbit/s.
+
+    fibre :
+        Links between gateways. Without a rate, 10 Gbit/s.
+
+    middlebox :
+        Functions at every satellite that see each packet passing through, in order. Default: [].
+    """
+
+    start: str
+    step: str
+    selection: Literal["any", "highest", "nearest", "longest", "starlink"]
+    metric: Literal["delay", "hops"]
+    change: Literal["better", "broken"]
+    elevation_min: str
+    between_satellites: Literal["none", "grid", "grid-and-seam"]
+    gateway: List[str]
+    stretch: float
+    hop_delay: str
+    interruption: str
+    waiting: Literal["lost", "rerouted", "kept"]
+    in_flight: Literal["lost", "delivered"]
+    shared: bool
+    place: Dict[str, Position]
+    user: Hop
+    feeder: Hop
+    inter_satellite: Hop
+    fibre: Hop
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",
@@ -3886,14 +4114,14 @@ class Link(_LinkRequired, total=False):
     """
 
     count: int
-    rate: Union[str, LinkRatePoints, LinkRateFile]
-    delay: Union[str, LinkDelayPoints, LinkDelayPass, LinkDelayFile]
-    queue: Union[str, LinkQueueDropTail, LinkQueueRed, LinkQueueCodel, LinkQueueFqCodel, LinkQueuePie, LinkQueuePriority, LinkQueueWrr, LinkQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    rate: Union[str, HopRatePoints, HopRateFile]
+    delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
+    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
-    outage: Union[LinkOutageSpans, LinkOutageMeanUp, LinkOutageFile]
+    outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     forward: Direction
     reverse: Direction
 
@@ -4514,6 +4742,9 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     node :
         Properties of nodes. A node exists because a link names it; a table is needed only to change it.
 
+    sky :
+        The sky over the nodes that are places on Earth.
+
     link :
         The links, by name. Each carries both directions.
 
@@ -4540,6 +4771,7 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     seed: int
     tcp: Tcp
     node: Dict[str, Node]
+    sky: Sky
     forwarding: Literal["hop-by-hop", "source-route"]
     at: List[At]
     record: Record

@@ -16,6 +16,7 @@ pub mod links;
 pub mod motion;
 mod near_earth;
 pub mod orbit;
+pub mod overhead;
 pub mod places;
 pub mod presets;
 pub mod route;

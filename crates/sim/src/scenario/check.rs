@@ -129,7 +129,12 @@ pub(super) fn complete(schema: &'static Json, tree: &mut Tree) {
 
 /// Checks what was written against `schema`.
 pub(super) fn walk(schema: &'static Json, tree: &mut Tree, findings: &mut Findings) {
-    Walk { findings }.walk(schema, tree, "");
+    walk_at(schema, tree, "", findings);
+}
+
+/// The same for what stands at `path`.
+pub(super) fn walk_at(schema: &'static Json, tree: &mut Tree, path: &str, findings: &mut Findings) {
+    Walk { findings }.walk(schema, tree, path);
 }
 
 /// On its way through what was written.

@@ -84,6 +84,9 @@ pub fn reference() -> Vec<(String, String)> {
         ("rto", "`rto`, in `[tcp]`", "Rto"),
         ("ack", "`ack`, in `[tcp]`", "Ack"),
         ("node", "`[node.NAME]`", "Node"),
+        ("sky", "`[sky]`", "Sky"),
+        ("place", "`[sky.place.NAME]`", "Position"),
+        ("hop", "`user`, `feeder`, `inter_satellite`, `fibre`, in `[sky]`", "Hop"),
         ("link", "`[link.NAME]`", "Link"),
         ("direction", "`[link.NAME.forward]`, `[link.NAME.reverse]`", "Direction"),
         ("flow", "`[flow.NAME]`", "Flow"),
@@ -110,7 +113,11 @@ pub fn reference() -> Vec<(String, String)> {
     let mut pages = vec![("scenario.md".to_owned(), first)];
     for (page, title, name) in tables {
         // A direction has most keys of its link.
-        let told = (name == "Direction").then(|| definition("Link"));
+        let told = match name {
+            "Direction" | "Hop" => Some(("link", definition("Link"))),
+            "Sky" => Some(("node", definition("Node"))),
+            _ => None,
+        };
         let shape = definition(name);
         let mut text =
             format!("# {title}\n\n<!-- Generated from the schema; do not edit. -->\n\n{}\n", sentence(shape));
@@ -125,8 +132,11 @@ fn definition(name: &str) -> &'static Map<String, Json> {
     schema()["$defs"][name].as_object().expect("a table of the schema")
 }
 
-/// One table of keys. Those that `told` has too, and describes alike, link to the page of a link.
-fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Option<&'static Map<String, Json>>) {
+/// Another page and the table that it describes, for keys that stand in both.
+type Told = Option<(&'static str, &'static Map<String, Json>)>;
+
+/// One table of keys. Those that `told` has too, and describes alike, link to its page.
+fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
     let properties = properties_of(shape);
     if properties.is_empty() {
         return;
@@ -143,10 +153,9 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Option<&'stat
         let origin = property.get("x-origin").and_then(Json::as_str).unwrap_or_default();
         let has_choices = !choices_of_key(key, property).is_empty();
         let row = [
-            if has_choices && is_told(told, key, property) {
-                format!("[`{key}`](link.md#{key})")
-            } else {
-                format!("`{key}`")
+            match told.filter(|_| has_choices && is_told(told, key, property)) {
+                Some((page, _)) => format!("[`{key}`]({page}.md#{key})"),
+                None => format!("`{key}`"),
             },
             value(key, property),
             default,
@@ -158,12 +167,7 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Option<&'stat
 }
 
 /// The choices that the keys of a table offer, each key under a heading of this level; without headings from 0 on.
-fn choices_of(
-    out: &mut String,
-    shape: &'static Map<String, Json>,
-    told: Option<&'static Map<String, Json>>,
-    level: usize,
-) {
+fn choices_of(out: &mut String, shape: &'static Map<String, Json>, told: Told, level: usize) {
     for (key, property) in properties_of(shape) {
         if is_told(told, key, property) {
             continue;
@@ -188,15 +192,30 @@ fn properties_of(shape: &'static Map<String, Json>) -> Vec<(&'static String, &'s
     properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect()
 }
 
-fn is_told(told: Option<&'static Map<String, Json>>, key: &str, property: &'static Json) -> bool {
-    told.is_some_and(|told| options(&told["properties"][key]) == options(property))
+fn is_told(told: Told, key: &str, property: &'static Json) -> bool {
+    let items = |property: &'static Json| options(property.get("items").unwrap_or(property));
+    told.is_some_and(|(_, told)| items(&told["properties"][key]) == items(property))
 }
 
 /// What may be chosen for a key, as a scenario writes it.
 fn choices_of_key(key: &str, property: &'static Json) -> Vec<(String, &'static Map<String, Json>)> {
     let property = property.get("items").unwrap_or(property);
-    let pages = ["Tcp", "Config", "Rto", "Ack", "Direction", "Record", "At", "Install", "Handover", "Sweep", "Until"]
-        .map(definition);
+    let pages = [
+        "Tcp",
+        "Config",
+        "Rto",
+        "Ack",
+        "Direction",
+        "Position",
+        "Hop",
+        "Record",
+        "At",
+        "Install",
+        "Handover",
+        "Sweep",
+        "Until",
+    ]
+    .map(definition);
     let written = |option: &'static Map<String, Json>| {
         let fields = option.get("properties").and_then(Json::as_object);
         let kind = fields.and_then(|fields| fields.get("kind")).and_then(|kind| kind["const"].as_str());

@@ -18,7 +18,6 @@ mod json;
 mod keys;
 mod like;
 mod offered_load;
-mod orbital_pass;
 mod placement;
 mod problem;
 mod queue_limits;
@@ -29,6 +28,7 @@ mod resolved;
 mod route;
 mod routes_over_time;
 mod schema;
+mod sky;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use super::report::{Findings, Found, Report};
 use super::resolved::Resolved;
 use super::sweep::{self, Sweep};
 use super::tree::{Place, Tree};
-use super::{cases, check, custom_sender, inherit, keys, like, resolve, schema};
+use super::{cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
 use bentpipe_units::settings::Typed;
 
 /// Reads a tree: its cases, its grid, and the rest.
@@ -68,6 +68,7 @@ fn read(
 ) -> Result<(Resolved, keys::Sweep), Problems> {
     let mut findings = Findings::default();
     custom_sender::stand_in(&mut tree, files.senders());
+    sky::expand(&mut tree, files, &mut findings);
     check::walk(schema::root(), &mut tree, &mut findings);
     if findings.found.is_empty() && problems.is_empty() {
         inherit::tcp(&mut tree);

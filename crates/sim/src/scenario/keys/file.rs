@@ -1,7 +1,7 @@
 //! The tables of a scenario file that name things: links, nodes, flows, cases, grids.
 
 use super::sweep::{Case, Sweep};
-use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Tcp};
+use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     Arq, Coding, Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start,
@@ -24,6 +24,8 @@ settings! {
         tcp: Tcp = Tcp::default();
         /// Properties of nodes. A node exists because a link names it; a table is needed only to change it.
         node: BTreeMap<String, Node> = BTreeMap::new();
+        /// The sky over the nodes that are places on Earth.
+        sky: Option<Sky>;
         /// The links, by name. Each carries both directions.
         link: BTreeMap<String, Link>;
         /// The connections, by name.

@@ -1,9 +1,9 @@
 //! What changes over time: rates, delays, outages.
 
-use crate::scenario::orbital_pass::Orbit;
 use crate::scenario::report::{below, Report};
 use crate::scenario::trace;
 use crate::spec::{Downtimes, Outage, Profile, DURATION_MAX};
+use bentpipe_orbit::sky::overhead::Overhead;
 use bentpipe_units::settings::{Angle, Distance};
 use bentpipe_units::{either, settings, words, Duration, Rate, Time};
 
@@ -305,7 +305,7 @@ pub(crate) fn delay(profile: &DelayProfile, report: &mut Report<'_>, path: &[Str
                 report.value(&key("elevation_min"), "is out of range", "expected 0 deg to 89 deg");
                 return Profile::Constant(Duration::ZERO);
             }
-            let (points, period) = Orbit { h, elevation }.points(pass.hops);
+            let (points, period) = Overhead { h, elevation }.points(pass.hops);
             Profile::Points { points, linear: true, period: Some(period) }
         }
         DelayProfile::Trace(DelayTrace { file, column, interpolate, every }) => {

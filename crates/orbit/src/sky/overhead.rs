@@ -1,6 +1,5 @@
-//! The delay to a satellite that crosses overhead, (E. Lutz et al., "Satellite Systems", 2000).
-//!
-//! Only `libm` is used, so that the same scenario means the same numbers on every machine.
+//! The delay to a satellite that crosses a place overhead while the Earth is at rest (E. Lutz et al., "Satellite Systems",
+//! 2000): what papers have in place of a sky.
 
 use bentpipe_units::{Duration, Time};
 use libm::{acos, cos, sin, sqrt};
@@ -16,12 +15,15 @@ const MU: f64 = 398_600.441_8;
 const ERROR: f64 = 0.5e-6;
 
 /// A circular orbit of altitude `h` km, used above the elevation `elevation` degrees.
-pub(super) struct Orbit {
-    pub(super) h: f64,
-    pub(super) elevation: f64,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overhead {
+    /// Altitude, km.
+    pub h: f64,
+    /// Smallest elevation, degrees.
+    pub elevation: f64,
 }
 
-impl Orbit {
+impl Overhead {
     /// Distance at elevation `deg`, km: d(ε) = sqrt((R+h)² - (R cos ε)²) - R sin ε.
     #[cfg(test)]
     fn slant(&self, deg: f64) -> f64 {
@@ -55,7 +57,7 @@ impl Orbit {
 
     /// The delay over `hops` slant ranges as straight lines over one period of visibility, after which the next
     /// satellite takes over at the same distance.
-    pub(super) fn points(&self, hops: u32) -> (Vec<(Time, Duration)>, Duration) {
+    pub fn points(&self, hops: u32) -> (Vec<(Time, Duration)>, Duration) {
         let (psi_min, visible) = (self.psi_min(), self.visibility());
         let period = Duration::from_secs_f64(visible);
         // A chord over a step s is off by at most s² d''/8. The distance bends most overhead, where
@@ -100,7 +102,7 @@ mod tests {
             (35_786.0, 30.0, 38_611.7, 128.79),
             (35_786.0, 0.0, 41_678.9, 139.03),
         ] {
-            let pass = Orbit { h, elevation: e };
+            let pass = Overhead { h, elevation: e };
             close(pass.slant(e), d);
             close(pass.distance(pass.psi_min()), d);
             assert!((d / C * 1e3 - ms).abs() < 5e-4 * ms, "{h} {e}");
@@ -117,7 +119,7 @@ mod tests {
             (550.0, 25.0, 5738.99, 8.451, 269.44),
             (550.0, 40.0, 5738.99, f64::NAN, 164.26),
         ] {
-            let pass = Orbit { h, elevation };
+            let pass = Overhead { h, elevation };
             close(pass.period(), period);
             close(pass.visibility(), visible);
             if !psi.is_nan() {
@@ -131,7 +133,7 @@ mod tests {
         for (h, elevation, hops) in
             [(1350.0, 20.0, 2), (550.0, 25.0, 1), (780.0, 8.2, 100), (100.0, 0.0, 100), (1e5, 89.0, 1)]
         {
-            let pass = Orbit { h, elevation };
+            let pass = Overhead { h, elevation };
             let (points, period) = pass.points(hops);
             assert!(points.len() < MOST as usize && points.windows(2).all(|w| w[0].0 < w[1].0));
             assert_eq!((points[0].0, points[points.len() - 1].0), (Time::ZERO, Time::ZERO + period));
@@ -149,7 +151,7 @@ mod tests {
     /// S002: mean slant range of the pass 1863.85 km, mean propagation round trip 24.87 ms over two hops.
     #[test]
     fn mean_delay_of_s002() {
-        let (points, _) = Orbit { h: 1350.0, elevation: 20.0 }.points(2);
+        let (points, _) = Overhead { h: 1350.0, elevation: 20.0 }.points(2);
         let mean = points.windows(2).map(|w| (w[0].1.as_secs_f64() + w[1].1.as_secs_f64()) / 2.0).sum::<f64>()
             / (points.len() - 1) as f64;
         close(mean * C / 2.0, 1863.85);

@@ -1,0 +1,185 @@
+//! The nodes that are on the ground under the sky: which flows go over it, and between which places.
+
+use super::say;
+use crate::scenario::keys::{Position, Sky as Keys};
+use crate::scenario::report::Findings;
+use crate::scenario::tree::{quoted, Tree, Value};
+use bentpipe_orbit::sky::earth::Geodetic;
+use bentpipe_orbit::sky::places::{cities, city, Place, Site, Track, WayPoint};
+use bentpipe_orbit::sky::SkyError;
+use bentpipe_units::Time;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Places, and the flows between them.
+#[derive(Default)]
+pub(super) struct Ground {
+    pub(super) places: Vec<Place>,
+    /// Pairs of places with flows between them.
+    pub(super) pairs: Vec<(usize, usize)>,
+    pub(super) flows: Vec<OverSky>,
+}
+
+/// An entry of flows that goes over the sky.
+pub(super) struct OverSky {
+    pub(super) flow: String,
+    /// Which pair, and whether it goes from the second place to the first.
+    pub(super) pair: usize,
+    pub(super) is_turned: bool,
+    /// Nodes before the first place and after the last one.
+    pub(super) head: Vec<String>,
+    pub(super) tail: Vec<String>,
+}
+
+/// Links of a file, as neighbours of each node.
+type Neighbours = BTreeMap<String, Vec<String>>;
+
+impl Ground {
+    /// What the file says of it; `None` if something is wrong.
+    pub(super) fn read(tree: &Tree, keys: &Keys, raw: &Tree, findings: &mut Findings) -> Option<Self> {
+        let before = findings.found.len();
+        let mut ground = Self::default();
+        for name in &keys.gateway {
+            let Some(number) = ground.number(name, keys, raw, findings) else {
+                let message = format!("has {}, which is no place", quoted(name));
+                say(raw, findings, &["sky", "gateway"], &message, PLACE);
+                continue;
+            };
+            ground.places[number].relay = true;
+        }
+        let neighbours = neighbours(tree);
+        let flows = tree.get("flow").and_then(Tree::table);
+        for (name, flow) in flows.into_iter().flatten() {
+            let [Some(from), Some(to)] = ["from", "to"].map(|end| text(flow, end)) else { continue };
+            if flow.get("route").is_some() {
+                continue;
+            }
+            let ends = [("from", from), ("to", to)].map(|(key, end)| {
+                let found = ground.attached(end, &neighbours, keys, raw, findings);
+                if found.is_none() && !neighbours.contains_key(end) {
+                    unknown(flow, name, key, end, findings);
+                }
+                found
+            });
+            let [Some((head, from)), Some((mut tail, to))] = ends else { continue };
+            if from != to {
+                tail.reverse();
+                let (pair, is_turned) = ground.pair(from, to);
+                ground.flows.push(OverSky { flow: name.clone(), pair, is_turned, head, tail });
+            }
+        }
+        if ground.flows.is_empty() && findings.found.len() == before {
+            say(raw, findings, &["sky"], "has no flow between two places", PLACE);
+        }
+        (findings.found.len() == before).then_some(ground)
+    }
+
+    /// Places that are no gateways.
+    pub(super) fn terminals(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.places.len()).filter(|place| !self.places[*place].relay)
+    }
+
+    fn pair(&mut self, from: usize, to: usize) -> (usize, bool) {
+        if let Some(known) = self.pairs.iter().position(|pair| *pair == (from, to)) {
+            return (known, false);
+        }
+        if let Some(known) = self.pairs.iter().position(|pair| *pair == (to, from)) {
+            return (known, true);
+        }
+        self.pairs.push((from, to));
+        (self.pairs.len() - 1, false)
+    }
+
+    /// The nodes from `end` to the nearest place, without that, and the place.
+    fn attached(
+        &mut self,
+        end: &str,
+        neighbours: &Neighbours,
+        keys: &Keys,
+        raw: &Tree,
+        findings: &mut Findings,
+    ) -> Option<(Vec<String>, usize)> {
+        let mut ways = BTreeMap::from([(end.to_owned(), Vec::new())]);
+        let mut next = VecDeque::from([end.to_owned()]);
+        while let Some(node) = next.pop_front() {
+            let way = ways[&node].clone();
+            if let Some(place) = self.number(&node, keys, raw, findings) {
+                return Some((way, place));
+            }
+            let onwards: Vec<String> = way.into_iter().chain([node.clone()]).collect();
+            for neighbour in neighbours.get(&node).into_iter().flatten() {
+                if !ways.contains_key(neighbour) {
+                    ways.insert(neighbour.clone(), onwards.clone());
+                    next.push_back(neighbour.clone());
+                }
+            }
+        }
+        None
+    }
+
+    /// The number of the place with this name, if there is one.
+    fn number(&mut self, name: &str, keys: &Keys, raw: &Tree, findings: &mut Findings) -> Option<usize> {
+        if let Some(known) = self.places.iter().position(|place| place.name == name) {
+            return Some(known);
+        }
+        let site = match keys.place.get(name) {
+            Some(position) => match site(position) {
+                Ok(site) => site,
+                Err(error) => {
+                    say(raw, findings, &["sky", "place", name], &format!("is nowhere: {error}"), "");
+                    return None;
+                }
+            },
+            None => Site::Fixed(city(name).ok()?),
+        };
+        self.places.push(Place {
+            site,
+            ..Place::fixed(name, Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, height_km: 0.0 })
+        });
+        Some(self.places.len() - 1)
+    }
+}
+
+/// What a place may be.
+const PLACE: &str = "expected cities (bentpipe list cities) or names of sky.place";
+
+fn unknown(flow: &Tree, name: &str, key: &str, end: &str, findings: &mut Findings) {
+    let path = format!("flow.{name}.{key}");
+    let message = format!("{path} = {} is neither a place nor the end of a link", quoted(end));
+    let guess = findings.guess(end, cities().map(|(name, _)| name));
+    findings.add(&flow.at([key]).place, &path, message, PLACE, guess);
+}
+
+fn site(position: &Position) -> Result<Site, SkyError> {
+    if !position.way.is_empty() {
+        let point = |point: &crate::scenario::keys::WayPoint| {
+            Ok(WayPoint {
+                at: Geodetic::new(point.latitude, point.longitude, point.height / 1e3)?,
+                time_s: (point.time - Time::ZERO).as_secs_f64(),
+            })
+        };
+        return Ok(Site::Moving(Track::timed(position.way.iter().map(point).collect::<Result<_, _>>()?)?));
+    }
+    let (Some(latitude), Some(longitude)) = (position.latitude, position.longitude) else {
+        let what = "expected latitude and longitude, or a way".to_owned();
+        return Err(SkyError { at: "position".into(), what });
+    };
+    Ok(Site::Fixed(Geodetic::new(latitude, longitude, position.height / 1e3)?))
+}
+
+fn neighbours(tree: &Tree) -> Neighbours {
+    let mut neighbours = Neighbours::new();
+    for link in tree.get("link").and_then(Tree::table).into_iter().flat_map(BTreeMap::values) {
+        if let [Some(from), Some(to)] = ["from", "to"].map(|end| text(link, end)) {
+            neighbours.entry(from.to_owned()).or_default().push(to.to_owned());
+            neighbours.entry(to.to_owned()).or_default().push(from.to_owned());
+        }
+    }
+    neighbours
+}
+
+fn text<'a>(tree: &'a Tree, key: &str) -> Option<&'a str> {
+    match tree.get(key).map(|value| &value.value) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,128 @@
+//! What a path over satellites becomes: before anything else is read, `[sky]` is replaced by the links that its flows use, with
+//! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
+//!
+//! `scene` makes the sky that the keys describe, `ground` finds out which nodes are places on it, `written` writes links and
+//! changes as a file would have them. What comes after knows nothing of satellites.
+
+mod ground;
+mod scene;
+#[cfg(test)]
+mod tests;
+mod written;
+
+use super::check;
+use super::files::Files;
+use super::keys::Sky as Keys;
+use super::report::Findings;
+use super::schema;
+use super::tree::{Place, Tree, Value};
+use bentpipe_orbit::sky::route::{routes, Over, Route, Routing, Span};
+use bentpipe_orbit::sky::scene::Sky;
+use bentpipe_orbit::sky::selection::handovers;
+use bentpipe_orbit::sky::SkyError;
+use bentpipe_units::settings::Typed;
+use bentpipe_units::Duration;
+use ground::Ground;
+
+/// Instants at which paths are looked at, over all flows: some minutes of work.
+const LOOKS_MAX: f64 = 1e8;
+
+/// Replaces `sky`, if there is one, by links and changes.
+pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings) {
+    let Some(table) = tree.table_mut() else { return };
+    let Some(mut written) = table.remove("sky") else { return };
+    // If it comes to nothing, that links are missing is not what is wrong.
+    table.entry("link".into()).or_insert_with(Tree::empty);
+    let before = findings.found.len();
+    check::walk_at(&schema::root()["$defs"]["Sky"], &mut written, "sky", findings);
+    if findings.found.len() > before {
+        return;
+    }
+    let raw = written.clone();
+    check::complete(&schema::root()["$defs"]["Sky"], &mut written);
+    let keys = match <Keys as Typed>::read(&written.to_value()) {
+        Ok(keys) => keys,
+        Err(error) => return say(&raw, findings, &["sky"], &format!("is no sky: {error}"), ""),
+    };
+    // What is wrong with it is found when all is checked.
+    let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
+    let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
+    let Some(sky) = scene::make(&keys, &raw, &ground, files, findings) else { return };
+    let Some(paths) = paths(tree, &keys, &raw, &ground, &sky, duration, findings) else { return };
+    written::write(
+        tree,
+        &written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, paths: &paths, duration },
+    );
+}
+
+/// The paths between the places of each pair over the run; `None` if there are none.
+fn paths(
+    tree: &Tree,
+    keys: &Keys,
+    raw: &Tree,
+    ground: &Ground,
+    sky: &Sky,
+    duration: Duration,
+    findings: &mut Findings,
+) -> Option<Vec<Route>> {
+    let (run, step) = (duration.as_secs_f64(), keys.step.as_secs_f64());
+    if !(step > 0.0 && run / step * ground.pairs.len() as f64 <= LOOKS_MAX) {
+        let message = format!("looks more than {LOOKS_MAX:e} times at a path, or never");
+        say(raw, findings, &["sky", "step"], &message, "expected a longer one, such as \"1 s\"");
+        return None;
+    }
+    let found = routing(tree, keys, ground, sky, run, step)
+        .and_then(|routing| routes(sky, &ground.pairs, &routing, Span::new(0.0, run.max(step), step)?, None));
+    let paths = match found {
+        Ok(paths) => paths,
+        Err(error) => {
+            wrong(raw, findings, &error);
+            return None;
+        }
+    };
+    let mut is_whole = true;
+    for path in &paths {
+        if path.changes.iter().all(|change| change.nodes.is_empty()) {
+            let [from, to] = [path.from, path.to].map(|place| sky.places[place].name.as_str());
+            let message = format!("has no path from {from} to {to} at any time of the run");
+            let expected = "expected satellites that both see, links between satellites, gateways, or another start";
+            say(raw, findings, &["sky", "over"], &message, expected);
+            is_whole = false;
+        }
+    }
+    is_whole.then_some(paths)
+}
+
+/// How paths are chosen.
+fn routing(tree: &Tree, keys: &Keys, ground: &Ground, sky: &Sky, run: f64, step: f64) -> Result<Routing, SkyError> {
+    let seed = match tree.get("seed").map(|seed| &seed.value) {
+        Some(Value::Int(seed)) => u64::try_from(*seed).unwrap_or(1),
+        _ => 1,
+    };
+    let mut serving = Vec::new();
+    if let Some(rule) = scene::rule(keys.selection, seed) {
+        for place in ground.terminals() {
+            serving.push((place, handovers(sky, place, rule, Span::new(0.0, run.max(step), step)?)?));
+        }
+    }
+    Ok(Routing {
+        over: if keys.gateway.is_empty() { Over::Satellites } else { Over::Gateways },
+        metric: scene::metric(keys.metric),
+        switch: scene::switch(keys.change),
+        hop_delay_s: keys.hop_delay.as_secs_f64(),
+        serving,
+    })
+}
+
+/// Reports what is wrong with a sky at the key that it is about.
+fn wrong(raw: &Tree, findings: &mut Findings, error: &SkyError) {
+    say(raw, findings, &["sky"], &format!("cannot be made: {error}"), "");
+}
+
+/// `PATH message`, where that stands; of `raw`, which is what stands below `sky`.
+fn say(raw: &Tree, findings: &mut Findings, path: &[&str], message: &str, expected: &str) {
+    let below = raw.at(path[1..].iter().copied());
+    let place = if matches!(below.place, Place::Default(_)) { &raw.key } else { &below.key };
+    let shown = path.join(".");
+    findings.add(place, &shown, format!("{shown} {message}"), expected.to_owned(), String::new());
+}

@@ -1,0 +1,400 @@
+//! Links and changes of routes as a file would have them.
+
+use super::ground::Ground;
+use crate::scenario::keys::{Over, Sky as Keys};
+use crate::scenario::tree::{Place, Tree, Value};
+use bentpipe_orbit::sky::distance;
+use bentpipe_orbit::sky::earth::LIGHT_KM_S;
+use bentpipe_orbit::sky::route::Route;
+use bentpipe_orbit::sky::scene::Sky;
+use bentpipe_units::{Duration, Word};
+use serde_json::{json, Value as Json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Largest error of the straight lines between the points of a delay, s.
+const ERROR: f64 = 0.5e-6;
+/// A second between samples at most: the straight line over it is off by less than 0.1 us.
+const SAMPLE: f64 = 1.0;
+/// The rate of links that stand for no transmission of their own.
+const UNLIMITED: &str = "100 Gbit/s";
+
+/// What is written.
+pub(super) struct Drawn<'a> {
+    pub(super) keys: &'a Keys,
+    pub(super) raw: &'a Tree,
+    pub(super) ground: &'a Ground,
+    pub(super) sky: &'a Sky,
+    /// Of each pair.
+    pub(super) paths: &'a [Route],
+    pub(super) duration: Duration,
+}
+
+/// Two nodes of the sky; a place stands before a satellite, otherwise the lower number before the higher.
+type Ends = (u32, u32);
+
+/// Writes everything into `tree`.
+pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) {
+    let names = names(drawn);
+    let mut links = Vec::new();
+    let mut nodes = BTreeSet::new();
+    for (ends, spans) in spans(drawn) {
+        links.extend(link(drawn, &names, ends, &spans));
+        nodes.extend([ends.0, ends.1].into_iter().filter(|node| (*node as usize) < drawn.sky.satellites()));
+    }
+    let Some(table) = tree.table_mut() else { return };
+    let own = |table: &mut BTreeMap<String, Tree>, key: &str, name: String, made: Tree| {
+        if let Some(known) = table.entry(key.into()).or_insert_with(Tree::empty).table_mut() {
+            known.entry(name).or_insert(made);
+        }
+    };
+    for (name, made) in links {
+        own(table, "link", name, made);
+    }
+    if let Some(functions) = drawn.raw.get("middlebox") {
+        for node in nodes {
+            let satellite = Value::Table([("middlebox".to_owned(), functions.clone())].into());
+            own(table, "node", names[node as usize].clone(), Tree::new(satellite, functions.place.clone()));
+        }
+    }
+    for over in &drawn.ground.flows {
+        let first = drawn.paths[over.pair].changes.iter().find(|change| !change.nodes.is_empty());
+        let way = drawn.way(&names, over, first.map_or(&[], |change| &change.nodes));
+        let flow = table.get_mut("flow").and_then(Tree::table_mut).and_then(|flows| flows.get_mut(&over.flow));
+        if let Some(flow) = flow.and_then(Tree::table_mut) {
+            let reverse: Vec<&String> = way.iter().rev().collect();
+            flow.entry("reverse_route".into()).or_insert_with(|| made(&json!(reverse)));
+            flow.insert("route".into(), made(&json!(way)));
+        }
+    }
+    let changes = changes(drawn, &names);
+    if let Value::List(list) = &mut table.entry("at".into()).or_insert_with(|| made(&json!([]))).value {
+        list.extend(changes.iter().map(made));
+    }
+}
+
+/// A value that follows from `[sky]`.
+fn made(value: &Json) -> Tree {
+    Tree::of_json(value, &Place::Default(Some("sky".into())))
+}
+
+impl Drawn<'_> {
+    fn is_satellite(&self, node: u32) -> bool {
+        (node as usize) < self.sky.satellites()
+    }
+
+    fn is_gateway(&self, node: u32) -> bool {
+        let place = (node as usize).checked_sub(self.sky.satellites());
+        place.is_some_and(|place| self.ground.places[place].relay)
+    }
+
+    /// Whether the link leads through a beam that the places share.
+    fn is_shared(&self, (a, b): Ends) -> bool {
+        self.keys.shared && !self.is_satellite(a) && !self.is_gateway(a) && self.is_satellite(b)
+    }
+
+    fn ends(&self, a: u32, b: u32) -> Ends {
+        match (self.is_satellite(a), self.is_satellite(b)) {
+            (true, false) => (b, a),
+            (false, true) => (a, b),
+            _ => (a.min(b), a.max(b)),
+        }
+    }
+
+    /// The names of the nodes that a flow passes.
+    fn way(&self, names: &[String], over: &super::ground::OverSky, nodes: &[u32]) -> Vec<String> {
+        let mut nodes = nodes.to_vec();
+        if over.is_turned {
+            nodes.reverse();
+        }
+        let mut way = over.head.clone();
+        for (number, node) in nodes.iter().enumerate() {
+            if let Some(before) = number.checked_sub(1).map(|before| nodes[before]) {
+                let ends = self.ends(before, *node);
+                if self.is_shared(ends) {
+                    way.push(beam(&names[ends.1 as usize]));
+                }
+            }
+            way.push(names[*node as usize].clone());
+        }
+        way.extend(over.tail.iter().cloned());
+        way
+    }
+
+    /// When the path of a pair that begins with change `number` ends, s.
+    fn until(&self, path: &Route, number: usize) -> f64 {
+        path.changes.get(number + 1).map_or(self.duration.as_secs_f64(), |next| next.at_s)
+    }
+}
+
+/// The names of all nodes: of the places as they are; of the satellites so that no two are alike, and without the name that
+/// all of a constellation have in front.
+fn names(drawn: &Drawn<'_>) -> Vec<String> {
+    let sky = drawn.sky;
+    let prefix = match &drawn.keys.over {
+        Over::Named(name) => format!("{name}-"),
+        _ => String::new(),
+    };
+    let name =
+        |node: u32| sky.name(node).strip_prefix(&prefix).unwrap_or(sky.name(node)).replace(['/', '\t', '\n'], " ");
+    let all: Vec<String> = (0..(sky.satellites() + sky.places.len()) as u32).map(name).collect();
+    let mut count: BTreeMap<&str, u32> = BTreeMap::new();
+    all.iter().for_each(|name| *count.entry(name).or_default() += 1);
+    let unlike = |(number, name): (usize, &String)| match number < sky.satellites() && count[name.as_str()] > 1 {
+        true => format!("{name} #{number}"),
+        false => name.clone(),
+    };
+    all.iter().enumerate().map(unlike).collect()
+}
+
+fn beam(satellite: &str) -> String {
+    format!("{satellite} beam")
+}
+
+/// When each link is in use, s.
+fn spans(drawn: &Drawn<'_>) -> BTreeMap<Ends, Vec<(f64, f64)>> {
+    let mut spans: BTreeMap<Ends, Vec<(f64, f64)>> = BTreeMap::new();
+    for path in drawn.paths {
+        for (number, change) in path.changes.iter().enumerate() {
+            let span = (change.at_s, drawn.until(path, number));
+            for pair in change.nodes.windows(2) {
+                spans.entry(drawn.ends(pair[0], pair[1])).or_default().push(span);
+            }
+        }
+    }
+    for spans in spans.values_mut() {
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // What touches is one.
+        let mut joined: Vec<(f64, f64)> = Vec::new();
+        for span in spans.iter() {
+            match joined.last_mut().filter(|last| span.0 <= last.1) {
+                Some(last) => last.1 = last.1.max(span.1),
+                None => joined.push(*span),
+            }
+        }
+        *spans = joined;
+    }
+    spans
+}
+
+/// A link, or two where places share a satellite's rate.
+fn link(drawn: &Drawn<'_>, names: &[String], ends: Ends, spans: &[(f64, f64)]) -> Vec<(String, Tree)> {
+    let [from, to] = [ends.0, ends.1].map(|node| &names[node as usize]);
+    let (key, rates) = match (drawn.is_satellite(ends.0), drawn.is_satellite(ends.1)) {
+        (true, _) => ("inter_satellite", ["10 Gbit/s"; 2]),
+        (_, false) => ("fibre", ["10 Gbit/s"; 2]),
+        _ if drawn.is_gateway(ends.0) => ("feeder", ["1 Gbit/s"; 2]),
+        _ => ("user", ["20 Mbit/s", "100 Mbit/s"]),
+    };
+    let delay = made(&delay(drawn, ends, spans));
+    let like = drawn.raw.get(key).cloned().unwrap_or_else(Tree::empty);
+    if drawn.is_shared(ends) {
+        let beam = beam(to);
+        let up = joined(made(&json!({ "rate": UNLIMITED })), from, &beam, delay);
+        let shared = joined(rated(like, rates), &beam, to, made(&json!("0 s")));
+        return vec![(format!("{from}~{beam}"), up), (format!("{beam}~{to}"), shared)];
+    }
+    vec![(format!("{from}~{to}"), joined(rated(like, rates), from, to, delay))]
+}
+
+fn joined(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
+    if let Some(table) = link.table_mut() {
+        table.extend([("from".into(), made(&json!(from))), ("to".into(), made(&json!(to))), ("delay".into(), delay)]);
+    }
+    link
+}
+
+/// Gives a link that has no rate those of its kind.
+fn rated(mut link: Tree, rates: [&str; 2]) -> Tree {
+    let sides = ["forward", "reverse"];
+    let has = |link: &Tree, side: &str| link.get(side).is_some_and(|side| side.get("rate").is_some());
+    if link.get("rate").is_some() {
+        return link;
+    }
+    for (side, rate) in sides.into_iter().zip(rates) {
+        if !has(&link, side) {
+            let direction = link.table_mut().map(|table| table.entry(side.into()).or_insert_with(Tree::empty));
+            if let Some(direction) = direction.and_then(Tree::table_mut) {
+                direction.insert("rate".into(), made(&json!(rate)));
+            }
+        }
+    }
+    link
+}
+
+/// The delay of a link while it is in use; in between nobody asks for it.
+fn delay(drawn: &Drawn<'_>, ends: Ends, spans: &[(f64, f64)]) -> Json {
+    if !drawn.is_satellite(ends.1) {
+        let place = |node: u32| node as usize - drawn.sky.satellites();
+        let both = [(place(ends.0), place(ends.1)), (place(ends.1), place(ends.0))];
+        let cable = drawn.sky.cables.iter().find(|cable| both.contains(&(cable.a, cable.b)));
+        return seconds(cable.map_or(0.0, |cable| cable.delay_s)).into();
+    }
+    let step = drawn.keys.step.as_secs_f64();
+    let step = step / (step / SAMPLE).ceil();
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (from, until) in spans {
+        let count = ((until - from) / step).ceil().max(1.0) as u64;
+        let times = (0..=count).map(|k| (from + k as f64 * step).min(*until));
+        let samples: Vec<(f64, f64)> = times.filter_map(|t| Some((t, light(drawn.sky, ends, t)?))).collect();
+        let thin = thinned(&samples);
+        let is_after = |point: &&(f64, f64)| points.last().is_none_or(|last| last.0 < point.0);
+        let thin: Vec<(f64, f64)> = thin.iter().filter(is_after).copied().collect();
+        points.extend(thin);
+    }
+    if let Some(first) = points.first_mut().filter(|first| first.0 > 0.0) {
+        let first = (0.0, first.1);
+        points.insert(0, first);
+    }
+    let written: Vec<[String; 2]> = points.iter().map(|(t, delay)| [seconds(*t), seconds(*delay)]).collect();
+    match written.iter().all(|point| point[1] == written[0][1]) {
+        true => written.first().map_or_else(|| seconds(0.0), |first| first[1].clone()).into(),
+        false => json!({ "points": written, "interpolate": "linear" }),
+    }
+}
+
+/// The delay between two nodes, s.
+fn light(sky: &Sky, (a, b): Ends, t: f64) -> Option<f64> {
+    Some(distance(sky.position(a, t)?, sky.position(b, t)?) / LIGHT_KM_S)
+}
+
+/// As few of the samples as keep the straight lines between them within the error.
+fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let Some(first) = samples.first() else { return Vec::new() };
+    let mut kept = vec![*first];
+    let (mut anchor, mut end) = (0, 1);
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut next = 1;
+    while next < samples.len() {
+        let (t, delay) = (samples[next].0 - samples[anchor].0, samples[next].1 - samples[anchor].1);
+        if (low..=high).contains(&(delay / t)) {
+            (low, high, end) = (low.max((delay - ERROR) / t), high.min((delay + ERROR) / t), next);
+            next += 1;
+        } else {
+            kept.push(samples[end]);
+            (anchor, next, low, high) = (end, end + 1, f64::NEG_INFINITY, f64::INFINITY);
+        }
+    }
+    kept.extend(samples.get(end.max(anchor + 1)));
+    kept
+}
+
+/// A time as a file has it.
+fn seconds(seconds: f64) -> String {
+    Duration::from_secs_f64(seconds).to_string()
+}
+
+/// The tables `[[at]]`: at each instant the flows that take another path, and the links to places that come and go.
+fn changes(drawn: &Drawn<'_>, names: &[String]) -> Vec<Json> {
+    let mut moments: BTreeMap<Duration, Vec<(usize, usize)>> = BTreeMap::new();
+    for (pair, path) in drawn.paths.iter().enumerate() {
+        for (number, change) in path.changes.iter().enumerate() {
+            if number > 0 || change.nodes.is_empty() {
+                moments.entry(Duration::from_secs_f64(change.at_s)).or_default().push((pair, number));
+            }
+        }
+    }
+    let mut current: Vec<usize> = vec![0; drawn.paths.len()];
+    let mut access = Access { used: used(drawn, &current), ..Access::default() };
+    let mut tables = Vec::new();
+    for (time, changed) in moments {
+        access.come_back(drawn, names, time, &mut tables);
+        let (mut install, mut withdraw) = (Vec::new(), Vec::new());
+        for (pair, number) in changed {
+            current[pair] = number;
+            let nodes = &drawn.paths[pair].changes[number].nodes;
+            for over in drawn.ground.flows.iter().filter(|over| over.pair == pair) {
+                let way = drawn.way(names, over, nodes);
+                let back: Vec<&String> = way.iter().rev().collect();
+                match nodes.is_empty() {
+                    true => withdraw.push(over.flow.clone()),
+                    false => install.push(json!({ "flow": over.flow, "route": way, "reverse_route": back })),
+                }
+            }
+        }
+        let (up, down) = access.hand_over(drawn, time, used(drawn, &current));
+        let mut table = json!({ "time": time.to_string() });
+        let lists = [("install", json!(install)), ("withdraw", json!(withdraw)), ("up", listed(drawn, names, &up))];
+        for (key, list) in lists {
+            if list.as_array().is_some_and(|list| !list.is_empty()) {
+                table[key] = list;
+            }
+        }
+        if !down.is_empty() {
+            table["down"] = listed(drawn, names, &down);
+            table["waiting"] = drawn.keys.waiting.name().into();
+            table["in_flight"] = drawn.keys.in_flight.name().into();
+        }
+        tables.push(table);
+    }
+    access.come_back(drawn, names, drawn.duration, &mut tables);
+    tables
+}
+
+/// The links to places that the paths use now.
+fn used(drawn: &Drawn<'_>, current: &[usize]) -> BTreeSet<Ends> {
+    let nodes = drawn.paths.iter().zip(current).map(|(path, number)| &path.changes[*number].nodes);
+    let links = nodes.flat_map(|nodes| nodes.windows(2)).map(|pair| drawn.ends(pair[0], pair[1]));
+    links.filter(|ends| !drawn.is_satellite(ends.0) && drawn.is_satellite(ends.1)).collect()
+}
+
+fn listed<'a>(drawn: &Drawn<'_>, names: &[String], links: impl IntoIterator<Item = &'a Ends>) -> Json {
+    let name = |ends: &Ends| {
+        let [place, satellite] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
+        match drawn.is_shared(*ends) {
+            true => format!("{place}~{}", beam(satellite)),
+            false => format!("{place}~{satellite}"),
+        }
+    };
+    links.into_iter().map(name).collect::<Vec<_>>().into()
+}
+
+/// Which links between places and satellites are in use, and which have been taken away.
+#[derive(Default)]
+struct Access {
+    used: BTreeSet<Ends>,
+    down: BTreeSet<Ends>,
+    /// Those that are interrupted, and until when.
+    interrupted: BTreeMap<Ends, Duration>,
+}
+
+impl Access {
+    /// Links that come up and that go down as the places go over to the links in `used`.
+    fn hand_over(&mut self, drawn: &Drawn<'_>, time: Duration, used: BTreeSet<Ends>) -> (Vec<Ends>, Vec<Ends>) {
+        let (mut up, mut down) = (Vec::new(), Vec::new());
+        let gone: Vec<Ends> = self.used.difference(&used).copied().collect();
+        for ends in used.difference(&self.used) {
+            let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
+            if is_handover && drawn.keys.interruption > Duration::ZERO {
+                if self.down.insert(*ends) {
+                    down.push(*ends);
+                }
+                self.interrupted.insert(*ends, time + drawn.keys.interruption);
+            } else if self.down.remove(ends) {
+                up.push(*ends);
+            }
+        }
+        for ends in gone {
+            self.interrupted.remove(&ends);
+            if self.down.insert(ends) {
+                down.push(ends);
+            }
+        }
+        self.used = used;
+        (up, down)
+    }
+
+    /// Writes down the ends of interruptions before `time`.
+    fn come_back(&mut self, drawn: &Drawn<'_>, names: &[String], time: Duration, tables: &mut Vec<Json>) {
+        let mut back: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
+        for (ends, until) in self.interrupted.iter().filter(|(_, until)| **until <= time) {
+            back.entry(*until).or_default().push(*ends);
+        }
+        for (until, links) in back {
+            for ends in &links {
+                self.interrupted.remove(ends);
+                self.down.remove(ends);
+            }
+            tables.push(json!({ "time": until.to_string(), "up": listed(drawn, names, &links) }));
+        }
+    }
+}
