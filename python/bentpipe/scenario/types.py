@@ -4009,8 +4009,11 @@ class Sky(_SkyRequired, total=False):
     hop_delay :
         What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
 
-    interruption :
-        How long a place has no satellite when it changes from one to another. Default: "0 s".
+    make_before_break :
+        How long a place keeps the link to a satellite that it leaves for another.
+
+    break_before_make :
+        How long a place has no satellite when it leaves one for another. With neither, both happen at once.
 
     waiting :
         What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Default: "lost".
@@ -4050,7 +4053,8 @@ class Sky(_SkyRequired, total=False):
     gateway: List[str]
     stretch: float
     hop_delay: str
-    interruption: str
+    make_before_break: str
+    break_before_make: str
     waiting: Literal["lost", "rerouted", "kept"]
     in_flight: Literal["lost", "delivered"]
     shared: bool

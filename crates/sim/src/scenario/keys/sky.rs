@@ -33,8 +33,10 @@ settings! {
         stretch: f64 = 1.5, [1.0, 10.0];
         /// What each satellite and gateway on the way adds to a delay when paths are chosen.
         hop_delay: Duration = Duration::ZERO;
-        /// How long a place has no satellite when it changes from one to another.
-        interruption: Duration = Duration::ZERO;
+        /// How long a place keeps the link to a satellite that it leaves for another.
+        make_before_break: Option<Duration>;
+        /// How long a place has no satellite when it leaves one for another. With neither, both happen at once.
+        break_before_make: Option<Duration>;
         /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
         waiting: Waiting = Waiting::Lost;
         /// What becomes of packets on that link.

@@ -44,6 +44,10 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
         Ok(keys) => keys,
         Err(error) => return say(&raw, findings, &["sky"], &format!("is no sky: {error}"), ""),
     };
+    if keys.make_before_break.is_some() && keys.break_before_make.is_some() {
+        let message = "stands beside make_before_break";
+        return say(&raw, findings, &["sky", "break_before_make"], message, "expected one of them");
+    }
     // What is wrong with it is found when all is checked.
     let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };

@@ -64,10 +64,12 @@ fn the_links_of_a_route_are_as_long_as_the_path_over_the_sky() {
 
 #[test]
 fn what_is_resolved_means_the_same_without_the_sky() {
-    let resolved = read("interruption = '200 ms'\nwaiting = 'kept'\nin_flight = 'delivered'\nshared = true");
-    let again = from_toml(&resolved.to_toml(), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(resolved.digest(), again.digest());
-    assert!(resolved.to_json().get("sky").is_none());
+    for handover in ["break_before_make = '200 ms'", "make_before_break = '50 ms'", "make_before_break = '70 s'"] {
+        let resolved = read(&format!("{handover}\nwaiting = 'kept'\nin_flight = 'delivered'\nshared = true"));
+        let again = from_toml(&resolved.to_toml(), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(resolved.digest(), again.digest(), "{handover}");
+        assert!(resolved.to_json().get("sky").is_none());
+    }
 }
 
 #[test]
@@ -139,6 +141,11 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         ("over = 'iridium'\nstepp = '1 s'", "sky.stepp", 4),
         ("over = { elements = 'none.tle' }", "sky.over is of no use: none.tle: cannot be found", 3),
         ("over = 'oneweb'\nelevation_min = '89 deg'", "sky.over has no path from London to Paris", 3),
+        (
+            "over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'",
+            "sky.break_before_make stands beside",
+            5,
+        ),
         ("over = 'iridium'\nuser.queue = 'reed'", "sky.user.queue", 4),
     ] {
         let text = said(&format!("duration = '10 s'\n[sky]\n{sky}\n{flow}"));

@@ -120,6 +120,14 @@ impl Drawn<'_> {
         way
     }
 
+    /// A table with links that go down.
+    fn down(&self, mut table: Json, links: Json) -> Json {
+        table["down"] = links;
+        table["waiting"] = self.keys.waiting.name().into();
+        table["in_flight"] = self.keys.in_flight.name().into();
+        table
+    }
+
     /// When the path of a pair that begins with change `number` ends, s.
     fn until(&self, path: &Route, number: usize) -> f64 {
         path.changes.get(number + 1).map_or(self.duration.as_secs_f64(), |next| next.at_s)
@@ -297,7 +305,7 @@ fn changes(drawn: &Drawn<'_>, names: &[String]) -> Vec<Json> {
     let mut access = Access { used: used(drawn, &current), ..Access::default() };
     let mut tables = Vec::new();
     for (time, changed) in moments {
-        access.come_back(drawn, names, time, &mut tables);
+        access.settle(drawn, names, time, &mut tables);
         let (mut install, mut withdraw) = (Vec::new(), Vec::new());
         for (pair, number) in changed {
             current[pair] = number;
@@ -320,13 +328,11 @@ fn changes(drawn: &Drawn<'_>, names: &[String]) -> Vec<Json> {
             }
         }
         if !down.is_empty() {
-            table["down"] = listed(drawn, names, &down);
-            table["waiting"] = drawn.keys.waiting.name().into();
-            table["in_flight"] = drawn.keys.in_flight.name().into();
+            table = drawn.down(table, listed(drawn, names, &down));
         }
         tables.push(table);
     }
-    access.come_back(drawn, names, drawn.duration, &mut tables);
+    access.settle(drawn, names, drawn.duration, &mut tables);
     tables
 }
 
@@ -353,8 +359,10 @@ fn listed<'a>(drawn: &Drawn<'_>, names: &[String], links: impl IntoIterator<Item
 struct Access {
     used: BTreeSet<Ends>,
     down: BTreeSet<Ends>,
-    /// Those that are interrupted, and until when.
-    interrupted: BTreeMap<Ends, Duration>,
+    /// Those that are still to come up, and when.
+    coming: BTreeMap<Ends, Duration>,
+    /// Those that are still to go down, and when.
+    leaving: BTreeMap<Ends, Duration>,
 }
 
 impl Access {
@@ -364,37 +372,41 @@ impl Access {
         let gone: Vec<Ends> = self.used.difference(&used).copied().collect();
         for ends in used.difference(&self.used) {
             let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
-            if is_handover && drawn.keys.interruption > Duration::ZERO {
-                if self.down.insert(*ends) {
-                    down.push(*ends);
+            self.leaving.remove(ends);
+            match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
+                Some(gap) => {
+                    down.extend(self.down.insert(*ends).then_some(*ends));
+                    self.coming.insert(*ends, time + gap);
                 }
-                self.interrupted.insert(*ends, time + drawn.keys.interruption);
-            } else if self.down.remove(ends) {
-                up.push(*ends);
+                None => up.extend(self.down.remove(ends).then_some(*ends)),
             }
         }
         for ends in gone {
-            self.interrupted.remove(&ends);
-            if self.down.insert(ends) {
-                down.push(ends);
+            self.coming.remove(&ends);
+            match drawn.keys.make_before_break.filter(|overlap| *overlap > Duration::ZERO) {
+                Some(overlap) => drop(self.leaving.insert(ends, time + overlap)),
+                None => down.extend(self.down.insert(ends).then_some(ends)),
             }
         }
         self.used = used;
         (up, down)
     }
 
-    /// Writes down the ends of interruptions before `time`.
-    fn come_back(&mut self, drawn: &Drawn<'_>, names: &[String], time: Duration, tables: &mut Vec<Json>) {
-        let mut back: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
-        for (ends, until) in self.interrupted.iter().filter(|(_, until)| **until <= time) {
-            back.entry(*until).or_default().push(*ends);
+    /// Writes down what ends until `time`: interruptions and overlaps.
+    fn settle(&mut self, drawn: &Drawn<'_>, names: &[String], time: Duration, tables: &mut Vec<Json>) {
+        let due = |links: &mut BTreeMap<Ends, Duration>| {
+            let mut due: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
+            links.iter().filter(|(_, at)| **at <= time).for_each(|(ends, at)| due.entry(*at).or_default().push(*ends));
+            links.retain(|_, at| *at > time);
+            due
+        };
+        for (at, links) in due(&mut self.coming) {
+            links.iter().for_each(|ends| drop(self.down.remove(ends)));
+            tables.push(json!({ "time": at.to_string(), "up": listed(drawn, names, &links) }));
         }
-        for (until, links) in back {
-            for ends in &links {
-                self.interrupted.remove(ends);
-                self.down.remove(ends);
-            }
-            tables.push(json!({ "time": until.to_string(), "up": listed(drawn, names, &links) }));
+        for (at, links) in due(&mut self.leaving) {
+            self.down.extend(&links);
+            tables.push(drawn.down(json!({ "time": at.to_string() }), listed(drawn, names, &links)));
         }
     }
 }
