@@ -201,6 +201,21 @@ def test_numbers_in_csv_are_those_of_the_sweep(tmp_path):
     assert row["goodput_bps_difference"] == pytest.approx(apart)
 
 
+def test_ratios_are_shown_where_a_baseline_is_named(tmp_path):
+    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack", "tahoe"]})
+    assert not (report(tmp_path / "s", tmp_path / "without").folder / "tables" / "ratios.csv").exists()
+    found = report(tmp_path / "s", tmp_path / "with", against="reno")
+    ratios = pl.read_csv(found.folder / "tables" / "ratios.csv").filter(pl.col("metric") == "goodput")
+    assert set(ratios["sender"]) == {"sack", "tahoe"}
+    runs = sweep.runs.sort("seed")
+    of = {name: runs.filter(pl.col("tcp.cc") == name)["goodput_bps"].to_numpy() for name in ("reno", "sack")}
+    by_hand = np.exp(np.log(of["sack"] / of["reno"]).mean())
+    assert ratios.filter(pl.col("sender") == "sack")["ratio"].item() == pytest.approx(by_hand)
+    shown = "".join(checked(found.page.read_text()).shown)
+    assert "Ratios" in shown
+    assert f"{by_hand:.3g} (" in shown
+
+
 def test_every_figure_and_table_says_where_it_is_from(tmp_path):
     swept(tmp_path / "s", RATES, metrics=["goodput"])
     found = report(tmp_path / "s")

@@ -47,6 +47,7 @@ FOLDER = "report"
 PAGE = "report.html"
 FAILURES_MAX = 50
 ENDS = ("mean", "low", "high")
+_OF_RATIO = ("metric", "sender", "other", "replications", "ratio", "low", "high", "note")
 FOLDED_MAX = 20_000
 """Nobody reads more."""
 
@@ -290,6 +291,8 @@ class _OfSweep(_Reporter):
         sections += [Section("From the best to the worst", ranked)] if ranked else []
         compared = [self._differences(named(name)) for name in sweep.metrics if sweep.contrasts(name)]
         sections += [Section("Differences", compared)] if compared else []
+        # A sweep that names nobody to compare with has differences to the best, and no ratios.
+        sections += [Section("Ratios", [self._ratios()])] if sweep.against is not None and compared else []
         if sweep.failures:
             sections.append(self._failures())
         sections.append(self.scenario())
@@ -376,6 +379,27 @@ class _OfSweep(_Reporter):
         table = Table(f"ranking-{metric.slug}", data, head, shown, len(keys), len(order))
         self.tables.append(table)
         return Tabled(table, _caption(table, f"{metric.title}. {_RANKING}"), self.provenance)
+
+    def _ratios(self) -> Tabled:
+        """Each sender as a multiple of the baseline, setting by setting."""
+        data = self.sweep.ratios
+        keys = [name for name in data.columns if name not in _OF_RATIO]
+        head = ["metric", "sender", "against", *(formatting.short_key(key, self.sweep.keys) for key in keys)]
+        shown = [
+            [
+                named(row["metric"]).title,
+                row["sender"],
+                row["other"],
+                *(formatting.setting(row[key]) for key in keys),
+                "" if row["ratio"] is None else f"{row['ratio']:.3g} ({row['low']:.3g} to {row['high']:.3g})",
+                row["note"] or "",
+            ]
+            for row in data.head(ROWS_MAX).iter_rows(named=True)
+        ]
+        table = Table("ratios", data, [*head, "ratio", "why none"], shown, 3 + len(keys), data.height)
+        self.tables.append(table)
+        text = "Geometric mean of the ratios to the baseline in pairs of equal seeds, with its interval."
+        return Tabled(table, _caption(table, text), self.provenance)
 
     def _differences(self, metric: Metric) -> Tabled:
         contrasts = self.sweep.contrasts(metric.name)
