@@ -43,8 +43,11 @@ def test_many_flows_are_summed_up(small, tmp_path):
     path = tmp_path / "many.toml"
     path.write_text(small.read_text().replace("[flow.bulk]", "[flow.bulk]\ncount = 30"))
     done = cli("run", path)
+    assert done.exit_code == 0
     assert "31 flows; --all shows each" in done.stdout
     assert "median" in done.stdout
+    assert "summed over all connections" in done.stdout
+    assert "packets sent =" in done.stdout
     assert "bulk17" not in done.stdout
     assert "bulk17" in cli("run", path, "--all").stdout
 

@@ -78,12 +78,15 @@ def _flow_columns(flows: pl.DataFrame) -> list[Shown]:
 
 def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     """What kept the senders from sending: a row per flow, or the sums of each sender's; seconds over per cent."""
+    import polars as pl
+
     names = list(_TIMES.values())
     timed = result.flows.drop_nulls(names[0])
     labels = timed["flow"].to_list()
     if is_many:
         labels = [f"{cc} x {count}" for cc, count in timed.group_by("cc", maintain_order=True).len().rows()]
-        timed = timed.group_by("cc", maintain_order=True).sum()
+        times = [*names, *_ERROR_TIMES.values()]
+        timed = timed.group_by("cc", maintain_order=True).agg(pl.col(times).sum())
     # Recovery from errors of links is shown apart from that of congestion.
     names += list(_ERROR_TIMES.values())
     timed = timed.with_columns(timed[of.removeprefix("error_")] - timed[of] for of in _ERROR_TIMES.values())
@@ -104,6 +107,8 @@ def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
 
 def _verdicts(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     """What the senders took their losses for: a row per flow, or the sums of each sender's."""
+    import polars as pl
+
     flows = result.flows
     found = flows.filter(flows["reductions"] + flows["congestion_losses"] + flows["link_losses"] > 0)
     if found.is_empty():
@@ -112,7 +117,7 @@ def _verdicts(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     if is_many:
         sums = found.group_by("cc", maintain_order=True)
         labels = [f"{cc} x {count}" for cc, count in sums.len().rows()]
-        found = sums.sum()
+        found = sums.agg(pl.col(list(_VERDICTS.values())).sum())
     columns = [Shown(title, found[name].to_list(), "1") for title, name in _VERDICTS.items()]
     yield make_rows("Losses, and what they were taken for", "sender" if is_many else "flow", labels, [], columns)
 

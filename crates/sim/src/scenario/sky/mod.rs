@@ -23,6 +23,7 @@ use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::settings::Typed;
 use bentpipe_units::Duration;
 use ground::Ground;
+use std::collections::BTreeSet;
 
 /// Instants at which paths are looked at, over all flows: some minutes of work.
 const LOOKS_MAX: f64 = 1e8;
@@ -85,16 +86,30 @@ fn paths(
         }
     };
     let mut is_whole = true;
-    for path in &paths {
-        if path.changes.iter().all(|change| change.nodes.is_empty()) {
-            let [from, to] = [path.from, path.to].map(|place| sky.places[place].name.as_str());
-            let message = format!("has no path from {from} to {to} at any time of the run");
-            let expected = "expected satellites that both see, links between satellites, gateways, or another start";
+    let mut blind = BTreeSet::new();
+    for path in paths.iter().filter(|path| path.changes.iter().all(|change| change.nodes.is_empty())) {
+        is_whole = false;
+        let ends = [path.from, path.to];
+        let unseen: Vec<usize> = ends.into_iter().filter(|place| is_blind(sky, *place, run, step)).collect();
+        for place in unseen.iter().filter(|place| blind.insert(**place)) {
+            let message = format!("has no satellite in view of {} at any time of the run", sky.places[*place].name);
+            let expected = "expected other satellites, a lower sky.elevation_min, or another start";
             say(raw, findings, &["sky", "over"], &message, expected);
-            is_whole = false;
+        }
+        if unseen.is_empty() {
+            let [from, to] = ends.map(|place| sky.places[place].name.as_str());
+            let message = format!("has no path from {from} to {to} at any time of the run");
+            let expected = "expected a satellite that both see, links between satellites, or gateways";
+            say(raw, findings, &["sky", "over"], &message, expected);
         }
     }
     is_whole.then_some(paths)
+}
+
+/// Whether a place never sees a satellite.
+fn is_blind(sky: &Sky, place: usize, run: f64, step: f64) -> bool {
+    let looks = (run / step).ceil() as u64;
+    (0..=looks).all(|look| sky.visible(place, look as f64 * step).is_ok_and(|seen| seen.is_empty()))
 }
 
 /// How paths are chosen.

@@ -140,7 +140,12 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         ("over = 'iridium'\ngateway = ['Atlantis']", "sky.gateway has \"Atlantis\", which is no place", 4),
         ("over = 'iridium'\nstepp = '1 s'", "sky.stepp", 4),
         ("over = { elements = 'none.tle' }", "sky.over is of no use: none.tle: cannot be found", 3),
-        ("over = 'oneweb'\nelevation_min = '89 deg'", "sky.over has no path from London to Paris", 3),
+        ("over = 'oneweb'\nelevation_min = '89.9 deg'", "sky.over has no satellite in view of London", 3),
+        (
+            "over = 'iridium'\nbetween_satellites = 'none'\n[sky.place.Paris]\nlatitude = -40\nlongitude = 170",
+            "sky.over has no path from London to Paris",
+            3,
+        ),
         (
             "over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'",
             "sky.break_before_make stands beside",
