@@ -1,6 +1,8 @@
 //! What a radio link bears: free space, gases, clouds, rain, noise, modulation and coding.
 
+pub mod gases;
 pub mod geometry;
+mod lines;
 pub mod normal;
 pub mod rain;
 
