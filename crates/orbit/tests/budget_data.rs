@@ -1,11 +1,13 @@
 //! The radio link against the validation tables of ITU-R's study group 3. The data do not come with bentpipe: tests for
 //! which they are missing say so and do nothing.
 
+use bentpipe_orbit::budget::clouds::{cloud_db, CloudWater};
 use bentpipe_orbit::budget::gases::{gas_path_db, gas_specific_db_km, vapour_zenith_db, Air};
 use bentpipe_orbit::budget::rain::{
     cross_polar_db, rain_coefficients, rain_height_km, rain_specific_db_km, RainClimate,
 };
-use bentpipe_orbit::budget::Ray;
+use bentpipe_orbit::budget::scintillation::{scintillation_db, Aperture};
+use bentpipe_orbit::budget::{total_db, Ray};
 use std::io::Write;
 use std::path::Path;
 
@@ -144,4 +146,42 @@ fn gases_on_a_path_are_the_tables() {
         let air = Air { pressure_hpa: row("P"), temperature_k: row("T"), vapour_g_m3: row("rho") };
         gas_path_db(&ray, &air, Some((row("V_t"), row("h")))).unwrap()
     });
+}
+
+/// P.840-8 and -9: rows whose water another table has.
+#[test]
+fn clouds_are_the_tables() {
+    for (edition, reduced, rows) in [(8, true, 64), (9, false, 17)] {
+        let Some(mut table) = Table::read(&format!("ITURP840-{edition}_cloud_attenuation.csv")) else { return };
+        let contents = Table::read(&format!("ITURP840-{edition}_columnar_content_reduced_liquid.csv")).unwrap();
+        let content = |row: &[f64]| contents.rows.iter().find(|at| at[..3] == [row[0], row[1], row[4]]).map(|at| at[3]);
+        let known: Vec<bool> = table.rows.iter().map(|row| content(row).is_some()).collect();
+        let mut keep = known.iter();
+        table.rows.retain(|_| *keep.next().unwrap());
+        let mut keep = known.iter();
+        table.rounding.retain(|_| *keep.next().unwrap());
+        assert_eq!(table.rows.len(), rows, "{edition}");
+        table.check("Ac", |row| {
+            let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
+            let water = content(&[row("lat"), row("lon"), 0.0, 0.0, row("p")]).unwrap();
+            cloud_db(&ray, if reduced { CloudWater::Reduced(water) } else { CloudWater::Integrated(water) }).unwrap()
+        });
+    }
+}
+
+/// P.618-13 §2.4: all rows.
+#[test]
+fn scintillation_is_the_tables() {
+    let Some(table) = Table::read("ITURP618-13_A_sci.csv") else { return };
+    table.check("A_scin", |row| {
+        let aperture = Aperture { diameter_m: row("D"), efficiency: row("eta") };
+        scintillation_db(&ray(row), &aperture, row("N_wet"), row("p")).unwrap()
+    });
+}
+
+/// P.618-13 §2.5: all rows, from their parts.
+#[test]
+fn the_total_is_the_tables() {
+    let Some(table) = Table::read("ITURP618-13_A_total.csv") else { return };
+    table.check("A_total", |row| total_db(row("A_gas_1"), row("A_clouds_1"), row("A_rain"), row("A_scin")));
 }

@@ -1,10 +1,12 @@
 //! What a radio link bears: free space, gases, clouds, rain, noise, modulation and coding.
 
+pub mod clouds;
 pub mod gases;
 pub mod geometry;
 mod lines;
 pub mod normal;
 pub mod rain;
+pub mod scintillation;
 
 use crate::sky::SkyError;
 
@@ -30,4 +32,10 @@ impl Ray {
         SkyError::within("tilt_deg", self.tilt_deg, -90.0, 90.0)?;
         Ok(self)
     }
+}
+
+/// What the parts of the atmosphere attenuate by together, dB: gases + sqrt((rain + clouds)² + scintillation²), each
+/// exceeded in the same percentage of an average year, gases and clouds in at least 1 % (P.618-13 §2.5).
+pub fn total_db(gases: f64, clouds: f64, rain: f64, scintillation: f64) -> f64 {
+    gases + libm::hypot(rain + clouds, scintillation)
 }
