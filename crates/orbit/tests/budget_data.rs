@@ -2,7 +2,9 @@
 //! which they are missing say so and do nothing.
 
 use bentpipe_orbit::budget::clouds::{cloud_db, CloudWater};
-use bentpipe_orbit::budget::gases::{gas_path_db, gas_specific_db_km, vapour_zenith_db, Air};
+use bentpipe_orbit::budget::gases::{
+    gas_path_13_db, gas_path_db, gas_specific_db_km, vapour_zenith_db, Air, OxygenHeight,
+};
 use bentpipe_orbit::budget::rain::{
     cross_polar_db, rain_coefficients, rain_height_km, rain_specific_db_km, RainClimate,
 };
@@ -184,4 +186,20 @@ fn scintillation_is_the_tables() {
 fn the_total_is_the_tables() {
     let Some(table) = Table::read("ITURP618-13_A_total.csv") else { return };
     table.check("A_total", |row| total_db(row("A_gas_1"), row("A_clouds_1"), row("A_rain"), row("A_scin")));
+}
+
+/// P.676-13, annex 2, with the coefficients of the table's two frequencies.
+#[test]
+fn gases_on_a_path_are_the_newer_editions() {
+    let Some(table) = Table::read("ITURP676-13_A_gas.csv") else { return };
+    table.check("A_gas", |row| {
+        let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
+        let air = Air { pressure_hpa: row("P"), temperature_k: row("T"), vapour_g_m3: row("rho") };
+        let [a, b, c, d] = match row("f") {
+            38.5 => [-2.540_595, 2.858_191e-2, -6.404_764e-4, -1.265_134e-3],
+            39.5 => [-2.549_964, 2.862_760e-2, -6.430_543e-4, -1.296_508e-3],
+            f => panic!("{f}"),
+        };
+        gas_path_13_db(&ray, &air, &OxygenHeight { a, b, c, d }).unwrap()
+    });
 }

@@ -3,6 +3,7 @@
 pub mod clouds;
 pub mod gases;
 pub mod geometry;
+pub mod layers;
 mod lines;
 pub mod normal;
 pub mod rain;
