@@ -95,6 +95,10 @@ fn senders_without_their_routers_are_refused_and_so_are_split_connections() {
         let where_to =
             format!("expected {{ kind = \"{name}\" }} at the node that feeds the narrowest link, one of: one, sat");
         assert!(refused.contains(&where_to), "{refused}");
+        let where_acks_leave = format!("[node.ground]\nmiddlebox = [{{ kind = \"{name}\" }}]\n[link.a]");
+        let text = text(&format!("feedback = \"{name}\""), "").replace("[link.a]", &where_acks_leave);
+        let refused = from_toml(&text, "explicit.toml", &[]).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(&where_to), "{refused}");
     }
     let refused = refusal("feedback = \"xcp\"", "{ kind = \"xcp\" }, { kind = \"split\" }");
     assert!(refused.contains("\"sat\" splits the connection"), "{refused}");

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! C is the link's rate, y what arrived, q what waits, and d the mean of the round trips on packets (gain 0.02). R begins at
-//! `start` of C and stays between a packet in a round trip (or a thousandth of C) and C. The equations are those that later work
-//! cites; the thesis was not at hand. State is kept for each link out of the node, nothing for flows.
+//! `start` of C and stays between a packet in a round trip (or a thousandth of C) and C. No copy of the thesis was at
+//! hand, so the equations are a reading. State is kept for each link out of the node, nothing for flows.
 //!
 //! # Where it may stand
 //!

@@ -8,8 +8,8 @@
 //! packet:    feedback = min(feedback, xi+ rtt^2 s / cwnd - xi- rtt s), as long as what was to be given lasts
 //! ```
 //!
-//! d is the mean round trip, y what arrived in an interval, Q the least that waited for a while. The equations are those that
-//! later work cites; the paper was not at hand. Feedback is written as a packet enters the queue, not as it leaves; the first d is a
+//! d is the mean round trip, y what arrived in an interval, Q the least that waited for a while. No copy of the paper was
+//! at hand, so the equations are a reading. Feedback is written as a packet enters the queue, not as it leaves; the first d is a
 //! tenth of a second. State is kept for each link out of the node, nothing for flows.
 //!
 //! # Where it may stand

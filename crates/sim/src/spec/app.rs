@@ -159,6 +159,11 @@ impl App {
         !matches!(self, Self::Datagrams(_) | Self::Port)
     }
 
+    /// Whether both ends send data.
+    pub(crate) fn has_answers(&self) -> bool {
+        matches!(self, Self::RequestResponse(_) | Self::Page(_))
+    }
+
     /// Whether it stops by itself, however long the run is.
     pub(crate) fn has_end(&self) -> bool {
         match self {
