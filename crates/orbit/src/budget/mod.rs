@@ -1,1 +1,42 @@
 //! What a radio link bears: free space, gases, clouds, rain, noise, modulation and coding.
+
+pub mod clouds;
+pub mod gases;
+pub mod geometry;
+pub mod layers;
+mod lines;
+pub mod normal;
+pub mod rain;
+pub mod scintillation;
+
+use crate::sky::SkyError;
+
+/// A ray through the atmosphere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ray {
+    /// 1 to 1000 GHz; recommendations for paths are narrower.
+    pub frequency_ghz: f64,
+    /// Above the horizon, 0 to 90.
+    pub elevation_deg: f64,
+    /// Tilt of the polarisation to the horizontal, 0 to 90: 0 is horizontal, 90 vertical, 45 circular.
+    pub tilt_deg: f64,
+}
+
+impl Ray {
+    /// Itself.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn checked(self) -> Result<Self, SkyError> {
+        SkyError::within("frequency_ghz", self.frequency_ghz, 1.0, 1000.0)?;
+        SkyError::within("elevation_deg", self.elevation_deg, 0.0, 90.0)?;
+        SkyError::within("tilt_deg", self.tilt_deg, -90.0, 90.0)?;
+        Ok(self)
+    }
+}
+
+/// What the parts of the atmosphere attenuate by together, dB: gases + sqrt((rain + clouds)² + scintillation²), each
+/// exceeded in the same percentage of an average year, gases and clouds in at least 1 % (P.618-13 §2.5).
+pub fn total_db(gases: f64, clouds: f64, rain: f64, scintillation: f64) -> f64 {
+    gases + libm::hypot(rain + clouds, scintillation)
+}

@@ -1,0 +1,89 @@
+//! Attenuation by clouds: ITU-R P.840, editions 8 and 9. They differ in what water is counted, so that the kind of water
+//! says which edition holds.
+
+use super::geometry::RAD;
+use super::normal::q_inverse;
+use super::Ray;
+use crate::sky::SkyError;
+use libm::{exp, sin};
+
+/// Liquid water in a column over a place, kg/m² (mm), exceeded for the percentage that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CloudWater {
+    /// Water, whatever its temperature: the maps of P.840-9.
+    Integrated(f64),
+    /// Water reduced to 0 °C: the maps of P.840-8 and older.
+    Reduced(f64),
+}
+
+/// What water in clouds attenuates by, (dB/km)/(g/m³), at a temperature of -20 to 20 °C (P.840-9, equations 2 to 11; as in
+/// P.840-8).
+fn liquid(f: f64, temperature_k: f64) -> f64 {
+    let warm = 300.0 / temperature_k - 1.0;
+    let (e0, e2) = (77.66 + 103.3 * warm, 3.52);
+    let e1 = 0.0671 * e0;
+    let first = 20.20 - 146.0 * warm + 316.0 * warm * warm;
+    let second = 39.8 * first;
+    let falls = |at: f64| 1.0 + (f / at) * (f / at);
+    let real = (e0 - e1) / falls(first) + (e1 - e2) / falls(second) + e2;
+    let imaginary = f * (e0 - e1) / (first * falls(first)) + f * (e1 - e2) / (second * falls(second));
+    let eta = (2.0 + real) / imaginary;
+    0.819 * f / (imaginary * (1.0 + eta * eta))
+}
+
+/// What clouds attenuate by on a path, dB (P.840-8 and -9, 1 to 200 GHz, 5 to 90 degrees).
+///
+/// # Errors
+/// A value outside its range, water outside 0 to 100 kg/m².
+pub fn cloud_db(ray: &Ray, water: CloudWater) -> Result<f64, SkyError> {
+    let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 200.0)?;
+    let rise = sin(SkyError::within("elevation_deg", ray.elevation_deg, 5.0, 90.0)? * RAD);
+    let (content, per_kg) = match water {
+        CloudWater::Reduced(content) => (content, liquid(f, 273.15)),
+        CloudWater::Integrated(content) => {
+            // P.840-9, equation 12: the mean over temperatures of clouds.
+            let bell = |at: f64, width: f64| exp(-(f - at) * (f - at) / width);
+            let mean = 0.1522 * bell(-23.9589, 3.2991e3) + 11.51 * bell(219.2096, 2.7595e6) - 10.4912;
+            (content, liquid(f, 273.75) * mean)
+        }
+    };
+    Ok(SkyError::within("water_kg_m2", content, 0.0, 100.0)? * per_kg / rise)
+}
+
+/// The water exceeded in `percent` % of a year where it is log-normal: exp(m + s Q⁻¹(p / P)), and none from P on
+/// (P.840-8 §4, P.840-9 §3.3). `cloudy_percent` is P, the probability of any.
+pub fn log_normal_kg_m2(m: f64, s: f64, cloudy_percent: f64, percent: f64) -> f64 {
+    if cloudy_percent <= 0.02 || percent >= cloudy_percent {
+        return 0.0;
+    }
+    exp(m + s * q_inverse(percent / cloudy_percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RAY: Ray = Ray { frequency_ghz: 30.0, elevation_deg: 30.0, tilt_deg: 45.0 };
+
+    /// Small drops absorb as the square of the frequency (Rayleigh), far below the relaxation's frequency.
+    #[test]
+    fn clouds_attenuate_by_the_square_of_a_low_frequency() {
+        assert!((liquid(2.0, 273.15) / liquid(1.0, 273.15) / 4.0 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_path_twice_as_long_has_twice_the_clouds() {
+        for water in [CloudWater::Integrated(1.0), CloudWater::Reduced(1.0)] {
+            let zenith = cloud_db(&Ray { elevation_deg: 90.0, ..RAY }, water).unwrap();
+            assert!((cloud_db(&RAY, water).unwrap() / zenith - 2.0).abs() < 1e-12);
+        }
+        assert!(cloud_db(&RAY, CloudWater::Reduced(-1.0)).is_err());
+    }
+
+    /// At half of the cloudy time there is the median, e^m.
+    #[test]
+    fn log_normal_water_has_its_median_at_half_of_the_time() {
+        assert!((log_normal_kg_m2(-1.0, 0.9, 40.0, 20.0) - exp(-1.0)).abs() < 1e-15);
+        assert_eq!(log_normal_kg_m2(-1.0, 0.9, 40.0, 40.0), 0.0);
+    }
+}

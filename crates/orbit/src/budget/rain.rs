@@ -1,0 +1,282 @@
+//! Attenuation by rain: ITU-R P.838-3 (per km), P.839-4 (how high), P.618-13 §2.2.1.1 (on a slant path).
+
+use super::geometry::RAD;
+use super::normal::{both_above, q_inverse};
+use super::Ray;
+use crate::sky::SkyError;
+use libm::{atan2, cos, exp, fabs, log, log10, pow, sin, sqrt};
+
+/// A term of P.838-3: a exp(-((log f - b) / c)²).
+type Term = (f64, f64, f64);
+
+/// The regression of one coefficient for one polarisation: terms, slope and constant.
+struct Fit {
+    terms: &'static [Term],
+    slope: f64,
+    constant: f64,
+}
+
+/// P.838-3, tables 1 to 4.
+const K_H: Fit = Fit {
+    terms: &[
+        (-5.33980, -0.10008, 1.13098),
+        (-0.35351, 1.26970, 0.45400),
+        (-0.23789, 0.86036, 0.15354),
+        (-0.94158, 0.64552, 0.16817),
+    ],
+    slope: -0.18961,
+    constant: 0.71147,
+};
+const K_V: Fit = Fit {
+    terms: &[
+        (-3.80595, 0.56934, 0.81061),
+        (-3.44965, -0.22911, 0.51059),
+        (-0.39902, 0.73042, 0.11899),
+        (0.50167, 1.07319, 0.27195),
+    ],
+    slope: -0.16398,
+    constant: 0.63297,
+};
+const ALPHA_H: Fit = Fit {
+    terms: &[
+        (-0.14318, 1.82442, -0.55187),
+        (0.29591, 0.77564, 0.19822),
+        (0.32177, 0.63773, 0.13164),
+        (-5.37610, -0.96230, 1.47828),
+        (16.1721, -3.29980, 3.43990),
+    ],
+    slope: 0.67849,
+    constant: -1.95537,
+};
+const ALPHA_V: Fit = Fit {
+    terms: &[
+        (-0.07771, 2.33840, -0.76284),
+        (0.56727, 0.95545, 0.54039),
+        (-0.20238, 1.14520, 0.26809),
+        (-48.2991, 0.791669, 0.116226),
+        (48.5833, 0.791459, 0.116479),
+    ],
+    slope: -0.053739,
+    constant: 0.83433,
+};
+
+impl Fit {
+    fn at(&self, log_f: f64) -> f64 {
+        let term = |(a, b, c): &Term| a * exp(-((log_f - b) / c) * ((log_f - b) / c));
+        self.terms.iter().map(term).sum::<f64>() + self.slope * log_f + self.constant
+    }
+}
+
+/// The coefficients k and alpha of k R^alpha, dB/km of R mm/h of rain (P.838-3, 1 to 1000 GHz).
+///
+/// # Errors
+/// A ray outside its range, as [`Ray::checked`] says.
+pub fn rain_coefficients(ray: &Ray) -> Result<(f64, f64), SkyError> {
+    let ray = ray.checked()?;
+    let log_f = log10(ray.frequency_ghz);
+    let (k_h, k_v) = (pow(10.0, K_H.at(log_f)), pow(10.0, K_V.at(log_f)));
+    let (alpha_h, alpha_v) = (ALPHA_H.at(log_f), ALPHA_V.at(log_f));
+    let (cos_e, polarised) = (cos(ray.elevation_deg * RAD), cos(2.0 * ray.tilt_deg * RAD));
+    let mixed = |h: f64, v: f64| (h + v + (h - v) * cos_e * cos_e * polarised) / 2.0;
+    let k = mixed(k_h, k_v);
+    Ok((k, mixed(k_h * alpha_h, k_v * alpha_v) / k))
+}
+
+/// How much rain attenuates, dB/km, at `rate_mm_h`.
+///
+/// # Errors
+/// A rate outside 0 to 1000 mm/h, and as [`rain_coefficients`].
+pub fn rain_specific_db_km(ray: &Ray, rate_mm_h: f64) -> Result<f64, SkyError> {
+    let (k, alpha) = rain_coefficients(ray)?;
+    Ok(k * pow(SkyError::within("rate_mm_h", rate_mm_h, 0.0, 1000.0)?, alpha))
+}
+
+/// The height of rain in km over sea level from that of the isotherm of 0 °C: 0.36 km more (P.839-4).
+pub fn rain_height_km(isotherm_km: f64) -> f64 {
+    isotherm_km + 0.36
+}
+
+/// Where a station is and how it rains there, as the maps of ITU-R P.837, P.839 and P.1511 have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RainClimate {
+    /// Degrees north.
+    pub latitude_deg: f64,
+    /// The station over sea level, km.
+    pub station_km: f64,
+    /// Rain over sea level, km: the 0 °C isotherm and 0.36 km.
+    pub rain_height_km: f64,
+    /// The rate of rain exceeded in 0.01 % of an average year, mm/h.
+    pub rate_001_mm_h: f64,
+}
+
+impl RainClimate {
+    fn checked(self) -> Result<Self, SkyError> {
+        SkyError::within("latitude_deg", self.latitude_deg, -90.0, 90.0)?;
+        SkyError::within("station_km", self.station_km, -0.5, 9.0)?;
+        SkyError::within("rain_height_km", self.rain_height_km, 0.0, 20.0)?;
+        SkyError::within("rate_001_mm_h", self.rate_001_mm_h, 0.0, 1000.0)?;
+        Ok(self)
+    }
+
+    /// The length in km of a path from the station to the rain's height; 0 above it (P.618-13, equations 1 and 2).
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn path_km(&self, elevation_deg: f64) -> Result<f64, SkyError> {
+        let climate = self.checked()?;
+        let rise = sin(SkyError::within("elevation_deg", elevation_deg, 0.0, 90.0)? * RAD);
+        let height = (climate.rain_height_km - climate.station_km).max(0.0);
+        // Radius of an Earth that is large enough for rays to be straight.
+        let curve = 2.0 * height / 8500.0;
+        if height == 0.0 {
+            return Ok(0.0);
+        }
+        Ok(if elevation_deg >= 5.0 { height / rise } else { 2.0 * height / (sqrt(rise * rise + curve) + rise) })
+    }
+
+    /// What rain attenuates by in 0.01 % of an average year, dB (P.618-13, steps 1 to 9).
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn attenuation_001_db(&self, ray: &Ray) -> Result<f64, SkyError> {
+        let length = self.path_km(ray.elevation_deg)?;
+        let gamma = rain_specific_db_km(ray, self.rate_001_mm_h)?;
+        if length == 0.0 || gamma == 0.0 {
+            return Ok(0.0);
+        }
+        let (f, elevation) = (ray.frequency_ghz, ray.elevation_deg * RAD);
+        let (rise, run) = (sin(elevation), cos(elevation));
+        let height = self.rain_height_km - self.station_km;
+        let ground = length * run;
+        let horizontal = 1.0 / (1.0 + 0.78 * sqrt(ground * gamma / f) - 0.38 * (1.0 - exp(-2.0 * ground)));
+        let zeta = atan2(height, ground * horizontal);
+        let rainy = if zeta > elevation { ground * horizontal / run } else { height / rise };
+        let chi = (36.0 - fabs(self.latitude_deg)).max(0.0);
+        let low = 31.0 * (1.0 - exp(-ray.elevation_deg / (1.0 + chi)));
+        let vertical = 1.0 / (1.0 + sqrt(rise) * (low * sqrt(rainy * gamma) / (f * f) - 0.45));
+        Ok(gamma * rainy * vertical)
+    }
+
+    /// What rain attenuates by in `percent` % of an average year, 0.001 to 5, dB (P.618-13, step 10).
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn attenuation_db(&self, ray: &Ray, percent: f64) -> Result<f64, SkyError> {
+        let p = SkyError::within("percent", percent, 0.001, 5.0)?;
+        let hundredth = self.attenuation_001_db(ray)?;
+        if hundredth == 0.0 {
+            return Ok(0.0);
+        }
+        let (rise, latitude) = (sin(ray.elevation_deg * RAD), fabs(self.latitude_deg));
+        let beta = if p >= 1.0 || latitude >= 36.0 {
+            0.0
+        } else {
+            -0.005 * (latitude - 36.0) + if ray.elevation_deg >= 25.0 { 0.0 } else { 1.8 - 4.25 * rise }
+        };
+        let power = 0.655 + 0.033 * log(p) - 0.045 * log(hundredth) - beta * (1.0 - p) * rise;
+        Ok(hundredth * pow(p / 0.01, -power))
+    }
+
+    /// The probability in percent that rain attenuates a path at all, from that of rain at the station, `percent`
+    /// (P.618-13 §2.2.1.2).
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn probability_percent(&self, elevation_deg: f64, percent: f64) -> Result<f64, SkyError> {
+        let p = SkyError::within("percent", percent, 1e-9, 99.0)? / 100.0;
+        let ground = self.path_km(elevation_deg)? * cos(elevation_deg * RAD);
+        let correlation = 0.59 * exp(-ground / 31.0) + 0.41 * exp(-ground / 800.0);
+        let both = both_above(q_inverse(p), correlation);
+        Ok(100.0 * (1.0 - (1.0 - p) * pow((both - p * p) / (p * (1.0 - p)), p)))
+    }
+}
+
+/// Cross-polar discrimination not exceeded in `percent` % of an average year, with ice, dB, where rain attenuates by
+/// `rain_db` (P.618-13 §4.1). For 6 to 55 GHz and up to 60 degrees; below 6 GHz (to 4) scaled from 6 GHz, §4.3.
+///
+/// # Errors
+/// A value outside its range.
+pub fn cross_polar_db(ray: &Ray, percent: f64, rain_db: f64) -> Result<f64, SkyError> {
+    let ray = ray.checked()?;
+    let given = SkyError::within("frequency_ghz", ray.frequency_ghz, 4.0, 55.0)?;
+    let p = SkyError::within("percent", percent, 0.001, 5.0)?;
+    let rain_db = SkyError::within("rain_db", rain_db, 1e-9, 1e4)?;
+    let f = given.max(6.0);
+    let (a, b) = match f {
+        f if f < 9.0 => (60.0, -28.3),
+        f if f < 36.0 => (26.0, 4.1),
+        _ => (35.9, -11.3),
+    };
+    let by_rain = match f {
+        f if f < 9.0 => 30.8 * pow(f, -0.21),
+        f if f < 20.0 => 12.8 * pow(f, 0.19),
+        f if f < 40.0 => 22.6,
+        _ => 13.0 * pow(f, 0.15),
+    };
+    let tilt = -10.0 * log10(1.0 - 0.484 * (1.0 + cos(4.0 * ray.tilt_deg * RAD)));
+    let low = -40.0 * log10(cos(ray.elevation_deg * RAD));
+    // How far drops lean, degrees.
+    let canting = match p {
+        p if p <= 0.001 => 15.0,
+        p if p <= 0.01 => 10.0,
+        p if p <= 0.1 => 5.0,
+        _ => 0.0,
+    };
+    let rain = a * log10(f) + b - by_rain * log10(rain_db) + tilt + low + 0.0053 * canting * canting;
+    let ice = rain * (0.3 + 0.1 * log10(p)) / 2.0;
+    Ok(rain - ice - 20.0 * log10(given / f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RAY: Ray = Ray { frequency_ghz: 20.0, elevation_deg: 20.0, tilt_deg: 45.0 };
+    const CLIMATE: RainClimate =
+        RainClimate { latitude_deg: 52.5, station_km: 0.05, rain_height_km: 3.0, rate_001_mm_h: 32.0 };
+
+    fn near(value: f64, expected: f64, within: f64) {
+        assert!((value - expected).abs() <= within, "{value} is not {expected}");
+    }
+
+    /// `specs/rain.md`, tests.
+    #[test]
+    fn rain_attenuates_as_in_the_worked_case() {
+        let (k, alpha) = rain_coefficients(&RAY).unwrap();
+        near(k, 0.09388, 5e-6);
+        near(alpha, 1.0199, 5e-5);
+        near(rain_specific_db_km(&RAY, 32.0).unwrap(), 3.2183, 5e-5);
+        near(CLIMATE.path_km(20.0).unwrap(), 8.6252, 5e-5);
+        near(CLIMATE.attenuation_001_db(&RAY).unwrap(), 19.73, 5e-3);
+        near(CLIMATE.attenuation_db(&RAY, 0.01).unwrap(), 19.73, 5e-3);
+        near(CLIMATE.attenuation_db(&RAY, 0.1).unwrap(), 7.09, 5e-3);
+        near(CLIMATE.attenuation_db(&RAY, 1.0).unwrap(), 1.79, 5e-3);
+    }
+
+    /// The same: at the horizon the polarisations have their own coefficients.
+    #[test]
+    fn polarisations_have_their_own_coefficients() {
+        let flat = |tilt_deg| rain_coefficients(&Ray { elevation_deg: 0.0, tilt_deg, ..RAY }).unwrap();
+        let ((k_h, alpha_h), (k_v, alpha_v)) = (flat(0.0), flat(90.0));
+        near(k_h, 0.09164, 5e-6);
+        near(k_v, 0.09611, 5e-6);
+        near(alpha_h, 1.0568, 5e-5);
+        near(alpha_v, 0.9847, 5e-5);
+    }
+
+    #[test]
+    fn no_rain_and_a_station_above_it_attenuate_nothing() {
+        for climate in [RainClimate { rate_001_mm_h: 0.0, ..CLIMATE }, RainClimate { station_km: 3.1, ..CLIMATE }] {
+            assert_eq!(climate.attenuation_db(&RAY, 0.01), Ok(0.0));
+        }
+        assert!(CLIMATE.attenuation_db(&RAY, 6.0).is_err() && CLIMATE.attenuation_db(&RAY, f64::NAN).is_err());
+    }
+
+    /// The two equations for the length meet at five degrees to within the curvature.
+    #[test]
+    fn low_paths_follow_the_curve_of_the_earth() {
+        let (below, above) = (CLIMATE.path_km(4.999_999).unwrap(), CLIMATE.path_km(5.0).unwrap());
+        assert!(below < above && below > 0.95 * above, "{below} {above}");
+        assert!(CLIMATE.path_km(0.0).unwrap().is_finite());
+    }
+}

@@ -1,0 +1,205 @@
+//! The radio link against the validation tables of ITU-R's study group 3. The data do not come with bentpipe: tests for
+//! which they are missing say so and do nothing.
+
+use bentpipe_orbit::budget::clouds::{cloud_db, CloudWater};
+use bentpipe_orbit::budget::gases::{
+    gas_path_13_db, gas_path_db, gas_specific_db_km, vapour_zenith_db, Air, OxygenHeight,
+};
+use bentpipe_orbit::budget::rain::{
+    cross_polar_db, rain_coefficients, rain_height_km, rain_specific_db_km, RainClimate,
+};
+use bentpipe_orbit::budget::scintillation::{scintillation_db, Aperture};
+use bentpipe_orbit::budget::{total_db, Ray};
+use std::io::Write;
+use std::path::Path;
+
+/// What issue 16 asks for.
+const WITHIN: f64 = 1e-6;
+
+/// A table by names of columns.
+struct Table {
+    names: Vec<String>,
+    rows: Vec<Vec<f64>>,
+    /// Half of the last digit that each value is printed with.
+    rounding: Vec<Vec<f64>>,
+}
+
+/// Half of the last digit of a number's text: 5e-8 of `5.09E-05`.
+fn rounding(text: &str) -> f64 {
+    let (digits, exponent) = text.split_once(['E', 'e']).unwrap_or((text, "0"));
+    let places = digits.split_once('.').map_or(0, |(_, places)| places.len() as i32);
+    0.5 * 10f64.powi(exponent.parse::<i32>().unwrap() - places)
+}
+
+impl Table {
+    /// None if it is not there, which is said.
+    fn read(name: &str) -> Option<Self> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/itu").join(name);
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            // Past the harness, which keeps what a test that passes prints.
+            let _ = writeln!(std::io::stderr(), "skipped: no {}", path.display());
+            return None;
+        };
+        let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let names = cells(text.lines().next().unwrap());
+        // The second line has the units.
+        let each = |of: &dyn Fn(&String) -> f64| -> Vec<Vec<f64>> {
+            text.lines().skip(2).map(|line| cells(line).iter().map(of).collect()).collect()
+        };
+        let (rows, rounding) = (each(&|cell| cell.parse().unwrap()), each(&|cell| rounding(cell)));
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.len() == names.len()), "{name}");
+        Some(Self { names, rows, rounding })
+    }
+
+    /// Compares a column with what is computed from the others, every row: the relative error is allowed, or what the
+    /// printed digits leave open.
+    fn check(&self, column: &str, of: impl Fn(&dyn Fn(&str) -> f64) -> f64) {
+        let index = |name: &str| self.names.iter().position(|known| known == name).unwrap_or_else(|| panic!("{name}"));
+        let (mut worst, mut rounded): (f64, u32) = (0.0, 0);
+        for (n, row) in self.rows.iter().enumerate() {
+            let (value, expected) = (of(&|name| row[index(name)]), row[index(column)]);
+            let off = (value - expected).abs();
+            if off <= WITHIN * expected.abs() {
+                worst = worst.max(off / expected.abs().max(f64::MIN_POSITIVE));
+            } else {
+                assert!(off <= self.rounding[n][index(column)], "row {n} {row:?}: {column} is {value}");
+                rounded += 1;
+            }
+        }
+        let rows = self.rows.len();
+        println!("{column}: {rows} rows, largest relative error {worst:.1e}; {rounded} agree in all printed digits");
+    }
+}
+
+fn ray(row: &dyn Fn(&str) -> f64) -> Ray {
+    Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: row("tau") }
+}
+
+/// P.838-3: k, alpha and dB/km of all rows.
+#[test]
+fn rain_per_km_is_the_tables() {
+    let Some(table) = Table::read("ITURP838-3_rain_specific_attenuation.csv") else { return };
+    table.check("k", |row| rain_coefficients(&ray(row)).unwrap().0);
+    table.check("alpha", |row| rain_coefficients(&ray(row)).unwrap().1);
+    table.check("gamma_r", |row| rain_specific_db_km(&ray(row), row("R")).unwrap());
+}
+
+/// P.839-4, from the isotherm's height.
+#[test]
+fn the_height_of_rain_is_the_tables() {
+    let Some(table) = Table::read("ITURP839-4_rain_height.csv") else { return };
+    table.check("hr", |row| rain_height_km(row("h0")));
+}
+
+/// What the table of P.618 says of a station, with the height of rain from the table of P.839. That lacks one place, whose
+/// height follows from the length of its path.
+fn climate(heights: &Table, row: &dyn Fn(&str) -> f64) -> RainClimate {
+    let there = heights.rows.iter().find(|at| at[..2] == [row("lat"), row("lon")]);
+    RainClimate {
+        latitude_deg: row("lat"),
+        station_km: row("hs"),
+        rain_height_km: there.map_or(row("hs") + row("Ls") * row("el").to_radians().sin(), |at| at[3]),
+        rate_001_mm_h: row("R001"),
+    }
+}
+
+/// P.618-13 §2.2.1: all rows.
+#[test]
+fn rain_on_a_path_is_the_tables() {
+    let Some(table) = Table::read("ITURP618-13_A_rain.csv") else { return };
+    let Some(heights) = Table::read("ITURP839-4_rain_height.csv") else { return };
+    let climate = |row: &dyn Fn(&str) -> f64| climate(&heights, row);
+    table.check("A_rain", |row| climate(row).attenuation_db(&ray(row), row("p")).unwrap());
+    table.check("Ls", |row| climate(row).path_km(row("el")).unwrap());
+    table.check("P_rain", |row| climate(row).probability_percent(row("el"), 100.0 * row("P0")).unwrap());
+}
+
+/// P.618-13 §4.1: all rows that are below 60 degrees, to which the method is limited, and those above.
+#[test]
+fn cross_polar_discrimination_is_the_tables() {
+    let Some(table) = Table::read("ITURP618-13_A_xpd.csv") else { return };
+    table.check("XPD", |row| cross_polar_db(&ray(row), row("p"), row("Ap")).unwrap());
+}
+
+/// P.676, annex 1: every frequency of both editions.
+#[test]
+fn gases_per_km_are_the_tables() {
+    for name in ["ITURP676-12_gamma.csv", "ITURP676-13_gamma.csv"] {
+        let Some(table) = Table::read(name) else { return };
+        let of = |row: &dyn Fn(&str) -> f64| {
+            let air = Air { pressure_hpa: row("P"), temperature_k: row("T"), vapour_g_m3: row("rho") };
+            gas_specific_db_km(row("f"), &air).unwrap()
+        };
+        table.check("gamma0", |row| of(row).0);
+        table.check("gammaw", |row| of(row).1);
+        table.check("gamma", |row| of(row).0 + of(row).1);
+    }
+}
+
+/// P.676-12, annex 2: the zenith's water vapour and whole paths.
+#[test]
+fn gases_on_a_path_are_the_tables() {
+    if let Some(table) = Table::read("ITURP676-12_zenith_attenuation.csv") {
+        table.check("Aw", |row| vapour_zenith_db(row("f"), row("V_t"), row("h")).unwrap());
+    }
+    let Some(table) = Table::read("ITURP676-12_A_gas.csv") else { return };
+    table.check("A_gas", |row| {
+        let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
+        let air = Air { pressure_hpa: row("P"), temperature_k: row("T"), vapour_g_m3: row("rho") };
+        gas_path_db(&ray, &air, Some((row("V_t"), row("h")))).unwrap()
+    });
+}
+
+/// P.840-8 and -9: rows whose water another table has.
+#[test]
+fn clouds_are_the_tables() {
+    for (edition, reduced, rows) in [(8, true, 64), (9, false, 17)] {
+        let Some(mut table) = Table::read(&format!("ITURP840-{edition}_cloud_attenuation.csv")) else { return };
+        let contents = Table::read(&format!("ITURP840-{edition}_columnar_content_reduced_liquid.csv")).unwrap();
+        let content = |row: &[f64]| contents.rows.iter().find(|at| at[..3] == [row[0], row[1], row[4]]).map(|at| at[3]);
+        let known: Vec<bool> = table.rows.iter().map(|row| content(row).is_some()).collect();
+        let mut keep = known.iter();
+        table.rows.retain(|_| *keep.next().unwrap());
+        let mut keep = known.iter();
+        table.rounding.retain(|_| *keep.next().unwrap());
+        assert_eq!(table.rows.len(), rows, "{edition}");
+        table.check("Ac", |row| {
+            let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
+            let water = content(&[row("lat"), row("lon"), 0.0, 0.0, row("p")]).unwrap();
+            cloud_db(&ray, if reduced { CloudWater::Reduced(water) } else { CloudWater::Integrated(water) }).unwrap()
+        });
+    }
+}
+
+/// P.618-13 §2.4: all rows.
+#[test]
+fn scintillation_is_the_tables() {
+    let Some(table) = Table::read("ITURP618-13_A_sci.csv") else { return };
+    table.check("A_scin", |row| {
+        let aperture = Aperture { diameter_m: row("D"), efficiency: row("eta") };
+        scintillation_db(&ray(row), &aperture, row("N_wet"), row("p")).unwrap()
+    });
+}
+
+/// P.618-13 §2.5: all rows, from their parts.
+#[test]
+fn the_total_is_the_tables() {
+    let Some(table) = Table::read("ITURP618-13_A_total.csv") else { return };
+    table.check("A_total", |row| total_db(row("A_gas_1"), row("A_clouds_1"), row("A_rain"), row("A_scin")));
+}
+
+/// P.676-13, annex 2, with the coefficients of the table's two frequencies.
+#[test]
+fn gases_on_a_path_are_the_newer_editions() {
+    let Some(table) = Table::read("ITURP676-13_A_gas.csv") else { return };
+    table.check("A_gas", |row| {
+        let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
+        let air = Air { pressure_hpa: row("P"), temperature_k: row("T"), vapour_g_m3: row("rho") };
+        let [a, b, c, d] = match row("f") {
+            38.5 => [-2.540_595, 2.858_191e-2, -6.404_764e-4, -1.265_134e-3],
+            39.5 => [-2.549_964, 2.862_760e-2, -6.430_543e-4, -1.296_508e-3],
+            f => panic!("{f}"),
+        };
+        gas_path_13_db(&ray, &air, &OxygenHeight { a, b, c, d }).unwrap()
+    });
+}
