@@ -4,7 +4,7 @@ use super::gases::Air;
 use super::geometry::RAD;
 use super::Ray;
 use crate::sky::SkyError;
-use libm::{asin, ceil, cos, exp, expm1, floor, log1p, pow, sin, sqrt};
+use libm::{asin, ceil, cos, exp, expm1, floor, log1p, pow, sqrt};
 
 /// Mean radius of the Earth as P.676 has it, km.
 const RADIUS_KM: f64 = 6371.0;

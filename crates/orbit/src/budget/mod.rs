@@ -1,11 +1,15 @@
 //! What a radio link bears: free space, gases, clouds, rain, noise, modulation and coding.
 
+pub mod climate;
 pub mod clouds;
+pub mod fading;
 pub mod gases;
 pub mod geometry;
 pub mod layers;
 mod lines;
+pub mod modulation;
 pub mod normal;
+pub mod radio;
 pub mod rain;
 pub mod scintillation;
 

@@ -1,0 +1,57 @@
+//! Air and rain at the shipped cities.
+
+use super::gases::Air;
+use super::rain::RainClimate;
+use crate::sky::places::city;
+use crate::sky::SkyError;
+
+/// Made by `validation/climates.py` from ITU-R's maps: P.837-7, P.839-4, P.1511, P.1510-1 and P.836-6.
+const CLIMATES: &str = include_str!("climates.csv");
+
+/// What a radio link through the air over a place meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Climate {
+    /// At the ground, mean of the year.
+    pub air: Air,
+    /// How it rains.
+    pub rain: RainClimate,
+}
+
+/// The climate of a city.
+///
+/// # Errors
+/// An unknown name, with names like it.
+pub fn climate(name: &str) -> Result<Climate, SkyError> {
+    let at = city(name)?;
+    let plain = |name: &str| name.to_lowercase();
+    let row =
+        CLIMATES.lines().skip(1).find(|line| line.split(',').next().is_some_and(|city| plain(city) == plain(name)));
+    let numbers: Vec<f64> = row.into_iter().flat_map(|row| row.split(',').skip(1)).flat_map(str::parse).collect();
+    let [station_km, rain_height_km, rate_001_mm_h, temperature_k, vapour_g_m3] = numbers[..] else {
+        return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
+    };
+    // The barometric formula of the standard atmosphere (P.835): the maps have no pressure.
+    let pressure_hpa = 1013.25 * libm::pow(1.0 - 0.0065 * station_km * 1e3 / 288.15, 5.2559);
+    Ok(Climate {
+        air: Air { pressure_hpa, temperature_k, vapour_g_m3 },
+        rain: RainClimate { latitude_deg: at.latitude_deg, station_km, rain_height_km, rate_001_mm_h },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sky::places::cities;
+
+    #[test]
+    fn every_city_has_a_climate() {
+        for (name, at) in cities() {
+            let found = climate(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(found.rain.latitude_deg, at.latitude_deg);
+            assert!((0.0..200.0).contains(&found.rain.rate_001_mm_h), "{name}");
+            assert!((230.0..310.0).contains(&found.air.temperature_k), "{name}");
+            assert!((500.0..1014.0).contains(&found.air.pressure_hpa), "{name}");
+        }
+        assert!(climate("Atlantis").is_err());
+    }
+}

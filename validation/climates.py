@@ -1,0 +1,45 @@
+"""Makes the climates of the cities: what ITU-R's maps of the world have at each of them.
+
+python validation/climates.py      needs the package `itur`, which has the maps; nothing else here does
+
+Rain is that of P.837-7 and P.839-4, the ground that of P.1511, air that of P.1510-1 and P.836-6 (mean of the year).
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import itur
+
+ORBIT = Path(__file__).resolve().parent.parent / "crates" / "orbit" / "src"
+CITIES = ORBIT / "sky" / "cities.csv"
+CLIMATES = ORBIT / "budget" / "climates.csv"
+
+
+def main() -> None:
+    """Write the table, a line for each city in the order of the list."""
+    with CITIES.open(encoding="utf-8") as lines:
+        cities = [row for row in csv.reader(line for line in lines if not line.startswith("#")) if row]
+    if cities[0][1] == "latitude_deg":
+        cities = cities[1:]
+    names = [row[0] for row in cities]
+    latitudes, longitudes = ([float(row[at]) for row in cities] for at in (1, 2))
+    columns = [
+        itur.models.itu1511.topographic_altitude(latitudes, longitudes),
+        itur.models.itu839.rain_height(latitudes, longitudes),
+        itur.models.itu837.rainfall_rate(latitudes, longitudes, 0.01),
+        itur.models.itu1510.surface_mean_temperature(latitudes, longitudes),
+        itur.models.itu836.surface_water_vapour_density(latitudes, longitudes, 50),
+    ]
+    values = [column.value for column in columns]
+    with CLIMATES.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["name", "altitude_km", "rain_height_km", "rain_001_mm_h", "temperature_k", "vapour_g_m3"])
+        for name, *row in zip(names, *values, strict=True):
+            height, rain_height, *rest = row
+            writer.writerow([name, f"{max(height, 0):.3f}", f"{rain_height:.3f}", *(f"{x:.2f}" for x in rest)])
+
+
+if __name__ == "__main__":
+    main()
