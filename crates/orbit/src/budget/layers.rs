@@ -90,6 +90,7 @@ pub fn gas_layers_db(ray: &Ray, height_km: f64, vapour_g_m3: f64) -> Result<f64,
 mod tests {
     use super::super::gases::{gas_path_db, gas_specific_db_km};
     use super::*;
+    use libm::sin;
 
     fn ray(frequency_ghz: f64, elevation_deg: f64) -> Ray {
         Ray { frequency_ghz, elevation_deg, tilt_deg: 45.0 }
