@@ -1,6 +1,8 @@
 //! The radio link against the validation tables of ITU-R's study group 3. The data do not come with bentpipe: tests for
 //! which they are missing say so and do nothing.
 
+#![allow(clippy::print_stdout)]
+
 use bentpipe_orbit::budget::clouds::{cloud_db, CloudWater};
 use bentpipe_orbit::budget::gases::{
     gas_path_13_db, gas_path_db, gas_specific_db_km, vapour_zenith_db, Air, OxygenHeight,

@@ -2974,6 +2974,46 @@ class SkyOverElements(_SkyOverElementsRequired, total=False):
 
     bad: Literal["refuse", "skip"]
 
+_RainExceededRequired = TypedDict(
+    "_RainExceededRequired",
+    {
+        "kind": Literal["exceeded"],
+    },
+)
+
+
+class RainExceeded(_RainExceededRequired, total=False):
+    """As heavy as it is exceeded in a share of an average year: what a link of that availability has to bear.
+
+    percent :
+        Of the year, per cent. Default: 0.1.
+    """
+
+    percent: float
+
+_RainSeriesRequired = TypedDict(
+    "_RainSeriesRequired",
+    {
+        "kind": Literal["series"],
+    },
+)
+
+
+class RainSeries(_RainSeriesRequired, total=False):
+    """As it comes and goes over each place: log-normal, changing by 2e-4 per second (Maseng and Bakken 1981).
+
+    rainy_percent :
+        Per cent of the year in which it rains. Default: 5.0.
+    """
+
+    rainy_percent: float
+
+
+class RainKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["none"]
+
 _WayPointRequired = TypedDict(
     "_WayPointRequired",
     {
@@ -3015,6 +3055,9 @@ class Position(TypedDict, total=False):
     height :
         Above the ellipsoid, m. Default: 0.0.
 
+    climate :
+        The city whose air and rain it has. A place that is a city has its own.
+
     way :
         For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends. Default: [].
     """
@@ -3022,6 +3065,7 @@ class Position(TypedDict, total=False):
     latitude: float
     longitude: float
     height: float
+    climate: str
     way: List[WayPoint]
 
 _HopRatePointsRequired = TypedDict(
@@ -3576,12 +3620,6 @@ class ErrorModelPacketTrace(_ErrorModelPacketTraceRequired, total=False):
     repeat: bool
     effect: Literal["corrupt", "lose"]
 
-
-class ErrorModelKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["none"]
-
 _InterleaveRequired = TypedDict(
     "_InterleaveRequired",
     {
@@ -3794,6 +3832,86 @@ class HopOutageFile(_HopOutageFileRequired, total=False):
     every: str
     queue: Literal["keep", "flush"]
 
+_ModemUncodedRequired = TypedDict(
+    "_ModemUncodedRequired",
+    {
+        "kind": Literal["uncoded"],
+    },
+)
+
+
+class ModemUncoded(_ModemUncodedRequired, total=False):
+    """Without coding: bits are hit with the probability that the modulation has.
+
+    modulation :
+        How bits become symbols. Default: "qpsk".
+    """
+
+    modulation: Literal["bpsk", "qpsk", "8psk", "16apsk"]
+
+_ModemDvbS2Required = TypedDict(
+    "_ModemDvbS2Required",
+    {
+        "kind": Literal["dvb-s2"],
+    },
+)
+
+
+class ModemDvbS2(_ModemDvbS2Required, total=False):
+    """By DVB-S2. The link's rate counts symbols.
+
+    modcod :
+        Modulation and code, always the same. Without it they adapt.
+
+    acm :
+        How they adapt. Without it and without `modcod`, with reports that are 40 ms old over a low orbit and 500 ms over a geostationary one.
+
+    implementation_loss :
+        What a real receiver needs beyond the ideal thresholds. Default: "1 dB".
+    """
+
+    modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
+    acm: Acm
+    implementation_loss: str
+
+
+class ModemKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["convolutional"]
+
+_RadioRequired = TypedDict(
+    "_RadioRequired",
+    {
+        "frequency_ghz": float,
+        "eirp_dbw": float,
+        "g_over_t_db_k": float,
+        "modem": Union[ModemUncoded, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "dvb-s2"]],
+    },
+)
+
+
+class Radio(_RadioRequired, total=False):
+    """A transmitter, a receiver, and how bits are sent. The link's rate is constant.
+
+    frequency_ghz :
+        Carrier, GHz.
+
+    eirp_dbw :
+        Effective isotropic radiated power, dBW.
+
+    g_over_t_db_k :
+        Gain of the receiver over its noise temperature, dB/K.
+
+    losses :
+        Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
+
+    modem :
+        How bits are sent.
+    """
+
+    losses: str
+
 _DirectionDelayPointsRequired = TypedDict(
     "_DirectionDelayPointsRequired",
     {
@@ -3917,7 +4035,7 @@ class Direction(TypedDict, total=False):
     rate: Union[str, HopRatePoints, HopRateFile]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
@@ -3948,6 +4066,12 @@ class Hop(TypedDict, total=False):
     outage :
         When the link carries nothing, besides.
 
+    up :
+        The radio link upwards, or towards the second name of a link: with it, errors and coding follow from distance, air and rain.
+
+    down :
+        The radio link downwards, or towards the first name of a link.
+
     forward :
         What differs upwards, or towards the second name of a link.
 
@@ -3957,11 +4081,13 @@ class Hop(TypedDict, total=False):
 
     rate: Union[str, HopRatePoints, HopRateFile]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
+    up: Radio
+    down: Radio
     forward: Direction
     reverse: Direction
 
@@ -4005,6 +4131,12 @@ class Sky(_SkyRequired, total=False):
 
     stretch :
         How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it. Default: 1.5.
+
+    seed :
+        Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications of a scenario share it. Default: 1.
+
+    rain :
+        Rain on links that have a `radio`. Default: "none".
 
     hop_delay :
         What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
@@ -4052,6 +4184,8 @@ class Sky(_SkyRequired, total=False):
     between_satellites: Literal["none", "grid", "grid-and-seam"]
     gateway: List[str]
     stretch: float
+    seed: int
+    rain: Union[RainExceeded, RainSeries, RainKind, Literal["none", "exceeded", "series"]]
     hop_delay: str
     make_before_break: str
     break_before_make: str
@@ -4121,7 +4255,7 @@ class Link(_LinkRequired, total=False):
     rate: Union[str, HopRatePoints, HopRateFile]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq

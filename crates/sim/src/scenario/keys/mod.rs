@@ -20,7 +20,10 @@ pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
-pub(super) use sky::{Bad, Between, Elements, Metric, Over, PathChange, Position, Selection, Sky, WayPoint};
+pub(super) use sky::{
+    Bad, Between, Elements, Hop, Metric, Modem, Modulation, Over, PathChange, Position, Radio, Rain, Selection, Sky,
+    WayPoint,
+};
 pub(super) use sweep::Sweep;
 pub use sweep::Table;
 pub(super) use tcp::{transport, Tcp, Transport};

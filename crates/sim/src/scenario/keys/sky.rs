@@ -2,9 +2,9 @@
 
 use super::{Direction, Errors, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Arq, Coding, InFlight, Interleave, LimitOrKind, Queue, Waiting};
-use bentpipe_units::settings::{Angle, Maybe};
-use bentpipe_units::{either, settings, words, Duration, Time};
+use crate::spec::{Acm, Arq, Coding, InFlight, Interleave, LimitOrKind, Modcod, Queue, Waiting};
+use bentpipe_units::settings::{Angle, Level, Maybe};
+use bentpipe_units::{either, kinds, settings, words, Duration, Time};
 use std::collections::BTreeMap;
 
 settings! {
@@ -31,6 +31,10 @@ settings! {
         gateway: Vec<String> = Vec::new();
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
         stretch: f64 = 1.5, [1.0, 10.0];
+        /// Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications of a scenario share it.
+        seed: u64 = 1;
+        /// Rain on links that have a `radio`.
+        rain: Rain = Rain::Off;
         /// What each satellite and gateway on the way adds to a delay when paths are chosen.
         hop_delay: Duration = Duration::ZERO;
         /// How long a place keeps the link to a satellite that it leaves for another.
@@ -161,6 +165,8 @@ settings! {
         longitude: Option<f64>, [-180.0, 360.0];
         /// Above the ellipsoid, m.
         height: f64 = 0.0, [-500.0, 100_000.0];
+        /// The city whose air and rain it has. A place that is a city has its own.
+        climate: Option<String>;
         /// For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends.
         way: Vec<WayPoint> = Vec::new();
     }
@@ -199,9 +205,86 @@ settings! {
         arq: Option<Arq> = None;
         /// When the link carries nothing, besides.
         outage: Option<OutageKeys> = None;
+        /// The radio link upwards, or towards the second name of a link: with it, errors and coding follow from distance, air and rain.
+        up: Option<Radio> = None;
+        /// The radio link downwards, or towards the first name of a link.
+        down: Option<Radio> = None;
         /// What differs upwards, or towards the second name of a link.
         forward: Direction = Direction::default();
         /// What differs downwards, or towards the first name of a link.
         reverse: Direction = Direction::default();
+    }
+}
+
+settings! {
+    /// A transmitter, a receiver, and how bits are sent. The link's rate is constant.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Radio {
+        /// Carrier, GHz.
+        frequency_ghz: f64, [1.0, 350.0];
+        /// Effective isotropic radiated power, dBW.
+        eirp_dbw: f64, [-100.0, 200.0];
+        /// Gain of the receiver over its noise temperature, dB/K.
+        g_over_t_db_k: f64, [-100.0, 200.0];
+        /// Everything else that the signal loses: pointing, polarisation, feeders.
+        losses: Level = Level(0.0);
+        /// How bits are sent.
+        modem: Modem;
+    }
+}
+
+kinds! {
+    /// How bits are sent.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum Modem as "Modem" {
+        /// Without coding: bits are hit with the probability that the modulation has.
+        "uncoded" => Uncoded {
+            /// How bits become symbols.
+            modulation: Modulation = Modulation::Qpsk;
+        };
+        /// By the convolutional code of rate 1/2. Packets have half of the link's rate.
+        "convolutional" => Convolutional;
+        /// By DVB-S2. The link's rate counts symbols.
+        "dvb-s2" => DvbS2 {
+            /// Modulation and code, always the same. Without it they adapt.
+            modcod: Option<Modcod>;
+            /// How they adapt. Without it and without `modcod`, with reports that are 40 ms old over a low orbit and 500 ms over a geostationary one.
+            acm: Option<Acm>;
+            /// What a real receiver needs beyond the ideal thresholds.
+            implementation_loss: Level = Level(1.0), "ETSI TR 102 376-1";
+        };
+    }
+}
+
+words! {
+    /// How bits become symbols, Gray-coded.
+    pub(crate) enum Modulation {
+        /// One bit in a symbol.
+        "bpsk" => Bpsk,
+        /// Two bits.
+        "qpsk" => Qpsk,
+        /// Three bits.
+        "8psk" => Psk8,
+        /// Four bits, on two rings.
+        "16apsk" => Apsk16,
+    }
+}
+
+kinds! {
+    /// Rain on radio links, by ITU-R P.618-13.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum Rain as "Rain" {
+        /// None.
+        "none" => Off;
+        /// As heavy as it is exceeded in a share of an average year: what a link of that availability has to bear.
+        "exceeded" => Exceeded {
+            /// Of the year, per cent.
+            percent: f64 = 0.1, [0.001, 5.0];
+        };
+        /// As it comes and goes over each place: log-normal, changing by 2e-4 per second (Maseng and Bakken 1981).
+        "series" => Series {
+            /// Per cent of the year in which it rains.
+            rainy_percent: f64 = 5.0, [0.01, 99.0], "reading: P.837 has it by place";
+        };
     }
 }

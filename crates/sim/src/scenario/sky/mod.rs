@@ -1,10 +1,11 @@
 //! What a path over satellites becomes: before anything else is read, `[sky]` is replaced by the links that its flows use, with
 //! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
 //!
-//! `scene` makes the sky that the keys describe, `ground` finds out which nodes are places on it, `written` writes links and
-//! changes as a file would have them. What comes after knows nothing of satellites.
+//! `scene` makes the sky that the keys describe, `ground` finds out which nodes are places on it, `radio` finds what the air
+//! takes, `written` writes links and changes as a file would have them. What comes after knows nothing of satellites.
 
 mod ground;
+mod radio;
 mod scene;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ use super::files::Files;
 use super::keys::Sky as Keys;
 use super::report::Findings;
 use super::schema;
-use super::tree::{Place, Tree, Value};
+use super::tree::{Place, Tree};
 use bentpipe_orbit::sky::route::{routes, Over, Route, Routing, Span};
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::selection::handovers;
@@ -53,16 +54,15 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
     let Some(sky) = scene::make(&keys, &raw, &ground, files, findings) else { return };
-    let Some(paths) = paths(tree, &keys, &raw, &ground, &sky, duration, findings) else { return };
-    written::write(
-        tree,
-        &written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, paths: &paths, duration },
-    );
+    let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, findings) else { return };
+    let drawn = written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, paths: &paths, duration };
+    if let Err(wrong) = written::write(tree, &drawn) {
+        say(&raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
+    }
 }
 
 /// The paths between the places of each pair over the run; `None` if there are none.
 fn paths(
-    tree: &Tree,
     keys: &Keys,
     raw: &Tree,
     ground: &Ground,
@@ -76,7 +76,7 @@ fn paths(
         say(raw, findings, &["sky", "step"], &message, "expected a longer one, such as \"1 s\"");
         return None;
     }
-    let found = routing(tree, keys, ground, sky, run, step)
+    let found = routing(keys, ground, sky, run, step)
         .and_then(|routing| routes(sky, &ground.pairs, &routing, Span::new(0.0, run.max(step), step)?, None));
     let paths = match found {
         Ok(paths) => paths,
@@ -113,13 +113,9 @@ fn is_blind(sky: &Sky, place: usize, run: f64, step: f64) -> bool {
 }
 
 /// How paths are chosen.
-fn routing(tree: &Tree, keys: &Keys, ground: &Ground, sky: &Sky, run: f64, step: f64) -> Result<Routing, SkyError> {
-    let seed = match tree.get("seed").map(|seed| &seed.value) {
-        Some(Value::Int(seed)) => u64::try_from(*seed).unwrap_or(1),
-        _ => 1,
-    };
+fn routing(keys: &Keys, ground: &Ground, sky: &Sky, run: f64, step: f64) -> Result<Routing, SkyError> {
     let mut serving = Vec::new();
-    if let Some(rule) = scene::rule(keys.selection, seed) {
+    if let Some(rule) = scene::rule(keys.selection, keys.seed) {
         for place in ground.terminals() {
             serving.push((place, handovers(sky, place, rule, Span::new(0.0, run.max(step), step)?)?));
         }

@@ -160,3 +160,78 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
     assert!(text.contains("flow.a.from = \"Lodnon\" is neither a place nor the end of a link"), "{text}");
     assert!(text.contains("London"), "{text}");
 }
+
+const RADIO: &str = "frequency_ghz = 20\neirp_dbw = 30\ng_over_t_db_k = 10\n";
+
+/// A link of 10 Mbit/s straight up to a slot over the equator: by hand, 30 + 10 + 228.599 - 209.541 (free space over 35 786 km)
+/// - 70 - gases = -10.94 dB less gases; 22 dB more power leave an Eb/N0 of 11.06 dB less gases.
+#[test]
+fn errors_follow_from_the_link_budget() {
+    let text = format!(
+        "duration = '10 s'\n[sky]\nover = {{ geo = 0 }}\nuser.rate = '10 Mbit/s'\n\
+         [sky.user.up]\n{}modem = 'uncoded'\n\
+         [sky.place.A]\nlatitude = 0\nlongitude = 0\nclimate = 'Libreville'\n\
+         [sky.place.B]\nlatitude = 0\nlongitude = 0.001\nclimate = 'Libreville'\n\
+         [flow.a]\nfrom = 'A'\nto = 'B'\n",
+        RADIO.replace("eirp_dbw = 30", "eirp_dbw = 52")
+    );
+    let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let json = resolved.to_json();
+    let rate = json["link"]["A~geo"]["forward"]["error"]["points"][0][1].as_f64().expect("a rate");
+    let back = bentpipe_orbit::budget::modulation::Modulation::Qpsk.eb_n0_db(rate).unwrap();
+    let gases = 11.06 - back;
+    // Tropical air, straight up at 20 GHz: half a decibel, mostly water vapour.
+    assert!((0.2..1.0).contains(&gases), "{gases}");
+    assert_eq!(json["link"]["A~geo"]["reverse"]["error"]["kind"], "none");
+}
+
+#[test]
+fn rain_takes_what_is_exceeded_or_comes_and_goes() {
+    let with = |rain: &str| {
+        let sky = format!("{rain}\n[sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}modem = 'dvb-s2'\n");
+        let resolved = read(&sky);
+        assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest(), "{rain}");
+        let link = resolved.scenario.links.iter().find(|link| link.name.starts_with("London~")).unwrap().name.clone();
+        let json = resolved.to_json();
+        let down = &json["link"][link.rsplit_once('.').unwrap().0]["reverse"];
+        format!("{} {}", down["coding"], down["error"])
+    };
+    let (dry, wet) = (with("rain = 'none'"), with("rain = { kind = 'exceeded', percent = 1 }"));
+    assert!(dry.contains("dvb-s2") && dry.contains("acm") && dry != wet);
+    // Some 40 dB: nothing comes through.
+    let storm = with("rain = { kind = 'exceeded', percent = 0.001 }");
+    assert!(!storm.contains("dvb-s2") && storm.contains("\"rate\":1.0"), "{storm}");
+    let days: std::collections::BTreeSet<String> =
+        (1..9).map(|seed| with(&format!("rain = 'series'\nseed = {seed}"))).collect();
+    // It rains in one of twenty hours.
+    assert!((1..8).contains(&days.len()), "{}", days.len());
+}
+
+#[test]
+fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
+    let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
+    for (sky, message) in [
+        (format!("[sky.fibre.up]\n{RADIO}modem = 'uncoded'\n"), ""),
+        (
+            format!("user.rate = {{ points = [['0 s', '1 Mbit/s']] }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
+            "sky.user.up needs a constant rate",
+        ),
+        (
+            format!("[sky.user.forward]\nerror = {{ kind = 'bit', rate = 1e-6 }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
+            "sky.user.up stands beside coding or error",
+        ),
+        (
+            format!("[sky.user.up]\n{RADIO}modem = 'uncoded'\n[sky.place.London]\nlatitude = 51.5\nlongitude = 0\nclimate = 'Atlantis'\n"),
+            "climate of London: unknown",
+        ),
+    ] {
+        let text = format!("duration = '10 s'\n[sky]\nover = 'iridium'\n{sky}\n{flow}");
+        if message.is_empty() {
+            // No gateways, no fibre: what is not used is not looked at.
+            assert!(from_toml(&text, "f.toml", &[]).is_ok());
+            continue;
+        }
+        let said = said(&text);
+        assert!(said.contains(message), "{sky}: {said}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Links and changes of routes as a file would have them.
 
 use super::ground::Ground;
+use super::radio::{Weather, Wrong};
 use crate::scenario::keys::{Over, Sky as Keys};
 use crate::scenario::tree::{Place, Tree, Value};
 use bentpipe_orbit::sky::distance;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Largest error of the straight lines between the points of a delay, s.
 const ERROR: f64 = 0.5e-6;
 /// A second between samples at most: the straight line over it is off by less than 0.1 us.
-const SAMPLE: f64 = 1.0;
+pub(super) const SAMPLE: f64 = 1.0;
 /// The rate of links that stand for no transmission of their own.
 const UNLIMITED: &str = "100 Gbit/s";
 
@@ -30,18 +31,22 @@ pub(super) struct Drawn<'a> {
 }
 
 /// Two nodes of the sky; a place stands before a satellite, otherwise the lower number before the higher.
-type Ends = (u32, u32);
+pub(super) type Ends = (u32, u32);
 
 /// Writes everything into `tree`.
-pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) {
+///
+/// # Errors
+/// Which radio link cannot be, and why.
+pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
     let names = names(drawn);
+    let mut air = Weather::new(drawn);
     let mut links = Vec::new();
     let mut nodes = BTreeSet::new();
     for (ends, spans) in spans(drawn) {
-        links.extend(link(drawn, &names, ends, &spans));
+        links.extend(link(drawn, &mut air, &names, ends, &spans)?);
         nodes.extend([ends.0, ends.1].into_iter().filter(|node| (*node as usize) < drawn.sky.satellites()));
     }
-    let Some(table) = tree.table_mut() else { return };
+    let Some(table) = tree.table_mut() else { return Ok(()) };
     let own = |table: &mut BTreeMap<String, Tree>, key: &str, name: String, made: Tree| {
         if let Some(known) = table.entry(key.into()).or_insert_with(Tree::empty).table_mut() {
             known.entry(name).or_insert(made);
@@ -70,15 +75,16 @@ pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) {
     if let Value::List(list) = &mut table.entry("at".into()).or_insert_with(|| made(&json!([]))).value {
         list.extend(changes.iter().map(made));
     }
+    Ok(())
 }
 
 /// A value that follows from `[sky]`.
-fn made(value: &Json) -> Tree {
+pub(super) fn made(value: &Json) -> Tree {
     Tree::of_json(value, &Place::Default(Some("sky".into())))
 }
 
 impl Drawn<'_> {
-    fn is_satellite(&self, node: u32) -> bool {
+    pub(super) fn is_satellite(&self, node: u32) -> bool {
         (node as usize) < self.sky.satellites()
     }
 
@@ -185,23 +191,31 @@ fn spans(drawn: &Drawn<'_>) -> BTreeMap<Ends, Vec<(f64, f64)>> {
 }
 
 /// A link, or two where places share a satellite's rate.
-fn link(drawn: &Drawn<'_>, names: &[String], ends: Ends, spans: &[(f64, f64)]) -> Vec<(String, Tree)> {
+fn link(
+    drawn: &Drawn<'_>,
+    air: &mut Weather,
+    names: &[String],
+    ends: Ends,
+    spans: &[(f64, f64)],
+) -> Result<Vec<(String, Tree)>, Wrong> {
     let [from, to] = [ends.0, ends.1].map(|node| &names[node as usize]);
-    let (key, rates) = match (drawn.is_satellite(ends.0), drawn.is_satellite(ends.1)) {
-        (true, _) => ("inter_satellite", ["10 Gbit/s"; 2]),
-        (_, false) => ("fibre", ["10 Gbit/s"; 2]),
-        _ if drawn.is_gateway(ends.0) => ("feeder", ["1 Gbit/s"; 2]),
-        _ => ("user", ["20 Mbit/s", "100 Mbit/s"]),
+    let keys = drawn.keys;
+    let (key, hop, rates) = match (drawn.is_satellite(ends.0), drawn.is_satellite(ends.1)) {
+        (true, _) => ("inter_satellite", &keys.inter_satellite, ["10 Gbit/s"; 2]),
+        (_, false) => ("fibre", &keys.fibre, ["10 Gbit/s"; 2]),
+        _ if drawn.is_gateway(ends.0) => ("feeder", &keys.feeder, ["1 Gbit/s"; 2]),
+        _ => ("user", &keys.user, ["20 Mbit/s", "100 Mbit/s"]),
     };
     let delay = made(&delay(drawn, ends, spans));
-    let like = drawn.raw.get(key).cloned().unwrap_or_else(Tree::empty);
+    let mut like = rated(drawn.raw.get(key).cloned().unwrap_or_else(Tree::empty), rates);
+    air.put(drawn, key, hop, ends, spans, &mut like)?;
     if drawn.is_shared(ends) {
         let beam = beam(to);
         let up = joined(made(&json!({ "rate": UNLIMITED })), from, &beam, delay);
-        let shared = joined(rated(like, rates), &beam, to, made(&json!("0 s")));
-        return vec![(format!("{from}~{beam}"), up), (format!("{beam}~{to}"), shared)];
+        let shared = joined(like, &beam, to, made(&json!("0 s")));
+        return Ok(vec![(format!("{from}~{beam}"), up), (format!("{beam}~{to}"), shared)]);
     }
-    vec![(format!("{from}~{to}"), joined(rated(like, rates), from, to, delay))]
+    Ok(vec![(format!("{from}~{to}"), joined(like, from, to, delay))])
 }
 
 fn joined(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
@@ -287,7 +301,7 @@ fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// A time as a file has it.
-fn seconds(seconds: f64) -> String {
+pub(super) fn seconds(seconds: f64) -> String {
     Duration::from_secs_f64(seconds).to_string()
 }
 
@@ -384,7 +398,9 @@ impl Access {
         for ends in gone {
             self.coming.remove(&ends);
             match drawn.keys.make_before_break.filter(|overlap| *overlap > Duration::ZERO) {
-                Some(overlap) => drop(self.leaving.insert(ends, time + overlap)),
+                Some(overlap) => {
+                    self.leaving.insert(ends, time + overlap);
+                }
                 None => down.extend(self.down.insert(ends).then_some(ends)),
             }
         }
@@ -401,7 +417,7 @@ impl Access {
             due
         };
         for (at, links) in due(&mut self.coming) {
-            links.iter().for_each(|ends| drop(self.down.remove(ends)));
+            self.down.retain(|ends| !links.contains(ends));
             tables.push(json!({ "time": at.to_string(), "up": listed(drawn, names, &links) }));
         }
         for (at, links) in due(&mut self.leaving) {
