@@ -4171,6 +4171,9 @@ class Sky(_SkyRequired, total=False):
     fibre :
         Links between gateways. Without a rate, 10 Gbit/s.
 
+    on_board :
+        What happens to corrupted packets at a satellite. Default: "router".
+
     middlebox :
         Functions at every satellite that see each packet passing through, in order. Default: [].
     """
@@ -4197,6 +4200,7 @@ class Sky(_SkyRequired, total=False):
     feeder: Hop
     inter_satellite: Hop
     fibre: Hop
+    on_board: Literal["router", "bent-pipe", "processing"]
     middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(

@@ -2,7 +2,7 @@
 
 use super::{Direction, Errors, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Acm, Arq, Coding, InFlight, Interleave, LimitOrKind, Modcod, Queue, Waiting};
+use crate::spec::{Acm, Arq, Coding, InFlight, Interleave, LimitOrKind, Modcod, NodeKind, Queue, Waiting};
 use bentpipe_units::settings::{Angle, Level, Maybe};
 use bentpipe_units::{either, kinds, settings, words, Duration, Time};
 use std::collections::BTreeMap;
@@ -57,6 +57,8 @@ settings! {
         inter_satellite: Hop = Hop::default();
         /// Links between gateways. Without a rate, 10 Gbit/s.
         fibre: Hop = Hop::default();
+        /// What happens to corrupted packets at a satellite.
+        on_board: NodeKind = NodeKind::Router;
         /// Functions at every satellite that see each packet passing through, in order.
         "middlebox" middleboxes: Vec<MiddleboxConfig> = Vec::new();
     }

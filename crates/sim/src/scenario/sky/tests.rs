@@ -235,3 +235,20 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
         assert!(said.contains(message), "{sky}: {said}");
     }
 }
+
+#[test]
+fn satellites_have_the_functions_and_the_kind_that_the_sky_gives_them() {
+    let resolved = read("on_board = 'processing'\nmiddlebox = [{ kind = 'been', role = 'satellite' }]");
+    let json = resolved.to_json();
+    let nodes = json["node"].as_object().expect("nodes");
+    let satellites =
+        resolved.scenario.nodes.iter().filter(|node| !["London", "New York"].contains(&node.name.as_str()));
+    let names: Vec<&str> = satellites.map(|node| node.name.as_str()).collect();
+    assert!(names.len() > 3);
+    for name in names {
+        assert_eq!(
+            (&nodes[name]["kind"], &nodes[name]["middlebox"][0]["kind"]),
+            (&"processing".into(), &"been".into())
+        );
+    }
+}

@@ -55,11 +55,12 @@ pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
     for (name, made) in links {
         own(table, "link", name, made);
     }
-    if let Some(functions) = drawn.raw.get("middlebox") {
-        for node in nodes {
-            let satellite = Value::Table([("middlebox".to_owned(), functions.clone())].into());
-            own(table, "node", names[node as usize].clone(), Tree::new(satellite, functions.place.clone()));
-        }
+    let keys = [("on_board", "kind"), ("middlebox", "middlebox")];
+    let satellite: BTreeMap<String, Tree> =
+        keys.iter().filter_map(|(key, own)| Some(((*own).to_owned(), drawn.raw.get(key)?.clone()))).collect();
+    for node in nodes.into_iter().filter(|_| !satellite.is_empty()) {
+        let made = Tree::new(Value::Table(satellite.clone()), Place::Default(Some("sky".into())));
+        own(table, "node", names[node as usize].clone(), made);
     }
     for over in &drawn.ground.flows {
         let first = drawn.paths[over.pair].changes.iter().find(|change| !change.nodes.is_empty());
