@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.catalog import unknown
+from bentpipe.errors import SkyError
 from bentpipe.sky.scenes import Scene, Span, array, frame, save, worked
 
 if TYPE_CHECKING:
@@ -22,6 +24,13 @@ CHARTS = {
     "covered": "share of time with a satellite in view",
 }
 """What a map of coverage may show."""
+
+
+def checked(chart: str) -> str:
+    """What a map is to show, if it can."""
+    if chart not in CHARTS:
+        raise SkyError(unknown(chart, "a map of coverage", CHARTS))
+    return chart
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ class Coverage:
         from bentpipe.plot.skies import coverage_figure
         from bentpipe.plot.style import dressed
 
-        return dressed(coverage_figure(self, chart, CHARTS[chart]), size, title, labels)
+        return dressed(coverage_figure(self, chart, CHARTS[checked(chart)]), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `table` as a Parquet file into a folder."""

@@ -210,8 +210,16 @@ def place(given: PlaceLike) -> Place:
     north_deg, east_deg, height_km = numbers
     if abs(north_deg) > 90 or abs(east_deg) > 360:
         raise SkyError(f"place {given!r}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
-    name = f"{abs(north_deg):.2f}{'S' if north_deg < 0 else 'N'} {abs(east_deg):.2f}{'W' if east_deg < 0 else 'E'}"
-    return Place(name, north_deg, east_deg, height_km)
+    return Place(coordinates(north_deg, east_deg), north_deg, east_deg, height_km)
+
+
+def coordinates(north_deg: float, east_deg: float) -> str:
+    """As people write them.
+
+    >>> coordinates(-33.87, 151.2)
+    '33.87S 151.20E'
+    """
+    return f"{abs(north_deg):.2f}{'S' if north_deg < 0 else 'N'} {abs(east_deg):.2f}{'W' if east_deg < 0 else 'E'}"
 
 
 def _signed(number: str, side: str, negative: str) -> float:
