@@ -20,8 +20,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 pyo3::import_exception!(bentpipe.errors, SkyError);
 
-/// Instants of changes of a path are found to this many seconds.
-const WITHIN_S: f64 = 1e-3;
+/// Instants of changes of a path are found to this share of a step.
+const WITHIN: f64 = 0.01;
 /// Python is asked whether work goes on after about so many positions of satellites: some hundredths of a second.
 const POSITIONS_BETWEEN: usize = 200_000;
 
@@ -197,7 +197,7 @@ impl PySky {
                 routing.serving.push((place, handovers_while(sky, place, rule, span, &mut part)?));
             }
             let mut part = |share: f64| go_on((parts - 1.0 + share) / parts);
-            let routes = routes_while(sky, &[(0, 1)], &routing, span, Some(WITHIN_S), &mut part)?;
+            let routes = routes_while(sky, &[(0, 1)], &routing, span, Some((WITHIN * span.step_s).max(1e-6)), &mut part)?;
             Ok(routes.into_iter().next().map(|route| Instants::new(sky, span, route)))
         })?;
         let found = found.unwrap_or_default();

@@ -169,7 +169,7 @@ def _short(scene: Scene, satellite: str | None) -> str:
 
 
 def _clock(scene: Scene, time_s: float) -> str:
-    return scene.instant(time_s)[:19].replace("T", " ")
+    return scene.instant(time_s)[5:19].replace("T", " ")
 
 
 def _time(seconds: float) -> str:

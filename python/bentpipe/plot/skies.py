@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LAND, SEA, SHORE = "#e8e6df", "#f7fafc", "0.55"
 MANY = 2000
 """Of so many satellites, each is a mere dot, and links are left faint."""
+PATHS_MAX = 300
+"""Of more paths, a figure shows the median and the range of what they have."""
+BINS = 200
 CROWD = 60
 """Passes that can be told apart."""
 
@@ -114,18 +117,22 @@ def path_figure(found: SkyPath) -> Figure:
         if times[-1] >= 5 * 3600:
             divisor, unit = 3600, "h"
         times = times / divisor
-        delay.plot(times, _lone(found.table["delay_s"]) * 1e3, color=COLOURS[0])
+        is_crowded = len(found.changes) > PATHS_MAX
+        _curve(delay, times, _lone(found.table["delay_s"]) * 1e3, COLOURS[0], is_crowded=is_crowded)
         glass = found.summary["fibre_delay_s"] * 1e3
         delay.axhline(glass, color="0.4", linestyle=":")
         delay.annotate("fibre along the great circle", (1, glass), (-2, 2), xycoords=("axes fraction", "data"),
                        textcoords="offset points", ha="right", fontsize=6, color="0.4")
         delay.set_ylabel("one-way delay (ms)")
-        hops.step(times, _lone(found.table["hops"]), where="post", color=COLOURS[0])
+        _curve(hops, times, _lone(found.table["hops"]), COLOURS[0], is_crowded=is_crowded, drawstyle="steps-post")
         hops.set_ylabel("hops")
         hops.set_ylim(0, 1.2 * float(np.nanmax(_lone(found.table["hops"]), initial=1)))
         hops.yaxis.get_major_locator().set_params(integer=True)
         for end, place, colour in zip(("from", "to"), found.scene.places, COLOURS, strict=False):
-            height.plot(times, _lone(found.table[f"{end}_elevation_deg"]), color=colour, label=plain(place.name))
+            angles = _lone(found.table[f"{end}_elevation_deg"])
+            _curve(height, times, angles, colour, is_crowded=is_crowded, label=plain(place.name))
+            if is_crowded:
+                continue
             at = found.changes.filter(f"{end}_handover")["time_s"].to_numpy()
             level = 0.0 if end == "from" else 0.04
             height.plot((at - found.span.begin_s) / divisor, np.full(len(at), level), "|", color=colour, markersize=4,
@@ -238,6 +245,20 @@ def _great_circle(a: tuple[float, float], b: tuple[float, float]) -> Lines:
 def _unit(east: float, north: float) -> NDArray[np.float64]:
     east, north = np.radians(east), np.radians(north)
     return np.array([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+
+
+def _curve(axes: Axes, times: Any, values: Any, colour: str, *, is_crowded: bool, **look: Any) -> None:
+    """Values over time; of more than can be seen, the median and all that lies around it."""
+    if not is_crowded:
+        axes.plot(times, values, color=colour, **look)
+        return
+    parts = [part for part in np.array_split(np.arange(len(times)), BINS) if np.isfinite(values[part]).any()]
+    middle = [times[part].mean() for part in parts]
+    low, median, high = (
+        [measure(values[part]) for part in parts] for measure in (np.nanmin, np.nanmedian, np.nanmax)
+    )
+    axes.fill_between(middle, low, high, color=colour, alpha=0.3, linewidth=0)
+    axes.plot(middle, median, color=colour, label=look.get("label"))
 
 
 def _lone(column: Any) -> NDArray[np.float64]:

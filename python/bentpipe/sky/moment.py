@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
-from bentpipe.sky.scenes import FIBRE, Scene, array, frame, named, save, seconds
+from bentpipe.sky.scenes import FIBRE, Scene, Span, array, frame, named, save
 
 if TYPE_CHECKING:
     import os
@@ -120,7 +120,7 @@ def map(
     )
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
-    at_s = seconds("at", at)
+    at_s = Span.of(at, 1.0, 1.0).begin_s
     found = scene.core.moment(at_s, bool(places))
     position = {name: array(found[name]) for name in ("latitude_deg", "longitude_deg", "height_km")}
     links = {end: named(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}

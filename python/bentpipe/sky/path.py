@@ -47,7 +47,7 @@ class SkyPath:
         A row per instant: `time_s` after the epoch, one-way propagation `delay_s`, `hops`, and for each end
         `from_elevation_deg`, `from_satellite`, `to_elevation_deg`, `to_satellite`. Without a path, they are null.
     changes : polars.DataFrame
-        A row per path: `time_s` at which it begins (to 1 ms), `duration_s`, `delay_s` at its begin, `hops`,
+        A row per path: `time_s` at which it begins (to a hundredth of a step), `duration_s`, `delay_s` at its begin, `hops`,
         `from_satellite`, `to_satellite`, whether an end has another satellite than on the path before
         (`from_handover`, `to_handover`), and `path`, all nodes with ` > ` between them.
     """

@@ -36,6 +36,10 @@ GLASS = 1.468
 """Light is so many times slower in a fibre of silica at 1550 nm."""
 FIBRE = 1.5
 """Fibres between gateways are so many times as long as the great circle."""
+LOOKS_MAX = 10_000_000
+"""Instants of a look."""
+FAR_S = 1e9
+"""So far from the epoch no orbit is known."""
 
 _NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*°?\s*"
 _COORDINATES = re.compile(rf"{_NUMBER}([NS]?)[\s,]+{_NUMBER}([EW]?)(?:[\s,]+([-+]?\d+(?:\.\d+)?)(?:\s*km)?)?", re.I)
@@ -157,8 +161,13 @@ class Span:
         for name, value in (("duration", found.duration_s), ("step", found.step_s)):
             if value <= 0:
                 raise SkyError(f"{name} = {value:g} s: expected a time above 0")
+        if abs(found.begin_s) > FAR_S:
+            raise SkyError(f"at = {found.begin_s:g} s: expected a time within 30 years of the epoch")
         if found.step_s > found.duration_s:
             raise SkyError(f"step = {found.step_s:g} s is longer than duration = {found.duration_s:g} s")
+        if found.duration_s / found.step_s > LOOKS_MAX:
+            looks = f"duration = {found.duration_s:g} s in steps of {found.step_s:g} s"
+            raise SkyError(f"{looks}: expected at most {LOOKS_MAX:,} steps")
         return found
 
     @property
@@ -241,6 +250,10 @@ def seconds(name: str, time: Time) -> float:
 
 def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad: bool) -> _core.Sky:
     names = [name for name, *_ in _core.constellations()]
+    try:
+        _core.Sky.slot(0.0, epoch)
+    except SkyError as error:
+        raise SkyError(f"epoch {epoch}: {error}\n  expected UTC, such as 2026-06-14T12:30:00") from None
     if isinstance(over, str):
         if over in names:
             return _core.Sky.preset(over, epoch)
@@ -251,8 +264,10 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        text_ = unknown(str(over), "a constellation, nor a file of element sets", [*names, "geo:LONGITUDE"])
-        raise SkyError(text_) from None
+        if path.suffix or len(path.parts) > 1:
+            raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
+        known = [*names, "geo:LONGITUDE"]
+        raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
     except (OSError, UnicodeDecodeError) as error:
         why = files.reason(error) if isinstance(error, OSError) else "it is no text"
         raise SkyError(f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML") from None
