@@ -9,6 +9,7 @@ the others, chained to rings, are coasts. Coordinates are rounded to a hundredth
 import struct
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 PLACE = Path(__file__).resolve().parent.parent / "python" / "bentpipe" / "plot" / "coastlines.txt"
@@ -34,14 +35,14 @@ def polygons(path: Path) -> list[list[Point]]:
         starts = [*struct.unpack_from(f"<{parts}i", data, at + 52), points]
         numbers = struct.unpack_from(f"<{2 * points}d", data, at + 52 + 4 * parts)
         corners = [(round(100 * x), round(100 * y)) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-        rings += [corners[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+        rings += [corners[a:b] for a, b in pairwise(starts)]
         at += 8 + length
     return rings
 
 
 def coasts(rings: list[list[Point]]) -> list[list[Point]]:
     """The sides that only one ring has, chained."""
-    sides: list[Side] = [(a, b) for ring in rings for a, b in zip(ring, ring[1:], strict=False) if a != b]
+    sides: list[Side] = [(a, b) for ring in rings for a, b in pairwise(ring) if a != b]
     uses = Counter(frozenset(side) for side in sides)
     after: dict[Point, list[Point]] = {}
     ends = Counter()
@@ -68,7 +69,7 @@ def main() -> None:
     rings = coasts(polygons(Path(sys.argv[1])))
     lines = []
     for ring in sorted(rings, key=len, reverse=True):
-        steps = [ring[0], *((b[0] - a[0], b[1] - a[1]) for a, b in zip(ring, ring[1:], strict=False))]
+        steps = [ring[0], *((b[0] - a[0], b[1] - a[1]) for a, b in pairwise(ring))]
         lines.append(" ".join(f"{x},{y}" for x, y in steps))
     PLACE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     is_open = sum(ring[0] != ring[-1] for ring in rings)

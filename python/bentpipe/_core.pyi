@@ -1,6 +1,7 @@
 """The compiled core. Not public: use `bentpipe` itself."""
 
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -19,8 +20,12 @@ __all__ = [
     "PathState",
     "Run",
     "Scenario",
+    "Sky",
     "build_info",
     "choices",
+    "cities",
+    "city",
+    "constellations",
     "dictionary",
     "hooks",
     "quantity",

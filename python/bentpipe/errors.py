@@ -110,7 +110,7 @@ def _problem(text: str) -> Problem:
 
 
 class SkyError(BentpipeError, ValueError):
-    """A sky makes no sense: a place, constellation, file of elements or figure is wrong. The text says which and why."""
+    """A place, constellation, file of element sets or number of a sky makes no sense. The text says which and why."""
 
 
 class NetworkError(BentpipeError, ValueError):

@@ -197,7 +197,8 @@ impl PySky {
                 routing.serving.push((place, handovers_while(sky, place, rule, span, &mut part)?));
             }
             let mut part = |share: f64| go_on((parts - 1.0 + share) / parts);
-            let routes = routes_while(sky, &[(0, 1)], &routing, span, Some((WITHIN * span.step_s).max(1e-6)), &mut part)?;
+            let routes =
+                routes_while(sky, &[(0, 1)], &routing, span, Some((WITHIN * span.step_s).max(1e-6)), &mut part)?;
             Ok(routes.into_iter().next().map(|route| Instants::new(sky, span, route)))
         })?;
         let found = found.unwrap_or_default();

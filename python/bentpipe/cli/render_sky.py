@@ -50,7 +50,9 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
         table.add_row(name, *(formatting.MISSING if value is None else f"{value:.{digits}f}" for value in values))
     yield table
     hand = [formatting.count(summary[f"{side}_handovers"], "handover") for side in ("from", "to")]
-    share = "a path all the time" if summary["connected"] == 1 else f"a path {_percent(summary['connected'])} of the time"
+    share = (
+        "a path all the time" if summary["connected"] == 1 else f"a path {_percent(summary['connected'])} of the time"
+    )
     yield Text(f"\n{formatting.count(summary['paths'], 'path')}, {hand[0]} at {start}, {hand[1]} at {end}; {share}")
     shown = found.changes if every else found.changes.head(ROWS_MAX)
     yield _changes(found, shown, start, end)
@@ -111,7 +113,8 @@ def coverage(found: Coverage) -> Iterator[RenderableType | str]:
     yield Text(f"{_percent(found.covered)} of the Earth has a satellite in view, on average over time")
     bands = found.bands()
     names = [
-        f"{_latitude(south)} to {_latitude(north)}" for south, north in bands.select("south_deg", "north_deg").iter_rows()
+        f"{_latitude(south)} to {_latitude(north)}"
+        for south, north in bands.select("south_deg", "north_deg").iter_rows()
     ]
     columns = [
         Shown("in view", bands["mean"].to_list(), "1"),
@@ -124,7 +127,9 @@ def coverage(found: Coverage) -> Iterator[RenderableType | str]:
 def moment(found: Map) -> Iterator[RenderableType | str]:
     """Where the nodes of the path are."""
     scene = found.scene
-    yield _head(scene.over, scene, None, f"{found.scene.instant(found.at_s)}, {formatting.count(len(found.links), 'link')}")
+    yield _head(
+        scene.over, scene, None, f"{found.scene.instant(found.at_s)}, {formatting.count(len(found.links), 'link')}"
+    )
     for name, seen in found.in_view.items():
         yield Text(f"{name} sees {formatting.count(seen, 'satellite')}")
     if not found.has_path:
@@ -153,7 +158,9 @@ def _head(title: str, scene: Scene, span: Span | None, more: str = "") -> Text:
         facts.append(f"used from {scene.elevation_deg:g}° on")
     if scene.skipped:
         line, fault = scene.skipped[0]
-        facts.append(f"{formatting.count(len(scene.skipped), 'bad record')} left out, the first at line {line}: {fault}")
+        facts.append(
+            f"{formatting.count(len(scene.skipped), 'bad record')} left out, the first at line {line}: {fault}"
+        )
     text.append(f"\n{', '.join(facts)}", style="not bold")
     if span is not None:
         duration, step = _time(span.duration_s), _time(span.step_s)

@@ -29,8 +29,8 @@ MAP = "map.png"
 def command() -> None:
     """Look at a constellation over time.
 
-    Paths between two places, passes, coverage and maps, computed from orbits without any packets. See: list constellations,
-    list places.
+    Paths between two places, passes, coverage and maps, computed from orbits without any packets. See: list
+    constellations, list places.
     """
 
 
@@ -252,8 +252,8 @@ def coverage(
 ) -> None:
     """Show how many satellites are in view where.
 
-    By latitude as a table; with --plot a map of the satellites in view on average (mean), at least (min), or of the time
-    with one (covered).
+    By latitude as a table; with --plot a map of the satellites in view on average (mean), at least (min), or of the
+    time with one (covered).
     """
     from bentpipe.sky.coverage import checked
 

@@ -44,17 +44,16 @@ def map_figure(found: Map) -> Figure:
         links = [(at[a], at[b]) for a, b in found.links.iter_rows()]
         _draw(axes, links, color="0.6", linewidth=0.25 if is_crowded or len(links) > MANY else 0.5, zorder=2)
         size = 0.8 if is_crowded else 3 if len(known) > 200 else 7
-        axes.scatter(
-            known["longitude_deg"], known["latitude_deg"], s=size, color=COLOURS[0], linewidths=0, zorder=3
-        )
+        axes.scatter(known["longitude_deg"], known["latitude_deg"], s=size, color=COLOURS[0], linewidths=0, zorder=3)
         nodes = [(east, north) for _, north, east, _ in found.path.iter_rows()]
         _draw(axes, list(pairwise(nodes)), color=COLOURS[1], linewidth=1.4, zorder=4)
         if len(nodes) > 2:
-            axes.scatter(*zip(*nodes[1:-1], strict=True), s=9, color=COLOURS[1], linewidths=0, zorder=5)
+            east, north = zip(*nodes[1:-1], strict=True)
+            axes.scatter(east, north, s=9, color=COLOURS[1], linewidths=0, zorder=5)
         for number, place in enumerate(found.scene.places):
             is_gateway = number >= len(found.scene.places) - found.scene.gateways
-            mark = {"marker": "^" if is_gateway else "s", "s": 16, "color": "#000000", "zorder": 6}
-            axes.scatter(place.longitude_deg, place.latitude_deg, **mark)
+            mark: Any = "^" if is_gateway else "s"
+            axes.scatter(place.longitude_deg, place.latitude_deg, marker=mark, s=16, color="#000000", zorder=6)
             is_east = place.longitude_deg > 120
             axes.annotate(
                 plain(place.name),
@@ -66,7 +65,9 @@ def map_figure(found: Map) -> Figure:
                 zorder=7,
                 bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8},
             )
-        figure.suptitle(plain(f"{found.scene.over}, {found.scene.instant(found.at_s)}{_told(found)}"), x=0.02, ha="left")
+        figure.suptitle(
+            plain(f"{found.scene.over}, {found.scene.instant(found.at_s)}{_told(found)}"), x=0.02, ha="left"
+        )
         return figure
 
 
@@ -94,13 +95,19 @@ def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
             norm = BoundaryNorm(np.arange(-0.5, top + 1), 256)
         extent = (-180, 180, -90, 90)
         image = axes.imshow(
-            values / divisor, origin="lower", extent=extent, aspect="auto", norm=norm, cmap=colours, interpolation="none"
+            values / divisor,
+            origin="lower",
+            extent=extent,
+            aspect="auto",
+            norm=norm,
+            cmap=colours,
+            interpolation="none",
         )
         for ring in coastlines():
             axes.plot(ring[:, 0], ring[:, 1], color="white", linewidth=0.5)
         axes.set_aspect("equal")
         bar = figure.colorbar(image, ax=axes, location="right", fraction=0.025, pad=0.02)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         if chart == "min":
             bar.set_ticks(range(0, top + 1, 1 + top // 10))
         bar.set_label(label(meaning, "%" if chart == "covered" else ""))
@@ -110,6 +117,8 @@ def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
 
 def path_figure(found: SkyPath) -> Figure:
     """Delay, hops and elevations of a path over time."""
+    from matplotlib.ticker import MaxNLocator
+
     with style():
         figure, (delay, hops, height) = blank(3, 4.2)
         times = found.table["time_s"].to_numpy() - found.span.begin_s
@@ -121,13 +130,21 @@ def path_figure(found: SkyPath) -> Figure:
         _curve(delay, times, _lone(found.table["delay_s"]) * 1e3, COLOURS[0], is_crowded=is_crowded)
         glass = found.summary["fibre_delay_s"] * 1e3
         delay.axhline(glass, color="0.4", linestyle=":")
-        delay.annotate("fibre along the great circle", (1, glass), (-2, 2), xycoords=("axes fraction", "data"),
-                       textcoords="offset points", ha="right", fontsize=6, color="0.4")
+        delay.annotate(
+            "fibre along the great circle",
+            (1, glass),
+            (-2, 2),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            ha="right",
+            fontsize=6,
+            color="0.4",
+        )
         delay.set_ylabel("one-way delay (ms)")
         _curve(hops, times, _lone(found.table["hops"]), COLOURS[0], is_crowded=is_crowded, drawstyle="steps-post")
         hops.set_ylabel("hops")
         hops.set_ylim(0, 1.2 * float(np.nanmax(_lone(found.table["hops"]), initial=1)))
-        hops.yaxis.get_major_locator().set_params(integer=True)
+        hops.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         for end, place, colour in zip(("from", "to"), found.scene.places, COLOURS, strict=False):
             angles = _lone(found.table[f"{end}_elevation_deg"])
             _curve(height, times, angles, colour, is_crowded=is_crowded, label=plain(place.name))
@@ -135,8 +152,15 @@ def path_figure(found: SkyPath) -> Figure:
                 continue
             at = found.changes.filter(f"{end}_handover")["time_s"].to_numpy()
             level = 0.0 if end == "from" else 0.04
-            height.plot((at - found.span.begin_s) / divisor, np.full(len(at), level), "|", color=colour, markersize=4,
-                        transform=height.get_xaxis_transform(), clip_on=False)
+            height.plot(
+                (at - found.span.begin_s) / divisor,
+                np.full(len(at), level),
+                "|",
+                color=colour,
+                markersize=4,
+                transform=height.get_xaxis_transform(),
+                clip_on=False,
+            )
         height.set_ylim(0, 90)
         height.set_yticks([0, 30, 60, 90])
         height.set_ylabel("elevation (°)")
@@ -151,11 +175,15 @@ def path_figure(found: SkyPath) -> Figure:
 
 def passes_figure(found: Passes) -> Figure:
     """When satellites pass, how high, and how many are in view."""
+    from matplotlib.ticker import MaxNLocator
+
     with style():
         figure, (height, count) = blank(2, 3.4)
         begin, end, _ = found.span.times
         divisor, unit = (60, "min") if found.span.duration_s < 5 * 3600 else (3600, "h")
-        rise, down, top = ((found.table[name].to_numpy() - begin) / divisor for name in ("rise_s", "set_s", "highest_s"))
+        rise, down, top = (
+            (found.table[name].to_numpy() - begin) / divisor for name in ("rise_s", "set_s", "highest_s")
+        )
         peak = found.table["elevation_deg"].to_numpy()
         least = found.scene.elevation_deg or 0.0
         height.hlines(peak, rise, down, color=COLOURS[0], linewidth=0.6, alpha=1 if len(peak) <= CROWD else 0.3)
@@ -174,7 +202,7 @@ def passes_figure(found: Passes) -> Figure:
         count.step(times, np.append(in_view, in_view[-1]), where="post", color=COLOURS[1])
         count.set_ylabel("satellites in view")
         count.set_ylim(0, None)
-        count.yaxis.get_major_locator().set_params(integer=True)
+        count.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         count.set_xlabel(label("time", unit))
         count.set_xlim(0, (end - begin) / divisor)
         for axes in (height, count):
@@ -188,7 +216,9 @@ def coastlines() -> Lines:
     """Rings of degrees east and north."""
     text = (resources("bentpipe.plot") / "coastlines.txt").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return [np.array([corner.split(",") for corner in line.split()], dtype=float).cumsum(axis=0) / 100 for line in lines]
+    return [
+        np.array([corner.split(",") for corner in line.split()], dtype=float).cumsum(axis=0) / 100 for line in lines
+    ]
 
 
 def _world(*, is_filled: bool = True, height: float = 3.9) -> tuple[Figure, Axes]:
@@ -254,9 +284,7 @@ def _curve(axes: Axes, times: Any, values: Any, colour: str, *, is_crowded: bool
         return
     parts = [part for part in np.array_split(np.arange(len(times)), BINS) if np.isfinite(values[part]).any()]
     middle = [times[part].mean() for part in parts]
-    low, median, high = (
-        [measure(values[part]) for part in parts] for measure in (np.nanmin, np.nanmedian, np.nanmax)
-    )
+    low, median, high = ([measure(values[part]) for part in parts] for measure in (np.nanmin, np.nanmedian, np.nanmax))
     axes.fill_between(middle, low, high, color=colour, alpha=0.3, linewidth=0)
     axes.plot(middle, median, color=colour, label=look.get("label"))
 

@@ -44,8 +44,8 @@ class Coverage:
     cell_deg : float
         Size of a cell.
     table : polars.DataFrame
-        A row per cell, from the south-west, row by row: `latitude_deg` and `longitude_deg` of its middle, `covered` (share of the
-        instants at which a satellite is in view), `mean` and `min` (number of satellites in view).
+        A row per cell, from the south-west, row by row: `latitude_deg` and `longitude_deg` of its middle, `covered`
+        (share of the instants at which a satellite is in view), `mean` and `min` (number of satellites in view).
     covered : float
         Share of the Earth's surface that is covered, on average over time.
     """
@@ -63,10 +63,14 @@ class Coverage:
         north = ((90 - pl.col("latitude_deg")) / height_deg).floor()
         # Cells of a band have nearly the same area.
         area = pl.col("latitude_deg").radians().cos()
-        grouped = self.table.with_columns(band=north, area=area).group_by("band").agg(
-            covered=(pl.col("covered") * pl.col("area")).sum() / pl.col("area").sum(),
-            mean=(pl.col("mean") * pl.col("area")).sum() / pl.col("area").sum(),
-            min=pl.col("min").min(),
+        grouped = (
+            self.table.with_columns(band=north, area=area)
+            .group_by("band")
+            .agg(
+                covered=(pl.col("covered") * pl.col("area")).sum() / pl.col("area").sum(),
+                mean=(pl.col("mean") * pl.col("area")).sum() / pl.col("area").sum(),
+                min=pl.col("min").min(),
+            )
         )
         edge = 90 - pl.col("band") * height_deg
         return grouped.sort("band").select(

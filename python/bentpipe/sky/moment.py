@@ -115,9 +115,7 @@ def map(
     if (start is None) != (end is None):
         raise SkyError(f"a path from {start or 'nowhere'} to {end or 'nowhere'}: expected both ends, or none")
     places = () if start is None or end is None else (start, end)
-    scene = Scene.of(
-        over, places, epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre
-    )
+    scene = Scene.of(over, places, epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre)
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
     at_s = Span.of(at, 1.0, 1.0).begin_s
@@ -140,12 +138,12 @@ def _path(scene: Scene, nodes: list[int], position: dict[str, Any]) -> pl.DataFr
     import polars as pl
 
     count = len(scene.satellites)
-    rows = [
-        (scene.name(node), *(float(position[name][node]) for name in position))
-        if node < count
-        else (place.name, place.latitude_deg, place.longitude_deg, place.height_km)
-        for node in nodes
-        for place in [scene.places[max(node - count, 0)] if scene.places else None]
-    ]
+    rows: list[tuple[Any, ...]] = []
+    for node in nodes:
+        if node < count:
+            rows.append((scene.name(node), *(float(values[node]) for values in position.values())))
+        else:
+            place = scene.places[node - count]
+            rows.append((place.name, place.latitude_deg, place.longitude_deg, place.height_km))
     schema = {"node": pl.String, **dict.fromkeys(position, pl.Float64)}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -42,13 +42,13 @@ class Passes:
         begin_s, end_s, _ = self.span.times
         in_view_s = (self.table["set_s"] - self.table["rise_s"]).sum()
         until = pl.concat([pl.Series([begin_s]), self.table["set_s"].cum_max()])
-        gaps = pl.concat([self.table["rise_s"], pl.Series([end_s])]) - until
+        gaps = (pl.concat([self.table["rise_s"], pl.Series([end_s])]) - until).clip(lower_bound=0)
         return {
             "passes": len(self.table),
             "duration_mean_s": in_view_s / len(self.table) if len(self.table) else None,
             "in_view_mean": in_view_s / self.span.duration_s,
-            "covered": 1 - gaps.clip(lower_bound=0).sum() / self.span.duration_s,
-            "gap_max_s": max(gaps.max(), 0.0),  # type: ignore[type-var]
+            "covered": 1 - gaps.sum() / self.span.duration_s,
+            "gap_max_s": max(gaps.to_list(), default=0.0),
         }
 
     def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:

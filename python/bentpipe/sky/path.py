@@ -47,8 +47,8 @@ class SkyPath:
         A row per instant: `time_s` after the epoch, one-way propagation `delay_s`, `hops`, and for each end
         `from_elevation_deg`, `from_satellite`, `to_elevation_deg`, `to_satellite`. Without a path, they are null.
     changes : polars.DataFrame
-        A row per path: `time_s` at which it begins (to a hundredth of a step), `duration_s`, `delay_s` at its begin, `hops`,
-        `from_satellite`, `to_satellite`, whether an end has another satellite than on the path before
+        A row per path: `time_s` at which it begins (to a hundredth of a step), `duration_s`, `delay_s` at its begin,
+        `hops`, `from_satellite`, `to_satellite`, whether an end has another satellite than on the path before
         (`from_handover`, `to_handover`), and `path`, all nodes with ` > ` between them.
     """
 
@@ -198,7 +198,9 @@ def path(
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
     span = Span.of(at, duration, step)
     ends = " to ".join(place.name for place in scene.places[:2])
-    found = worked(ends, lambda reached: scene.core.path(span.times, (select, seed, by == "hops", keep), reached), progress)
+    found = worked(
+        ends, lambda reached: scene.core.path(span.times, (select, seed, by == "hops", keep), reached), progress
+    )
     return SkyPath(scene, span, select, by, keep, _table(scene, found), _changes(scene, span, found))
 
 

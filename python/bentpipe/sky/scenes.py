@@ -259,7 +259,7 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
             return _core.Sky.preset(over, epoch)
         slot = _SLOT.fullmatch(over.strip())
         if slot is not None:
-            return _core.Sky.slot(_signed(*slot.groups(), "W"), epoch)
+            return _core.Sky.slot(_signed(slot[1], slot[2], "W"), epoch)
     path = Path(over)
     try:
         text = path.read_text(encoding="utf-8")
@@ -270,7 +270,9 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
         raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
     except (OSError, UnicodeDecodeError) as error:
         why = files.reason(error) if isinstance(error, OSError) else "it is no text"
-        raise SkyError(f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML") from None
+        raise SkyError(
+            f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML"
+        ) from None
     try:
         return _core.Sky.elements(text, skip_bad, epoch)
     except SkyError as error:
