@@ -130,7 +130,7 @@ def _shown(
     cls=Command,
     examples=(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
-        "sky path London Singapore --over iridium --duration 24h --step 10s --save day",
+        "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
         "sky path Berlin Madrid --over oneweb --gateway Paris --select highest",
     ),
 )
