@@ -21,8 +21,8 @@ from bentpipe.cli.app import app
 from bentpipe.errors import Interrupted, SkyError
 from bentpipe.plot import save
 from bentpipe.plot.skies import _great_circle, coastlines
-from bentpipe.sky.coverage import CHARTS
-from bentpipe.sky.path import BY, RULES
+from bentpipe.sky.covering import CHARTS
+from bentpipe.sky.paths import BY, RULES
 from bentpipe.sky.scenes import place, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -329,7 +329,7 @@ def test_progress_grows_and_can_interrupt(long_look):
         if len(shares) == 3:
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match="interrupted after 0%"):
+    with pytest.raises(Interrupted, match="interrupted after 0 %"):
         long_look(watch)
     assert 0 < shares[0] < shares[1] < shares[2] < 1
 

@@ -118,7 +118,7 @@ def places(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
 
 def rules(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """How a place chooses its satellite."""
-    from bentpipe.sky.path import RULES
+    from bentpipe.sky.paths import RULES
 
     return _items(RULES, incomplete)
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-    from bentpipe.sky.coverage import Coverage
+    from bentpipe.sky.covering import Coverage
     from bentpipe.sky.moment import Map
-    from bentpipe.sky.passes import Passes
-    from bentpipe.sky.path import SkyPath
+    from bentpipe.sky.passing import Passes
+    from bentpipe.sky.paths import SkyPath
     from bentpipe.sky.scenes import Scene, Span
 
 ROWS_MAX = 12
@@ -91,7 +91,7 @@ def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
     gap = formatting.quantity(summary["gap_max_s"], "s")
     without = f"at most {gap} without a satellite" if summary["gap_max_s"] > 0 else "never without a satellite"
     yield Text(
-        f"{formatting.count(summary['passes'], 'pass').replace('passs', 'passes')} of {mean} on average,"
+        f"{summary['passes']:,} {'pass' if summary['passes'] == 1 else 'passes'} of {mean} on average,"
         f" {summary['in_view_mean']:.1f} in view on average, {without}"
     )
     shown = found.table if every else found.table.head(ROWS_MAX)

@@ -255,7 +255,7 @@ def coverage(
     By latitude as a table; with --plot a map of the satellites in view on average (mean), at least (min), or of the
     time with one (covered).
     """
-    from bentpipe.sky.coverage import checked
+    from bentpipe.sky.covering import checked
 
     checked(chart)
 

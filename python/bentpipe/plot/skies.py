@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bentpipe.sky.coverage import Coverage
+    from bentpipe.sky.covering import Coverage
     from bentpipe.sky.moment import Map
-    from bentpipe.sky.passes import Passes
-    from bentpipe.sky.path import SkyPath
+    from bentpipe.sky.passing import Passes
+    from bentpipe.sky.paths import SkyPath
 
     Lines = list[NDArray[np.float64]]
 

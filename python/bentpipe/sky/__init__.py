@@ -6,10 +6,10 @@
 True
 """
 
-from bentpipe.sky.coverage import Coverage, coverage
+from bentpipe.sky.covering import Coverage, coverage
 from bentpipe.sky.moment import Map, map
-from bentpipe.sky.passes import Passes, passes
-from bentpipe.sky.path import SkyPath, path
+from bentpipe.sky.passing import Passes, passes
+from bentpipe.sky.paths import SkyPath, path
 from bentpipe.sky.scenes import cities, constellations
 
 __all__ = ["Coverage", "Map", "Passes", "SkyPath", "cities", "constellations", "coverage", "map", "passes", "path"]

@@ -292,7 +292,7 @@ def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress:
     try:
         return work(reached)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted after {state.under_way:.0%}; there is no result") from None
+        raise Interrupted(f"interrupted after {100 * state.under_way:.0f} %; there is no result") from None
 
 
 def array(values: tuple[str, bytes]) -> Any:
