@@ -143,6 +143,7 @@ def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
     by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"])
     assert by_fibre.summary["connected"] == 1
     route = by_fibre.changes["path"][0].split(" > ")
+    assert [each.name for each in by_fibre.scene.gateways] == by_fibre.to_dict()["gateways"] == ["London", "Halifax"]
     assert (route[:2], route[-1], len(route)) == (["London", "Halifax"], "New York", 4)
     longer = bp.sky.path(
         "London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"], fibre=2.5
@@ -457,7 +458,14 @@ def test_a_map_goes_to_a_place_of_its_own_unless_json_is_asked_for(tmp_path, mon
     assert [each.name for each in tmp_path.iterdir()] == ["map.png"]
 
 
-def test_where_there_is_no_path_it_says_why():
+def test_where_there_is_nothing_it_says_why_and_draws_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = ran("passes", "60N 0E", "--over", "o3b", "--plot", "x.png")
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: no satellite passes over 60.00N 0.00E")
+    assert "No satellite is in view." in done.stdout
+    done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s", "--plot", "x.png")
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: there is no path from London to Singapore")
+    assert list(tmp_path.iterdir()) == []
     done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s")
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())

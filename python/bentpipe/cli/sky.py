@@ -77,7 +77,8 @@ _elevation = click.option(
     "--elevation",
     type=float,
     metavar="DEGREES",
-    help="Use satellites from this elevation on. By default, as the constellation's source says; 25 for element sets.",
+    help="Use satellites from this elevation on. By default, as the constellation's source says; 25 for element sets,"
+    " 5 for geo:.",
 )
 _skip_bad = click.option("--skip-bad", is_flag=True, help="Leave bad records of a file out; by default, it is refused.")
 _gateways = _all(
@@ -99,7 +100,10 @@ _gateways = _all(
     ),
 )
 _all_rows = click.option("--all", "every", is_flag=True, help="Print every row of the table, not only the first ones.")
-_output = _all(options.save, options.plot, options.figure, options.json, options.quiet)
+_save = click.option(
+    "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance into this folder."
+)
+_output = _all(_save, options.plot, options.figure, options.json, options.quiet)
 
 
 def _shown(
@@ -301,7 +305,7 @@ def _drawn_anyway(function: Function) -> Function:
 @_elevation
 @_gateways
 @_skip_bad
-@options.save
+@_save
 @click.option(
     "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"Where the map goes: .png, .svg or .pdf. [default: {MAP}]"
 )

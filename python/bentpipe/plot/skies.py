@@ -30,6 +30,10 @@ MANY = 2000
 PATHS_MAX = 300
 """Of more paths, a figure shows the median and the range of what they have."""
 BINS = 200
+NAMED_MAX = 8
+"""Satellites whose names are on a map."""
+EDGE = 130
+"""Degrees from which on a name on the outer side would leave the map."""
 CROWD = 60
 """Passes that can be told apart."""
 
@@ -43,32 +47,42 @@ def map_figure(found: Map) -> Figure:
         is_crowded = len(known) > MANY
         links = [(at[a], at[b]) for a, b in found.links.iter_rows()]
         _draw(axes, links, color="0.6", linewidth=0.25 if is_crowded or len(links) > MANY else 0.5, zorder=2)
-        size = 0.8 if is_crowded else 3 if len(known) > 200 else 7
+        size = 0.8 if is_crowded else 3 if len(known) > 200 else 7 if len(known) > 20 else 16
         axes.scatter(known["longitude_deg"], known["latitude_deg"], s=size, color=COLOURS[0], linewidths=0, zorder=3)
         nodes = [(east, north) for _, north, east, _ in found.path.iter_rows()]
         _draw(axes, list(pairwise(nodes)), color=COLOURS[1], linewidth=1.4, zorder=4)
         if len(nodes) > 2:
             east, north = zip(*nodes[1:-1], strict=True)
             axes.scatter(east, north, s=9, color=COLOURS[1], linewidths=0, zorder=5)
-        for number, place in enumerate(found.scene.places):
-            is_gateway = number >= len(found.scene.places) - found.scene.gateways
-            mark: Any = "^" if is_gateway else "s"
-            axes.scatter(place.longitude_deg, place.latitude_deg, marker=mark, s=16, color="#000000", zorder=6)
-            is_east = place.longitude_deg > 120
-            axes.annotate(
-                plain(place.name),
-                (place.longitude_deg, place.latitude_deg),
-                (-4 if is_east else 4, -9),
-                textcoords="offset points",
-                ha="right" if is_east else "left",
-                fontsize=7,
-                zorder=7,
-                bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8},
-            )
+        if len(known) <= NAMED_MAX:
+            for name, *place, _ in known.iter_rows():
+                _name(axes, name, *place, is_left=place[1] > EDGE, color=COLOURS[0], lift=4)
+        places = sorted(found.scene.places, key=lambda place: place.longitude_deg)
+        for place in places:
+            mark: Any = "^" if place in found.scene.gateways else "s"
+            at_east = place.longitude_deg
+            axes.scatter(at_east, place.latitude_deg, marker=mark, s=16, color="#000000", zorder=6)
+            # Names point away from each other.
+            is_left = at_east > EDGE or (place is places[0] and len(places) > 1 and at_east > -EDGE)
+            _name(axes, place.name, place.latitude_deg, at_east, is_left=is_left, color="#000000")
         figure.suptitle(
             plain(f"{found.scene.over}, {found.scene.instant(found.at_s)}{_told(found)}"), x=0.02, ha="left"
         )
         return figure
+
+
+def _name(axes: Axes, name: str, north: float, east: float, *, is_left: bool, color: str, lift: float = -9) -> None:
+    axes.annotate(
+        plain(name),
+        (east, north),
+        (-4 if is_left else 4, lift),
+        textcoords="offset points",
+        ha="right" if is_left else "left",
+        fontsize=7,
+        color=color,
+        zorder=7,
+        bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8},
+    )
 
 
 def _told(found: Map) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.errors import SkyError
 from bentpipe.sky.scenes import Scene, Span, array, frame, named, save, worked
 
 if TYPE_CHECKING:
@@ -52,10 +53,18 @@ class Passes:
         }
 
     def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: the elevation of each pass, and how many satellites are in view."""
+        """A matplotlib figure: the elevation of each pass, and how many satellites are in view.
+
+        Raises
+        ------
+        SkyError
+            No satellite passes.
+        """
         from bentpipe.plot.skies import passes_figure
         from bentpipe.plot.style import dressed
 
+        if len(self.table) == 0:
+            raise SkyError(f"no satellite passes over {self.scene.places[0].name}\n  nothing can be drawn")
         return dressed(passes_figure(self), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:

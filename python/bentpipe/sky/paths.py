@@ -89,10 +89,19 @@ class SkyPath:
         return found
 
     def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: delay, hops and elevation over time; ticks at handovers."""
+        """A matplotlib figure: delay, hops and elevation over time; ticks at handovers.
+
+        Raises
+        ------
+        SkyError
+            There never is a path.
+        """
         from bentpipe.plot.skies import path_figure
         from bentpipe.plot.style import dressed
 
+        if not self.summary["connected"]:
+            ends = " to ".join(place.name for place in self.scene.places[:2])
+            raise SkyError(f"there is no path from {ends}\n  nothing can be drawn")
         return dressed(path_figure(self), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -114,7 +123,7 @@ class SkyPath:
             **self.scene.to_dict(),
             "from": vars(start),
             "to": vars(end),
-            "gateways": [each.name for each in self.scene.places[-self.scene.gateways :][: self.scene.gateways]],
+            "gateways": [each.name for each in self.scene.gateways],
             "select": self.select,
             "by": self.by,
             "keep": self.keep,

@@ -67,8 +67,8 @@ class Scene:
     epoch : str
         When time is 0, UTC.
     places : tuple of Place
-    gateways : int
-        How many of the places, the last ones, are gateways.
+    gateways : tuple of Place
+        Those of the places that forward packets.
     satellites : tuple of str
         Their names.
     skipped : tuple of (int, str)
@@ -79,7 +79,7 @@ class Scene:
     over: str
     epoch: str
     places: tuple[Place, ...]
-    gateways: int
+    gateways: tuple[Place, ...]
     satellites: tuple[str, ...]
     skipped: tuple[tuple[int, str], ...]
 
@@ -110,7 +110,7 @@ class Scene:
             over=str(over),
             epoch=core.epoch,
             places=(*found, *(each for each in relays if each not in found)),
-            gateways=len(relays),
+            gateways=tuple(relays),
             satellites=tuple(core.names),
             skipped=tuple(core.skipped),
         )
