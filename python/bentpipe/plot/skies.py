@@ -55,8 +55,8 @@ def map_figure(found: Map) -> Figure:
             east, north = zip(*nodes[1:-1], strict=True)
             axes.scatter(east, north, s=9, color=COLOURS[1], linewidths=0, zorder=5)
         if len(known) <= NAMED_MAX:
-            for name, *place, _ in known.iter_rows():
-                _name(axes, name, *place, is_left=place[1] > EDGE, color=COLOURS[0], lift=4)
+            for name, *spot, _ in known.iter_rows():
+                _name(axes, name, *spot, is_left=spot[1] > EDGE, color=COLOURS[0], lift=4)
         places = sorted(found.scene.places, key=lambda place: place.longitude_deg)
         for place in places:
             mark: Any = "^" if place in found.scene.gateways else "s"
