@@ -75,7 +75,10 @@ def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys):
 
 
 # The others have tests of their own: open-network in test_network, own-sender in test_own.
-PYTHON = [README, *(ROOT / "docs" / name for name in ("guides/compare-senders.md", "concepts/statistics.md"))]
+PYTHON = [
+    README,
+    *(ROOT / "docs" / name for name in ("guides/compare-senders.md", "guides/sky.md", "concepts/statistics.md")),
+]
 
 
 @pytest.mark.parametrize("page", PYTHON, ids=lambda page: page.stem)

@@ -1,4 +1,5 @@
 from . import errors as errors
+from . import sky as sky
 from .catalog import choices as choices
 from .catalog import schema as schema
 from .experiment.compare import Comparison as Comparison
@@ -45,5 +46,6 @@ __all__ = [
     "reproduce",
     "run",
     "schema",
+    "sky",
     "sweep",
 ]

@@ -1,6 +1,7 @@
 """The compiled core. Not public: use `bentpipe` itself."""
 
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -19,8 +20,12 @@ __all__ = [
     "PathState",
     "Run",
     "Scenario",
+    "Sky",
     "build_info",
     "choices",
+    "cities",
+    "city",
+    "constellations",
     "dictionary",
     "hooks",
     "quantity",
@@ -478,3 +483,45 @@ def hooks() -> tuple[list[str], list[str]]:
     """What a congestion control, and a function of the network, may override."""
 
 def build_info() -> dict[str, str]: ...
+
+@final
+class Sky:
+    """Satellites, the Earth and places."""
+
+    @staticmethod
+    def preset(name: str, epoch: str | None) -> Sky: ...
+    @staticmethod
+    def slot(longitude_deg: float, epoch: str | None) -> Sky: ...
+    @staticmethod
+    def elements(text: str, skips: bool, epoch: str | None) -> Sky: ...
+    def with_places(
+        self, places: Sequence[tuple[str, float, float, float, bool]], elevation_deg: float | None, fibre: float
+    ) -> Sky: ...
+    @property
+    def skipped(self) -> list[tuple[int, str]]: ...
+    @property
+    def epoch(self) -> str: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def elevation_deg(self) -> float | None: ...
+    @property
+    def is_linked(self) -> bool: ...
+    def instant(self, seconds: float) -> str: ...
+    def path(
+        self,
+        span: tuple[float, float, float],
+        choice: tuple[str, int, bool, bool],
+        progress: Callable[[float], object] | None = None,
+    ) -> dict[str, Any]: ...
+    def passes(
+        self, span: tuple[float, float, float], progress: Callable[[float], object] | None = None
+    ) -> dict[str, tuple[str, bytes]]: ...
+    def coverage(
+        self, cell_deg: float, span: tuple[float, float, float], progress: Callable[[float], object] | None = None
+    ) -> tuple[dict[str, tuple[str, bytes]], float]: ...
+    def moment(self, at_s: float, has_path: bool) -> dict[str, Any]: ...
+
+def constellations() -> list[tuple[str, str, str]]: ...
+def cities() -> list[tuple[str, float, float]]: ...
+def city(name: str) -> tuple[float, float]: ...

@@ -109,6 +109,10 @@ def _problem(text: str) -> Problem:
     return Problem(message, expected=expected.strip())
 
 
+class SkyError(BentpipeError, ValueError):
+    """A place, constellation, file of element sets or number of a sky makes no sense. The text says which and why."""
+
+
 class NetworkError(BentpipeError, ValueError):
     """An open network was asked for what it cannot do, such as a packet in its past. It has not changed."""
 

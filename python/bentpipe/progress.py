@@ -27,7 +27,7 @@ class Progress:
     simulated_s: float | None = None
     """Of a single run, the simulated time that it has reached."""
     doing: str = ""
-    """Of `reproduce`, whose runs are claims and figures, the one that is at hand."""
+    """What is at hand: of `reproduce`, whose runs are claims and figures, one of them."""
     began_s: float = field(default_factory=time.monotonic)
     make_result: Callable[[], Any] = field(default=lambda: None, repr=False)
 
@@ -61,7 +61,7 @@ class Progress:
     def label(self) -> str:
         """Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time."""
         if self.doing:
-            return f"{self.doing}, {self.done + 1} of {self.total}"
+            return self.doing if self.total == 1 else f"{self.doing}, {self.done + 1} of {self.total}"
         if self.simulated_s is not None:
             return f"simulated {self.simulated_s:.4g} s"
         elapsed_s = max(time.monotonic() - self.began_s, 1e-9)

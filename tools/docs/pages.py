@@ -42,6 +42,7 @@ PYTHON = {
     "Scenarios": ["load", "loads", "check", "Scenario", "schema", "choices"],
     "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction"],
     "Your own code": ["CongestionControl", "Middlebox", "Network"],
+    "The sky": ["sky"],
     "Errors": ["errors"],
 }
 
@@ -139,7 +140,12 @@ def _help(*words: str) -> str:
 @cache
 def commands() -> list[str]:
     """The commands that `bentpipe --help` lists."""
-    listed = _help().split("Commands:\n", 1)[1]
+    return _listed(_help())
+
+
+def _listed(text: str) -> list[str]:
+    """The commands that a help lists."""
+    listed = text.partition("Commands:\n")[2].partition("\n\n")[0]
     return re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
 
 
@@ -151,7 +157,10 @@ def command_line() -> str:
         f" interrupted by Ctrl-C.\n\n```text\n{_help()}\n```\n"
     )
     for command in commands():
-        text += f"\n## bentpipe {command}\n\n```text\n{_help(command)}\n```\n"
+        shown = _help(command)
+        text += f"\n## bentpipe {command}\n\n```text\n{shown}\n```\n"
+        for inner in _listed(shown):
+            text += f"\n### bentpipe {command} {inner}\n\n```text\n{_help(command, inner)}\n```\n"
     return text
 
 

@@ -8,6 +8,7 @@ mod function;
 mod network;
 mod own;
 mod simulation;
+mod sky;
 mod tables;
 mod values;
 
@@ -36,6 +37,8 @@ mod _core {
     use super::function::{Function, View};
     #[pymodule_export]
     use super::network::Network;
+    #[pymodule_export]
+    use super::sky::{cities, city, constellations, PySky};
     #[pymodule_export]
     use super::{build_info, choices, dictionary, hooks, quantity, schema, Run, Scenario};
     #[pymodule_export]

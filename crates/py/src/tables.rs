@@ -157,7 +157,11 @@ fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     Ok(columns)
 }
 
-fn bytes<'py, T: Copy>(py: Python<'py>, values: &[T], encode: impl Fn(T) -> [u8; 8]) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn bytes<'py, T: Copy>(
+    py: Python<'py>,
+    values: &[T],
+    encode: impl Fn(T) -> [u8; 8],
+) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, values.len() * 8, |buffer| {
         for (place, &value) in buffer.chunks_exact_mut(8).zip(values) {
             place.copy_from_slice(&encode(value));

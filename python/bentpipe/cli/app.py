@@ -11,15 +11,14 @@ import click
 from click.shell_completion import get_completion_class
 
 from bentpipe import files
-from bentpipe.catalog import unknown
-from bentpipe.cli.help import Context
+from bentpipe.cli.help import Group
 from bentpipe.cli.printing import print_error
 from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
 
 COMMANDS = (
     *("init", "run", "compare", "mix", "sweep", "report", "reproduce"),
-    *("why", "check", "list", "show", "schema"),
+    *("why", "sky", "check", "list", "show", "schema"),
 )
 """Each is `command` in the module of its name."""
 SHELLS = ("bash", "zsh", "fish")
@@ -27,10 +26,8 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
 
-class App(click.Group):
+class App(Group):
     """Loads a command when it is needed, and handles the errors of all of them in one place."""
-
-    context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -40,13 +37,6 @@ class App(click.Group):
             return None
         command: click.Command = import_module(f"bentpipe.cli.{cmd_name}").command
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise BentpipeError(unknown(args[0], "a command", COMMANDS))
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

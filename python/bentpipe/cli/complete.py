@@ -101,6 +101,28 @@ def topics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     return _items(dict.fromkeys(topics(), ""), incomplete)
 
 
+def constellations(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Constellations by name, and files of element sets."""
+    from bentpipe.sky import constellations
+
+    known = {each["name"]: each["about"] for each in constellations()}
+    return _items(known, incomplete) + files(incomplete, (".tle", ".txt", ".json", ".xml", ".csv"))
+
+
+def places(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Cities."""
+    from bentpipe.sky import cities
+
+    return _items(dict.fromkeys([each["name"] for each in cities()], ""), incomplete)
+
+
+def rules(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+    """How a place chooses its satellite."""
+    from bentpipe.sky.paths import RULES
+
+    return _items(RULES, incomplete)
+
+
 def one_of(names: Iterable[str]) -> Completer:
     """One of these names."""
     return lambda _, __, incomplete: _items(dict.fromkeys(names, ""), incomplete)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bentpipe.catalog import unknown
 from bentpipe.cli.printing import is_coloured
+from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,3 +61,32 @@ class Command(click.Command):
             for example in self.examples:
                 # Never wrapped: examples are copied.
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+class Group(click.Group):
+    """Commands under one name; for a name that is unknown it suggests the nearest."""
+
+    context_class = Context
+
+    @property
+    def examples(self) -> list[str]:
+        """The first example of each command."""
+        return [command.examples[0] for command in self.commands.values() if isinstance(command, Command)]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            what = "a command" if ctx.parent is None else f"a command of {ctx.info_name}"
+            raise BentpipeError(unknown(args[0], what, known))
+        return super().resolve_command(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{example}\n")

@@ -76,6 +76,8 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
         "metrics": _metrics,
         "scenarios": _scenarios,
         "papers": _papers,
+        "constellations": _constellations,
+        "places": _places,
         "series": lambda: [*_defined("series"), Entry("events", "What happened to each flow, when.")],
         "columns": lambda: [
             each._replace(table=table, summary=each.summary + _as_metric(table, each))
@@ -136,6 +138,19 @@ def _papers() -> list[Entry]:
     from bentpipe.papers.claims import names, title
 
     return [Entry(name, title(name)) for name in names()]
+
+
+def _constellations() -> list[Entry]:
+    from bentpipe.sky import constellations
+
+    return [Entry(each["name"], f"{each['about']}. {each['source']}.") for each in constellations()]
+
+
+def _places() -> list[Entry]:
+    from bentpipe.sky import cities
+    from bentpipe.sky.scenes import coordinates
+
+    return [Entry(each["name"], coordinates(each["latitude_deg"], each["longitude_deg"])) for each in cities()]
 
 
 def _print(entries: list[Entry]) -> None:

@@ -4157,7 +4157,7 @@ class Sky(_SkyRequired, total=False):
         Whether the places that a satellite serves share its rate, up and down, or have a link each. Default: false.
 
     place :
-        Places besides cities (`bentpipe list cities`), by name.
+        Places besides cities (`bentpipe list places`), by name.
 
     user :
         Links between places and satellites; forward is up. Without a rate, 20 Mbit/s up and 100 Mbit/s down.

@@ -2,7 +2,7 @@
 
 use super::error::SkyError;
 use super::motion::Motion;
-use super::route::Span;
+use super::route::{GoOn, Span};
 use super::scene::Sky;
 use super::view::{Sighting, Watch};
 use bentpipe_units::Stream;
@@ -96,6 +96,20 @@ pub fn serving_at(handovers: &[Handover], t: f64) -> Option<u32> {
 /// # Errors
 /// An unknown place; a rule whose figures are out of range; what is wrong with the sky.
 pub fn handovers(sky: &Sky, place: usize, rule: Rule, span: Span) -> Result<Vec<Handover>, SkyError> {
+    handovers_while(sky, place, rule, span, &mut |_| true)
+}
+
+/// [`handovers`] with word of how far they are.
+///
+/// # Errors
+/// As there; the work was ended.
+pub fn handovers_while(
+    sky: &Sky,
+    place: usize,
+    rule: Rule,
+    span: Span,
+    go_on: GoOn,
+) -> Result<Vec<Handover>, SkyError> {
     sky.check()?;
     let place = sky.place(place)?;
     let mut observer = Observer {
@@ -107,21 +121,21 @@ pub fn handovers(sky: &Sky, place: usize, rule: Rule, span: Span) -> Result<Vec<
         current: None,
     };
     match rule {
-        Rule::Highest => observer.continuously(span, |_, _, seen, _| highest(seen)),
-        Rule::Nearest => observer.continuously(span, |_, _, seen, _| nearest(seen)),
-        Rule::LongestRemaining => observer.continuously(span, |observer, current, seen, t| {
+        Rule::Highest => observer.continuously(span, go_on, |_, _, seen, _| highest(seen)),
+        Rule::Nearest => observer.continuously(span, go_on, |_, _, seen, _| nearest(seen)),
+        Rule::LongestRemaining => observer.continuously(span, go_on, |observer, current, seen, t| {
             let still = seen.iter().find(|s| current == Some(s.satellite)).map(|s| s.satellite);
             still.or_else(|| observer.longest(seen, t))
         }),
         Rule::PeriodicCheck { interval_s, randomised } => {
             SkyError::within("interval of checks (s)", interval_s, 1e-3, 1e6)?;
-            observer.checks(span, interval_s, randomised);
+            observer.checks(span, go_on, interval_s, randomised)
         }
         Rule::Slots(slots) => {
             slots.check()?;
-            observer.slots(span, &slots);
+            observer.slots(span, go_on, &slots)
         }
-    }
+    }?;
     Ok(observer.list)
 }
 
@@ -160,9 +174,15 @@ impl Observer<'_> {
     }
 
     /// Follows a rule that chooses anew at every instant; between two instants the change is sought by halving.
-    fn continuously(&mut self, span: Span, choose: impl Fn(&mut Self, Option<u32>, &[Sighting], f64) -> Option<u32>) {
+    fn continuously(
+        &mut self,
+        span: Span,
+        go_on: GoOn,
+        choose: impl Fn(&mut Self, Option<u32>, &[Sighting], f64) -> Option<u32>,
+    ) -> Result<(), SkyError> {
         let mut before = span.from_s;
         for t in span.times() {
+            span.reach(t, go_on)?;
             let choice = |observer: &mut Self, t: f64| {
                 let seen = observer.seen(t);
                 choose(observer, observer.current, &seen, t)
@@ -187,6 +207,7 @@ impl Observer<'_> {
             }
             before = t;
         }
+        Ok(())
     }
 
     /// The satellite that stays in view longest from `t` on.
@@ -224,13 +245,14 @@ impl Observer<'_> {
         sighting.is_ok_and(|s| self.watch.sees(&s)) && !sky.link_fails(sky.node(self.place), satellite, t)
     }
 
-    fn checks(&mut self, span: Span, interval_s: f64, randomised: Option<u64>) {
+    fn checks(&mut self, span: Span, go_on: GoOn, interval_s: f64, randomised: Option<u64>) -> Result<(), SkyError> {
         let mut lots = randomised.map(|seed| Stream::new(seed, &self.sky.places[self.place].name, "handover checks"));
         let mut t = span.from_s;
         for number in 0.. {
             if t >= span.until_s {
                 break;
             }
+            span.reach(t, go_on)?;
             let seen = self.seen(t);
             if !seen.iter().any(|s| self.current == Some(s.satellite)) {
                 let to = highest(&seen);
@@ -238,9 +260,10 @@ impl Observer<'_> {
             }
             t += interval_s * lots.as_mut().map_or(1.0, |lots| 0.5 + lots.uniform(number));
         }
+        Ok(())
     }
 
-    fn slots(&mut self, span: Span, slots: &Slots) {
+    fn slots(&mut self, span: Span, go_on: GoOn, slots: &Slots) -> Result<(), SkyError> {
         let mut lots = Stream::new(slots.seed, &self.sky.places[self.place].name, "slots");
         let day = self.sky.constellation.epoch.second_of_day() - slots.phase_s;
         // Slots are numbered from the boundary before the epoch, so that a lot belongs to an instant, not to a span.
@@ -251,8 +274,9 @@ impl Observer<'_> {
             let begin = boundary(number);
             let t = begin.max(span.from_s);
             if t >= span.until_s {
-                return;
+                return Ok(());
             }
+            span.reach(t, go_on)?;
             let to = self.draw(t, boundary(number + 1), slots, &mut lots, number);
             self.hand_over(t, to);
             number += 1;

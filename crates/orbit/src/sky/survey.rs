@@ -4,7 +4,7 @@ use super::earth::{Geodetic, RAD};
 use super::error::SkyError;
 use super::motion::Motion;
 use super::places::Site;
-use super::route::Span;
+use super::route::{GoOn, Span};
 use super::scene::Sky;
 use super::view::{Sighting, Watch};
 
@@ -35,6 +35,14 @@ pub struct Pass {
 /// # Errors
 /// An unknown place; what is wrong with the sky.
 pub fn passes(sky: &Sky, place: usize, span: Span) -> Result<Vec<Pass>, SkyError> {
+    passes_while(sky, place, span, &mut |_| true)
+}
+
+/// [`passes`] with word of how far they are.
+///
+/// # Errors
+/// As there; the work was ended.
+pub fn passes_while(sky: &Sky, place: usize, span: Span, go_on: GoOn) -> Result<Vec<Pass>, SkyError> {
     sky.check()?;
     let place = sky.place(place)?;
     let mut motion = Motion::new(span.step_s);
@@ -46,6 +54,7 @@ pub fn passes(sky: &Sky, place: usize, span: Span) -> Result<Vec<Pass>, SkyError
     let mut before = span.from_s;
     let ends = span.times().skip(1).chain([span.until_s]);
     for t in std::iter::once(span.from_s).chain(ends) {
+        span.reach(t, go_on)?;
         let seen = watch.at(&sky.earth, motion.at(&sky.constellation, &sky.earth, t), t);
         let mut still = Vec::with_capacity(seen.len());
         for sighting in seen {
@@ -146,6 +155,14 @@ pub struct Cell {
 /// # Errors
 /// A cell size that is not between 0.25 and 90 degrees; what is wrong with the sky.
 pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyError> {
+    coverage_while(sky, cell_deg, span, &mut |_| true)
+}
+
+/// [`coverage`] with word of how far it is.
+///
+/// # Errors
+/// As there; the work was ended.
+pub fn coverage_while(sky: &Sky, cell_deg: f64, span: Span, go_on: GoOn) -> Result<Vec<Cell>, SkyError> {
     sky.check()?;
     SkyError::within("size of a cell (degrees)", cell_deg, 0.25, 90.0)?;
     let rows = (180.0 / cell_deg).ceil() as u32;
@@ -167,6 +184,7 @@ pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyEr
     }
     let mut motion = Motion::new(span.step_s);
     for t in span.times() {
+        span.reach(t, go_on)?;
         let positions = motion.at(&sky.constellation, &sky.earth, t);
         for (cell, watch) in cells.iter_mut().zip(&mut watches) {
             let seen = watch.at(&sky.earth, positions, t).len() as u32;

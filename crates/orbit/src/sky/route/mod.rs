@@ -89,6 +89,9 @@ pub struct Span {
     pub step_s: f64,
 }
 
+/// Called with the share of the work that is done, 0 to 1, at every instant; the work ends where it returns false.
+pub type GoOn<'a> = &'a mut dyn FnMut(f64) -> bool;
+
 impl Span {
     /// A span of at most a hundred million instants.
     pub fn new(from_s: f64, until_s: f64, step_s: f64) -> Result<Self, SkyError> {
@@ -102,6 +105,14 @@ impl Span {
     pub fn count(&self) -> usize {
         // What rounding makes of a whole number of steps is no further instant.
         (((self.until_s - self.from_s) / self.step_s - 1e-9).ceil().max(0.0)) as usize
+    }
+
+    /// Reports that the work has come to `t`, and asks whether it goes on.
+    pub(crate) fn reach(&self, t: f64, go_on: GoOn) -> Result<(), SkyError> {
+        if go_on(((t - self.from_s) / (self.until_s - self.from_s)).clamp(0.0, 1.0)) {
+            return Ok(());
+        }
+        Err(SkyError::new("work", "it was ended before it was done"))
     }
 
     /// The instants.
@@ -392,6 +403,21 @@ pub fn routes(
     span: Span,
     within_s: Option<f64>,
 ) -> Result<Vec<Route>, SkyError> {
+    routes_while(sky, pairs, routing, span, within_s, &mut |_| true)
+}
+
+/// [`routes`] with word of how far they are.
+///
+/// # Errors
+/// As [`Router::new`]; the work was ended.
+pub fn routes_while(
+    sky: &Sky,
+    pairs: &[(usize, usize)],
+    routing: &Routing,
+    span: Span,
+    within_s: Option<f64>,
+    go_on: GoOn,
+) -> Result<Vec<Route>, SkyError> {
     let mut router = Router::new(sky, pairs, routing, span.step_s)?;
     let tolerance = within_s.map(|s| SkyError::within("within_s", s, 1e-6, 1e6)).transpose()?;
     let empty = |&(from, to): &(usize, usize)| Route {
@@ -404,6 +430,7 @@ pub fn routes(
     let mut fine: Vec<Option<Router>> = vec![None; if tolerance.is_some() { pairs.len() } else { 0 }];
     let mut before = f64::NAN;
     for t in span.times() {
+        span.reach(t, go_on)?;
         let old = tolerance.map(|_| router.pairs.clone());
         router.step(t);
         for (number, route) in found.iter_mut().enumerate() {

@@ -5,6 +5,8 @@ use crate::sky::epoch::Epoch;
 use crate::sky::orbit::{Kepler, Orbit};
 use crate::sky::places::Place;
 use crate::sky::presets::preset;
+use crate::sky::route::{routes_while, Routing};
+use crate::sky::selection::{handovers_while, Rule, Slots};
 use crate::sky::view::Access;
 
 /// One satellite over the equator that passes overhead at longitude 0 at t = 0.
@@ -88,4 +90,35 @@ fn iridium_covers_the_earth() {
     let mean = cells.iter().map(|c| area(c) * c.mean).sum::<f64>() / cells.iter().map(area).sum::<f64>();
     let expected = 66.0 * 0.5 * (1.0 - libm::cos(19.925 * RAD));
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} {expected}");
+}
+
+/// Whoever waits can end the work, and hears until then how far it is.
+#[test]
+fn long_work_says_how_far_it_is_and_can_be_ended() {
+    let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.places.extend([Place::city("Oslo").unwrap(), Place::city("Lima").unwrap()]);
+    let span = Span::new(100.0, 500.0, 10.0).unwrap();
+    type Work<'a> = &'a dyn Fn(GoOn) -> Result<(), SkyError>;
+    let works: [Work; 5] = [
+        &|go_on| passes_while(&sky, 0, span, go_on).map(drop),
+        &|go_on| coverage_while(&sky, 30.0, span, go_on).map(drop),
+        &|go_on| routes_while(&sky, &[(0, 1)], &Routing::default(), span, None, go_on).map(drop),
+        &|go_on| handovers_while(&sky, 0, Rule::Highest, span, go_on).map(drop),
+        &|go_on| handovers_while(&sky, 0, Rule::Slots(Slots::starlink(1)), span, go_on).map(drop),
+    ];
+    for work in works {
+        let mut shares = Vec::new();
+        work(&mut |share| {
+            shares.push(share);
+            true
+        })
+        .unwrap();
+        assert!(shares.len() > 20 && shares[0] == 0.0 && shares.windows(2).all(|s| s[0] < s[1]), "{shares:?}");
+        let mut count = 0;
+        let ended = work(&mut |_| {
+            count += 1;
+            count < 5
+        });
+        assert!(ended.is_err() && count == 5);
+    }
 }

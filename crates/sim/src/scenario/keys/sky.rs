@@ -47,7 +47,7 @@ settings! {
         in_flight: InFlight = InFlight::Lost;
         /// Whether the places that a satellite serves share its rate, up and down, or have a link each.
         shared: bool = false;
-        /// Places besides cities (`bentpipe list cities`), by name.
+        /// Places besides cities (`bentpipe list places`), by name.
         place: BTreeMap<String, Position> = BTreeMap::new();
         /// Links between places and satellites; forward is up. Without a rate, 20 Mbit/s up and 100 Mbit/s down.
         user: Hop = Hop::default();

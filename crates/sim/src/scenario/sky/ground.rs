@@ -140,7 +140,7 @@ impl Ground {
 }
 
 /// What a place may be.
-const PLACE: &str = "expected cities (bentpipe list cities) or names of sky.place";
+const PLACE: &str = "expected cities (bentpipe list places) or names of sky.place";
 
 fn unknown(flow: &Tree, name: &str, key: &str, end: &str, findings: &mut Findings) {
     let path = format!("flow.{name}.{key}");

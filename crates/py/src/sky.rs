@@ -1,0 +1,395 @@
+//! The sky: constellations, places and what they see of each other, as arrays.
+
+use crate::tables::bytes;
+use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
+use bentpipe_orbit::sky::earth::{Earth, Geodetic};
+use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
+use bentpipe_orbit::sky::epoch::Epoch;
+use bentpipe_orbit::sky::links::Topology;
+use bentpipe_orbit::sky::orbit::Orbit;
+use bentpipe_orbit::sky::places::{self, Place};
+use bentpipe_orbit::sky::presets::{self, PRESETS};
+use bentpipe_orbit::sky::route::{routes_while, GoOn, Metric, Over, Route, Router, Routing, Span, Switch};
+use bentpipe_orbit::sky::scene::{Cable, Sky};
+use bentpipe_orbit::sky::selection::{handovers_while, Rule, Slots};
+use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
+use bentpipe_orbit::sky::view::Access;
+use bentpipe_orbit::sky::SkyError as Wrong;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+pyo3::import_exception!(bentpipe.errors, SkyError);
+
+/// Instants of changes of a path are found to this share of a step.
+const WITHIN: f64 = 0.01;
+/// Python is asked whether work goes on after about so many positions of satellites: some hundredths of a second.
+const POSITIONS_BETWEEN: usize = 200_000;
+
+/// An array as (NumPy dtype, bytes).
+type Array<'py> = (&'static str, Bound<'py, PyBytes>);
+/// Name, degrees north and east, height in km, and whether it is a gateway.
+type Given = (String, f64, f64, f64, bool);
+
+fn wrong(error: Wrong) -> PyErr {
+    SkyError::new_err(error.to_string())
+}
+
+fn reals<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Array<'py>> {
+    Ok(("<f8", bytes(py, values, |x| x.to_le_bytes())?))
+}
+
+fn wholes<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Array<'py>> {
+    Ok(("<i8", bytes(py, values, |x| x.to_le_bytes())?))
+}
+
+/// Does work without the GIL. Now and then it calls `progress` with the share that is done, and looks for Ctrl-C.
+fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    positions: usize,
+    work: impl FnOnce(GoOn) -> Result<T, Wrong> + Send,
+) -> PyResult<T> {
+    let between = (POSITIONS_BETWEEN / positions.max(1)).max(1);
+    let (mut count, mut raised) = (0, None);
+    let done = py.detach(|| {
+        work(&mut |share| {
+            count += 1;
+            if count % between != 0 {
+                return true;
+            }
+            let asked = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop))
+            });
+            asked.map_err(|error| raised = Some(error)).is_ok()
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => done.map_err(wrong),
+    }
+}
+
+/// Satellites, the Earth and places.
+#[pyclass(name = "Sky", module = "bentpipe._core", frozen)]
+pub(crate) struct PySky {
+    sky: Sky,
+    /// Line and fault of each record that was left out.
+    #[pyo3(get)]
+    skipped: Vec<(usize, String)>,
+}
+
+#[pymethods]
+impl PySky {
+    /// A constellation by name.
+    #[staticmethod]
+    fn preset(name: &str, epoch: Option<&str>) -> PyResult<Self> {
+        let make = || presets::preset(name)?.sky(start(epoch)?);
+        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+    }
+
+    /// One satellite over the equator.
+    #[staticmethod]
+    fn slot(longitude_deg: f64, epoch: Option<&str>) -> PyResult<Self> {
+        let make = || {
+            let mut constellation = Constellation::new(start(epoch)?);
+            constellation.add("geo", Orbit::geo(longitude_deg, 0.0, 0.0)?)?;
+            Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(5.0)))
+        };
+        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+    }
+
+    /// The satellites of a file of elements.
+    #[staticmethod]
+    fn elements(py: Python<'_>, text: &str, skips: bool, epoch: Option<&str>) -> PyResult<Self> {
+        let make = || {
+            let bad = if skips { BadRecords::Skip } else { BadRecords::Refuse };
+            let file = read_elements(text, ElementFormat::Auto, bad)?;
+            let epoch = match epoch {
+                Some(text) => Epoch::parse(text)?,
+                None => median_epoch(&file.sets).unwrap_or(Epoch::Y2000),
+            };
+            let mut constellation = Constellation::new(epoch);
+            constellation.add_elements(&file.sets)?;
+            let skipped = file.skipped.into_iter().map(|bad| (bad.line, bad.what)).collect();
+            Ok(Self { sky: Sky::new(constellation, Earth::WGS84, Access::MinElevation(25.0)), skipped })
+        };
+        py.detach(make).map_err(wrong)
+    }
+
+    /// The same with places, fibres between all gateways, and another minimum elevation.
+    fn with_places(&self, places: Vec<Given>, elevation_deg: Option<f64>, fibre: f64) -> PyResult<Self> {
+        let mut sky = self.sky.clone();
+        let make = || {
+            for (name, latitude_deg, longitude_deg, height_km, is_gateway) in places {
+                let at = Geodetic::new(latitude_deg, longitude_deg, height_km)?;
+                sky.places.push(Place { relay: is_gateway, ..Place::fixed(&name, at) });
+            }
+            let gateways: Vec<usize> = (0..sky.places.len()).filter(|k| sky.places[*k].relay).collect();
+            for (number, &a) in gateways.iter().enumerate() {
+                for &b in &gateways[..number] {
+                    sky.cables.push(Cable::fibre(&sky.places, a, b, fibre)?);
+                }
+            }
+            if let Some(deg) = elevation_deg {
+                sky.access = Access::MinElevation(deg);
+            }
+            sky.check()?;
+            Ok(Self { sky, skipped: self.skipped.clone() })
+        };
+        make().map_err(wrong)
+    }
+
+    #[getter]
+    fn epoch(&self) -> String {
+        self.sky.constellation.epoch.to_string()
+    }
+
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.sky.constellation.satellites.iter().map(|satellite| satellite.name.as_str()).collect()
+    }
+
+    /// None: the sky goes by distance.
+    #[getter]
+    fn elevation_deg(&self) -> Option<f64> {
+        match self.sky.access {
+            Access::MinElevation(deg) => Some(deg),
+            Access::MaxRange(_) => None,
+        }
+    }
+
+    /// Whether satellites are linked to each other.
+    #[getter]
+    fn is_linked(&self) -> bool {
+        self.sky.links.topology != Topology::None
+    }
+
+    /// The instant so many seconds after the epoch.
+    fn instant(&self, seconds: f64) -> String {
+        self.sky.constellation.epoch.after(seconds).to_string()
+    }
+
+    /// The path from the first place to the second: at every instant, and its changes. `span` is begin, end and step, `choice` how
+    /// satellites are chosen, its seed, whether hops are counted, and whether a path is kept until it breaks.
+    #[pyo3(signature = (span, choice, progress=None))]
+    fn path<'py>(
+        &self,
+        py: Python<'py>,
+        span: (f64, f64, f64),
+        choice: (&str, u64, bool, bool),
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let sky = &self.sky;
+        let (rule, seed, by_hops, until_broken) = choice;
+        let found = watched(py, progress, sky.satellites(), |go_on| {
+            let span = Span::new(span.0, span.1, span.2)?;
+            let mut routing = self.routing();
+            routing.metric = if by_hops { Metric::Hops } else { Metric::Delay };
+            routing.switch = if until_broken { Switch::WhenBroken } else { Switch::WhenBetter };
+            let rule = rule_of(rule, seed)?;
+            // Two terminals that wait for their satellites, and the path.
+            let ends = if rule.is_some() { [0, 1].as_slice() } else { &[] };
+            let parts = ends.len() as f64 + 1.0;
+            for (number, &place) in ends.iter().enumerate().filter(|(_, place)| !sky.places[**place].relay) {
+                let mut part = |share: f64| go_on((number as f64 + share) / parts);
+                let Some(rule) = rule else { continue };
+                routing.serving.push((place, handovers_while(sky, place, rule, span, &mut part)?));
+            }
+            let mut part = |share: f64| go_on((parts - 1.0 + share) / parts);
+            let routes =
+                routes_while(sky, &[(0, 1)], &routing, span, Some((WITHIN * span.step_s).max(1e-6)), &mut part)?;
+            Ok(routes.into_iter().next().map(|route| Instants::new(sky, span, route)))
+        })?;
+        let found = found.unwrap_or_default();
+        let table = PyDict::new(py);
+        table.set_item("time_s", reals(py, &found.time_s)?)?;
+        table.set_item("delay_s", reals(py, &found.delay_s)?)?;
+        table.set_item("hops", wholes(py, &found.hops)?)?;
+        for (end, name) in ["from", "to"].into_iter().enumerate() {
+            table.set_item(format!("{name}_elevation_deg"), reals(py, &found.elevation_deg[end])?)?;
+            table.set_item(format!("{name}_satellite"), wholes(py, &found.satellite[end])?)?;
+        }
+        let changes = PyDict::new(py);
+        changes.set_item("time_s", reals(py, &found.change_s)?)?;
+        changes.set_item("delay_s", reals(py, &found.change_delay_s)?)?;
+        table.set_item("changes", changes)?;
+        table.set_item("nodes", found.nodes)?;
+        Ok(table)
+    }
+
+    /// The passes over the first place, by rise.
+    #[pyo3(signature = (span, progress=None))]
+    fn passes<'py>(
+        &self,
+        py: Python<'py>,
+        span: (f64, f64, f64),
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let sky = &self.sky;
+        let found = watched(py, progress, sky.satellites(), |go_on| {
+            passes_while(sky, 0, Span::new(span.0, span.1, span.2)?, go_on)
+        })?;
+        let table = PyDict::new(py);
+        let satellites: Vec<i64> = found.iter().map(|pass| i64::from(pass.satellite)).collect();
+        table.set_item("satellite", wholes(py, &satellites)?)?;
+        let put = |name: &str, pick: fn(&bentpipe_orbit::sky::survey::Pass) -> f64| {
+            table.set_item(name, reals(py, &found.iter().map(pick).collect::<Vec<_>>())?)
+        };
+        put("rise_s", |pass| pass.rise_s)?;
+        put("set_s", |pass| pass.set_s)?;
+        put("highest_s", |pass| pass.highest_s)?;
+        put("elevation_deg", |pass| pass.max_elevation_deg)?;
+        put("range_min_km", |pass| pass.min_range_km)?;
+        put("range_max_km", |pass| pass.max_range_km)?;
+        Ok(table)
+    }
+
+    /// How cells of the Earth are covered, from south-west row by row, and the share of its surface that is.
+    #[pyo3(signature = (cell_deg, span, progress=None))]
+    fn coverage<'py>(
+        &self,
+        py: Python<'py>,
+        cell_deg: f64,
+        span: (f64, f64, f64),
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyDict>, f64)> {
+        // Every cell looks at the satellites near it.
+        let cells = (64_800.0 / (cell_deg * cell_deg).max(0.01)) as usize;
+        let found = watched(py, progress, self.sky.satellites() + 20 * cells, |go_on| {
+            coverage_while(&self.sky, cell_deg, Span::new(span.0, span.1, span.2)?, go_on)
+        })?;
+        let table = PyDict::new(py);
+        let put = |name: &str, pick: fn(&bentpipe_orbit::sky::survey::Cell) -> f64| {
+            table.set_item(name, reals(py, &found.iter().map(pick).collect::<Vec<_>>())?)
+        };
+        put("latitude_deg", |cell| cell.latitude_deg)?;
+        put("longitude_deg", |cell| cell.longitude_deg)?;
+        put("covered", |cell| cell.covered)?;
+        put("mean", |cell| cell.mean)?;
+        let least: Vec<i64> = found.iter().map(|cell| i64::from(cell.min)).collect();
+        table.set_item("min", wholes(py, &least)?)?;
+        Ok((table, covered_area(&found)))
+    }
+
+    /// Where the satellites are at an instant, which are linked, whom each place sees, and the path between the first two places.
+    fn moment<'py>(&self, py: Python<'py>, at_s: f64, has_path: bool) -> PyResult<Bound<'py, PyDict>> {
+        let sky = &self.sky;
+        let look = || {
+            Span::new(at_s, at_s, 1.0)?;
+            let at: Vec<Geodetic> = (0..sky.satellites() as u32)
+                .map(|k| sky.position(k, at_s).map_or(NOWHERE, |p| sky.earth.geodetic(p)))
+                .collect();
+            let links = sky.satellite_links(at_s)?;
+            let seen = (0..sky.places.len()).map(|place| sky.visible(place, at_s)).collect::<Result<Vec<_>, _>>()?;
+            let routing = self.routing();
+            let mut path = (Vec::new(), f64::NAN);
+            if has_path {
+                let mut router = Router::new(sky, &[(0, 1)], &routing, f64::INFINITY)?;
+                router.step(at_s);
+                path = (router.path(0).to_vec(), router.delay_s(0));
+            }
+            Ok((at, links, seen, path))
+        };
+        let (at, links, seen, (path, delay_s)) = py.detach(look).map_err(wrong)?;
+        let table = PyDict::new(py);
+        let pick = |pick: fn(&Geodetic) -> f64| reals(py, &at.iter().map(pick).collect::<Vec<_>>());
+        table.set_item("latitude_deg", pick(|at| at.latitude_deg)?)?;
+        table.set_item("longitude_deg", pick(|at| at.longitude_deg)?)?;
+        table.set_item("height_km", pick(|at| at.height_km)?)?;
+        table.set_item("link_from", wholes(py, &links.iter().map(|link| i64::from(link.a)).collect::<Vec<_>>())?)?;
+        table.set_item("link_to", wholes(py, &links.iter().map(|link| i64::from(link.b)).collect::<Vec<_>>())?)?;
+        let numbers =
+            |seen: &Vec<bentpipe_orbit::sky::view::Sighting>| seen.iter().map(|s| s.satellite).collect::<Vec<_>>();
+        table.set_item("seen", seen.iter().map(numbers).collect::<Vec<_>>())?;
+        table.set_item("nodes", path)?;
+        table.set_item("delay_s", delay_s)?;
+        Ok(table)
+    }
+}
+
+impl PySky {
+    /// Bent pipes, where there are gateways and satellites have no links.
+    fn routing(&self) -> Routing {
+        let is_bent = !self.is_linked() && self.sky.places.iter().any(|place| place.relay);
+        Routing { over: if is_bent { Over::Gateways } else { Over::Satellites }, ..Routing::default() }
+    }
+}
+
+/// Of a satellite without a position.
+const NOWHERE: Geodetic = Geodetic { latitude_deg: f64::NAN, longitude_deg: f64::NAN, height_km: f64::NAN };
+
+fn start(epoch: Option<&str>) -> Result<Epoch, Wrong> {
+    epoch.map_or(Ok(Epoch::Y2000), Epoch::parse)
+}
+
+/// A rule by name; none: whichever satellite makes the path best.
+fn rule_of(name: &str, seed: u64) -> Result<Option<Rule>, Wrong> {
+    Ok(match name {
+        "best" => None,
+        "highest" => Some(Rule::Highest),
+        "nearest" => Some(Rule::Nearest),
+        "longest" => Some(Rule::LongestRemaining),
+        "periodic" => Some(Rule::PeriodicCheck { interval_s: 10.0, randomised: Some(seed) }),
+        "starlink" => Some(Rule::Slots(Slots::starlink(seed))),
+        _ => return Err(Wrong { at: format!("rule {name:?}"), what: "there is no such rule".into() }),
+    })
+}
+
+/// A path at every instant of a span, and its changes.
+#[derive(Default)]
+struct Instants {
+    time_s: Vec<f64>,
+    delay_s: Vec<f64>,
+    hops: Vec<i64>,
+    /// The satellites next to the two ends; -1: none, or a fibre.
+    satellite: [Vec<i64>; 2],
+    elevation_deg: [Vec<f64>; 2],
+    change_s: Vec<f64>,
+    change_delay_s: Vec<f64>,
+    nodes: Vec<Vec<u32>>,
+}
+
+impl Instants {
+    fn new(sky: &Sky, span: Span, route: Route) -> Self {
+        let mut found = Self { time_s: span.times().collect(), delay_s: route.delays_s, ..Self::default() };
+        let mut next = 0;
+        for &t in &found.time_s {
+            while route.changes.get(next).is_some_and(|change| change.at_s <= t) {
+                next += 1;
+            }
+            let nodes = next.checked_sub(1).map_or(&[][..], |last| &route.changes[last].nodes);
+            found.hops.push(nodes.len().saturating_sub(1) as i64);
+            let beside = [nodes.get(1), nodes.len().checked_sub(2).and_then(|place| nodes.get(place))];
+            for (end, satellite) in beside.into_iter().enumerate() {
+                let satellite = satellite.copied().filter(|node| (*node as usize) < sky.satellites());
+                let sighting = satellite.and_then(|satellite| sky.sighting(end, satellite, t).ok());
+                found.satellite[end].push(satellite.map_or(-1, i64::from));
+                found.elevation_deg[end].push(sighting.map_or(f64::NAN, |sighting| sighting.elevation_deg()));
+            }
+        }
+        found.change_s = route.changes.iter().map(|change| change.at_s).collect();
+        found.change_delay_s = route.changes.iter().map(|change| change.delay_s).collect();
+        found.nodes = route.changes.into_iter().map(|change| change.nodes).collect();
+        found
+    }
+}
+
+/// Name, what it is and source of every constellation that is known by name.
+#[pyfunction]
+pub(crate) fn constellations() -> Vec<(&'static str, &'static str, &'static str)> {
+    PRESETS.iter().map(|preset| (preset.name, preset.about, preset.source)).collect()
+}
+
+/// Name, degrees north and degrees east of every place that is known by name.
+#[pyfunction]
+pub(crate) fn cities() -> Vec<(&'static str, f64, f64)> {
+    places::cities().map(|(name, at)| (name, at.latitude_deg, at.longitude_deg)).collect()
+}
+
+/// Degrees north and east of a city.
+#[pyfunction]
+pub(crate) fn city(name: &str) -> PyResult<(f64, f64)> {
+    let at = places::city(name).map_err(wrong)?;
+    Ok((at.latitude_deg, at.longitude_deg))
+}

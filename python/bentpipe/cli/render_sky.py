@@ -1,0 +1,194 @@
+"""What `bentpipe sky` prints: tables for 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from bentpipe import formatting
+from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+    from rich.console import RenderableType
+
+    from bentpipe.sky.covering import Coverage
+    from bentpipe.sky.moment import Map
+    from bentpipe.sky.passing import Passes
+    from bentpipe.sky.paths import SkyPath
+    from bentpipe.sky.scenes import Scene, Span
+
+ROWS_MAX = 12
+"""Rows of a table without --all."""
+
+
+def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
+    """What the path is like, and its changes."""
+    summary, scene = found.summary, found.scene
+    start, end = (place.name for place in scene.places[:2])
+    light, glass = (formatting.quantity(summary[f"{name}_delay_s"], "s") for name in ("vacuum", "fibre"))
+    title = f"{start} to {end} over {scene.over}"
+    ground = f"{found.ground_km:,.0f} km along the great circle: {light} by light in vacuum, {glass} in fibre"
+    yield _head(title, scene, found.span, ground)
+    if not summary["connected"]:
+        yield Text(f"There is no path.{_hint(found)}")
+        return
+    rows = {
+        "one-way delay (ms)": [1e3 * value for value in summary["delay_s"].values()],
+        "hops": list(summary["hops"].values()),
+        f"elevation at {start} (°)": list(summary["from_elevation_deg"].values()),
+        f"elevation at {end} (°)": list(summary["to_elevation_deg"].values()),
+    }
+    table = make_table("", "", [])
+    for name in ("min", "median", "p95", "max"):
+        table.add_column(f"\n{name}", justify="right", no_wrap=True)
+    for name, values in rows.items():
+        digits = 0 if name == "hops" else 2 if "delay" in name else 1
+        table.add_row(name, *(formatting.MISSING if value is None else f"{value:.{digits}f}" for value in values))
+    yield table
+    hand = [formatting.count(summary[f"{side}_handovers"], "handover") for side in ("from", "to")]
+    share = (
+        "a path all the time" if summary["connected"] == 1 else f"a path {_percent(summary['connected'])} of the time"
+    )
+    yield Text(f"\n{formatting.count(summary['paths'], 'path')}, {hand[0]} at {start}, {hand[1]} at {end}; {share}")
+    shown = found.changes if every else found.changes.head(ROWS_MAX)
+    yield _changes(found, shown, start, end)
+    yield from hidden(len(found.changes) - len(shown), "more paths")
+
+
+def _changes(found: SkyPath, shown: pl.DataFrame, start: str, end: str) -> RenderableType:
+    begin_s = found.span.begin_s
+    texts = [
+        (f"satellite at {name}", [_short(found.scene, each) for each in shown[f"{side}_satellite"]])
+        for side, name in (("from", start), ("to", end))
+    ]
+    columns = [
+        Shown("for", shown["duration_s"].to_list(), "s"),
+        Shown("delay", shown["delay_s"].to_list(), "s"),
+        Shown("hops", shown["hops"].to_list(), "1"),
+    ]
+    return make_rows("Paths", "from (s)", [f"{time - begin_s:.1f}" for time in shown["time_s"]], texts, columns)
+
+
+def _hint(found: SkyPath) -> str:
+    if found.scene.is_linked:
+        return f" Satellites are used from {found.scene.elevation_deg:g}° on: --elevation"
+    alone = f" The satellites of {found.scene.over} have no links: both ends must see the same one"
+    return alone + (" or a gateway must." if found.scene.gateways else ", or --gateway must forward.")
+
+
+def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
+    """The passes by rise."""
+    summary, scene = found.summary, found.scene
+    yield _head(f"{scene.over} over {scene.places[0].name}", scene, found.span)
+    if len(found.table) == 0:
+        yield Text("No satellite is in view.")
+        return
+    mean = formatting.quantity(summary["duration_mean_s"], "s")
+    gap = formatting.quantity(summary["gap_max_s"], "s")
+    without = f"at most {gap} without a satellite" if summary["gap_max_s"] > 0 else "never without a satellite"
+    yield Text(
+        f"{summary['passes']:,} {'pass' if summary['passes'] == 1 else 'passes'} of {mean} on average,"
+        f" {summary['in_view_mean']:.1f} in view on average, {without}"
+    )
+    shown = found.table if every else found.table.head(ROWS_MAX)
+    texts = [("satellite", [_short(scene, each) for each in shown["satellite"]])]
+    columns = [
+        Shown("for", (shown["set_s"] - shown["rise_s"]).to_list(), "s"),
+        Shown("elevation", shown["elevation_deg"].to_list(), "°"),
+        Shown("least range", shown["range_min_km"].to_list(), "km"),
+        Shown("largest range", shown["range_max_km"].to_list(), "km"),
+    ]
+    rise = [_clock(scene, time) for time in shown["rise_s"]]
+    yield make_rows("Passes", "rise (UTC)", rise, texts, columns)
+    yield from hidden(len(found.table) - len(shown), "more passes")
+
+
+def coverage(found: Coverage) -> Iterator[RenderableType | str]:
+    """Satellites in view by latitude."""
+    yield _head(f"Coverage by {found.scene.over}", found.scene, found.span)
+    yield Text(f"{_percent(found.covered)} of the Earth has a satellite in view, on average over time")
+    bands = found.bands()
+    names = [
+        f"{_latitude(south)} to {_latitude(north)}"
+        for south, north in bands.select("south_deg", "north_deg").iter_rows()
+    ]
+    columns = [
+        Shown("in view", bands["mean"].to_list(), "1"),
+        Shown("at least", bands["min"].to_list(), "1"),
+        Shown("of the time", [100 * value for value in bands["covered"]], "%"),
+    ]
+    yield make_rows("By latitude", "latitude", names, [], columns)
+
+
+def moment(found: Map) -> Iterator[RenderableType | str]:
+    """Where the nodes of the path are."""
+    scene = found.scene
+    yield _head(
+        scene.over, scene, None, f"{found.scene.instant(found.at_s)}, {formatting.count(len(found.links), 'link')}"
+    )
+    for name, seen in found.in_view.items():
+        yield Text(f"{name} sees {formatting.count(seen, 'satellite')}")
+    if not found.has_path:
+        return
+    start, end = (place.name for place in scene.places[:2])
+    if found.delay_s is None:
+        yield Text(f"There is no path from {start} to {end}.")
+        return
+    texts = [
+        ("latitude", [formatting.MISSING if each is None else f"{each:.2f}°" for each in found.path["latitude_deg"]]),
+        ("longitude", [formatting.MISSING if each is None else f"{each:.2f}°" for each in found.path["longitude_deg"]]),
+    ]
+    height = [Shown("height", found.path["height_km"].to_list(), "km")]
+    delay = formatting.quantity(found.delay_s, "s")
+    yield Text(f"{start} to {end}: {delay} one way, {formatting.count(len(found.path) - 1, 'hop')}")
+    yield make_rows("Path", "node", [_short(scene, each) or "" for each in found.path["node"]], texts, height)
+
+
+def _head(title: str, scene: Scene, span: Span | None, more: str = "") -> Text:
+    text = Text(title, style="bold")
+    facts = [
+        formatting.count(len(scene.satellites), "satellite"),
+        "linked to each other" if scene.is_linked else "not linked to each other",
+    ]
+    if scene.elevation_deg is not None:
+        facts.append(f"used from {scene.elevation_deg:g}° on")
+    if scene.skipped:
+        line, fault = scene.skipped[0]
+        facts.append(
+            f"{formatting.count(len(scene.skipped), 'bad record')} left out, the first at line {line}: {fault}"
+        )
+    text.append(f"\n{', '.join(facts)}", style="not bold")
+    if span is not None:
+        duration, step = _time(span.duration_s), _time(span.step_s)
+        text.append(f"\n{scene.instant(span.begin_s)} for {duration}, every {step}", style="not bold")
+    if more:
+        text.append(f"\n{more}", style="not bold")
+    return text
+
+
+def _short(scene: Scene, satellite: str | None) -> str:
+    """A satellite without the name of its constellation: plane and place."""
+    return formatting.MISSING if satellite is None else satellite.removeprefix(f"{scene.over}-")
+
+
+def _clock(scene: Scene, time_s: float) -> str:
+    return scene.instant(time_s)[5:19].replace("T", " ")
+
+
+def _time(seconds: float) -> str:
+    divisor, unit = next(
+        (each for each in ((3600, "h"), (60, "min")) if seconds >= each[0] and seconds % each[0] == 0), (1, "s")
+    )
+    return f"{seconds / divisor:g} {unit}"
+
+
+def _latitude(degrees: float) -> str:
+    return "0°" if degrees == 0 else f"{abs(degrees):g}°{'N' if degrees > 0 else 'S'}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,143 @@
+"""How many satellites are in view, all over the Earth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.catalog import unknown
+from bentpipe.errors import SkyError
+from bentpipe.sky.scenes import Scene, Span, array, frame, save, worked
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.sky.scenes import Time, Watch
+
+CHARTS = {
+    "mean": "satellites in view on average",
+    "min": "satellites in view at least",
+    "covered": "share of time with a satellite in view",
+}
+"""What a map of coverage may show."""
+
+
+def checked(chart: str) -> str:
+    """What a map is to show, if it can."""
+    if chart not in CHARTS:
+        raise SkyError(unknown(chart, "a map of coverage", CHARTS))
+    return chart
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How cells of the Earth's surface are covered.
+
+    Attributes
+    ----------
+    scene : Scene
+    span : Span
+    cell_deg : float
+        Size of a cell.
+    table : polars.DataFrame
+        A row per cell, from the south-west, row by row: `latitude_deg` and `longitude_deg` of its middle, `covered`
+        (share of the instants at which a satellite is in view), `mean` and `min` (number of satellites in view).
+    covered : float
+        Share of the Earth's surface that is covered, on average over time.
+    """
+
+    scene: Scene
+    span: Span
+    cell_deg: float
+    table: pl.DataFrame
+    covered: float
+
+    def bands(self, height_deg: float = 10.0) -> pl.DataFrame:
+        """Rows by latitude, from the north: `south_deg`, `north_deg`, `covered`, `mean` and `min` of each."""
+        import polars as pl
+
+        north = ((90 - pl.col("latitude_deg")) / height_deg).floor()
+        # Cells of a band have nearly the same area.
+        area = pl.col("latitude_deg").radians().cos()
+        grouped = (
+            self.table.with_columns(band=north, area=area)
+            .group_by("band")
+            .agg(
+                covered=(pl.col("covered") * pl.col("area")).sum() / pl.col("area").sum(),
+                mean=(pl.col("mean") * pl.col("area")).sum() / pl.col("area").sum(),
+                min=pl.col("min").min(),
+            )
+        )
+        edge = 90 - pl.col("band") * height_deg
+        return grouped.sort("band").select(
+            (edge - height_deg).alias("south_deg"), edge.alias("north_deg"), "covered", "mean", "min"
+        )
+
+    def plot(
+        self,
+        chart: str = "mean",
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A matplotlib figure: a map of `mean`, `min` or `covered`."""
+        from bentpipe.plot.skies import coverage_figure
+        from bentpipe.plot.style import dressed
+
+        return dressed(coverage_figure(self, chart, CHARTS[checked(chart)]), size, title, labels)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `table` as a Parquet file into a folder."""
+        save(folder, "sky coverage", {"table": self.table}, self._facts())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON; the columns of `table` as lists."""
+        return {
+            **self._facts(),
+            "covered": self.covered,
+            "bands": self.bands().to_dicts(),
+            "table": self.table.to_dict(as_series=False),
+        }
+
+    def _facts(self) -> dict[str, Any]:
+        return {**self.scene.to_dict(), **vars(self.span), "cell_deg": self.cell_deg}
+
+    def __repr__(self) -> str:
+        return f"<Coverage of {self.scene.over}, {self.covered:.1%} of the Earth>"
+
+
+def coverage(
+    *,
+    over: str | os.PathLike[str],
+    epoch: str | None = None,
+    at: Time = 0.0,
+    duration: Time = 600.0,
+    step: Time = 60.0,
+    elevation: float | None = None,
+    cell: float = 3.0,
+    skip_bad: bool = False,
+    progress: Watch | None = None,
+) -> Coverage:
+    """How many satellites are in view, all over the Earth.
+
+    Parameters
+    ----------
+    over, epoch, at, duration, step, elevation, skip_bad, progress
+        As in `path`.
+    cell : float
+        Size of the cells of latitude and longitude in whose middles satellites are counted, degrees.
+
+    Returns
+    -------
+    Coverage
+    """
+    scene = Scene.of(over, (), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
+    span = Span.of(at, duration, step)
+    doing = f"coverage by {scene.over}"
+    found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
+    return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered)

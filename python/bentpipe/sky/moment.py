@@ -1,0 +1,149 @@
+"""Satellites, links and a path at one instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import SkyError
+from bentpipe.sky.scenes import FIBRE, Scene, Span, array, frame, named, save
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.sky.scenes import PlaceLike, Time
+
+
+@dataclass(frozen=True)
+class Map:
+    """A constellation at one instant.
+
+    Attributes
+    ----------
+    scene : Scene
+    at_s : float
+        The instant, seconds after the epoch.
+    satellites : polars.DataFrame
+        `satellite`, `latitude_deg`, `longitude_deg` and `height_km`; null where it has no position, as after decay.
+    links : polars.DataFrame
+        `from` and `to`: the links between satellites that can be used.
+    path : polars.DataFrame
+        The nodes of the shortest path between the two places, in order: `node`, `latitude_deg`, `longitude_deg` and
+        `height_km`; empty if there is none.
+    delay_s : float or None
+        One-way propagation delay of the path.
+    in_view : dict
+        By place, how many satellites it sees.
+    """
+
+    scene: Scene
+    at_s: float
+    has_path: bool
+    satellites: pl.DataFrame
+    links: pl.DataFrame
+    path: pl.DataFrame
+    delay_s: float | None
+    in_view: dict[str, int]
+
+    def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
+        """A matplotlib figure: a map with satellites, links and the path."""
+        from bentpipe.plot.skies import map_figure
+        from bentpipe.plot.style import dressed
+
+        return dressed(map_figure(self), size, title, labels)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `satellites`, `links` and `path` as Parquet files into a folder."""
+        tables = {"satellites": self.satellites, "links": self.links, "path": self.path}
+        save(folder, "sky map", tables, self._facts())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON; the columns of `positions` and `links` as lists."""
+        return {
+            **self._facts(),
+            "path": self.path.to_dicts(),
+            "positions": self.satellites.to_dict(as_series=False),
+            "links": self.links.to_dict(as_series=False),
+        }
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            **self.scene.to_dict(),
+            "at_s": self.at_s,
+            "time": self.scene.instant(self.at_s),
+            "places": [vars(place) for place in self.scene.places],
+            "in_view": self.in_view,
+            "delay_s": self.delay_s,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Map of {self.scene.over} at {self.scene.instant(self.at_s)}>"
+
+
+def map(
+    *,
+    over: str | os.PathLike[str],
+    start: PlaceLike | None = None,
+    end: PlaceLike | None = None,
+    epoch: str | None = None,
+    at: Time = 0.0,
+    elevation: float | None = None,
+    gateways: Sequence[PlaceLike] = (),
+    fibre: float = FIBRE,
+    skip_bad: bool = False,
+) -> Map:
+    """Satellites, links and, between two places, the path of the shortest delay at one instant.
+
+    Parameters
+    ----------
+    start, end : str or tuple, optional
+        As in `path`: both or none.
+    over, epoch, elevation, gateways, fibre, skip_bad
+        As in `path`.
+    at : float or str
+        The instant after the epoch.
+
+    Returns
+    -------
+    Map
+    """
+    if (start is None) != (end is None):
+        raise SkyError(f"a path from {start or 'nowhere'} to {end or 'nowhere'}: expected both ends, or none")
+    places = () if start is None or end is None else (start, end)
+    scene = Scene.of(over, places, epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre)
+    if places and scene.places[0] == scene.places[1]:
+        raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
+    at_s = Span.of(at, 1.0, 1.0).begin_s
+    found = scene.core.moment(at_s, bool(places))
+    position = {name: array(found[name]) for name in ("latitude_deg", "longitude_deg", "height_km")}
+    links = {end: named(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}
+    return Map(
+        scene=scene,
+        at_s=at_s,
+        has_path=bool(places),
+        satellites=frame({"satellite": list(scene.satellites), **position}),
+        links=frame(links),
+        path=_path(scene, found["nodes"], position),
+        delay_s=found["delay_s"] if found["nodes"] else None,
+        in_view={place.name: len(seen) for place, seen in zip(scene.places, found["seen"], strict=True)},
+    )
+
+
+def _path(scene: Scene, nodes: list[int], position: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    count = len(scene.satellites)
+    rows: list[tuple[Any, ...]] = []
+    for node in nodes:
+        if node < count:
+            rows.append((scene.name(node), *(float(values[node]) for values in position.values())))
+        else:
+            place = scene.places[node - count]
+            rows.append((place.name, place.latitude_deg, place.longitude_deg, place.height_km))
+    schema = {"node": pl.String, **dict.fromkeys(position, pl.Float64)}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,117 @@
+"""The satellites that pass over a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import SkyError
+from bentpipe.sky.scenes import Scene, Span, array, frame, named, save, worked
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.sky.scenes import PlaceLike, Time, Watch
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The passes over a place, by rise.
+
+    Attributes
+    ----------
+    scene : Scene
+    span : Span
+    table : polars.DataFrame
+        A row per pass: `satellite`, `rise_s`, `set_s` and `highest_s` after the epoch (to 1 ms), `elevation_deg` at the
+        highest point, `range_min_km` and `range_max_km`. A pass that begins before the span or ends after it is cut.
+    """
+
+    scene: Scene
+    span: Span
+    table: pl.DataFrame
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """How many pass, how long, how many are in view, and how long there is none."""
+        import polars as pl
+
+        begin_s, end_s, _ = self.span.times
+        in_view_s = (self.table["set_s"] - self.table["rise_s"]).sum()
+        until = pl.concat([pl.Series([begin_s]), self.table["set_s"].cum_max()])
+        gaps = (pl.concat([self.table["rise_s"], pl.Series([end_s])]) - until).clip(lower_bound=0)
+        return {
+            "passes": len(self.table),
+            "duration_mean_s": in_view_s / len(self.table) if len(self.table) else None,
+            "in_view_mean": in_view_s / self.span.duration_s,
+            "covered": 1 - gaps.sum() / self.span.duration_s,
+            "gap_max_s": max(gaps.to_list(), default=0.0),
+        }
+
+    def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
+        """A matplotlib figure: the elevation of each pass, and how many satellites are in view.
+
+        Raises
+        ------
+        SkyError
+            No satellite passes.
+        """
+        from bentpipe.plot.skies import passes_figure
+        from bentpipe.plot.style import dressed
+
+        if len(self.table) == 0:
+            raise SkyError(f"no satellite passes over {self.scene.places[0].name}\n  nothing can be drawn")
+        return dressed(passes_figure(self), size, title, labels)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `table` as a Parquet file into a folder."""
+        save(folder, "sky passes", {"table": self.table}, self._facts())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {**self._facts(), "summary": self.summary, "table": self.table.to_dicts()}
+
+    def _facts(self) -> dict[str, Any]:
+        return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), **vars(self.span)}
+
+    def __repr__(self) -> str:
+        return f"<Passes of {self.scene.over} over {self.scene.places[0].name}, {len(self.table)}>"
+
+
+def passes(
+    place: PlaceLike,
+    *,
+    over: str | os.PathLike[str],
+    epoch: str | None = None,
+    at: Time = 0.0,
+    duration: Time = 3600.0,
+    step: Time = 10.0,
+    elevation: float | None = None,
+    skip_bad: bool = False,
+    progress: Watch | None = None,
+) -> Passes:
+    """The satellites that pass over a place.
+
+    Parameters
+    ----------
+    place : str or tuple
+        As in `path`.
+    over, epoch, at, duration, elevation, skip_bad, progress
+        As in `path`.
+    step : float or str
+        How often the place looks; rise and set are then sought. A pass that is shorter may be missed.
+
+    Returns
+    -------
+    Passes
+    """
+    scene = Scene.of(over, (place,), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
+    span = Span.of(at, duration, step)
+    doing = f"passes over {scene.places[0].name}"
+    found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)
+    columns = {name: array(values) for name, values in found.items()}
+    return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}))

@@ -1,0 +1,333 @@
+"""What all looks at the sky have in common: a constellation, places, and a span of time."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe import _core, files
+from bentpipe.catalog import unknown
+from bentpipe.errors import Interrupted, SkyError
+from bentpipe.progress import Progress
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import polars as pl
+
+PlaceLike = str | tuple[float, float] | tuple[float, float, float]
+"""A city of the list; or degrees north and east and km above the ellipsoid, as text or tuple."""
+Time = float | str
+"""Seconds, or a quantity such as `10 min`."""
+Watch = Callable[[Progress], object]
+
+EARTH_KM = 6371.009
+"""Mean radius, for distances along the ground."""
+LIGHT_KM_S = 299_792.458
+GLASS = 1.468
+"""Light is so many times slower in a fibre of silica at 1550 nm."""
+FIBRE = 1.5
+"""Fibres between gateways are so many times as long as the great circle."""
+LOOKS_MAX = 10_000_000
+"""Instants of a look."""
+FAR_S = 1e9
+"""So far from the epoch no orbit is known."""
+
+_NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*°?\s*"
+_COORDINATES = re.compile(rf"{_NUMBER}([NS]?)[\s,]+{_NUMBER}([EW]?)(?:[\s,]+([-+]?\d+(?:\.\d+)?)(?:\s*km)?)?", re.I)
+_SLOT = re.compile(rf"geo[:\s]+{_NUMBER}([EW]?)", re.I)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point on Earth or above it."""
+
+    name: str
+    latitude_deg: float
+    longitude_deg: float
+    height_km: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A constellation with places, seen over a span of time.
+
+    Attributes
+    ----------
+    over : str
+        The constellation: its name, its file, or its longitude over the equator.
+    epoch : str
+        When time is 0, UTC.
+    places : tuple of Place
+    gateways : tuple of Place
+        Those of the places that forward packets.
+    satellites : tuple of str
+        Their names.
+    skipped : tuple of (int, str)
+        Line and fault of each record of the file that was left out.
+    """
+
+    core: _core.Sky
+    over: str
+    epoch: str
+    places: tuple[Place, ...]
+    gateways: tuple[Place, ...]
+    satellites: tuple[str, ...]
+    skipped: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def of(
+        cls,
+        over: str | os.PathLike[str],
+        places: Sequence[PlaceLike],
+        *,
+        epoch: str | None,
+        elevation: float | None,
+        skip_bad: bool,
+        gateways: Sequence[PlaceLike] = (),
+        fibre: float = FIBRE,
+    ) -> Scene:
+        """Find the constellation and the places."""
+        found = [place(each) for each in places]
+        relays = [place(each) for each in gateways]
+        for each in relays:
+            if relays.count(each) > 1:
+                raise SkyError(f"gateway {each.name}: it is named twice")
+        # A gateway may be an end, too: then it is one place.
+        given = [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, p in relays) for p in found]
+        given += [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, True) for p in relays if p not in found]
+        core = _constellation(over, epoch, skip_bad=skip_bad).with_places(given, elevation, fibre)
+        return cls(
+            core=core,
+            over=str(over),
+            epoch=core.epoch,
+            places=(*found, *(each for each in relays if each not in found)),
+            gateways=tuple(relays),
+            satellites=tuple(core.names),
+            skipped=tuple(core.skipped),
+        )
+
+    @property
+    def elevation_deg(self) -> float | None:
+        """Least elevation at which a satellite is used."""
+        return self.core.elevation_deg
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether satellites forward packets to each other."""
+        return self.core.is_linked
+
+    def instant(self, seconds: float) -> str:
+        """UTC so many seconds after the epoch, such as `2026-06-14T12:00:00.000Z`."""
+        return self.core.instant(seconds)
+
+    def name(self, node: int) -> str:
+        """Of a satellite or place."""
+        count = len(self.satellites)
+        return self.satellites[node] if node < count else self.places[node - count].name
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is made of, fit for JSON."""
+        return {
+            "over": self.over,
+            "epoch": self.epoch,
+            "satellites": len(self.satellites),
+            "satellites_are_linked": self.is_linked,
+            "elevation_min_deg": self.elevation_deg,
+            "skipped_records": [{"line": line, "fault": fault} for line, fault in self.skipped],
+        }
+
+
+@dataclass(frozen=True)
+class Span:
+    """Instants of a look, in seconds after the epoch."""
+
+    begin_s: float
+    duration_s: float
+    step_s: float
+
+    @classmethod
+    def of(cls, at: Time, duration: Time, step: Time) -> Span:
+        """Check and convert times."""
+        found = cls(seconds("at", at), seconds("duration", duration), seconds("step", step))
+        for name, value in (("duration", found.duration_s), ("step", found.step_s)):
+            if value <= 0:
+                raise SkyError(f"{name} = {value:g} s: expected a time above 0")
+        if abs(found.begin_s) > FAR_S:
+            raise SkyError(f"at = {found.begin_s:g} s: expected a time within 30 years of the epoch")
+        if found.step_s > found.duration_s:
+            raise SkyError(f"step = {found.step_s:g} s is longer than duration = {found.duration_s:g} s")
+        if found.duration_s / found.step_s > LOOKS_MAX:
+            looks = f"duration = {found.duration_s:g} s in steps of {found.step_s:g} s"
+            raise SkyError(f"{looks}: expected at most {LOOKS_MAX:,} steps")
+        return found
+
+    @property
+    def times(self) -> tuple[float, float, float]:
+        """Begin, end and step."""
+        return self.begin_s, self.begin_s + self.duration_s, self.step_s
+
+
+def constellations() -> list[dict[str, str]]:
+    """The constellations that are known by name.
+
+    Returns
+    -------
+    list of dict
+        `name`, `about` and `source`: where its figures are from, and what they leave open.
+    """
+    return [{"name": name, "about": about, "source": source} for name, about, source in _core.constellations()]
+
+
+def cities() -> list[dict[str, Any]]:
+    """The places that are known by name.
+
+    Returns
+    -------
+    list of dict
+        `name`, `latitude_deg` and `longitude_deg`.
+    """
+    return [{"name": name, "latitude_deg": north, "longitude_deg": east} for name, north, east in _core.cities()]
+
+
+def place(given: PlaceLike) -> Place:
+    """A place from what somebody wrote.
+
+    >>> place("51.5N, 0.12W")
+    Place(name='51.50N 0.12W', latitude_deg=51.5, longitude_deg=-0.12, height_km=0.0)
+    """
+    if isinstance(given, str):
+        found = _COORDINATES.fullmatch(given.strip())
+        if found is None:
+            latitude_deg, longitude_deg = _core.city(given)
+            name = next(name for name, *at in _core.cities() if at == [latitude_deg, longitude_deg])
+            return Place(name, latitude_deg, longitude_deg)
+        north, south, east, west, height = found.groups()
+        numbers = (_signed(north, south, "S"), _signed(east, west, "W"), float(height or 0))
+    elif 2 <= len(given) <= 3:
+        numbers = (float(given[0]), float(given[1]), float(given[2]) if len(given) > 2 else 0.0)
+    else:
+        raise SkyError(f"place {given!r}: expected degrees north and east, and km above the ellipsoid if not 0")
+    north_deg, east_deg, height_km = numbers
+    if abs(north_deg) > 90 or abs(east_deg) > 360:
+        raise SkyError(f"place {given!r}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
+    return Place(coordinates(north_deg, east_deg), north_deg, east_deg, height_km)
+
+
+def coordinates(north_deg: float, east_deg: float) -> str:
+    """As people write them.
+
+    >>> coordinates(-33.87, 151.2)
+    '33.87S 151.20E'
+    """
+    return f"{abs(north_deg):.2f}{'S' if north_deg < 0 else 'N'} {abs(east_deg):.2f}{'W' if east_deg < 0 else 'E'}"
+
+
+def _signed(number: str, side: str, negative: str) -> float:
+    return -float(number) if side.upper() == negative else float(number)
+
+
+def seconds(name: str, time: Time) -> float:
+    """A time in seconds."""
+    if isinstance(time, str):
+        found = _core.quantity(time)
+        # A bare 0 needs no unit.
+        if found is None or (found[1] != "s" and found != (0.0, "1")):
+            raise SkyError(f'{name} = {time}: expected a time, such as "90 s", "10 min" or "24 h"')
+        time = found[0]
+    if not math.isfinite(time):
+        raise SkyError(f"{name} = {time}: expected a number of seconds")
+    return float(time)
+
+
+def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad: bool) -> _core.Sky:
+    names = [name for name, *_ in _core.constellations()]
+    try:
+        _core.Sky.slot(0.0, epoch)
+    except SkyError as error:
+        raise SkyError(f"epoch {epoch}: {error}\n  expected UTC, such as 2026-06-14T12:30:00") from None
+    if isinstance(over, str):
+        if over in names:
+            return _core.Sky.preset(over, epoch)
+        slot = _SLOT.fullmatch(over.strip())
+        if slot is not None:
+            return _core.Sky.slot(_signed(slot[1], slot[2], "W"), epoch)
+    path = Path(over)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if path.suffix or len(path.parts) > 1:
+            raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
+        known = [*names, "geo:LONGITUDE"]
+        raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = files.reason(error) if isinstance(error, OSError) else "it is no text"
+        raise SkyError(
+            f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML"
+        ) from None
+    try:
+        return _core.Sky.elements(text, skip_bad, epoch)
+    except SkyError as error:
+        hint = "" if skip_bad else "\n  --skip-bad (skip_bad=True) leaves bad records out"
+        raise SkyError(f"{over}, {error}{hint}" if str(error).startswith("line ") else f"{over}: {error}") from None
+
+
+def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Watch | None) -> Any:
+    """Do work that reports the share that is done, and can be interrupted."""
+    state = Progress(total=1, doing=doing)
+
+    def reached(share: float) -> None:
+        state.under_way = share
+        if progress is not None:
+            progress(state)
+
+    try:
+        return work(reached)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted after {100 * state.under_way:.0f} %; there is no result") from None
+
+
+def array(values: tuple[str, bytes]) -> Any:
+    """An array of the core's."""
+    return np.frombuffer(values[1], dtype=values[0])
+
+
+def frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """A table in which missing numbers are null."""
+    import polars as pl
+
+    return pl.DataFrame(dict(columns)).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def named(nodes: Any, names: Sequence[str]) -> pl.Series:
+    """Names of satellites by number; null for -1."""
+    import polars as pl
+
+    known = pl.Series([*names, None], dtype=pl.String)
+    return known.gather(np.where(nodes < 0, len(names), nodes))
+
+
+def ground_km(a: Place, b: Place) -> float:
+    """Distance along the great circle."""
+    north_a, north_b = math.radians(a.latitude_deg), math.radians(b.latitude_deg)
+    east = math.radians(b.longitude_deg - a.longitude_deg)
+    chord = math.sin((north_b - north_a) / 2) ** 2 + math.cos(north_a) * math.cos(north_b) * math.sin(east / 2) ** 2
+    return 2 * EARTH_KM * math.asin(min(math.sqrt(chord), 1.0))
+
+
+def save(folder: str | os.PathLike[str], form: str, tables: Mapping[str, pl.DataFrame], facts: dict[str, Any]) -> None:
+    """Write tables as Parquet files, and beside them what they are of."""
+
+    def fill(place: Path) -> None:
+        for name, table in tables.items():
+            (place / f"{name}.parquet").write_bytes(files.parquet(table))
+
+    files.put(folder, f"bentpipe {form}", fill, provenance={"version": __version__, **facts})

@@ -1,0 +1,482 @@
+"""Looks at the sky: they agree with closed forms and with each other, and say what is wrong with a request."""
+
+import json
+import math
+import re
+import shlex
+import signal
+import threading
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+from bentpipe.errors import Interrupted, SkyError
+from bentpipe.plot import save
+from bentpipe.plot.skies import _great_circle, coastlines
+from bentpipe.sky.covering import CHARTS
+from bentpipe.sky.paths import BY, RULES
+from bentpipe.sky.scenes import place, seconds
+
+ROOT = Path(__file__).resolve().parent.parent
+LIGHT_KM_S = 299_792.458
+EQUATOR_KM, POLE_KM, GEO_KM = 6378.137, 6356.752, 35_786.0
+SHELL = "starlink-shell-1"
+SETS = """\
+IRIDIUM 106
+1 41917U 17003A   26164.81636816  .00000002  00000+0 -64509-5 0  9992
+2 41917  86.3963  89.9654 0001784  83.5618 276.5781 14.34217470492724
+"""
+
+
+def ran(*words):
+    return CliRunner().invoke(app, ["sky", *words], env={"COLUMNS": "80"})
+
+
+@pytest.fixture(scope="module")
+def atlantic():
+    return bp.sky.path("London", "New York", over=SHELL, duration="5 min")
+
+
+@pytest.fixture(scope="module")
+def long_look():
+    """A look that takes longer than anybody waits, and starts at once."""
+
+    def look(progress=None):
+        return bp.sky.path("London", "Sydney", over="starlink", duration="2000 h", step="1 s", progress=progress)
+
+    return look
+
+
+# The path.
+
+
+def test_the_path_over_a_geostationary_satellite_is_as_long_as_the_closed_form_says():
+    found = bp.sky.path((0, 0), (0, 40), over="geo:0E", duration="10 s")
+    east = math.radians(40)
+    x, y = EQUATOR_KM + GEO_KM - EQUATOR_KM * math.cos(east), EQUATOR_KM * math.sin(east)
+    expected = (GEO_KM + math.hypot(x, y)) / LIGHT_KM_S
+    assert found.table["delay_s"].to_numpy() == pytest.approx(expected, rel=1e-7)
+    assert found.table["hops"].to_list() == [2] * 10
+    assert found.table["from_elevation_deg"].to_numpy() == pytest.approx(90, abs=1e-3)
+    slant = math.hypot(x, y)
+    elevation = math.asin(((EQUATOR_KM + GEO_KM) * math.cos(east) - EQUATOR_KM) / slant)
+    assert found.table["to_elevation_deg"].to_numpy() == pytest.approx(math.degrees(elevation), abs=1e-4)
+
+
+def test_no_path_is_shorter_than_light_above_the_great_circle(atlantic):
+    summary = atlantic.summary
+    assert atlantic.ground_km == pytest.approx(5570, rel=0.002)
+    assert summary["vacuum_delay_s"] < summary["delay_s"]["min"] < summary["delay_s"]["max"] < 0.03
+    assert summary["connected"] == 1
+    assert summary["from_elevation_deg"]["min"] >= 25
+
+
+def test_changes_say_what_the_table_says_at_each_instant(atlantic):
+    joined = atlantic.table.join_asof(atlantic.changes, on="time_s", suffix="_then")
+    for name in ("hops", "from_satellite", "to_satellite"):
+        assert joined[name].to_list() == joined[f"{name}_then"].to_list()
+    changes = atlantic.changes
+    assert len(changes) > 5
+    assert changes["duration_s"].sum() == pytest.approx(300)
+    first = changes["path"].str.split(" > ")
+    assert first.list.get(0).unique().to_list() == ["London"]
+    assert first.list.get(1).to_list() == changes["from_satellite"].to_list()
+    assert (first.list.len() - 1).to_list() == changes["hops"].to_list()
+    assert all(a != b for a, b in pairwise(changes["path"]))
+
+
+def test_handovers_are_where_the_satellite_of_an_end_changes(atlantic):
+    for end in ("from", "to"):
+        satellites = atlantic.changes[f"{end}_satellite"].to_list()
+        expected = [False, *(a != b for a, b in pairwise(satellites))]
+        assert atlantic.changes[f"{end}_handover"].to_list() == expected
+        assert atlantic.summary[f"{end}_handovers"] == sum(expected) > 0
+
+
+def test_the_fewest_hops_are_no_more_than_those_of_the_shortest_delay():
+    quick, short = (
+        bp.sky.path("Seattle", "Singapore", over="kuiper-630", duration="20 min", step="1 min", by=by)
+        for by in ("delay", "hops")
+    )
+    assert (short.table["hops"] <= quick.table["hops"]).all()
+    assert (quick.table["delay_s"] <= short.table["delay_s"] + 1e-12).all()
+    assert short.table["hops"].sum() < quick.table["hops"].sum()
+
+
+def test_a_path_that_is_kept_changes_less_often(atlantic):
+    kept = bp.sky.path("London", "New York", over=SHELL, duration="5 min", keep=True)
+    assert 1 <= len(kept.changes) < len(atlantic.changes)
+    assert (kept.table["delay_s"] >= atlantic.table["delay_s"] - 1e-12).all()
+
+
+def test_an_end_that_takes_the_highest_satellite_sees_it_higher(atlantic):
+    found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", select="highest")
+    best = atlantic.table.head(30)
+    assert (found.table["from_elevation_deg"] >= best["from_elevation_deg"] - 1e-9).all()
+    assert (found.table["delay_s"] >= best["delay_s"] - 1e-12).all()
+
+
+def test_satellites_by_lot_change_at_the_boundaries_of_slots_only():
+    found = bp.sky.path("Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"])
+    handovers = found.changes.filter("to_handover")["time_s"].to_numpy()
+    assert len(handovers) > 3
+    # Seconds 12, 27, 42 and 57 of every minute; found to a hundredth of a step.
+    assert (handovers + 3) % 15 == pytest.approx(0, abs=0.01)
+    other = bp.sky.path(
+        "Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"], seed=2
+    )
+    assert not other.changes.equals(found.changes)
+
+
+def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
+    alone = bp.sky.path("London", "New York", over="oneweb", duration="10 s")
+    assert alone.summary["connected"] == 0
+    assert alone.table["hops"].null_count() == alone.table["delay_s"].null_count() == 10
+    by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"])
+    assert by_fibre.summary["connected"] == 1
+    route = by_fibre.changes["path"][0].split(" > ")
+    assert [each.name for each in by_fibre.scene.gateways] == by_fibre.to_dict()["gateways"] == ["London", "Halifax"]
+    assert (route[:2], route[-1], len(route)) == (["London", "Halifax"], "New York", 4)
+    longer = bp.sky.path(
+        "London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"], fibre=2.5
+    )
+    ground = bp.sky.path("London", "Halifax", over="oneweb", duration="1 s").ground_km
+    added = longer.table["delay_s"][0] - by_fibre.table["delay_s"][0]
+    assert added == pytest.approx(ground * 1.468 / LIGHT_KM_S, rel=0.01)
+
+
+# Passes, coverage, maps.
+
+
+def test_a_pass_over_the_pole_is_as_long_as_its_closed_form():
+    found = bp.sky.passes("90N 0E", over="iridium", duration="3 h")
+    radius, least = EQUATOR_KM + 780, math.radians(8.2)
+    # How far from the pole a satellite is seen; it comes within 3.6 degrees of it.
+    reach = math.acos(POLE_KM * math.cos(least) / radius) - least
+    period = 2 * math.pi * math.sqrt(radius**3 / 398_600.4418)
+    expected = period / math.pi * math.acos(math.cos(reach) / math.cos(math.radians(3.6)))
+    whole = found.table.filter((pl.col("rise_s") > 0) & (pl.col("set_s") < 3 * 3600))
+    assert len(whole) > 60
+    assert (whole["set_s"] - whole["rise_s"]).to_numpy() == pytest.approx(expected, rel=3e-3)
+    summary = found.summary
+    assert summary["gap_max_s"] == 0
+    assert summary["covered"] == 1
+    assert summary["in_view_mean"] == pytest.approx(66 * expected / period, rel=0.02)
+
+
+def test_gaps_between_passes_are_counted():
+    found = bp.sky.passes("60N 0E", over="o3b", duration="1 h")
+    assert (len(found.table), found.summary["covered"], found.summary["gap_max_s"]) == (0, 0, 3600)
+    few = bp.sky.passes("London", over="iridium", duration="2 h", elevation=30)
+    inside = few.table.select("rise_s", "set_s").to_numpy()
+    seen = np.zeros(7200, dtype=bool)
+    for rise, down in inside:
+        seen[math.ceil(rise) : math.ceil(down)] = True
+    assert few.summary["covered"] == pytest.approx(seen.mean(), abs=0.005)
+    edges = np.flatnonzero(np.diff(np.concatenate(([1], seen, [1]))))
+    assert few.summary["gap_max_s"] == pytest.approx(np.diff(edges)[::2].max(), abs=2)
+
+
+def test_a_geostationary_satellite_covers_the_cap_of_the_closed_form():
+    found = bp.sky.coverage(over="geo:30E", duration="1 s", step="1 s", cell=2)
+    least = math.radians(5)
+    reach = math.acos(EQUATOR_KM * math.cos(least) / (EQUATOR_KM + GEO_KM)) - least
+    assert found.covered == pytest.approx((1 - math.cos(reach)) / 2, abs=0.002)
+    centre = found.table.filter(pl.col("mean") > 0)
+    assert centre["longitude_deg"].mean() == pytest.approx(30, abs=1)
+    assert centre["latitude_deg"].max() == pytest.approx(math.degrees(reach), abs=2)
+
+
+def test_bands_of_coverage_are_all_of_its_table():
+    found = bp.sky.coverage(over="iridium", duration="2 min", cell=5)
+    bands = found.bands()
+    assert bands["north_deg"].to_list() == list(range(90, -90, -10))
+    assert found.table["min"].min() == bands["min"].min() >= 1
+    area = [
+        math.sin(math.radians(n)) - math.sin(math.radians(s)) for s, n in bands.select("south_deg", "north_deg").rows()
+    ]
+    mean = np.average(found.table["mean"], weights=np.cos(np.radians(found.table["latitude_deg"])))
+    assert np.average(bands["mean"], weights=area) == pytest.approx(mean, rel=0.01)
+
+
+def test_a_map_shows_the_path_of_its_instant(atlantic):
+    for at_s in (0, 200):
+        found = bp.sky.map(over=SHELL, start="London", end="New York", at=at_s)
+        row = atlantic.table.row(at_s, named=True)
+        assert found.delay_s == pytest.approx(row["delay_s"], rel=1e-9)
+        assert found.path["node"].to_list()[1] == row["from_satellite"]
+        assert len(found.path) == row["hops"] + 1
+    assert len(found.satellites) == 1584
+    # Each of a delta's satellites has four links.
+    assert len(found.links) == 2 * 1584
+    assert found.satellites["latitude_deg"].abs().max() < 53.3
+
+
+def test_a_file_of_element_sets_is_a_constellation(tmp_path):
+    file = tmp_path / "one.tle"
+    file.write_text(SETS)
+    found = bp.sky.map(over=file)
+    assert found.satellites["satellite"].to_list() == ["IRIDIUM 106"]
+    assert found.satellites["height_km"][0] == pytest.approx(780, abs=25)
+    assert found.scene.epoch == "2026-06-13T19:35:34.209Z"
+    assert bp.sky.map(over=file, epoch="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
+    file.write_text(SETS.replace("0  9992", "0  9993"))
+    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --skip-bad"):
+        bp.sky.map(over=file)
+    file.write_text(SETS.replace("0  9992", "0  9993") + SETS)
+    left = bp.sky.map(over=file, skip_bad=True)
+    assert len(left.satellites) == 1
+    assert [line for line, _ in left.scene.skipped] == [2]
+
+
+# What can be asked for.
+
+
+@pytest.mark.parametrize(
+    ("given", "north", "east", "height"),
+    [
+        ("London", 51.5, -0.1, 0),
+        ("san jose", 9.9, -84.1, 0),
+        ("51.5, -0.12", 51.5, -0.12, 0),
+        ("33.9S 151.2E", -33.9, 151.2, 0),
+        ("-33.9 151.2 0.5km", -33.9, 151.2, 0.5),
+        ("10n,20w, 11 km", 10, -20, 11),
+        ((1.5, 2), 1.5, 2, 0),
+        ((1.5, 2, 3), 1.5, 2, 3),
+    ],
+)
+def test_places_are_cities_or_coordinates(given, north, east, height):
+    found = place(given)
+    assert (found.latitude_deg, found.longitude_deg) == pytest.approx((north, east), abs=0.05)
+    assert found.height_km == height
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("90 s", 90), ("1.5min", 90), ("2 h", 7200), ("0", 0), (3, 3), ("1 ms", 0.001)]
+)
+def test_times_are_seconds_or_quantities(given, expected):
+    assert seconds("at", given) == pytest.approx(expected)
+
+
+PATH = ["path", "London", "Paris", "--over", "iridium"]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["path", "Lodnon", "Paris", "--over", "iridium"], ['city "Lodnon"', "London"]),
+        (["path", "London", "London", "--over", "iridium"], ["from London to itself"]),
+        (["path", "91N 0E", "Paris", "--over", "iridium"], ["91N 0E", "-90 to 90"]),
+        (["path", "London", "Paris", "--over", "iridum"], ["'iridum'", "did you mean 'iridium'"]),
+        (["path", "London", "Paris", "--over", "no.tle"], ["no.tle: there is no such file"]),
+        (["path", "London", "Paris", "--over", "."], [". cannot be read", "two-line elements"]),
+        ([*PATH, "--duration", "5"], ["duration = 5", "10 min"]),
+        ([*PATH, "--duration", "0 s"], ["duration = 0 s", "above 0"]),
+        ([*PATH, "--step", "1 h"], ["step = 3600 s is longer than duration = 600 s"]),
+        ([*PATH, "--duration", "24 h", "--step", "1 ms"], ["86400 s in steps of 0.001 s", "10,000,000"]),
+        ([*PATH, "--at", "1e12 s"], ["at = 1e+12 s", "30 years"]),
+        ([*PATH, "--from-epoch", "2026-13-01"], ["2026-13-01", "no month 13", "2026-06-14T12:30:00"]),
+        ([*PATH, "--elevation", "95"], ["95 is not within -10 to 90"]),
+        ([*PATH, "--select", "fastest"], ["'fastest'", "best, highest, nearest, longest, periodic, starlink"]),
+        ([*PATH, "--by", "cost"], ["'cost'", "delay, hops"]),
+        ([*PATH, "--gateway", "Bern", "--gateway", "bern"], ["gateway Bern: it is named twice"]),
+        ([*PATH, "--gateway", "Bern", "--gateway", "Oslo", "--fibre", "0.5"], ["0.5 is not within 1 to 10"]),
+        ([*PATH, "--plot", "x.jpg"], ["x.jpg", ".png, .svg, .pdf"]),
+        ([*PATH, "--title", "x"], ["--title needs --plot FILE"]),
+        (["coverage", "--over", "iridium", "--cell", "0"], ["size of a cell", "0.25 to 90"]),
+        (["coverage", "--over", "iridium", "--chart", "max"], ["'max'", "mean, min, covered"]),
+        (["map", "--over", "iridium", "--from", "London"], ["from London to nowhere"]),
+        (["pth", "London"], ["'pth' is not a command of sky", "did you mean 'path'"]),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(words, parts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = ran(*words)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    for part in parts:
+        assert part in done.stderr
+    assert not done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_constellations_and_places_are_listed_with_their_sources():
+    names = {each["name"]: each for each in bp.sky.constellations()}
+    assert {"iridium", "teledesic", "starlink", "oneweb", "kuiper", "telesat", "o3b", "geo"} <= names.keys()
+    assert all(each["about"] and each["source"] for each in names.values())
+    listed = CliRunner().invoke(app, ["list", "constellations"]).stdout
+    assert all(name in listed for name in names)
+    assert len(bp.sky.cities()) > 300
+    assert "51.50N 0.12W" in CliRunner().invoke(app, ["list", "places"]).stdout
+
+
+# Long work.
+
+
+def test_progress_grows_and_can_interrupt(long_look):
+    shares = []
+
+    def watch(progress):
+        shares.append(progress.share)
+        assert progress.label == "London to Sydney"
+        if len(shares) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="interrupted after 0 %"):
+        long_look(watch)
+    assert 0 < shares[0] < shares[1] < shares[2] < 1
+
+
+def test_ctrl_c_ends_long_work(long_look):
+    # From another thread, which runs only if the work has let go of the GIL.
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(Interrupted):
+        long_look()
+
+
+# Figures.
+
+
+def test_coastlines_are_small_public_and_where_the_land_is():
+    from matplotlib.path import Path as Ring
+
+    file = files("bentpipe.plot") / "coastlines.txt"
+    data = file.read_bytes()
+    assert len(data) < 100_000
+    assert b"public domain" in data[:300]
+    rings = coastlines()
+    assert all(np.abs(ring[0] - ring[-1]).max() < 0.02 for ring in rings)
+    land = Ring.make_compound_path(*map(Ring, rings))
+    for east, north in ((10, 50), (20, 0), (-100, 40), (135, -25), (100, 60), (-60, -10), (0, -89)):
+        assert sum(Ring(ring).contains_point((east, north)) for ring in rings) % 2 == 1, (east, north)
+    for east, north in ((-30, 0), (-150, 30), (80, -40), (51, 42), (18, 35), (-86, 60)):
+        assert sum(Ring(ring).contains_point((east, north)) for ring in rings) % 2 == 0, (east, north)
+    assert len(land.vertices) > 4000
+
+
+def test_great_circles_leave_the_map_at_one_edge_and_come_back_at_the_other():
+    (piece,) = _great_circle((0.0, 0.0), (40.0, 20.0))
+    assert piece[[0, -1]] == pytest.approx(np.array([(0, 0), (40, 20)]), abs=1e-9)
+    there, back = _great_circle((150.0, 40.0), (-150.0, 40.0))
+    assert there[0] == pytest.approx((150, 40))
+    assert back[-1] == pytest.approx((-150, 40))
+    assert 180 <= there[-1][0] < 190
+    assert -190 < back[0][0] <= -180
+    # The northernmost point of the circle: tan(40°) / cos(30°) is the tangent of its latitude.
+    top = math.degrees(math.atan(math.tan(math.radians(40)) / math.cos(math.radians(30))))
+    assert there[:, 1].max() == pytest.approx(top, abs=0.1)
+
+
+def test_equal_figures_are_equal_files(tmp_path, atlantic):
+    for name in ("a.svg", "b.svg"):
+        save(bp.sky.map(over="iridium", start="Berlin", end="Tokyo").plot(), tmp_path / name)
+    text = (tmp_path / "a.svg").read_bytes()
+    assert text == (tmp_path / "b.svg").read_bytes()
+    axes = bp.sky.map(over="iridium", start="Berlin", end="Tokyo").plot(title="A", size=(5, 3)).axes[0]
+    assert {text.get_text() for text in axes.texts} == {"Berlin", "Tokyo"}
+    delay, hops, _ = atlantic.plot().axes
+    assert delay.lines[0].get_ydata() == pytest.approx(atlantic.table["delay_s"].to_numpy() * 1e3)
+    assert hops.get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_map_of_coverage_shows_its_table(chart):
+    found = bp.sky.coverage(over="iridium", duration="1 s", step="1 s", cell=10)
+    image = found.plot(chart).axes[0].images[0].get_array()
+    scale = 100 if chart == "covered" else 1
+    assert np.ravel(image.filled()) == pytest.approx(found.table[chart].to_numpy() * scale)
+
+
+# The command line.
+
+
+def inner():
+    with click.Context(app) as ctx:
+        return app.get_command(ctx, "sky").commands
+
+
+@pytest.mark.parametrize("name", ["path", "passes", "coverage", "map"])
+def test_help_of_each_look_explains_everything_in_lines_that_fit(name):
+    text = ran(name, "--help").stdout
+    assert max(map(len, text.partition("Examples:")[0].splitlines())) <= 80
+    for parameter in inner()[name].params:
+        assert parameter.help, parameter.name
+        assert " ".join(parameter.help.split()[:3]) in " ".join(text.split())
+    assert len(inner()[name].help.splitlines()[0]) <= 45
+
+
+LOOKS = {
+    "path": ["--duration", "20 s", "--step", "1 s"],
+    "passes": ["--duration", "10 min"],
+    "coverage": ["--cell", "15"],
+    "map": [],
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_examples_of_each_look_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for example in inner()[name].examples:
+        assert len(example) <= 80
+        words = shlex.split(example)
+        assert words[:3] == ["bentpipe", "sky", name]
+        done = ran(*words[2:], *LOOKS[name])
+        assert done.exit_code == 0, done.output
+        if "--json" not in words and "--plot" not in words:
+            assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_tables_files_and_json_have_the_same_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["path", "London", "Tokyo", "--over", "iridium", "--duration", "30 s", "--save", "out", "--plot", "a.png"]
+    shown = ran(*words)
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(ran(*words, "--json").stdout)
+    table = pl.read_parquet("out/table.parquet")
+    assert table.to_dict(as_series=False) == found["table"]
+    assert pl.read_parquet("out/changes.parquet").to_dicts() == found["changes"]
+    assert json.loads((tmp_path / "out" / "provenance.json").read_text())["form"] == "bentpipe sky path"
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert f"{1e3 * found['summary']['delay_s']['median']:.2f}" in shown.stdout
+    assert "London to Tokyo over iridium" in shown.stdout
+    assert ran(*words, "--quiet").stdout == ""
+
+
+def test_a_map_goes_to_a_place_of_its_own_unless_json_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(ran("map", "--over", "iridium", "--json").stdout)["satellites"] == 66
+    assert list(tmp_path.iterdir()) == []
+    assert "The map is in map.png." in ran("map", "--over", "iridium").stdout
+    assert [each.name for each in tmp_path.iterdir()] == ["map.png"]
+
+
+def test_where_there_is_nothing_it_says_why_and_draws_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = ran("passes", "60N 0E", "--over", "o3b", "--plot", "x.png")
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: no satellite passes over 60.00N 0.00E")
+    assert "No satellite is in view." in done.stdout
+    done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s", "--plot", "x.png")
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: there is no path from London to Singapore")
+    assert list(tmp_path.iterdir()) == []
+    done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s")
+    assert done.exit_code == 0
+    text = " ".join(done.stdout.split())
+    assert "There is no path. The satellites of geo have no links: both ends must see the same one" in text
+
+
+def test_the_guide_shows_what_the_command_prints():
+    page = (ROOT / "docs" / "guides" / "sky.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    (line,) = [line for line in page.splitlines() if line.startswith("bentpipe sky path") and "--plot" in line]
+    words = shlex.split(line.partition(" --plot")[0])
+    assert block in "\n".join(each.rstrip() for each in ran(*words[2:]).stdout.splitlines())
+    names = [*RULES, *BY, *CHARTS]
+    assert all(f"`{name}`" in page or f" {name}`" in page for name in names)
