@@ -480,3 +480,45 @@ def test_the_guide_shows_what_the_command_prints():
     assert block in "\n".join(each.rstrip() for each in ran(*words[2:]).stdout.splitlines())
     names = [*RULES, *BY, *CHARTS]
     assert all(f"`{name}`" in page or f" {name}`" in page for name in names)
+
+
+# Budgets
+
+
+RADIO = {"frequency": 12.0, "eirp": 36.0, "g_over_t": 9.0, "symbol_rate": 10e6}
+
+
+def test_a_budget_adds_up_and_has_the_free_space_of_its_distance():
+    found = bp.sky.budget("Singapore", over="starlink-shell-1", percent=[0.01, 0.1], **RADIO)
+    for (_, _), lines in found.table.group_by("elevation_deg", "percent"):
+        value = dict(zip(lines["line"], lines["value"], strict=True))
+        parts = ("EIRP", "free space", "gases", "rain", "other losses", "G/T", "1/k")
+        assert sum(value[name] for name in parts) == pytest.approx(value["C/N0"])
+        assert value["C/N0"] - 70 == pytest.approx(value["Es/N0"])
+    # At 12 GHz: 168.84 dB over 550 km, 175.04 dB over 1123.4 km.
+    loss = dict(found.table.filter(pl.col("line") == "free space").select("elevation_deg", "value").rows())
+    assert loss[90.0] == pytest.approx(-168.84, abs=0.01)
+    assert loss[25.0] == pytest.approx(-175.04, abs=0.01)
+    rain = found.table.filter(pl.col("line") == "rain", pl.col("elevation_deg") == 40.0)["value"].to_list()
+    assert rain[0] == 0 > rain[2] > rain[1]
+    assert found.summary["rate_min_bps_dry"] == pytest.approx(4.453027 * 10e6)
+
+
+def test_a_budget_that_cannot_be_says_why(tmp_path):
+    with pytest.raises(SkyError, match=r"no climate is known for 10\.00N 10\.00E"):
+        bp.sky.budget("10N 10E", over="iridium", **RADIO)
+    assert bp.sky.budget("10N 10E", over="iridium", climate="Abuja", **RADIO).radio["climate"] == "Abuja"
+    with pytest.raises(SkyError, match="percent: 50 is not within"):
+        bp.sky.budget("London", over="iridium", percent=50, **RADIO)
+    with pytest.raises(SkyError, match="frequency_ghz"):
+        bp.sky.budget("London", over="iridium", **RADIO | {"frequency": 0.1})
+
+
+def test_the_command_prints_a_budget_that_fits_a_terminal(tmp_path):
+    options = ("--frequency", "12", "--eirp", "36", "--gt", "9", "--plot", str(tmp_path / "budget.png"))
+    done = ran("budget", "London", "--over", "starlink-shell-1", *options)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for text in ("Es/N0 (dB)", "Dry", "exceeded in 0.1 % of the year", "32APSK 9/10"):
+        assert text in done.stdout
+    assert (tmp_path / "budget.png").stat().st_size > 10_000

@@ -1,6 +1,10 @@
 //! The sky: constellations, places and what they see of each other, as arrays.
 
 use crate::tables::bytes;
+use bentpipe_orbit::budget;
+use bentpipe_orbit::budget::geometry::slant_range_km;
+use bentpipe_orbit::budget::modulation::Modulation;
+use bentpipe_orbit::budget::radio::Radio;
 use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
@@ -14,7 +18,9 @@ use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{handovers_while, Rule, Slots};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
 use bentpipe_orbit::sky::view::Access;
-use bentpipe_orbit::sky::SkyError as Wrong;
+use bentpipe_orbit::sky::{distance, SkyError as Wrong};
+use bentpipe_sim::spec::Modcod;
+use bentpipe_units::Word;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -27,6 +33,8 @@ const POSITIONS_BETWEEN: usize = 200_000;
 
 /// An array as (NumPy dtype, bytes).
 type Array<'py> = (&'static str, Bound<'py, PyBytes>);
+/// Lines (what, how much, unit), distance in km, bit error rate, and a modulation and code with its bits in a symbol.
+type Budget = (Vec<(&'static str, f64, &'static str)>, f64, f64, Option<(&'static str, f64)>);
 /// Name, degrees north and east, height in km, and whether it is a gateway.
 type Given = (String, f64, f64, f64, bool);
 
@@ -163,6 +171,41 @@ impl PySky {
     #[getter]
     fn is_linked(&self) -> bool {
         self.sky.links.topology != Topology::None
+    }
+
+    /// The link budget of a radio (carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, symbols per second) between a city and
+    /// satellites of the median height at an elevation, in rain that is exceeded in so many per cent of the year: its lines, the
+    /// distance, the bit error rate of QPSK without coding, and what DVB-S2 makes of it.
+    fn budget(
+        &self,
+        climate: &str,
+        radio: (f64, f64, f64, f64, f64),
+        elevation_deg: f64,
+        percent: Option<f64>,
+    ) -> PyResult<Budget> {
+        let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s) = radio;
+        let radio = Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s, tilt_deg: 45.0 };
+        let make = || {
+            let range_km = slant_range_km(elevation_deg, self.altitude_km())?;
+            let taken = radio.attenuation(&budget::climate::climate(climate)?, elevation_deg, percent)?;
+            let lines = radio.lines(range_km, taken)?.into_iter().map(|line| (line.what, line.value, line.unit));
+            let es_n0 = radio.es_n0_db(range_km, taken)?;
+            let best = Modcod::best(es_n0).map(|(modcod, bits)| (modcod.name(), bits));
+            // Two bits in a symbol.
+            let errors = Modulation::Qpsk.bit_error_rate(es_n0 - 10.0 * 2.0_f64.log10());
+            Ok((lines.collect(), range_km, errors, best))
+        };
+        make().map_err(wrong)
+    }
+
+    /// The median height of the satellites at the epoch, km.
+    #[getter]
+    fn altitude_km(&self) -> f64 {
+        let satellites = 0..self.sky.satellites() as u32;
+        let at = satellites.filter_map(|k| self.sky.position(k, 0.0)).map(|at| distance(at, [0.0; 3]));
+        let mut heights: Vec<f64> = at.collect();
+        heights.sort_by(f64::total_cmp);
+        heights.get(heights.len() / 2).map_or(0.0, |radius| radius - self.sky.earth.radius_km())
     }
 
     /// The instant so many seconds after the epoch.

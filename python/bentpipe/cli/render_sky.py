@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
+    from bentpipe.sky.budgets import Budget
     from bentpipe.sky.covering import Coverage
     from bentpipe.sky.moment import Map
     from bentpipe.sky.passing import Passes
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 12
 """Rows of a table without --all."""
+
+
+RARE = 1e-15
+"""Nobody sees errors that are rarer."""
 
 
 def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
@@ -122,6 +127,34 @@ def coverage(found: Coverage) -> Iterator[RenderableType | str]:
         Shown("of the time", [100 * value for value in bands["covered"]], "%"),
     ]
     yield make_rows("By latitude", "latitude", names, [], columns)
+
+
+def budget(found: Budget) -> Iterator[RenderableType | str]:
+    """A table for each weather: lines down, elevations across."""
+    radio = found.radio
+    yield _head(
+        f"Link budget at {found.scene.places[0].name} by {found.scene.over}",
+        found.scene,
+        None,
+        f"{radio['frequency_ghz']:g} GHz, {radio['symbols_per_s'] / 1e6:g} Mbaud, satellites at "
+        f"{found.scene.core.altitude_km:,.0f} km, air and rain of {radio['climate']}",
+    )
+    for share in found.bears["percent"].unique(maintain_order=True).to_list():
+        at = found.bears.filter(found.bears["percent"].eq_missing(share))
+        title = "Dry" if share is None else f"In rain that is exceeded in {share:g} % of the year"
+        table = make_table(title, "", [])
+        for angle in at["elevation_deg"]:
+            table.add_column(f"{angle:g}°", justify="right", no_wrap=True)
+        rows = found.table.filter(found.table["percent"].eq_missing(share))
+        for name in rows["line"].unique(maintain_order=True):
+            of = rows.filter(rows["line"] == name)
+            table.add_row(Text(f"{name} ({of['unit'][0]})"), *(f"{value + 0.0:.1f}" for value in of["value"].round(1)))
+        table.add_row(Text("distance (km)"), *(f"{value:,.0f}" for value in at["range_km"]))
+        errors = (f"{value:.1e}" if value > RARE else f"<{RARE:.0e}" for value in at["qpsk_bit_error_rate"])
+        table.add_row(Text("QPSK bit errors, uncoded"), *errors)
+        table.add_row(Text("DVB-S2 (ideal)"), *(name or "none" for name in at["modcod"]))
+        table.add_row(Text("its rate (Mbit/s)"), *(f"{value / 1e6:.1f}" for value in at["rate_bps"]))
+        yield table
 
 
 def moment(found: Map) -> Iterator[RenderableType | str]:

@@ -29,8 +29,8 @@ MAP = "map.png"
 def command() -> None:
     """Look at a constellation over time.
 
-    Paths between two places, passes, coverage and maps, computed from orbits without any packets. See: list
-    constellations, list places.
+    Paths between two places, passes, coverage, maps and link budgets, computed from orbits without any packets. See:
+    list constellations, list places.
     """
 
 
@@ -339,3 +339,62 @@ def map(
     _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
     if plot is not None and not (json or quiet):
         print_parts([f"The map is in {plot}."])
+
+
+@command.command(
+    "budget",
+    cls=Command,
+    examples=(
+        "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
+        "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",
+    ),
+)
+@_place("place", "Where the link begins or ends")
+@_over
+@click.option("--frequency", type=float, required=True, metavar="GHZ", help="The carrier, 1 to 350 GHz.")
+@click.option("--eirp", type=float, required=True, metavar="DBW", help="Effective isotropic radiated power.")
+@click.option("--gt", "g_over_t", type=float, required=True, metavar="DB/K", help="G/T of the receiver.")
+@click.option("--baud", "symbol_rate", type=float, default=10e6, show_default="10e6", help="Symbols in a second.")
+@click.option(
+    "--losses", type=float, default=0.0, metavar="DB", help="Everything else: pointing, feeders. [default: 0]"
+)
+@click.option(
+    "--percent",
+    type=float,
+    default=[0.1],
+    multiple=True,
+    metavar="PERCENT",
+    help="Rain as it is exceeded in this share of the year; repeat for more. [default: 0.1]",
+)
+@click.option(
+    "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."
+)
+@click.option("--from-epoch", "epoch", metavar="UTC", help="When the satellites' height is taken.")
+@_elevation
+@_skip_bad
+@_output
+def budget(
+    look: dict[str, Any],
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Show a link budget line by line.
+
+    At several elevations, in dry air and in rain: what is sent, what the way takes, energy over noise, and what DVB-S2
+    makes of it.
+    """
+
+    def find(_: Bar) -> Any:
+        from bentpipe.sky import budget
+
+        return budget(given.pop("place"), **given)
+
+    def shown(found: Any) -> Any:
+        from bentpipe.cli import render_sky
+
+        return render_sky.budget(found)
+
+    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.sky.budgets import Budget
     from bentpipe.sky.covering import Coverage
     from bentpipe.sky.moment import Map
     from bentpipe.sky.passing import Passes
@@ -221,6 +222,22 @@ def passes_figure(found: Passes) -> Figure:
         count.set_xlim(0, (end - begin) / divisor)
         for axes in (height, count):
             axes.grid(axis="y")
+        figure.suptitle(plain(f"{found.scene.over} over {found.scene.places[0].name}"), x=0.02, ha="left")
+        return figure
+
+
+def budget_figure(found: Budget) -> Figure:
+    """Es/N0 by elevation, a line for each weather."""
+    with style():
+        figure, (axes,) = blank(1, 3.0)
+        for number, share in enumerate(found.bears["percent"].unique(maintain_order=True).to_list()):
+            at = found.bears.filter(found.bears["percent"].eq_missing(share))
+            name = "dry" if share is None else f"rain exceeded in {share:g} % of the year"
+            axes.plot(at["elevation_deg"], at["es_n0_db"], "o-", color=COLOURS[number % len(COLOURS)], label=name)
+        axes.set_xlabel("elevation (°)")
+        axes.set_ylabel("Es/N0 (dB)")
+        axes.grid(axis="y")
+        axes.legend()
         figure.suptitle(plain(f"{found.scene.over} over {found.scene.places[0].name}"), x=0.02, ha="left")
         return figure
 

@@ -4121,7 +4121,7 @@ class Sky(_SkyRequired, total=False):
         When another path is taken. Default: "better".
 
     elevation_min :
-        Satellites are used above this elevation. Without it, that of the constellation, or 5 deg where it has none.
+        Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
 
     between_satellites :
         Links between satellites. Without it, those of the constellation.

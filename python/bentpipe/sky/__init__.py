@@ -1,4 +1,4 @@
-"""A look at the sky: paths, passes, coverage and maps of constellations, without any packets.
+"""A look at the sky: paths, passes, coverage, maps and link budgets of constellations, without any packets.
 
 >>> import bentpipe as bp
 >>> path = bp.sky.path("London", "New York", over="starlink-shell-1", duration="1 min")
@@ -6,10 +6,24 @@
 True
 """
 
+from bentpipe.sky.budgets import Budget, budget
 from bentpipe.sky.covering import Coverage, coverage
 from bentpipe.sky.moment import Map, map
 from bentpipe.sky.passing import Passes, passes
 from bentpipe.sky.paths import SkyPath, path
 from bentpipe.sky.scenes import cities, constellations
 
-__all__ = ["Coverage", "Map", "Passes", "SkyPath", "cities", "constellations", "coverage", "map", "passes", "path"]
+__all__ = [
+    "Budget",
+    "Coverage",
+    "Map",
+    "Passes",
+    "SkyPath",
+    "budget",
+    "cities",
+    "constellations",
+    "coverage",
+    "map",
+    "passes",
+    "path",
+]

@@ -189,6 +189,13 @@ const MODCODS: [(Modcod, f64, f64, f64); 28] = [
     (Modcod::Apsk32x9of10, 16.05, 4.453027, 5.0),
 ];
 
+impl Modcod {
+    /// The most efficient one that an Es/N0 in dB bears, ideally, and its bits in a symbol; none: it is too weak for all.
+    pub fn best(es_n0_db: f64) -> Option<(Self, f64)> {
+        MODCODS.iter().rev().find(|row| row.1 <= es_n0_db).map(|row| (row.0, row.2))
+    }
+}
+
 /// Coded bits of a normal frame.
 const FRAME_BITS: f64 = 64_800.0;
 

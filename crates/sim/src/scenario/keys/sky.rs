@@ -23,7 +23,7 @@ settings! {
         metric: Metric = Metric::Delay;
         /// When another path is taken.
         change: PathChange = PathChange::Better;
-        /// Satellites are used above this elevation. Without it, that of the constellation, or 5 deg where it has none.
+        /// Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
         elevation_min: Option<Angle>;
         /// Links between satellites. Without it, those of the constellation.
         between_satellites: Option<Between>;

@@ -19,8 +19,9 @@ use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::view::Access;
 use bentpipe_orbit::sky::SkyError;
 
-/// Where nothing else is said, degrees.
+/// Where nothing else is said, degrees: over the equator, and in low orbits.
 const ELEVATION_MIN: f64 = 5.0;
+const ELEVATION_OF_ELEMENTS: f64 = 25.0;
 
 /// The sky; `None` if something is wrong with it.
 pub(super) fn make(
@@ -108,7 +109,7 @@ fn catalogued(file: &Elements, start: Option<Epoch>, files: &dyn Files) -> Resul
     let read = read_elements(&text, ElementFormat::Auto, bad).map_err(|error| of_file(error.to_string()))?;
     let mut constellation = Constellation::new(start.or(median_epoch(&read.sets)).unwrap_or(Epoch::Y2000));
     constellation.add_elements(&read.sets)?;
-    Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_MIN)))
+    Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_OF_ELEMENTS)))
 }
 
 /// Links between satellites in place of those that the constellation has.
