@@ -1,5 +1,6 @@
 """Looks at the sky: they agree with closed forms and with each other, and say what is wrong with a request."""
 
+import importlib.util
 import json
 import math
 import re
@@ -480,6 +481,24 @@ def test_the_guide_shows_what_the_command_prints():
     assert block in "\n".join(each.rstrip() for each in ran(*words[2:]).stdout.splitlines())
     names = [*RULES, *BY, *CHARTS]
     assert all(f"`{name}`" in page or f" {name}`" in page for name in names)
+
+
+# The page of the documentation
+
+
+def test_the_page_over_the_sky_has_the_numbers_that_were_measured():
+    spec = importlib.util.spec_from_file_location("skies", ROOT / "validation" / "skies.py")
+    skies = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(skies)
+    kept = json.loads(skies.KEPT.read_text())
+    assert (skies.PAGES / "sky.md").read_text() == skies.page(kept)
+    # What is measured can still be: one run of each part.
+    iridium = skies.over_iridium("BEEN", skies.STARTS[0])
+    assert skies.goodput_kbps(skies.with_errors(iridium | {"duration": "5 s"}, 1e-4), "500 B", 1) > 0
+    for sky in skies.SKIES.values():
+        scenario = skies.transfer(sky, skies.DAY[0], "sack", is_split=True) | {"duration": "3 s"}
+        assert bp.run(bp.Scenario(scenario), seed=1).flows["delivered_bytes"][0] > 0
+    assert bp.run(skies.timed("1 ms", 0.0, skies.PASSES[0]) | {"duration": "5 s"}, seed=1).flows["acked_bytes"][0] > 0
 
 
 # Budgets

@@ -4180,7 +4180,7 @@ class Sky(_SkyRequired, total=False):
 
     start: str
     step: str
-    selection: Literal["any", "highest", "nearest", "longest", "starlink"]
+    selection: Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]
     metric: Literal["delay", "hops"]
     change: Literal["better", "broken"]
     elevation_min: str

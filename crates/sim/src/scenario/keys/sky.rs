@@ -120,6 +120,8 @@ words! {
         "nearest" => Nearest,
         /// Until it is out of view; then the one that stays in view longest.
         "longest" => Longest,
+        /// At checks about every 10 s: the highest, if the one in use has set. So does ns-2.
+        "periodic" => Periodic,
         /// By lot, at seconds 12, 27, 42 and 57 of every minute, as Starlink was measured in 2024.
         "starlink" => Starlink,
     }

@@ -133,6 +133,7 @@ pub(super) fn rule(selection: Selection, seed: u64) -> Option<Rule> {
         Selection::Highest => Some(Rule::Highest),
         Selection::Nearest => Some(Rule::Nearest),
         Selection::Longest => Some(Rule::LongestRemaining),
+        Selection::Periodic => Some(Rule::PeriodicCheck { interval_s: 10.0, randomised: Some(seed) }),
         Selection::Starlink => Some(Rule::Slots(Slots::starlink(seed))),
     }
 }
