@@ -6,10 +6,11 @@ use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propag
 use bentpipe_orbit::sky::earth::Earth;
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::SatelliteLinks;
+use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{cities, Place};
-use bentpipe_orbit::sky::route::{Router, Routing, Span};
+use bentpipe_orbit::sky::route::{Router, Routing};
 use bentpipe_orbit::sky::scene::Sky;
-use bentpipe_orbit::sky::view::Access;
+use bentpipe_orbit::sky::span::Span;
 use std::io::Write;
 
 fn main() {

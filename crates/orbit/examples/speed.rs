@@ -9,7 +9,8 @@ use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::motion::positions;
 use bentpipe_orbit::sky::places::Place;
 use bentpipe_orbit::sky::presets::preset;
-use bentpipe_orbit::sky::route::{routes, Routing, Span};
+use bentpipe_orbit::sky::route::{routes, Routing};
+use bentpipe_orbit::sky::span::Span;
 use std::io::Write;
 
 fn main() {

@@ -22,6 +22,7 @@ pub mod presets;
 pub mod route;
 pub mod scene;
 pub mod selection;
+pub mod span;
 pub mod survey;
 mod vector;
 pub mod view;

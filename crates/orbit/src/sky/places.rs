@@ -3,7 +3,6 @@
 use super::earth::{wrap_deg, Earth, Geodetic, RAD, RADIUS_KM};
 use super::error::SkyError;
 use super::vector::{dot, Vector};
-use super::view::Access;
 use libm::{acos, atan2, sin};
 
 /// Names and coordinates; see the file for its origin.
@@ -166,6 +165,25 @@ impl Site {
     pub(crate) fn stand(&self, earth: &Earth, t: f64) -> (Vector, Vector) {
         let at = self.at(t);
         (earth.position(at), at.up())
+    }
+}
+
+/// When a place and a satellite can be linked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Access {
+    /// The satellite stands at least so many degrees above the horizon.
+    MinElevation(f64),
+    /// It is at most so many km away.
+    MaxRange(f64),
+}
+
+impl Access {
+    pub(crate) fn check(&self) -> Result<(), SkyError> {
+        match *self {
+            Self::MinElevation(deg) => SkyError::within("minimum elevation (degrees)", deg, -10.0, 90.0),
+            Self::MaxRange(km) => SkyError::within("maximum range (km)", km, 1.0, 1e6),
+        }
+        .map(drop)
     }
 }
 

@@ -7,8 +7,8 @@ use super::epoch::Epoch;
 use super::error::SkyError;
 use super::links::{GridLinks, SatelliteLinks, Topology};
 use super::orbit::Orbit;
+use super::places::Access;
 use super::scene::Sky;
-use super::view::Access;
 
 /// A constellation by name.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,10 @@ use super::earth::{central_angle, Earth, LIGHT_KM_S, RADIUS_KM};
 use super::error::SkyError;
 use super::links::{Link, LinkPlan, SatelliteLinks};
 use super::motion::{positions, Positions};
+use super::places::Access;
 use super::places::{Place, Site};
 use super::vector::{distance, Vector};
-use super::view::{sight, Access, Sighting, Watch};
+use super::view::{sight, Sighting, Watch};
 
 /// Places of a sky at most.
 const MOST_PLACES: usize = 10_000;

@@ -2,8 +2,8 @@
 
 use super::error::SkyError;
 use super::motion::Motion;
-use super::route::{GoOn, Span};
 use super::scene::Sky;
+use super::span::{GoOn, Span};
 use super::view::{Sighting, Watch};
 use bentpipe_units::Stream;
 use libm::pow;

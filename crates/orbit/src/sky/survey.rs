@@ -4,8 +4,8 @@ use super::earth::{Geodetic, RAD};
 use super::error::SkyError;
 use super::motion::Motion;
 use super::places::Site;
-use super::route::{GoOn, Span};
 use super::scene::Sky;
+use super::span::{GoOn, Span};
 use super::view::{Sighting, Watch};
 
 /// Instants of a pass are found to this many seconds.

@@ -1,30 +1,10 @@
 //! Which satellites a place sees.
 
 use super::earth::{slant_range_km, Earth, RAD};
-use super::error::SkyError;
 use super::motion::Positions;
-use super::places::Site;
+use super::places::{Access, Site};
 use super::vector::{dot, norm, sub, Vector};
 use libm::{asin, sin};
-
-/// When a place and a satellite can be linked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Access {
-    /// The satellite stands at least so many degrees above the horizon.
-    MinElevation(f64),
-    /// It is at most so many km away.
-    MaxRange(f64),
-}
-
-impl Access {
-    pub(crate) fn check(&self) -> Result<(), SkyError> {
-        match *self {
-            Self::MinElevation(deg) => SkyError::within("minimum elevation (degrees)", deg, -10.0, 90.0),
-            Self::MaxRange(km) => SkyError::within("maximum range (km)", km, 1.0, 1e6),
-        }
-        .map(drop)
-    }
-}
 
 /// A satellite that a place sees.
 #[derive(Clone, Copy, Debug, PartialEq)]

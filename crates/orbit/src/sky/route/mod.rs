@@ -15,6 +15,7 @@ use super::links::{Link, LinkPlan};
 use super::motion::Motion;
 use super::scene::Sky;
 use super::selection::Handover;
+use super::span::{GoOn, Span};
 use access::{Access, Entry};
 pub use disjoint::{Alternative, Disjoint};
 use walk::Walk;
@@ -75,49 +76,6 @@ impl Default for Routing {
             hop_delay_s: 0.0,
             serving: Vec::new(),
         }
-    }
-}
-
-/// Instants from `from_s` until before `until_s`, `step_s` apart; seconds after the epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
-    /// The first.
-    pub from_s: f64,
-    /// None is at or after this one.
-    pub until_s: f64,
-    /// Seconds between them.
-    pub step_s: f64,
-}
-
-/// Called with the share of the work that is done, 0 to 1, at every instant; the work ends where it returns false.
-pub type GoOn<'a> = &'a mut dyn FnMut(f64) -> bool;
-
-impl Span {
-    /// A span of at most a hundred million instants.
-    pub fn new(from_s: f64, until_s: f64, step_s: f64) -> Result<Self, SkyError> {
-        SkyError::within("from_s", from_s, -1e10, 1e10)?;
-        SkyError::within("until_s", until_s, from_s, 1e10)?;
-        SkyError::within("step_s", step_s, ((until_s - from_s) * 1e-8).max(1e-6), 1e10)?;
-        Ok(Self { from_s, until_s, step_s })
-    }
-
-    /// Number of instants.
-    pub fn count(&self) -> usize {
-        // What rounding makes of a whole number of steps is no further instant.
-        (((self.until_s - self.from_s) / self.step_s - 1e-9).ceil().max(0.0)) as usize
-    }
-
-    /// Reports that the work has come to `t`, and asks whether it goes on.
-    pub(crate) fn reach(&self, t: f64, go_on: GoOn) -> Result<(), SkyError> {
-        if go_on(((t - self.from_s) / (self.until_s - self.from_s)).clamp(0.0, 1.0)) {
-            return Ok(());
-        }
-        Err(SkyError::new("work", "it was ended before it was done"))
-    }
-
-    /// The instants.
-    pub fn times(self) -> impl Iterator<Item = f64> {
-        (0..self.count()).map(move |k| self.from_s + k as f64 * self.step_s)
     }
 }
 

@@ -4,10 +4,10 @@ use crate::sky::earth::{central_angle, Earth, Geodetic, RADIUS_KM};
 use crate::sky::epoch::Epoch;
 use crate::sky::links::SatelliteLinks;
 use crate::sky::orbit::Orbit;
+use crate::sky::places;
 use crate::sky::places::Place;
 use crate::sky::presets::preset;
 use crate::sky::scene::{Cable, Failed, Failure};
-use crate::sky::view;
 use std::f64::consts::PI;
 
 fn at(lat: f64, lon: f64) -> Geodetic {
@@ -197,7 +197,7 @@ fn geostationary_paths_have_their_closed_form() {
     let mut constellation = Constellation::new(Epoch::Y2000);
     constellation.add("geo", Orbit::geo(0.0, 0.0, 0.0).unwrap()).unwrap();
     let edge = libm::acos(RADIUS_KM / (RADIUS_KM + 35_786.0)) / PI * 180.0 - 1e-9;
-    let mut sky = Sky::new(constellation, Earth::AT_REST, view::Access::MinElevation(0.0));
+    let mut sky = Sky::new(constellation, Earth::AT_REST, places::Access::MinElevation(0.0));
     for (k, lon) in [0.0, 0.0, edge, -edge].into_iter().enumerate() {
         sky.places.push(Place::fixed(&k.to_string(), at(0.0, lon)));
     }

@@ -3,11 +3,11 @@ use crate::sky::constellation::{Constellation, Propagation};
 use crate::sky::earth::{slant_range_km, Earth, RADIUS_KM};
 use crate::sky::epoch::Epoch;
 use crate::sky::orbit::{Kepler, Orbit};
+use crate::sky::places::Access;
 use crate::sky::places::Place;
 use crate::sky::presets::preset;
 use crate::sky::route::{routes_while, Routing};
 use crate::sky::selection::{handovers_while, Rule, Slots};
-use crate::sky::view::Access;
 
 /// One satellite over the equator that passes overhead at longitude 0 at t = 0.
 fn overhead(altitude_km: f64, elevation_deg: f64) -> Sky {

@@ -12,11 +12,11 @@ use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::{GridLinks, SatelliteLinks, Topology};
 use bentpipe_orbit::sky::orbit::Orbit;
+use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::presets::{preset, PRESETS};
 use bentpipe_orbit::sky::route::{Metric as Best, Switch};
 use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{Rule, Slots};
-use bentpipe_orbit::sky::view::Access;
 use bentpipe_orbit::sky::SkyError;
 
 /// Where nothing else is said, degrees: over the equator, and in low orbits.

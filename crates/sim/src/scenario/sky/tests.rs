@@ -5,7 +5,8 @@ use crate::spec::{Change, Profile};
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::places::Place;
 use bentpipe_orbit::sky::presets::preset;
-use bentpipe_orbit::sky::route::{routes, Routing, Span};
+use bentpipe_orbit::sky::route::{routes, Routing};
+use bentpipe_orbit::sky::span::Span;
 use bentpipe_units::{Duration, Time};
 
 fn read(sky: &str) -> Resolved {
