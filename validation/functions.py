@@ -130,6 +130,11 @@ PLACES = {
         lossy="down",
         more="The errors are between satellite and station: a queue that overflows behind it, it would hide.",
     ),
+    "freeze": Place(
+        {"gateway": ["freeze"]},
+        path={"link.up.outage": {"spans": [["9 s", "12 s"]], "every": "20 s"}},
+        more="The link between gateway and satellite is down for 3 s of every 20 s.",
+    ),
     "been": Place(
         {"gateway": [{"kind": "been", "role": "gateway"}], "satellite": [{"kind": "been", "role": "satellite"}]},
         tcp=RESEND,

@@ -311,3 +311,51 @@ fn a_proxy_before_a_path_that_hands_over_keeps_its_connections() {
         assert_eq!((result.flows.whole("delivered_bytes")[0], result.notes.len()), (5_000_000, 0), "{proxy}");
     }
 }
+
+/// A gateway with two satellites, of which the second takes over after a quarter of a second without any.
+const HANDOVER: &str = r#"
+duration = "60 s"
+[tcp]
+like = "linux-6"
+[link.net]
+from = "sender"
+to = "gw"
+rate = "100 Mbit/s"
+delay = "10 ms"
+[link.up]
+from = "gw"
+to = "sat{n}"
+count = 2
+rate = "20 Mbit/s"
+delay = "8 ms"
+[link.down]
+from = "sat{n}"
+to = "receiver"
+count = 2
+rate = "20 Mbit/s"
+delay = "15 ms"
+[flow.f]
+from = "sender"
+to = "receiver"
+app = { kind = "file", size = "20 MB" }
+route = ["sender", "gw", "sat1", "receiver"]
+[[at]]
+time = "2 s"
+down = ["up1", "down1"]
+withdraw = ["f"]
+[[at]]
+time = "2.25 s"
+install = [{ flow = "f", route = ["sender", "gw", "sat2", "receiver"], reverse_route = ["receiver", "sat2", "gw", "sender"] }]
+"#;
+
+#[test]
+fn proxies_outlive_a_handover() {
+    for proxy in ["split", "spoof", "freeze", "ack-reconstruct"] {
+        let result = run(&at(HANDOVER, "gw", &[&format!("{{ kind = \"{proxy}\" }}")]), &[]);
+        assert_eq!(result.flows.text("outcome")[0], "completed", "{proxy}");
+        assert_eq!(result.flows.whole("delivered_bytes")[0], 20_000_000, "{proxy}");
+        // All of them have used the second satellite.
+        let carried = result.links.text("link").iter().position(|link| link == "up2.forward").unwrap();
+        assert!(result.links.whole("carried_packets")[carried] > 5_000, "{proxy}");
+    }
+}

@@ -363,6 +363,11 @@ impl LazyLink {
         self.rate.at(now)
     }
 
+    /// When it is there and in no outage: now, or later.
+    pub(crate) fn up_at(&self, now: Time) -> Time {
+        self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
+    }
+
     /// How long the way takes what leaves at this moment.
     pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
         self.delay.at(now)

@@ -158,6 +158,11 @@ impl NaiveLink {
         self.rate.at(now)
     }
 
+    /// When it is there and in no outage: now, or later.
+    pub(crate) fn up_at(&self, now: Time) -> Time {
+        self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
+    }
+
     pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
         self.delay.at(now)
     }

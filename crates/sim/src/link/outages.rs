@@ -61,6 +61,17 @@ impl Outages {
         self.absence(at).is_some()
     }
 
+    /// When the link is up next, from `at` on.
+    pub(super) fn up_at(&self, at: Time) -> Time {
+        // What is looked up here is going to be asked for again.
+        let own = |at| self.own.as_ref().map_or(at, |(times, _)| times.clone().uptime(at).0);
+        let mut up = own(at);
+        while let Some(absence) = self.absence(up) {
+            up = own(absence.to);
+        }
+        up
+    }
+
     /// Whether the link is taken away while a packet is on it that was sent at `sent` and arrives at `arrival`.
     pub(super) fn cuts(&self, sent: Time, arrival: Time) -> bool {
         let first = self.absences.partition_point(|absence| absence.from < sent);

@@ -55,6 +55,8 @@ pub struct LinkView {
     pub room: (u64, u64),
     /// What waits.
     pub queue: QueueView,
+    /// When it is there and in no outage, as far as is known: now, or later.
+    pub up_at: Time,
 }
 
 /// What a middlebox wants done.

@@ -232,7 +232,7 @@ mod tests {
     fn feedback(alpha: f64, free: usize, field: u16, has_syns: bool) -> u16 {
         const MSS: u16 = 1000;
         let queue = QueueView { packets: 100 - free, bytes: 0, is_sending: true };
-        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (100, u64::MAX), queue };
+        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (100, u64::MAX), queue, up_at: Time::ZERO };
         let mut bench = Bench { link: Some(link), ..Bench::default() };
         let mut ewa = Ewa::new(&EwaConfig::default(), 1, "");
         let mut pass = |ewa: &mut Ewa, is_back: bool, segment: Segment| {

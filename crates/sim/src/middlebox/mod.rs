@@ -17,6 +17,7 @@ mod eln;
 mod eten;
 mod ewa;
 mod flows;
+mod freeze;
 mod hop;
 mod impair;
 mod own;
@@ -46,6 +47,7 @@ pub use dpsm::{Dpsm, DpsmConfig};
 pub use eln::{Eln, ElnConfig};
 pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
 pub use ewa::{Ewa, EwaConfig};
+pub use freeze::{Freeze, FreezeConfig};
 pub use impair::{Impair, ImpairConfig};
 pub use own::{Maker, Own, OwnConfig};
 pub use rcp::{Rcp, RcpConfig};
@@ -282,6 +284,8 @@ registry! {
     "satpep" => SatPep(SatPep, SatPepConfig) in "satpep.rs";
     /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
     "snoop" => Snoop(Snoop, SnoopConfig) in "snoop.rs";
+    /// Holds data and closes senders' windows while the link behind it is down, so that they take that for no congestion (M-TCP; RFC 3135 §3.2.2).
+    "freeze" => Freeze(Freeze, FreezeConfig) in "freeze.rs";
     /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
     "been" => Been(Been, BeenConfig) in "been/mod.rs";
     /// Marks duplicate acknowledgements that ask for what was corrupted (ELN).

@@ -386,7 +386,8 @@ mod tests {
     impl Node {
         fn new(config: RefwaConfig) -> Self {
             let queue = QueueView { packets: 0, bytes: 0, is_sending: false };
-            let link = LinkView { rate: Rate::from_bps(10_000_000), room: (u64::MAX, u64::MAX), queue };
+            let link =
+                LinkView { rate: Rate::from_bps(10_000_000), room: (u64::MAX, u64::MAX), queue, up_at: Time::ZERO };
             let round_trip = Some(Duration::from_millis(160));
             let bench = Bench { link: Some(link), round_trip, ..Bench::default() };
             Self { refwa: Refwa::new(&config, 1, "node/n/0"), bench, now: Time::ZERO }

@@ -23,6 +23,9 @@ macro_rules! trials {
             spoof:
                 "[node.b]\nmiddlebox = [{ kind = \"spoof\", buffer = \"20 kB\", window = \"15 kB\" }]",
                 None;
+            freeze:
+                "[node.b]\nmiddlebox = [{ kind = \"freeze\", buffer = \"20 kB\", idle = \"2 s\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"freeze\" }]");
             snoop:
                 "[node.b]\nmiddlebox = [{ kind = \"snoop\", direction = \"both\" }]",
                 None;

@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn what_other_senders_send_counts_as_traffic_and_is_left_as_it_is() {
         let queue = QueueView { packets: 0, bytes: 0, is_sending: true };
-        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (u64::MAX, u64::MAX), queue };
+        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (u64::MAX, u64::MAX), queue, up_at: Time::ZERO };
         let mut bench = Bench { link: Some(link), ..Bench::default() };
         let segment = Segment { len: 1000, flags: Flags::ACK, ..Segment::default() };
         let packet = Packet::new(&segment, &Origin::of(EndpointId::both(0)[0], 0), &mut bench.bodies);

@@ -27,6 +27,7 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                 MiddleboxConfig::Split(_)
                 | MiddleboxConfig::Spoof(_)
                 | MiddleboxConfig::Snoop(_)
+                | MiddleboxConfig::Freeze(_)
                 | MiddleboxConfig::SatPep(_) => {
                     check_reads(node, &key, report);
                     check_both_ways(scenario, id, &key, report);

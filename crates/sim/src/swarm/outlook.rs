@@ -26,7 +26,7 @@ impl Outlook for NaiveOutlook<'_, '_> {
     fn link(&mut self, link: LinkId) -> LinkView {
         let (now, room) = (self.reference.now, self.reference.scenario.links[link].queue.room());
         let link = &mut self.reference.links[link];
-        LinkView { rate: link.rate_at(now), room, queue: link.queue_view() }
+        LinkView { rate: link.rate_at(now), room, queue: link.queue_view(), up_at: link.up_at(now) }
     }
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {

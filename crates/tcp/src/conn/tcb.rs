@@ -36,7 +36,11 @@ impl Tcb {
         if sender.ecn.is_some() {
             sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
         }
+        let was_closed = sender.space.rwnd == 0;
         let is_same_window = wire.update_window(segment, ack, &mut sender.space, cx);
+        if was_closed {
+            sender.on_window_change(now, cx);
+        }
         let sacked = match &segment.options {
             Options::Sack(blocks) if cx.agreed.sack => Some(wire.read_sack(blocks.as_slice(), ack, sender.space.nxt)),
             _ => None,

@@ -90,6 +90,7 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
+        MiddleboxConfig::Freeze(freeze) => proxy::check_idle(freeze.idle, report, path),
         MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
         MiddleboxConfig::Own(own) => take_given(own, report, path),
         MiddleboxConfig::Impair(impair) => {

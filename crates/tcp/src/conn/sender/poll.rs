@@ -377,7 +377,24 @@ impl Sender {
 
     /// It has, on a connection that is open. False: the connection is to be given up.
     pub(crate) fn on_retransmit_timer(&mut self, now: Time, cx: &mut Context) -> bool {
+        if self.board.flight_size() > 0 && self.space.rwnd == 0 {
+            // RFC 9293 §3.8.6: a window that was shrunk to nothing is probed, here by what is outstanding. That nobody answers says
+            // nothing about the path.
+            self.rtt.back_off();
+            self.rtt.arm(now, &mut cx.timers);
+            self.episode.retransmits_first = true;
+            return true;
+        }
         self.board.flight_size() == 0 || self.on_data_timeout(now, cx)
+    }
+
+    /// A window that was closed has changed: what is outstanding is waited for as ever.
+    #[cold]
+    pub(crate) fn on_window_change(&mut self, now: Time, cx: &mut Context) {
+        if self.space.rwnd > 0 && self.board.flight_size() > 0 {
+            self.rtt.fix(None);
+            self.rtt.arm(now, &mut cx.timers);
+        }
     }
 
     /// The persist timer expired. True: the peer's window is to be asked for.

@@ -1,0 +1,266 @@
+//! Freezing senders while the receiver is out of reach, in the manner of M-TCP (K. Brown and S. Singh, "M-TCP: TCP for
+//! mobile cellular networks", 1997; RFC 3135 §3.2.2): while the link behind it is down, or there is no route, a node
+//! holds what arrives and closes the sender's window by an acknowledgement of its own. When the link is back it passes
+//! on what it held, and opens the window as the receiver had it. A sender whose window is closed waits and probes: it
+//! takes the outage for no congestion, and goes on with the window that it had.
+//!
+//! # Where it may stand
+//!
+//! At the node in front of the link that goes down, on the way of both directions. The nearer the sender is, the less
+//! has to be held.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** No timeout, no backed-off timer and no small window after an outage that is longer than a timeout.
+//! A sender that takes back what turns out to have been for nothing, as those of Linux do, gains little: see below.
+//! **Harms:** It does not bring back what was on its way when the link went down, unless the link keeps that. What it
+//! held comes to the link's queue at once.
+//!
+//! # What it leaves alone
+//!
+//! Datagrams, and connections of which it has seen no acknowledgement: their packets go on to the link as ever.
+
+use super::sessions::Sessions;
+use super::{Context, Middlebox, Side, Way};
+use crate::dictionary::Cause;
+use crate::packet::Packet;
+use bentpipe_tcp::{Flags, Options, Segment};
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, Duration, Seq, Time};
+use std::collections::VecDeque;
+
+settings! {
+    /// Freezing of senders while a link is down.
+    pub struct FreezeConfig {
+        /// Which data it holds.
+        direction: Way = Way::ToReceiver;
+        /// Bytes of each connection that it holds; more are lost.
+        buffer: u64 as Bytes = 6_291_456, "as `split`";
+        /// Connections that it looks after at once; those of others pass unchanged.
+        sessions: u32 = 100_000, [1, 1_000_000];
+        /// State is given up after a time without a packet.
+        idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
+    }
+}
+
+/// How often it looks whether there is a route again.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The function.
+#[derive(Clone, Debug)]
+pub struct Freeze {
+    config: FreezeConfig,
+    sessions: Sessions<Stream>,
+    held: usize,
+}
+
+/// One direction of a connection's data.
+#[derive(Clone, Debug)]
+struct Stream {
+    /// The latest acknowledgement of the receiver, without its data.
+    latest: Segment,
+    /// What waits for the link, its bytes, and the end of its data.
+    held: VecDeque<Packet>,
+    bytes: u64,
+    end: Seq,
+    last_packet: Time,
+}
+
+impl Freeze {
+    pub(crate) fn new(config: &FreezeConfig, _seed: u64, _component: &str) -> Self {
+        Self { config: *config, sessions: Sessions::default(), held: 0 }
+    }
+
+    /// The receiver says something, of data that come by the key `back`; whether the sender is to hear of no window.
+    fn on_answer(&mut self, back: u64, segment: &Segment, now: Time) -> bool {
+        if !segment.flags.has(Flags::ACK) {
+            return false;
+        }
+        let latest = Segment { len: 0, flags: Flags::ACK, options: Options::None, ..*segment };
+        if let Some(stream) = self.sessions.get_mut(back) {
+            (stream.latest, stream.last_packet) = (latest, now);
+            return !stream.held.is_empty();
+        }
+        if self.sessions.len() < self.config.sessions as usize {
+            let (held, end) = (VecDeque::new(), segment.ack);
+            self.sessions.insert(back, Stream { latest, held, bytes: 0, end, last_packet: now });
+            self.sessions.arm(back, now + self.config.idle);
+        }
+        false
+    }
+
+    /// Data, which go on or wait.
+    fn on_data(&mut self, key: u64, packet: Packet, segment: &Segment, cx: &mut Context<'_>) {
+        let Some(stream) = self.sessions.get_mut(key) else { return cx.forward(packet) };
+        stream.last_packet = cx.now;
+        if stream.held.is_empty() {
+            let back_at = back_at(&packet, cx);
+            if back_at <= cx.now {
+                return cx.forward(packet);
+            }
+            stream.tell(&packet, 0, cx);
+            stream.end = segment.seq;
+            self.sessions.arm(key, back_at);
+        }
+        let Some(stream) = self.sessions.get_mut(key) else { return };
+        let end = segment.seq.at(segment.sequence_len());
+        if segment.sequence_len() > 0 && (end.value().wrapping_sub(stream.end.value()) as i32) <= 0 {
+            // A probe, or what waits here already.
+            stream.tell(&packet, 0, cx);
+            return cx.consume(packet);
+        }
+        let bytes = packet.size();
+        if stream.bytes + bytes > self.config.buffer {
+            return cx.drop(packet, Cause::Policy);
+        }
+        stream.end = end;
+        stream.bytes += bytes;
+        stream.held.push_back(packet);
+        self.held += 1;
+    }
+
+    /// What waits goes on.
+    fn release(&mut self, key: u64, is_open: bool, cx: &mut Context<'_>) {
+        let Some(stream) = self.sessions.get_mut(key) else { return };
+        if let (Some(packet), true) = (stream.held.front(), is_open) {
+            let (packet, window) = (*packet, stream.latest.window);
+            stream.tell(&packet, window, cx);
+        }
+        self.held -= stream.held.len();
+        stream.bytes = 0;
+        stream.held.drain(..).for_each(|packet| cx.forward(packet));
+    }
+}
+
+impl Stream {
+    /// Tells the sender of `packet` what its window is.
+    fn tell(&self, packet: &Packet, window: u16, cx: &mut Context<'_>) {
+        if let Some(answer) = cx.answer(packet, &Segment { window, ..self.latest }) {
+            cx.emit(answer);
+        }
+    }
+}
+
+/// When to look again whether the packet can leave; now: it can, or it is at the end of its way.
+fn back_at(packet: &Packet, cx: &mut Context<'_>) -> Time {
+    match cx.link_of(packet) {
+        Some(link) => cx.link(link).up_at,
+        None if cx.round_trip(packet).is_none() => cx.now + LOOK,
+        None => cx.now,
+    }
+}
+
+impl Middlebox for Freeze {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
+        let (key, side) = (packet.conversation(), Side::origin_of(&packet));
+        // The window of a SYN is not scaled.
+        if segment.flags.has_any(Flags::RST.with(Flags::SYN)) {
+            for key in [key, key ^ 1] {
+                self.release(key, false, cx);
+                self.sessions.remove(key);
+            }
+            return cx.forward(packet);
+        }
+        let is_answered = |side: Side| self.config.direction.is_from(side);
+        let (holds, answers) = (is_answered(side), is_answered(side.across()));
+        let is_shut = answers && self.on_answer(key ^ 1, &segment, cx.now);
+        let packet = if is_shut { cx.rewrite(packet, &Segment { window: 0, ..segment }) } else { packet };
+        if holds {
+            self.on_data(key, packet, &segment, cx);
+        } else {
+            cx.forward(packet);
+        }
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.sessions.pop_due(cx.now) {
+            let Some(stream) = self.sessions.get_mut(key) else { continue };
+            let idle = stream.last_packet + self.config.idle;
+            if let Some(packet) = stream.held.front().copied() {
+                let back_at = back_at(&packet, cx);
+                if back_at > cx.now {
+                    self.sessions.arm(key, back_at);
+                    continue;
+                }
+                self.release(key, true, cx);
+            } else if idle <= cx.now {
+                self.sessions.remove(key);
+            }
+            self.sessions.arm(key, idle);
+        }
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.sessions.next_wakeup()
+    }
+
+    fn held(&self) -> usize {
+        self.held
+    }
+
+    fn flows(&self) -> usize {
+        self.sessions.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::RunResult;
+    use crate::scenario::from_toml;
+    use crate::Network;
+
+    /// A sender near the node `b`, and a link behind that which is down for a while; what is on its way arrives.
+    fn run(outage: [&str; 2], node: &str) -> RunResult {
+        let text = format!(
+            r#"
+            duration = "30 s"
+            [tcp]
+            like = "linux-6"
+            [link.near]
+            from = "a"
+            to = "b"
+            rate = "20 Mbit/s"
+            delay = "5 ms"
+            [link.far]
+            from = "b"
+            to = "c"
+            rate = "10 Mbit/s"
+            delay = "40 ms"
+            queue = "200 packets"
+            [link.far.outage]
+            spans = [{outage:?}]
+            [flow.f]
+            from = "a"
+            to = "c"
+            app = "greedy"
+            {node}
+            "#
+        );
+        let read = from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut network = Network::build(&read.scenario, 1);
+        assert!(network.run(u64::MAX));
+        network.finish().unwrap()
+    }
+
+    const FREEZE: &str = "[node.b]\nmiddlebox = [{ kind = \"freeze\" }]";
+
+    #[test]
+    fn a_frozen_sender_goes_on_with_its_window_and_times_out_for_nothing() {
+        for end in ["12 s", "14 s", "20 s"] {
+            let (with, without) = (run(["10 s", end], FREEZE), run(["10 s", end], ""));
+            let count = |result: &RunResult, column| result.flows.whole(column)[0];
+            // One packet is cut off when the link goes down, and is sent again without a timeout.
+            assert_eq!((count(&with, "timeouts"), count(&with, "link_losses")), (0, 1), "{end}");
+            assert!(count(&without, "timeouts") > 0, "{end}");
+            let [ours, theirs] = [&with, &without].map(|result| count(result, "delivered_bytes"));
+            assert!(ours > theirs, "{end}: {ours} {theirs}");
+        }
+    }
+
+    #[test]
+    fn an_outage_after_the_end_changes_nothing() {
+        let after = ["40 s", "50 s"];
+        assert_eq!(run(after, FREEZE).flows, run(after, "").flows);
+    }
+}
