@@ -541,3 +541,20 @@ def test_the_command_prints_a_budget_that_fits_a_terminal(tmp_path):
     for text in ("Es/N0 (dB)", "Dry", "exceeded in 0.1 % of the year", "32APSK 9/10"):
         assert text in done.stdout
     assert (tmp_path / "budget.png").stat().st_size > 10_000
+
+
+def test_a_scenario_that_is_long_to_read_says_how_far_it_is_and_can_be_interrupted(tmp_path):
+    text = '[sky]\nover = "iridium"\n[flow.a]\nfrom = "London"\nto = "Singapore"\napp = "greedy"\n'
+    (tmp_path / "day.toml").write_text('duration = "600 s"\n' + text)
+    shares = []
+    bp.load(tmp_path / "day.toml", progress=lambda progress: shares.append(progress.share))
+    assert len(shares) > 100
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.99
+
+    def interrupt(progress):
+        if progress.share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bp.load(tmp_path / "day.toml", progress=interrupt)

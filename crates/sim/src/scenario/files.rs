@@ -15,6 +15,11 @@ pub trait Files {
     /// Why it cannot be had, as the end of a sentence that begins with its name, and what was expected.
     fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)>;
 
+    /// Told now and then of what takes long to read, with the share that is done. `false` ends it: the scenario is refused.
+    fn go_on(&self, _share: f64) -> bool {
+        true
+    }
+
     /// Congestion controls that may be named besides those of the registry.
     fn senders(&self) -> &[Sender] {
         &[]

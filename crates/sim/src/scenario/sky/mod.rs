@@ -17,10 +17,10 @@ use super::keys::Sky as Keys;
 use super::report::Findings;
 use super::schema;
 use super::tree::{Place, Tree};
-use bentpipe_orbit::sky::route::{routes, Over, Route, Routing};
+use bentpipe_orbit::sky::route::{routes_while, Over, Route, Routing};
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::selection::handovers;
-use bentpipe_orbit::sky::span::Span;
+use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::settings::Typed;
 use bentpipe_units::Duration;
@@ -55,7 +55,8 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
     let Some(sky) = scene::make(&keys, &raw, &ground, files, findings) else { return };
-    let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, findings) else { return };
+    let go_on = &mut |share| files.go_on(share);
+    let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, go_on, findings) else { return };
     let drawn = written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, paths: &paths, duration };
     if let Err(wrong) = written::write(tree, &drawn) {
         say(&raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
@@ -69,6 +70,7 @@ fn paths(
     ground: &Ground,
     sky: &Sky,
     duration: Duration,
+    go_on: GoOn,
     findings: &mut Findings,
 ) -> Option<Vec<Route>> {
     let (run, step) = (duration.as_secs_f64(), keys.step.as_secs_f64());
@@ -77,8 +79,9 @@ fn paths(
         say(raw, findings, &["sky", "step"], &message, "expected a longer one, such as \"1 s\"");
         return None;
     }
-    let found = routing(keys, ground, sky, run, step)
-        .and_then(|routing| routes(sky, &ground.pairs, &routing, Span::new(0.0, run.max(step), step)?, None));
+    let found = routing(keys, ground, sky, run, step).and_then(|routing| {
+        routes_while(sky, &ground.pairs, &routing, Span::new(0.0, run.max(step), step)?, None, go_on)
+    });
     let paths = match found {
         Ok(paths) => paths,
         Err(error) => {

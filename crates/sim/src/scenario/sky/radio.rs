@@ -1,6 +1,6 @@
 //! What distance, air and rain leave of a radio link: errors and coding over time, as a file would have them.
 
-use super::written::{made, seconds, Drawn, Ends, SAMPLE};
+use super::written::{made, seconds, Drawn, Ends};
 use crate::scenario::keys::{Hop, Modem, Modulation, Radio, Rain};
 use crate::scenario::tree::{Tree, Value};
 use crate::spec::Acm;
@@ -15,6 +15,8 @@ use bentpipe_units::{Rate, Word};
 use serde_json::{json, Value as Json};
 use std::collections::BTreeMap;
 
+/// Time between looks at the signal, s.
+const SAMPLE: f64 = 1.0;
 /// A change of the signal that is written down, dB.
 const STEP_DB: f64 = 0.1;
 /// Between values of the rain, s: it changes by a hundredth of its spread.
@@ -109,7 +111,7 @@ impl Weather {
             false => Some(ends.0 as usize - drawn.sky.satellites()),
         };
         let air = below.map(|place| drawn.climate(place).map(|climate| (place, climate))).transpose()?;
-        let step = drawn.keys.step.as_secs_f64().min(SAMPLE);
+        let step = SAMPLE;
         let mut points: Vec<(f64, f64)> = Vec::new();
         for (from, until) in spans {
             let count = ((until - from) / step).ceil().max(1.0) as u64;

@@ -55,7 +55,7 @@ fn the_links_of_a_route_are_as_long_as_the_path_over_the_sky() {
         }
         for way in &now {
             let found = delay(&resolved, way, t);
-            // Straight lines are off by half a microsecond on each of some ten links at most.
+            // Straight lines are off by 0.7 us on each of some ten links at most.
             assert!((found - expected).abs() < 5e-6, "{t}: {found} {expected}");
         }
     }
