@@ -418,6 +418,8 @@ registry! {
     "peach" => Peach(Peach, PeachSettings) in "satellite/peach.rs", partial_acks(), [slow_start, increase, ecn];
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
     "peach-plus" => PeachPlus(Peach, PeachPlusSettings) in "satellite/peach.rs", SACK, [slow_start, increase, ecn];
+    /// Five segments queued, as relative delays of the forward path tell (Parsa and Garcia-Luna-Aceves 1999).
+    "santa-cruz" => SantaCruz(SantaCruz, SantaCruzSettings) in "delay/santa_cruz.rs", SACK, [slow_start, ecn, shrinks];
     /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
     "satcp" => SaTcp(SaTcp, SaTcpSettings) in "satellite/satcp.rs", SACK, [slow_start, ecn];
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
