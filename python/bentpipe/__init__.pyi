@@ -2,6 +2,10 @@ from . import errors as errors
 from . import sky as sky
 from .catalog import choices as choices
 from .catalog import schema as schema
+from .emulation.emulate import Emulation as Emulation
+from .emulation.emulate import emulate as emulate
+from .emulation.twin import Twin as Twin
+from .emulation.twin import twin as twin
 from .experiment.compare import Comparison as Comparison
 from .experiment.compare import compare as compare
 from .experiment.grid import sweep as sweep
@@ -26,6 +30,7 @@ from .version import __version__ as __version__
 __all__ = [
     "Comparison",
     "CongestionControl",
+    "Emulation",
     "Middlebox",
     "Mix",
     "Network",
@@ -34,10 +39,12 @@ __all__ = [
     "Scenario",
     "ScenarioDict",
     "Sweep",
+    "Twin",
     "__version__",
     "check",
     "choices",
     "compare",
+    "emulate",
     "errors",
     "load",
     "loads",
@@ -48,4 +55,5 @@ __all__ = [
     "schema",
     "sky",
     "sweep",
+    "twin",
 ]

@@ -1,5 +1,6 @@
 """The compiled core. Not public: use `bentpipe` itself."""
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -31,6 +32,8 @@ __all__ = [
     "quantity",
     "schema",
 ]
+if sys.platform == "linux":
+    __all__ += ["Emulation", "Isolated", "end_with_parent", "isolate"]
 
 RESULTS: int
 """Which results this simulator gives: equal numbers, scenarios (by their digest) and seeds, equal results."""
@@ -411,6 +414,7 @@ class Scenario:
         sets: list[tuple[str, str]],
         folder: str | None = None,
         senders: list[tuple[str, str, str | None, type]] = ...,
+        reached: Callable[[float], object] | None = None,
     ) -> Scenario: ...
     @staticmethod
     def from_json(
@@ -419,6 +423,7 @@ class Scenario:
         sets: list[tuple[str, str]],
         folder: str | None = None,
         senders: list[tuple[str, str, str | None, type]] = ...,
+        reached: Callable[[float], object] | None = None,
     ) -> Scenario: ...
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
@@ -472,6 +477,35 @@ class Network:
     @property
     def next_wakeup_s(self) -> float:
         """Infinite: nothing happens any more."""
+
+@final
+class Isolated:
+    """Who called the emulator. Only on Linux, as all that is about emulation."""
+
+@final
+class Emulation:
+    """Hosts, with the network between them in real time. `pcap` names files, with `HOST` for the name of the host."""
+
+    def __new__(
+        cls, scenario: Scenario, caller: Isolated, pcap: str | None = None, cc: str | None = None
+    ) -> Emulation: ...
+    def samples(self) -> dict[str, list[Any]]: ...
+    @property
+    def hosts(self) -> list[str]: ...
+    def enter(self, host: int, as_caller: bool) -> None:
+        """Move this process to a host; `as_caller`: as the user who called, without power over the network."""
+
+    def run(self, slice_s: float, process: int | None) -> str:
+        """Go on for so many seconds, or until a process ends: `slice`, `ended`, or `over` with the scenario."""
+
+    def outside(self) -> dict[str, float]: ...
+    def finish(self) -> Tables: ...
+
+def end_with_parent(parent: int | None = None) -> bool:
+    """End when the parent ends; whether it is still there."""
+
+def isolate() -> tuple[Isolated, bool]:
+    """Leave the namespaces of the machine; the caller, and whether real-time priority was given."""
 
 def schema() -> str: ...
 def choices() -> str: ...

@@ -3,6 +3,8 @@
 
 mod controller;
 mod custom;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod facts;
 mod function;
 mod network;
@@ -20,9 +22,12 @@ use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use simulation::Simulation;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+#[cfg(target_os = "linux")]
+pyo3::import_exception!(bentpipe.errors, EmulationError);
 pyo3::import_exception!(bentpipe.errors, NetworkError);
 pyo3::import_exception!(bentpipe.errors, RunError);
 pyo3::import_exception!(bentpipe.errors, SenderError);
@@ -31,6 +36,9 @@ pyo3::import_exception!(bentpipe.errors, SenderError);
 mod _core {
     #[pymodule_export]
     use super::controller::Controller;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::emulation::{end_with_parent, isolate, Emulation, Isolated};
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]
@@ -44,6 +52,9 @@ mod _core {
     #[pymodule_export]
     const RESULTS: u32 = bentpipe_sim::RESULTS;
 }
+
+/// How often a long reading is looked at.
+const LOOKS: f64 = 500.0;
 
 /// A checked scenario with every default filled in.
 #[pyclass(frozen, module = "bentpipe._core")]
@@ -108,10 +119,56 @@ impl Files for Outside {
     }
 }
 
+/// What a scenario that is being read may name. Now and then it looks for Ctrl-C, and tells how far it is.
+struct Reading<'a, 'py> {
+    py: Python<'py>,
+    outside: &'a Outside,
+    reached: Option<Bound<'py, PyAny>>,
+    raised: RefCell<Option<PyErr>>,
+    next: Cell<f64>,
+}
+
+impl<'a, 'py> Reading<'a, 'py> {
+    fn new(py: Python<'py>, outside: &'a Outside, reached: Option<Bound<'py, PyAny>>) -> Self {
+        Self { py, outside, reached, raised: RefCell::default(), next: Cell::new(0.0) }
+    }
+
+    /// What was read, unless the user ended it.
+    fn end<T>(self, read: T) -> PyResult<T> {
+        self.raised.into_inner().map_or(Ok(read), Err)
+    }
+}
+
+impl Files for Reading<'_, '_> {
+    fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)> {
+        self.outside.read(name)
+    }
+
+    fn go_on(&self, share: f64) -> bool {
+        if share < self.next.get() {
+            return true;
+        }
+        self.next.set(share + 1.0 / LOOKS);
+        let told = self.py.check_signals().and_then(|()| match &self.reached {
+            Some(reached) => reached.call1((share,)).map(drop),
+            None => Ok(()),
+        });
+        told.map_err(|error| self.raised.replace(Some(error))).is_ok()
+    }
+
+    fn senders(&self) -> &[Sender] {
+        self.outside.senders()
+    }
+
+    fn functions(&self) -> &[OwnConfig] {
+        self.outside.functions()
+    }
+}
+
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new()))]
+    #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new(), reached=None))]
     fn from_toml(
         py: Python<'_>,
         text: &str,
@@ -119,13 +176,16 @@ impl Scenario {
         sets: Vec<(String, String)>,
         folder: Option<PathBuf>,
         senders: Vec<Given<'_>>,
+        reached: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let outside = Outside::new(folder, senders)?;
-        Self::new(py, scenario::from_toml_with(text, source, &sets, &outside), outside)
+        let reading = Reading::new(py, &outside, reached);
+        let read = scenario::from_toml_with(text, source, &sets, &reading);
+        Self::new(py, reading.end(read)?, outside)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new()))]
+    #[pyo3(signature = (text, source, sets, folder=None, senders=Vec::new(), reached=None))]
     fn from_json(
         py: Python<'_>,
         text: &str,
@@ -133,9 +193,12 @@ impl Scenario {
         sets: Vec<(String, String)>,
         folder: Option<PathBuf>,
         senders: Vec<Given<'_>>,
+        reached: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let outside = Outside::new(folder, senders)?;
-        Self::new(py, scenario::from_json_with(text, source, &sets, &outside), outside)
+        let reading = Reading::new(py, &outside, reached);
+        let read = scenario::from_json_with(text, source, &sets, &reading);
+        Self::new(py, reading.end(read)?, outside)
     }
 
     fn to_toml(&self) -> String {

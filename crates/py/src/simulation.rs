@@ -62,7 +62,7 @@ impl Simulation {
         &mut self,
         py: Python<'_>,
         steps: u64,
-        run: impl Fn(&mut Network, u64) -> bool + Send,
+        mut run: impl FnMut(&mut Network, u64) -> bool + Send,
     ) -> PyResult<bool> {
         // Taken out, so that a network which panicked half way through an event is never used again.
         let mut network = self.network.take().ok_or_else(over)?;

@@ -7,7 +7,7 @@ import click
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import print_json
-from bentpipe.scenario import overrides
+from bentpipe.cli.progress import load
 
 
 @click.command(
@@ -22,9 +22,7 @@ def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
 
     Prints the scenario as it would be run, each default with its source, or all of its problems. Nothing is run.
     """
-    from bentpipe.scenario.scenario import load
-
-    scenario = load(file, overrides.pairs(sets))
+    scenario = load(file, sets, is_quiet=quiet)
     if json:
         print_json(scenario.to_dict())
     elif not quiet:

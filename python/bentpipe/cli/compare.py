@@ -9,6 +9,7 @@ import click
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
+from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.options import CHARTS, charted, checked
@@ -88,13 +89,12 @@ def command(
     if (ratio or chart == "ratio") and against is None:
         raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")
     from bentpipe.own.loading import named
-    from bentpipe.scenario.scenario import load
 
     if cc is not None:
         # Before statistics are loaded, which takes longer than to find what is wrong.
         named(cc)
     settings, enough = overrides.cases(cases), overrides.until(until)
-    scenario = load(file, overrides.pairs(sets, seed))
+    scenario = load(file, sets, seed, is_quiet=quiet)
 
     def work(progress: Any) -> Any:
         from bentpipe.experiment.compare import compare

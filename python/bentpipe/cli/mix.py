@@ -9,6 +9,7 @@ import click
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
+from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out
 from bentpipe.experiment.options import MIX_CHARTS, charted, checked
 from bentpipe.scenario import overrides
@@ -80,10 +81,8 @@ def command(
     check_places(save, plot)
     checked(metric="goodput", replications=replications, confidence=confidence)
     charted(chart, is_mix=True, is_drawn=plot is not None)
-    from bentpipe.scenario.scenario import load
-
     settings, enough = overrides.cases(cases), overrides.until(until)
-    scenario = load(file, overrides.pairs(sets, seed))
+    scenario = load(file, sets, seed, is_quiet=quiet)
     members = cc or ",".join({**scenario.cases, **settings})
 
     def work(progress: Any) -> Any:

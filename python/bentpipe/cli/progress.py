@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from bentpipe.progress import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from rich.progress import Progress as RichProgress
 
     from bentpipe.progress import Progress
+    from bentpipe.scenario.scenario import Scenario
 
 APPEARS_AFTER_S = 1
 """A bar for shorter work would only flicker."""
@@ -68,6 +69,14 @@ class Bar:
             self._bar.stop()
         if self._is_summed_up and self._last is not None and self._last.total:
             print(f"{self._last.label} in {monotonic() - self._began_s:.3g} s", file=sys.stderr)
+
+
+def load(file: str, sets: Sequence[str], seed: int | None = None, *, is_quiet: bool = False) -> Scenario:
+    """The scenario that a command is given, with a bar where reading takes long."""
+    from bentpipe.scenario import overrides, scenario
+
+    with Bar(is_quiet=is_quiet) as bar:
+        return scenario.load(file, overrides.pairs(sets, seed), progress=bar)
 
 
 def _bar() -> RichProgress:

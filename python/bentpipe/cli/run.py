@@ -9,9 +9,8 @@ import click
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import Title, check_places, print_result
-from bentpipe.cli.progress import Bar
+from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted
-from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,9 +60,9 @@ def command(
     Prints a table of the flows and of the links, what limited each sender and for how long, and why packets were lost.
     """
     check_places(save, plot)
-    from bentpipe.scenario.scenario import load, names_of
+    from bentpipe.scenario.scenario import names_of
 
-    scenario = load(file, overrides.pairs(sets, seed))
+    scenario = load(file, sets, seed, is_quiet=quiet)
     if cc is not None:
         from bentpipe.experiment.run import with_sender
 

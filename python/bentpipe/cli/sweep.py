@@ -10,7 +10,7 @@ import click
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places, print_result
-from bentpipe.cli.progress import Bar
+from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted
 from bentpipe.experiment.options import SWEEP_CHARTS, sweep_charted
 from bentpipe.scenario import overrides
@@ -94,9 +94,9 @@ def command(
     check_places(plot=plot)
     sweep_charted(chart)
     from bentpipe.experiment.grid import arguments
-    from bentpipe.scenario.scenario import STDIN, load, names_of
+    from bentpipe.scenario.scenario import STDIN, names_of
 
-    scenario = load(file, overrides.pairs(sets, seed))
+    scenario = load(file, sets, seed, is_quiet=quiet)
     place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
     values, together = overrides.varied(vary)
     # Before the rest is imported, which takes longer than to find what is wrong.

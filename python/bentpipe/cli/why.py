@@ -10,8 +10,8 @@ import click
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import print_result
+from bentpipe.cli.progress import load
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def command(
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
-    result = _result(file, sets, seed)
+    result = _result(file, sets, seed, quiet)
     names = result.scenario.flow_names
     if flow is None and len(names) > 1:
         raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
@@ -60,7 +60,7 @@ def command(
     print_result(told.to_dict, lambda: _lines(told), json=json, quiet=quiet)
 
 
-def _result(file: str, sets: tuple[str, ...], seed: int | None) -> RunResult:
+def _result(file: str, sets: tuple[str, ...], seed: int | None, quiet: bool) -> RunResult:
     if Path(file).is_dir():
         from bentpipe.experiment.result import RunResult
 
@@ -69,9 +69,8 @@ def _result(file: str, sets: tuple[str, ...], seed: int | None) -> RunResult:
         return RunResult.load(file)
     from bentpipe.experiment.run import run
     from bentpipe.experiment.why import SERIES
-    from bentpipe.scenario.scenario import load
 
-    return run(load(file, overrides.pairs(sets, seed)), series=SERIES)
+    return run(load(file, sets, seed, is_quiet=quiet), series=SERIES)
 
 
 def _seconds(name: str, text: str | None) -> float | None:

@@ -1,0 +1,281 @@
+//! Real time: packets of hosts enter the simulated network when they come, and leave it when they are due.
+//!
+//! All that happens on the path is computed from the instants at which packets entered, so that being late does not add up and
+//! changes neither queues nor losses.
+
+use crate::codec::{mark, Headers};
+use crate::host::Host;
+use crate::netlink::{Connection, Sampler};
+use crate::pcapng::Captures;
+use crate::trust::Outside;
+use bentpipe_sim::{Network, PortId, Refused};
+use bentpipe_units::{Duration, Time};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::OwnedFd;
+use rustix::io::{read, write, Errno};
+use rustix::time::{clock_gettime, ClockId};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::{IpAddr, SocketAddr};
+
+/// Packets that one host may give before the next is looked at.
+const BATCH: usize = 64;
+/// Bytes of the largest packet.
+const PACKET_MAX: usize = 65_536;
+
+/// Time between two samples of the connections.
+const SAMPLED_EVERY: Duration = Duration::from_millis(20);
+/// Samples that are kept: no more memory than the series of a run have.
+const SAMPLES_MAX: usize = 1_000_000;
+
+/// Captures in files.
+pub type Files = Captures<BufWriter<File>>;
+
+/// One way through the network: what `host` sends `to` one of these addresses enters at `port`.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Index of the host at which the port is.
+    pub host: usize,
+    /// Index of the host at the far end.
+    pub peer: usize,
+    /// Addresses of the host at the far end.
+    pub to: [IpAddr; 2],
+    /// Where packets enter the network; what leaves here goes to the host.
+    pub port: PortId,
+}
+
+/// A connection of a host at an instant.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// Index of the host.
+    pub host: usize,
+    /// Index of the host at the far end.
+    pub peer: usize,
+    /// What the kernel said.
+    pub connection: Connection,
+}
+
+/// The connections of all hosts, as they were again and again.
+#[derive(Default)]
+struct Samples {
+    samplers: Vec<Sampler>,
+    next: Time,
+    kept: Vec<Sample>,
+    /// The last of each connection, by its place in `kept`.
+    latest: BTreeMap<(usize, SocketAddr, SocketAddr), usize>,
+}
+
+impl Samples {
+    /// Asks all hosts, if it is time; what is as it was is not kept again.
+    fn take(&mut self, now: Time, ways: &[Way]) {
+        if now < self.next || self.kept.len() >= SAMPLES_MAX {
+            return;
+        }
+        self.next = now + SAMPLED_EVERY;
+        for (host, sampler) in self.samplers.iter_mut().enumerate() {
+            let (kept, latest) = (&mut self.kept, &mut self.latest);
+            // A kernel that stops telling leaves the run without more samples.
+            let _ = sampler.sample(|connection| {
+                let far = |way: &&Way| way.host == host && way.to.contains(&connection.remote.ip());
+                let Some(peer) = ways.iter().find(far).map(|way| way.peer) else { return };
+                let name = (host, connection.local, connection.remote);
+                if latest.get(&name).is_none_or(|&at| kept[at].connection != connection) {
+                    latest.insert(name, kept.len());
+                    kept.push(Sample { at: now, host, peer, connection });
+                }
+            });
+        }
+    }
+}
+
+/// Why the driver came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// The time that it was given is over.
+    Slice,
+    /// The process that is watched has ended.
+    Ended,
+    /// The scenario is over.
+    Over,
+}
+
+/// The driver of a network in real time.
+pub struct Driver {
+    hosts: Vec<Host>,
+    ways: Vec<Way>,
+    captures: Option<Files>,
+    outside: Outside,
+    samples: Samples,
+    buffer: Vec<u8>,
+    /// When the scenario began, by the clock of the system.
+    start: Option<u64>,
+    /// The host that is looked at first.
+    first: usize,
+}
+
+/// Nanoseconds of the clock that never jumps.
+fn clock_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+impl Driver {
+    /// Of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
+    pub fn new(hosts: Vec<Host>, ways: Vec<Way>, captures: Option<Files>) -> Self {
+        // Otherwise waiting ends up to 50 us late (prctl(2), PR_SET_TIMERSLACK).
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        // A kernel that does not tell leaves the run without samples.
+        let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
+        let samples = Samples { samplers, ..Samples::default() };
+        let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
+        Self { hosts, ways, captures, outside, samples, buffer, start: None, first: 0 }
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// What happened outside the scenario so far.
+    pub fn outside(&self) -> &Outside {
+        &self.outside
+    }
+
+    /// The connections of the hosts, every 20 ms while something about them changes, in order of time.
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples.kept
+    }
+
+    /// Scenario time: that of the system since the first `run`.
+    fn now(&mut self) -> Time {
+        let now = clock_ns();
+        let start = *self.start.get_or_insert(now);
+        Time::ZERO + Duration::from_ps((now - start) * 1000)
+    }
+
+    /// Drives the network for `slice`, or until the process behind `watched` ([`host::process`](crate::host::process)) ends.
+    ///
+    /// # Errors
+    /// The system refuses to wait; a host's device is gone.
+    pub fn run(&mut self, network: &mut Network, watched: Option<&OwnedFd>, slice: Duration) -> io::Result<Pause> {
+        let mut looked = self.now();
+        let until = looked + slice;
+        loop {
+            self.read_all(network)?;
+            let now = self.now();
+            network.run_until(now);
+            self.write_all(network);
+            let next = network.next_wakeup();
+            if next == Time::NEVER && network.progress() >= 1.0 {
+                return Ok(Pause::Over);
+            }
+            self.samples.take(now, &self.ways);
+            let now = self.now();
+            self.outside.on_turn(now.saturating_since(looked));
+            if now >= until {
+                return Ok(Pause::Slice);
+            }
+            let patience = next.min(until).min(self.samples.next).saturating_since(now);
+            let ended = self.wait(patience, watched)?;
+            looked = self.now();
+            // Woken late: nobody looked meanwhile.
+            self.outside.on_turn(looked.saturating_since(now).saturating_sub(patience));
+            if ended {
+                return Ok(Pause::Ended);
+            }
+        }
+    }
+
+    /// Until a host sends, something is due or the process ends; whether it has.
+    fn wait(&self, patience: Duration, watched: Option<&OwnedFd>) -> io::Result<bool> {
+        let mut sources: Vec<PollFd<'_>> =
+            self.hosts.iter().map(|host| PollFd::from_borrowed_fd(host.device(), PollFlags::IN)).collect();
+        sources.extend(watched.map(|process| PollFd::new(process, PollFlags::IN)));
+        let ns = patience.as_ps().div_ceil(1000);
+        let timeout = Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
+        match poll(&mut sources, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(watched.is_some() && sources.last().is_some_and(|process| !process.revents().is_empty()))
+    }
+
+    /// What hosts have sent enters the network.
+    fn read_all(&mut self, network: &mut Network) -> io::Result<()> {
+        let count = self.hosts.len();
+        self.first = (self.first + 1) % count.max(1);
+        let first = self.first;
+        for host in (0..count).map(|at| (first + at) % count) {
+            for _ in 0..BATCH {
+                match read(self.hosts[host].device(), &mut self.buffer[..]) {
+                    Ok(len) => self.enter(network, host, len),
+                    Err(Errno::AGAIN) => break,
+                    Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, network: &mut Network, host: usize, len: usize) {
+        let at = self.now().max(network.now());
+        let packet = &self.buffer[..len];
+        let headers = Headers::of(packet);
+        let way = |way: &&Way| way.host == host && headers.is_some_and(|headers| way.to.contains(&headers.to));
+        let (Some(headers), Some(way)) = (headers, self.ways.iter().find(way)) else {
+            self.outside.ignored += 1;
+            return;
+        };
+        match network.inject(at, way.port, len as u64, headers.header_len, packet.into()) {
+            Ok(()) => {
+                self.outside.entered += 1;
+                if let Some(captures) = &mut self.captures {
+                    captures.entered(at, host, packet);
+                }
+            }
+            // After the end there is no path.
+            Err(Refused::Over) => {}
+            Err(_) => self.outside.refused += 1,
+        }
+    }
+
+    /// What has left the network is given to its host.
+    fn write_all(&mut self, network: &mut Network) {
+        for mut packet in network.drain() {
+            let Some(&way) = self.ways.iter().find(|way| way.port == packet.port) else { continue };
+            if packet.is_marked {
+                mark(&mut packet.bytes);
+            }
+            if write(self.hosts[way.host].device(), &packet.bytes).is_err() {
+                self.outside.not_written += 1;
+            }
+            let late = self.now().saturating_since(packet.at);
+            self.outside.lateness.record(late);
+            let path = packet.at.saturating_since(packet.entered);
+            let shortest = self.outside.shortest_path.get_or_insert(path);
+            *shortest = path.min(*shortest);
+            if let Some(captures) = &mut self.captures {
+                captures.left(way.peer, way.host, &packet);
+            }
+        }
+        let lost = network.drain_lost();
+        let Some(captures) = &mut self.captures else { return };
+        for packet in lost {
+            if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
+                captures.lost(way.host, &packet);
+            }
+        }
+    }
+
+    /// The captures are complete.
+    ///
+    /// # Errors
+    /// One could not be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.captures.as_mut().map_or(Ok(()), Captures::finish)
+    }
+}

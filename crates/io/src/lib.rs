@@ -1,0 +1,52 @@
+//! The simulated path for real programs.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
+//! | `host` | namespaces and devices of Linux, and all that is `unsafe` |
+//! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
+//! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
+//! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
+//! | [`trust`] | how late packets were, and what was lost outside the scenario |
+
+pub mod codec;
+#[cfg(target_os = "linux")]
+pub mod driver;
+#[cfg(target_os = "linux")]
+pub mod host;
+#[cfg(target_os = "linux")]
+pub mod netlink;
+pub mod pcapng;
+pub mod trust;
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_sim::{Delivered, Lost, Network};
+    use bentpipe_units::Time;
+
+    /// A packet that a network delivered, and one that it lost.
+    pub(crate) fn lossy() -> (Delivered, Lost) {
+        let text = r#"
+            duration = "1 s"
+            [link.path]
+            from = "a"
+            to = "b"
+            rate = "1 Mbit/s"
+            delay = "1 ms"
+            queue = "50 packets"
+            error = { kind = "packet", rate = 0.5 }
+            [flow.real]
+            from = "a"
+            to = "b"
+            app = "port"
+        "#;
+        let scenario = bentpipe_sim::scenario::from_toml(text, "test.toml", &[]).unwrap().scenario;
+        let mut network = Network::build(&scenario, 1);
+        let [port, _] = network.ports("real").unwrap();
+        (0..20).for_each(|_| network.inject(Time::ZERO, port, 100, 28, Box::default()).unwrap());
+        while network.next_wakeup() != Time::NEVER {
+            network.run_until(network.next_wakeup());
+        }
+        (network.drain().swap_remove(0), network.drain_lost().swap_remove(0))
+    }
+}

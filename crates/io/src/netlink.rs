@@ -1,0 +1,275 @@
+//! Messages to the kernel about a host's network: devices and routes by rtnetlink(7), connections by sock_diag(7).
+
+use crate::host::socket;
+use rustix::fd::OwnedFd;
+use rustix::io::{read, write};
+use std::ffi::c_int;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Bytes of the header of a message, and of the header of an attribute.
+const HEADER: usize = 16;
+const ATTRIBUTE_HEADER: usize = 4;
+/// Bytes that one answer may have; the kernel splits longer ones.
+const ANSWER_MAX: usize = 1 << 16;
+/// Metric of a route: the name of a congestion control (linux/rtnetlink.h).
+const RTAX_LOCK: u16 = 1;
+const RTAX_CC_ALGO: u16 = 16;
+/// The priority that the kernel gives its own routes of IPv6 (IP6_RT_PRIO_ADDRCONF).
+const V6_PRIORITY: u32 = 256;
+/// The request for sockets, and what is asked of each (linux/sock_diag.h, linux/inet_diag.h).
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_CONG: u16 = 4;
+/// Connections that send or wait for an answer, by bits of their states (net/tcp_states.h): not those that listen or are over.
+const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
+/// Bytes of what stands before the attributes of a connection (`inet_diag_msg`).
+const ABOUT: usize = 72;
+/// The threshold of a sender that has none yet (TCP_INFINITE_SSTHRESH).
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// A message, built from its start; the header is filled in at the end.
+fn message(kind: u16, flags: c_int, body: &[u8]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(HEADER + body.len());
+    message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend(((libc::NLM_F_REQUEST | flags) as u16).to_ne_bytes());
+    // Sequence number and sender: the kernel answers in order, and to this socket.
+    message.extend([0; 8]);
+    message.extend(body);
+    message
+}
+
+/// Adds an attribute, padded to words of 32 bits.
+fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    body.extend(((ATTRIBUTE_HEADER + value.len()) as u16).to_ne_bytes());
+    body.extend(kind.to_ne_bytes());
+    body.extend(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+/// Sends a request of rtnetlink and waits until the kernel has done it.
+fn done(request: &[u8]) -> io::Result<()> {
+    let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
+    write(&socket, request)?;
+    let mut answer = [0; 1024];
+    let len = read(&socket, &mut answer[..])?;
+    // The acknowledgement is a header and an error, which is 0 or a negative number.
+    match number(&answer[..len], HEADER).map(|error| error as i32) {
+        Some(0) => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error.map_or(libc::EBADMSG, |error| -error))),
+    }
+}
+
+/// The length of a device's queue: the request of ioctl(2) is root's alone.
+pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
+    // Family, type, index, flags, change.
+    let mut body = vec![0; 4];
+    body.extend(device.to_ne_bytes());
+    body.extend([0; 8]);
+    attribute(&mut body, libc::IFLA_TXQLEN, &packets.to_ne_bytes());
+    done(&message(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body))
+}
+
+/// All connections to the network of `address` use this congestion control, whatever a program asks for.
+pub(crate) fn set_congestion_control(device: c_int, address: IpAddr, name: &str) -> io::Result<()> {
+    let (family, bits, scope, network) = match address {
+        IpAddr::V4(v4) => (libc::AF_INET, 24, libc::RT_SCOPE_LINK, Ipv4Addr::from_bits(v4.to_bits() & !0xff).into()),
+        IpAddr::V6(v6) => {
+            let network = Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64);
+            (libc::AF_INET6, 64, libc::RT_SCOPE_UNIVERSE, IpAddr::V6(network))
+        }
+    };
+    // Family, lengths of the destination and of the source, service, table, who made it, scope, type, flags.
+    let mut body = vec![family as u8, bits, 0, 0, libc::RT_TABLE_MAIN, libc::RTPROT_KERNEL, scope, libc::RTN_UNICAST];
+    body.extend([0; 4]);
+    match network {
+        IpAddr::V4(v4) => attribute(&mut body, libc::RTA_DST, &v4.octets()),
+        IpAddr::V6(v6) => attribute(&mut body, libc::RTA_DST, &v6.octets()),
+    }
+    attribute(&mut body, libc::RTA_OIF, &device.to_ne_bytes());
+    match address {
+        IpAddr::V4(v4) => attribute(&mut body, libc::RTA_PREFSRC, &v4.octets()),
+        IpAddr::V6(_) => attribute(&mut body, libc::RTA_PRIORITY, &V6_PRIORITY.to_ne_bytes()),
+    }
+    let mut metrics = Vec::new();
+    attribute(&mut metrics, RTAX_LOCK, &(1_u32 << RTAX_CC_ALGO).to_ne_bytes());
+    attribute(&mut metrics, RTAX_CC_ALGO, &[name.as_bytes(), &[0]].concat());
+    attribute(&mut body, libc::RTA_METRICS, &metrics);
+    let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    done(&message(libc::RTM_NEWROUTE, flags, &body))
+}
+
+/// A connection of TCP at one end, as the kernel describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// This end.
+    pub local: SocketAddr,
+    /// The far end.
+    pub remote: SocketAddr,
+    /// Its congestion control.
+    pub cc: String,
+    /// Congestion window, bytes.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold, bytes; none before it is first set.
+    pub ssthresh_bytes: Option<u64>,
+    /// Smoothed round-trip time, microseconds.
+    pub srtt_us: u32,
+    /// Data sent and not acknowledged, bytes, in whole segments.
+    pub flight_size_bytes: u64,
+    /// Rate at which packets are spaced, bytes per second; none without pacing.
+    pub pacing: Option<u64>,
+    /// Data acknowledged so far, bytes.
+    pub acked_bytes: u64,
+    /// Segments sent again so far.
+    pub retransmissions: u32,
+    /// How long the receiver's window kept the sender from sending, microseconds.
+    pub rwnd_limited_us: u64,
+    /// How long the send buffer did.
+    pub sndbuf_limited_us: u64,
+}
+
+/// Asks about the connections of the host in whose namespace it was made.
+#[derive(Debug)]
+pub struct Sampler {
+    socket: OwnedFd,
+    answer: Vec<u8>,
+}
+
+impl Sampler {
+    pub(crate) fn new() -> io::Result<Self> {
+        let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_SOCK_DIAG)?;
+        Ok(Self { socket, answer: vec![0; ANSWER_MAX] })
+    }
+
+    /// Calls `each` with every connection.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn sample(&mut self, mut each: impl FnMut(Connection)) -> io::Result<()> {
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let extensions = 1_u8 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
+            let mut body = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
+            body.extend(STATES.to_ne_bytes());
+            // Which one: all.
+            body.extend([0; 48]);
+            write(&self.socket, &message(SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &body))?;
+            while self.read_some(&mut each)? {}
+        }
+        Ok(())
+    }
+
+    /// Reads a part of the answer; whether there is more.
+    fn read_some(&mut self, each: &mut impl FnMut(Connection)) -> io::Result<bool> {
+        let len = read(&self.socket, &mut self.answer[..])?;
+        let mut rest = &self.answer[..len];
+        while let (Some(size), Some(kind)) = (number(rest, 0), half(rest, 4)) {
+            let size = (size as usize).clamp(HEADER, rest.len());
+            match c_int::from(kind) {
+                libc::NLMSG_DONE => return Ok(false),
+                libc::NLMSG_ERROR => {
+                    let error = number(rest, HEADER).map_or(libc::EBADMSG, |error| -(error as i32));
+                    return Err(io::Error::from_raw_os_error(error));
+                }
+                _ => connection(&rest[HEADER..size]).map(&mut *each),
+            };
+            rest = &rest[size.next_multiple_of(4).min(rest.len())..];
+        }
+        Ok(true)
+    }
+}
+
+/// What the kernel says of a connection: `inet_diag_msg` and its attributes. None if it says too little.
+fn connection(told: &[u8]) -> Option<Connection> {
+    let end = |port: usize, address: usize| {
+        let port = u16::from_be_bytes(told.get(port..port + 2)?.try_into().ok()?);
+        let bytes: [u8; 16] = told.get(address..address + 16)?.try_into().ok()?;
+        let address = match c_int::from(told[0]) {
+            libc::AF_INET => Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into(),
+            _ => IpAddr::from(bytes).to_canonical(),
+        };
+        Some(SocketAddr::new(address, port))
+    };
+    let (local, remote) = (end(4, 8)?, end(6, 24)?);
+    let (mut info, mut cc) = (None, String::new());
+    let mut rest = told.get(ABOUT..)?;
+    while let (Some(size), Some(kind)) = (half(rest, 0), half(rest, 2)) {
+        let size = usize::from(size).clamp(ATTRIBUTE_HEADER, rest.len());
+        let value = &rest[ATTRIBUTE_HEADER..size];
+        match kind {
+            INET_DIAG_INFO => info = Some(value),
+            INET_DIAG_CONG => cc = String::from_utf8_lossy(value).trim_end_matches('\0').to_string(),
+            _ => {}
+        }
+        rest = &rest[size.next_multiple_of(4).min(rest.len())..];
+    }
+    // Places in `tcp_info` (linux/tcp.h), which only ever grows at its end.
+    let info = info?;
+    let segments = |at| Some(u64::from(number(info, at)?) * u64::from(number(info, 16)?));
+    Some(Connection {
+        local,
+        remote,
+        cc,
+        cwnd_bytes: segments(80)?,
+        ssthresh_bytes: if number(info, 76)? < NO_THRESHOLD { segments(76) } else { None },
+        srtt_us: number(info, 68)?,
+        flight_size_bytes: segments(24)?,
+        pacing: long(info, 104).filter(|&rate| rate != u64::MAX),
+        acked_bytes: long(info, 120)?,
+        retransmissions: number(info, 100)?,
+        rwnd_limited_us: long(info, 176)?,
+        sndbuf_limited_us: long(info, 184)?,
+    })
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    /// The kernel answers about connections of this machine as about those of a host.
+    #[test]
+    #[allow(clippy::print_stderr, reason = "what is skipped is said")]
+    fn a_real_connection_is_told_with_both_ends_and_what_it_acknowledged() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = server.accept().unwrap();
+        client.write_all(&[7; 5000]).unwrap();
+        peer.read_exact(&mut [0; 5000]).unwrap();
+        peer.write_all(&[1]).unwrap();
+        client.read_exact(&mut [0]).unwrap();
+        let Ok(mut sampler) = Sampler::new() else { return eprintln!("skipped: this kernel has no sock_diag") };
+        let mut found = Vec::new();
+        let asked = sampler.sample(|each| found.push(each));
+        if let Err(error) = asked {
+            return eprintln!("skipped: sock_diag: {error}");
+        }
+        let ends = (client.local_addr().unwrap(), client.peer_addr().unwrap());
+        let mine = found.iter().find(|each| (each.local, each.remote) == ends).unwrap();
+        assert_eq!(mine.acked_bytes, 5001, "the SYN counts as one");
+        let default = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+        assert_eq!(mine.cc, default.trim());
+        assert!(found.iter().any(|each| (each.remote, each.local) == ends));
+    }
+
+    proptest! {
+        #[test]
+        fn an_answer_of_any_bytes_is_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            connection(&bytes);
+        }
+    }
+}

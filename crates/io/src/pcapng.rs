@@ -1,0 +1,250 @@
+//! Captures: packets with their times in the format pcapng (draft-ietf-opsawg-pcapng), which Wireshark and tcpdump read.
+//!
+//! One file has what one host sees, so that no packet stands in it twice: what it sends when it sends it, what it receives when
+//! that arrives. A packet that the path lost stands in the file of its sender, at its place, with the cause as a comment.
+
+use bentpipe_sim::{Delivered, Lost};
+use bentpipe_units::Time;
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+/// Packets begin with the header of IPv4 or IPv6 (LINKTYPE_RAW).
+const RAW_IP: u16 = 101;
+/// Times are in units of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+/// 2000-01-01 in seconds since 1970: the instant that scenarios begin at, so that equal runs give equal bytes.
+const EPOCH_S: u64 = 946_684_800;
+
+/// Which way a packet went, as seen by the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the host.
+    In = 1,
+    /// From the host.
+    Out = 2,
+}
+
+/// Writes one capture.
+#[derive(Debug)]
+pub struct Capture<W> {
+    to: W,
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a capture: the program that made it, the name of the interface, and what the capture is of.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(mut to: W, program: &str, interface: &str, about: &str) -> io::Result<Self> {
+        let mut section = Block::new(0x0A0D_0D0A);
+        section.u32(0x1A2B_3C4D).u16(1).u16(0).u32(u32::MAX).u32(u32::MAX);
+        section.option(1, about.as_bytes()).option(4, program.as_bytes());
+        to.write_all(&section.end())?;
+        let mut description = Block::new(1);
+        description.u16(RAW_IP).u16(0).u32(0);
+        description.option(2, interface.as_bytes()).option(9, &[NANOSECONDS]);
+        to.write_all(&description.end())?;
+        Ok(Self { to })
+    }
+
+    /// A packet, with a comment where there is something to say.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn packet(&mut self, at: Time, direction: Direction, bytes: &[u8], comment: Option<&str>) -> io::Result<()> {
+        let ns = EPOCH_S * 1_000_000_000 + at.as_ps() / 1000;
+        let len = bytes.len() as u32;
+        let mut packet = Block::new(6);
+        packet.u32(0).u32((ns >> 32) as u32).u32(ns as u32).u32(len).u32(len).padded(bytes);
+        packet.option(2, &(direction as u32).to_le_bytes());
+        if let Some(comment) = comment {
+            packet.option(1, comment.as_bytes());
+        }
+        self.to.write_all(&packet.end())
+    }
+}
+
+/// A block under construction: type, length, content, options, and the length again.
+struct Block {
+    bytes: Vec<u8>,
+    has_options: bool,
+}
+
+impl Block {
+    fn new(kind: u32) -> Self {
+        let mut block = Self { bytes: Vec::with_capacity(128), has_options: false };
+        // The length is put in at the end.
+        block.u32(kind).u32(0);
+        block
+    }
+
+    fn u16(&mut self, value: u16) -> &mut Self {
+        self.bytes.extend(value.to_le_bytes());
+        self
+    }
+
+    fn u32(&mut self, value: u32) -> &mut Self {
+        self.bytes.extend(value.to_le_bytes());
+        self
+    }
+
+    /// Content begins at multiples of four.
+    fn padded(&mut self, content: &[u8]) -> &mut Self {
+        self.bytes.extend(content);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self
+    }
+
+    /// What is longer than a length can say is cut.
+    fn option(&mut self, code: u16, content: &[u8]) -> &mut Self {
+        self.has_options = true;
+        let content = &content[..content.len().min(u16::MAX.into())];
+        self.u16(code).u16(content.len() as u16).padded(content)
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        if self.has_options {
+            self.u32(0);
+        }
+        let len = self.bytes.len() as u32 + 4;
+        self.bytes[4..8].copy_from_slice(&len.to_le_bytes());
+        self.u32(len);
+        self.bytes
+    }
+}
+
+/// A capture of each host. What a host sent is written when its fate is known, so that lost packets have their comments; packets
+/// wait here for as long as the path is.
+pub struct Captures<W> {
+    hosts: Vec<(Capture<W>, VecDeque<Seen>)>,
+    failed: Option<io::Error>,
+}
+
+/// A packet that is not yet written.
+struct Seen {
+    at: Time,
+    direction: Direction,
+    bytes: Box<[u8]>,
+    /// None: still on its way. Empty: it arrived.
+    fate: Option<String>,
+}
+
+impl<W: Write> Captures<W> {
+    /// Of these hosts, in their order.
+    pub fn new(hosts: Vec<Capture<W>>) -> Self {
+        Self { hosts: hosts.into_iter().map(|host| (host, VecDeque::new())).collect(), failed: None }
+    }
+
+    /// A packet of a host entered the path.
+    pub fn entered(&mut self, at: Time, host: usize, bytes: &[u8]) {
+        self.see(host, Seen { at, direction: Direction::Out, bytes: bytes.into(), fate: None });
+    }
+
+    /// A packet left the path at a host.
+    pub fn left(&mut self, from: usize, host: usize, packet: &Delivered) {
+        let (at, bytes) = (packet.at, packet.bytes.clone());
+        self.see(host, Seen { at, direction: Direction::In, bytes, fate: Some(String::new()) });
+        self.settle(from, packet.entered, &packet.bytes, String::new());
+        self.write(host, false);
+    }
+
+    /// A packet of a host was lost.
+    pub fn lost(&mut self, host: usize, packet: &Lost) {
+        let comment = format!("lost: {} at {}, {:.9} s", packet.cause.name(), packet.place, packet.at.as_secs_f64());
+        self.settle(host, packet.entered, &packet.bytes, comment);
+    }
+
+    /// Writes what still waits.
+    ///
+    /// # Errors
+    /// The first that went wrong.
+    pub fn finish(&mut self) -> io::Result<()> {
+        (0..self.hosts.len()).for_each(|host| self.write(host, true));
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.hosts.iter_mut().try_for_each(|(capture, _)| capture.to.flush()),
+        }
+    }
+
+    /// What arrives was due a little before it is seen, and may stand before what was sent meanwhile.
+    fn see(&mut self, host: usize, seen: Seen) {
+        let waiting = &mut self.hosts[host].1;
+        let later = waiting.iter().rev().take_while(|other| other.at > seen.at).count();
+        waiting.insert(waiting.len() - later, seen);
+    }
+
+    /// The packet that was sent at `at` has met its fate. A mark on the way may have changed its bytes, not its length.
+    fn settle(&mut self, host: usize, at: Time, bytes: &[u8], fate: String) {
+        let is_it = |seen: &&mut Seen| seen.fate.is_none() && seen.at == at && seen.bytes.len() == bytes.len();
+        if let Some(seen) = self.hosts[host].1.iter_mut().find(is_it) {
+            seen.fate = Some(fate);
+        }
+        self.write(host, false);
+    }
+
+    /// What is next and known is written; `all`: what is still on its way, too.
+    fn write(&mut self, host: usize, all: bool) {
+        let (capture, waiting) = &mut self.hosts[host];
+        while waiting.front().is_some_and(|seen| all || seen.fate.is_some()) {
+            let Some(seen) = waiting.pop_front() else { return };
+            let fate = seen.fate.unwrap_or_else(|| "on its way at the end of the run".into());
+            let comment = (!fate.is_empty()).then_some(&*fate);
+            if let Err(error) = capture.packet(seen.at, seen.direction, &seen.bytes, comment) {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_units::Duration;
+
+    /// Blocks of a capture, read as the draft says: kind and content. Independent of how they are written.
+    fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let mut found = Vec::new();
+        while !bytes.is_empty() {
+            let len = word(bytes, 4) as usize;
+            assert!(len % 4 == 0 && word(bytes, len - 4) as usize == len);
+            found.push((word(bytes, 0), bytes[8..len - 4].to_vec()));
+            bytes = &bytes[len..];
+        }
+        found
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    #[test]
+    fn lost_packets_have_a_comment_and_packets_are_in_order_of_time() {
+        let capture = || Capture::new(Vec::new(), "bentpipe", "a", "a path").unwrap();
+        let mut captures = Captures::new(vec![capture(), capture()]);
+        captures.entered(at(10), 0, b"first");
+        captures.entered(at(30), 0, b"second");
+        captures.entered(at(40), 0, b"third");
+        let network = crate::tests::lossy();
+        let (delivered, lost) = network;
+        captures.left(
+            1,
+            0,
+            &Delivered { at: at(20), entered: at(5), bytes: b"answer".as_slice().into(), ..delivered.clone() },
+        );
+        captures.lost(0, &Lost { entered: at(30), bytes: b"second".as_slice().into(), ..lost });
+        captures.left(0, 1, &Delivered { at: at(60), entered: at(10), bytes: b"first".as_slice().into(), ..delivered });
+        captures.finish().unwrap();
+        let found = blocks(&captures.hosts[0].0.to);
+        assert_eq!(found.iter().map(|block| block.0).collect::<Vec<_>>(), [0x0A0D_0D0A, 1, 6, 6, 6, 6]);
+        // Time is in the second and third word, the length in the fourth, then come the bytes.
+        let time = |block: &(u32, Vec<u8>)| u32::from_le_bytes(block.1[8..12].try_into().unwrap()) / 1000;
+        let start = (EPOCH_S * 1_000_000_000) as u32 / 1000;
+        let times: Vec<_> = found[2..].iter().map(|block| time(block) - start).collect();
+        assert!(times.iter().zip([10, 20, 30, 40]).all(|(&time, expected)| time.abs_diff(expected) <= 1), "{times:?}");
+        let says = |block: usize, text: &str| found[block].1.windows(text.len()).any(|part| part == text.as_bytes());
+        assert!(says(2, "first") && !says(2, "lost") && says(3, "answer"));
+        assert!(says(4, "lost: bit-error at b, "), "{:?}", found[4]);
+        assert!(says(5, "on its way at the end of the run"));
+    }
+}

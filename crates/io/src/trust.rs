@@ -1,0 +1,151 @@
+//! How far a run in real time was what the scenario says: when packets left and when they were due, and what was lost outside.
+
+use bentpipe_units::Duration;
+
+/// Sub-buckets of an octave: a value is known within 1/16 of itself.
+const SUB: u32 = 16;
+/// Octaves of nanoseconds: up to 18 minutes.
+const OCTAVES: u32 = 40;
+
+/// How late packets were: counts by size, so that a long run takes no more room than a short one.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    counts: Vec<u64>,
+    count: u64,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { counts: vec![0; (SUB * OCTAVES) as usize], count: 0, sum_ns: 0, max_ns: 0 }
+    }
+}
+
+impl Lateness {
+    /// A packet left this long after it was due.
+    pub fn record(&mut self, late: Duration) {
+        let ns = late.as_ps() / 1000;
+        self.counts[bucket(ns)] += 1;
+        self.count += 1;
+        self.sum_ns += ns;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Packets that left.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean, seconds; 0 of no packet.
+    pub fn mean_s(&self) -> f64 {
+        self.sum_ns as f64 / self.count.max(1) as f64 * 1e-9
+    }
+
+    /// The largest, seconds.
+    pub fn max_s(&self) -> f64 {
+        self.max_ns as f64 * 1e-9
+    }
+
+    /// What a share of `share` of the packets did not exceed, seconds, rounded up by at most 1/16 of itself.
+    pub fn quantile_s(&self, share: f64) -> f64 {
+        let wanted = (share * self.count as f64).ceil() as u64;
+        let mut seen = 0;
+        let at = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        });
+        at.map_or(0.0, |at| (end(at) as f64 * 1e-9).min(self.max_s()))
+    }
+
+    /// Packets that were later than `limit`, those of its bucket left out.
+    pub fn beyond(&self, limit: Duration) -> u64 {
+        self.counts[bucket(limit.as_ps() / 1000) + 1..].iter().sum()
+    }
+}
+
+/// Values below `SUB` have a bucket each, then each octave has `SUB`.
+fn bucket(ns: u64) -> usize {
+    let octave = ns.max(u64::from(SUB)).ilog2() - SUB.ilog2();
+    let sub = ns >> octave;
+    ((u64::from(octave * SUB) + sub) as usize).min((SUB * OCTAVES) as usize - 1)
+}
+
+/// The largest value of a bucket.
+fn end(at: usize) -> u64 {
+    let at = at as u64;
+    let octave = (at / u64::from(SUB)).saturating_sub(1);
+    ((at - octave * u64::from(SUB) + 1) << octave) - 1
+}
+
+/// What happened outside the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// How late packets left.
+    pub lateness: Lateness,
+    /// Packets that entered the path.
+    pub entered: u64,
+    /// Packets that were for none of the hosts, such as those by which IPv6 looks for a router.
+    pub ignored: u64,
+    /// Packets that the scenario does not take: larger than a queue on their way.
+    pub refused: u64,
+    /// Packets that a host's device did not take.
+    pub not_written: u64,
+    /// The longest time between two looks at the devices, apart from waiting for them.
+    pub longest_turn: Duration,
+    /// The shortest time that a packet took from end to end.
+    pub shortest_path: Option<Duration>,
+}
+
+impl Outside {
+    /// What counts as late: 1 ms, or a fiftieth of the shortest path if that is more.
+    pub fn limit(&self) -> Duration {
+        let share = self.shortest_path.map_or(Duration::ZERO, |path| Duration::from_ps(path.as_ps() / 50));
+        share.max(Duration::from_millis(1))
+    }
+
+    /// Notes how long the devices were not looked at.
+    pub fn on_turn(&mut self, turn: Duration) {
+        self.longest_turn = self.longest_turn.max(turn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Lateness {
+        let mut lateness = Lateness::default();
+        values.iter().for_each(|&ns| lateness.record(Duration::from_ps(ns * 1000)));
+        lateness
+    }
+
+    proptest! {
+        /// Against sorting.
+        #[test]
+        fn a_quantile_is_that_of_the_sorted_values(
+            mut values in proptest::collection::vec(0_u64..1 << 34, 1..300),
+            share in 0.01_f64..1.0
+        ) {
+            let lateness = of(&values);
+            values.sort_unstable();
+            let exact = values[(share * values.len() as f64).ceil() as usize - 1] as f64 * 1e-9;
+            let found = lateness.quantile_s(share);
+            prop_assert!(exact <= found && found <= exact * (1.0 + 1.0 / 16.0) + 1e-12, "{exact} {found}");
+            let mean = values.iter().sum::<u64>() as f64 / values.len() as f64 * 1e-9;
+            prop_assert!((lateness.mean_s() - mean).abs() < 1e-9);
+            prop_assert_eq!(lateness.max_s(), *values.last().unwrap() as f64 * 1e-9);
+        }
+    }
+
+    #[test]
+    fn late_is_what_exceeds_the_limit_clearly() {
+        let lateness = of(&[0, 900_000, 999_999, 1_000_000, 1_100_000, 50_000_000]);
+        assert_eq!(lateness.beyond(Duration::from_millis(1)), 2);
+        assert_eq!(of(&[u64::MAX / 2000]).beyond(Duration::from_millis(1)), 1);
+        let path = |ms| Outside { shortest_path: Some(Duration::from_millis(ms)), ..Outside::default() };
+        assert_eq!(path(30).limit(), Duration::from_millis(1));
+        assert_eq!(path(300).limit(), Duration::from_millis(6));
+    }
+}

@@ -1,0 +1,213 @@
+//! Emulation: hosts of Linux around a network in real time. Python decides which process does what.
+
+use crate::simulation::Simulation;
+use crate::{tables, EmulationError, Scenario};
+use bentpipe_io::driver::{Driver, Files, Pause, Sample, Way};
+use bentpipe_io::host::{self, Caller, Host, NotAllowed};
+use bentpipe_io::pcapng::{Capture, Captures};
+use bentpipe_sim::ids::NodeId;
+use bentpipe_sim::spec::App;
+use bentpipe_units::Duration;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Bytes of the largest packet of a host.
+const MTU: u16 = 1500;
+/// Hosts that the network 10.77.0.0/24 has addresses for.
+const HOSTS_MAX: usize = 254;
+
+fn not_allowed(refused: NotAllowed) -> PyErr {
+    EmulationError::new_err(format!("this system does not allow {}: {}", refused.step, refused.error))
+}
+
+fn no_congestion_control(name: &str, error: &std::io::Error) -> PyErr {
+    let known = host::congestion_controls().join(", ");
+    EmulationError::new_err(format!(
+        "cc: {name:?} is not a congestion control of this kernel ({error})\n  expected one of {known}"
+    ))
+}
+
+/// Ends with its parent, given by its id; whether that is still there.
+#[pyfunction]
+#[pyo3(signature = (parent=None))]
+pub(crate) fn end_with_parent(parent: Option<u32>) -> PyResult<bool> {
+    Ok(host::end_with_parent(parent)?)
+}
+
+/// The caller, as the children of the emulation are.
+#[pyclass(frozen, module = "bentpipe._core")]
+pub(crate) struct Isolated(Caller);
+
+/// Takes real-time priority if that is allowed, and leaves the namespaces of the machine; the caller, and whether it has priority.
+#[pyfunction]
+pub(crate) fn isolate() -> PyResult<(Isolated, bool)> {
+    // Before: in a namespace of users nobody may.
+    let has_priority = host::take_priority();
+    Ok((Isolated(host::isolate().map_err(not_allowed)?), has_priority))
+}
+
+/// Hosts and the network between them.
+#[pyclass(module = "bentpipe._core")]
+pub(crate) struct Emulation {
+    simulation: Simulation,
+    driver: Driver,
+    caller: Caller,
+    names: Vec<String>,
+}
+
+fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
+    let number = at as u8 + 1;
+    (Ipv4Addr::new(10, 77, 0, number), Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number.into()))
+}
+
+/// A capture of each host, in the file whose name is the pattern with the host in it.
+fn captures(pattern: &str, names: &[String], title: &str) -> PyResult<Files> {
+    let program = concat!("bentpipe ", env!("CARGO_PKG_VERSION"));
+    let capture = |name: &String| {
+        let file = File::create(pattern.replace("HOST", name))?;
+        Capture::new(BufWriter::new(file), program, name, title)
+    };
+    let captures = names.iter().map(capture).collect::<std::io::Result<_>>();
+    Ok(Captures::new(captures?))
+}
+
+#[pymethods]
+impl Emulation {
+    /// A host for each node that has a port; `pcap` has a place for `HOST` in it.
+    #[new]
+    #[pyo3(signature = (scenario, caller, pcap=None, cc=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        caller: &Isolated,
+        pcap: Option<&str>,
+        cc: Option<&str>,
+    ) -> PyResult<Self> {
+        let simulation = Simulation::new(py, scenario, None)?;
+        let scenario = &scenario.resolved.scenario;
+        let name = |node: NodeId| scenario.nodes[node].name.as_str();
+        let flows = || scenario.flows.iter().filter(|flow| flow.app == App::Port);
+        let names: BTreeSet<&str> = flows().flat_map(|flow| [name(flow.from), name(flow.to)]).collect();
+        let names: Vec<String> = names.into_iter().map(String::from).collect();
+        if names.len() > HOSTS_MAX {
+            return Err(EmulationError::new_err(format!("{} hosts, expected at most {HOSTS_MAX}", names.len())));
+        }
+        let mut ways = Vec::new();
+        for flow in flows() {
+            let ports = simulation
+                .network()?
+                .ports(&flow.name)
+                .map_err(|refused| EmulationError::new_err(refused.to_string()))?;
+            let ends = [flow.from, flow.to].map(|node| names.partition_point(|known| known.as_str() < name(node)));
+            for (port, host, peer) in [(ports[0], ends[0], ends[1]), (ports[1], ends[1], ends[0])] {
+                let (v4, v6) = address(peer);
+                ways.push(Way { host, peer, to: [IpAddr::V4(v4), IpAddr::V6(v6)], port });
+            }
+        }
+        let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();
+        for (at, name) in names.iter().enumerate() {
+            let (v4, v6) = address(at);
+            table += &format!("{v4} {name}\n{v6} {name}\n");
+        }
+        let captures = pcap.map(|pattern| captures(pattern, &names, &scenario.title)).transpose()?;
+        host::mount_names(&table).map_err(not_allowed)?;
+        let make = |at| Host::new(address(at).0, address(at).1, MTU);
+        let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
+        if let Some(name) = cc {
+            let set = hosts.iter().try_for_each(|host| host.set_congestion_control(name));
+            set.map_err(|error| no_congestion_control(name, &error))?;
+        }
+        Ok(Self { simulation, driver: Driver::new(hosts, ways, captures), caller: caller.0, names })
+    }
+
+    /// Names of the hosts.
+    #[getter]
+    fn hosts(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// This process, a child that is about to become another program, moves to a host; `as_caller`: for ever.
+    fn enter(&self, host: usize, as_caller: bool) -> PyResult<()> {
+        self.driver.hosts()[host].enter(as_caller.then_some(self.caller)).map_err(not_allowed)
+    }
+
+    /// Goes on for `slice_s` seconds, or until the process with the id `process` ends: `slice`, `ended`, or `over`.
+    fn run(&mut self, py: Python<'_>, slice_s: f64, process: Option<i32>) -> PyResult<&'static str> {
+        let (slice, driver) = (Duration::from_secs_f64(slice_s), &mut self.driver);
+        let process = process.map(host::process).transpose()?;
+        let mut pause = Ok(Pause::Slice);
+        self.simulation.advance(py, 1, |network, _| {
+            pause = driver.run(network, process.as_ref(), slice);
+            true
+        })?;
+        Ok(match pause? {
+            Pause::Slice => "slice",
+            Pause::Ended => "ended",
+            Pause::Over => "over",
+        })
+    }
+
+    /// What happened outside the scenario.
+    fn outside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (outside, about) = (self.driver.outside(), PyDict::new(py));
+        let late = &outside.lateness;
+        let mut dropped = 0;
+        for host in self.driver.hosts() {
+            dropped += host.dropped().map_err(not_allowed)?;
+        }
+        about.set_item("packets_entered", outside.entered)?;
+        about.set_item("packets_left", late.count())?;
+        about.set_item("late_mean_s", late.mean_s())?;
+        about.set_item("late_p99_s", late.quantile_s(0.99))?;
+        about.set_item("late_p999_s", late.quantile_s(0.999))?;
+        about.set_item("late_max_s", late.max_s())?;
+        about.set_item("late_limit_s", outside.limit().as_secs_f64())?;
+        about.set_item("late_packets", late.beyond(outside.limit()))?;
+        about.set_item("longest_turn_s", outside.longest_turn.as_secs_f64())?;
+        about.set_item("dropped_by_devices", dropped)?;
+        about.set_item("not_written", outside.not_written)?;
+        about.set_item("too_large", outside.refused)?;
+        about.set_item("ignored", outside.ignored)?;
+        Ok(about)
+    }
+
+    /// The connections of the hosts while they changed: a column each.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        fn column<'py, T: IntoPyObject<'py>>(
+            about: &Bound<'py, PyDict>,
+            name: &str,
+            samples: &[Sample],
+            value: impl Fn(&Sample) -> T,
+        ) -> PyResult<()> {
+            about.set_item(name, samples.iter().map(value).collect::<Vec<T>>())
+        }
+        let (about, samples) = (PyDict::new(py), self.driver.samples());
+        column(&about, "time_s", samples, |sample| sample.at.as_secs_f64())?;
+        column(&about, "host", samples, |sample| self.names[sample.host].as_str())?;
+        column(&about, "port", samples, |sample| sample.connection.local.port())?;
+        column(&about, "peer", samples, |sample| self.names[sample.peer].as_str())?;
+        column(&about, "peer_port", samples, |sample| sample.connection.remote.port())?;
+        column(&about, "cc", samples, |sample| sample.connection.cc.clone())?;
+        column(&about, "cwnd_bytes", samples, |sample| sample.connection.cwnd_bytes as f64)?;
+        column(&about, "ssthresh_bytes", samples, |sample| sample.connection.ssthresh_bytes.map(|bytes| bytes as f64))?;
+        column(&about, "srtt_s", samples, |sample| f64::from(sample.connection.srtt_us) * 1e-6)?;
+        column(&about, "flight_size_bytes", samples, |sample| sample.connection.flight_size_bytes as f64)?;
+        let pacing = |sample: &Sample| sample.connection.pacing.map(|rate| rate as f64 * 8.0);
+        column(&about, "pacing_rate_bps", samples, pacing)?;
+        column(&about, "acked_bytes", samples, |sample| sample.connection.acked_bytes)?;
+        column(&about, "retransmissions", samples, |sample| sample.connection.retransmissions)?;
+        column(&about, "rwnd_limited_s", samples, |sample| sample.connection.rwnd_limited_us as f64 * 1e-6)?;
+        column(&about, "send_buffer_limited_s", samples, |sample| sample.connection.sndbuf_limited_us as f64 * 1e-6)?;
+        Ok(about)
+    }
+
+    /// The tables of the run, as those of `Run.finish`.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.driver.finish()?;
+        tables::result(py, &self.simulation.finish(py)?)
+    }
+}

@@ -1,0 +1,126 @@
+"""`bentpipe emulate`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import Title, check_places, print_result
+from bentpipe.errors import BentpipeError
+from bentpipe.scenario import overrides
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from bentpipe.emulation.emulate import Emulation
+
+UNTRUSTWORTHY = 3
+SHELL_DURATION = "24 h"
+
+
+@click.command(
+    "emulate",
+    cls=Command,
+    examples=(
+        "emulate geo --serve bulk",
+        "emulate geo --serve 'python3 -m http.server' -- curl -s server:8000",
+        "emulate geo --serve echo --shell",
+    ),
+)
+@options.file
+@click.argument(
+    "command",
+    nargs=-1,
+    metavar="[-- CMD...]",
+    help="The program to run, with its arguments; with --serve bulk, by default one that takes what it sends.",
+)
+@click.option("--serve", metavar="CMD", help="Program at the other host, or a built-in one: bulk, echo.")
+@click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
+@click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
+@click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
+@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
+@click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
+@click.option("--cc", metavar="NAME", help="The kernel's congestion control: reno, cubic, bbr ...; by default its own.")
+@options.sets
+@options.seed
+@options.save
+@options.plot
+@options.json
+@options.quiet
+def command(
+    file: str,
+    command: tuple[str, ...],
+    serve: str | None,
+    at: str | None,
+    flow: str | None,
+    shell: bool,
+    strict: bool,
+    pcap: Path | None,
+    cc: str | None,
+    sets: tuple[str, ...],
+    seed: int | None,
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Run real programs over a scenario's path.
+
+    Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. What they
+    send passes the simulated path in real time. Nothing outside is touched, and nothing stays.
+    """
+    check_places(save, plot)
+    from bentpipe.emulation.emulate import emulate
+    from bentpipe.scenario.scenario import load
+
+    if shell and command:
+        raise BentpipeError("--shell and CMD exclude one another\n  expected one of them")
+    given = overrides.pairs(sets, seed)
+    if shell:
+        command = (os.environ.get("SHELL", "/bin/sh"),)
+        # A shell ends when its user ends it.
+        if not any(key == "duration" for key, _ in given):
+            given = [*given, ("duration", SHELL_DURATION)]
+    scenario = load(file, given)
+    if plot is not None:
+        from bentpipe.plot import PANELS
+
+        scenario = scenario.with_series(PANELS)
+    titled = Title(scenario, is_shown=not (json or quiet))
+    titled.show()
+    found = emulate(scenario, command, serve=serve, at=at, flow=flow, pcap=pcap, cc=cc, quiet=json)
+    if save is not None:
+        found.result.save(save)
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(found.result.plot(), plot)
+    print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
+    if strict and not found.trust.is_trustworthy:
+        raise click.exceptions.Exit(UNTRUSTWORTHY)
+    status = -signal.SIGINT if found.stopped == "interrupted" else found.status or 0
+    # As shells say it: 128 and the number of the signal.
+    raise click.exceptions.Exit(128 - status if status < 0 else status)
+
+
+def _shown(found: Emulation) -> Iterator[RenderableType]:
+    from rich.table import Table
+
+    from bentpipe.cli import render_run
+
+    yield from render_run.run(found.result)
+    table = Table(title="Outside the scenario", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for row in found.trust.rows():
+        table.add_row(*row)
+    yield table
+    yield found.trust.sentence

@@ -1,0 +1,110 @@
+"""`bentpipe twin`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe import formatting
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import Title, check_places, print_result
+from bentpipe.cli.progress import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from bentpipe.emulation.twin import Twin
+
+
+@click.command(
+    "twin",
+    cls=Command,
+    examples=("twin geo --cc cubic", "twin geo --cc bbr --emulations 5 --plot windows.png"),
+)
+@options.file
+@click.option("--flow", metavar="NAME", help="Flow to compare; by default the first bulk flow.")
+@click.option("--cc", metavar="NAME", help="The kernel's congestion control: reno, cubic, bbr ...; by default its own.")
+@options.replications(30, "Simulated runs, all with different seeds.")
+@click.option(
+    "--emulations",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Emulated runs, in real time.",
+)
+@options.sets
+@options.seed
+@options.save
+@options.plot
+@options.json
+@options.quiet
+def command(
+    file: str,
+    flow: str | None,
+    cc: str | None,
+    replications: int,
+    emulations: int,
+    sets: tuple[str, ...],
+    seed: int | None,
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Compare the simulator with this machine.
+
+    A bulk transfer is simulated with the settings of the kernel, and done by the kernel itself over the same path in
+    real time. A table says quantity by quantity whether they agree, and a sentence says it of the whole.
+    """
+    check_places(save, plot)
+    from bentpipe.emulation.twin import twin
+
+    scenario = load(file, sets, seed, is_quiet=quiet)
+    Title(scenario, is_shown=not (json or quiet)).show()
+    is_watched = sys.stderr.isatty() and not quiet
+
+    def say(part: str) -> None:
+        print(part, file=sys.stderr)
+
+    found = twin(
+        scenario,
+        flow=flow,
+        cc=cc,
+        replications=replications,
+        emulations=emulations,
+        progress=say if is_watched else None,
+    )
+    if save is not None:
+        found.save(save)
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(found.plot(), plot)
+    print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
+
+
+def _shown(found: Twin) -> Iterator[RenderableType]:
+    from rich.table import Table
+
+    from bentpipe.emulation.verdict import UNITS
+
+    title = f"Linux {found.kernel['release']} with {found.kernel['cc']}, and its simulation"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column()
+    for head in ("simulated", "from", "to", "emulated"):
+        table.add_column(head, justify="right")
+    table.add_column("verdict")
+    for each in found.quantities:
+        values = (each.simulated, each.low, each.high, each.emulated)
+        shown, unit = formatting.column(values, UNITS.get(each.quantity, ""))
+        table.add_row(f"{each.name} ({unit})" if unit else each.name, *shown, each.verdict)
+    yield table
+    yield found.verdict
+    yield from found.notes

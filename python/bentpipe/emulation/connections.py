@@ -1,0 +1,77 @@
+"""Connections of the kernel's TCP at the hosts of an emulation, as time series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bentpipe.scenario.scenario import Scenario
+
+ENDS = ["host", "port", "peer", "peer_port"]
+"""Columns that name one end of a connection."""
+SCHEMA: dict[str, Any] = {
+    "time_s": pl.Float64,
+    "host": pl.String,
+    "port": pl.Int64,
+    "peer": pl.String,
+    "peer_port": pl.Int64,
+    "cc": pl.String,
+    "cwnd_bytes": pl.Float64,
+    "ssthresh_bytes": pl.Float64,
+    "srtt_s": pl.Float64,
+    "flight_size_bytes": pl.Float64,
+    "pacing_rate_bps": pl.Float64,
+    "acked_bytes": pl.Int64,
+    "retransmissions": pl.Int64,
+    "rwnd_limited_s": pl.Float64,
+    "send_buffer_limited_s": pl.Float64,
+}
+SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_s", "flight_size_bytes", "pacing_rate_bps")
+"""Columns that are series of a run, too."""
+
+
+def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
+    """What the engine noted, as a table."""
+    return pl.DataFrame(columns, schema=SCHEMA)
+
+
+def connections(found: pl.DataFrame) -> pl.DataFrame:
+    """One row for each end of a connection, in order of its start: how it was when it was seen last."""
+    return found.group_by(ENDS, maintain_order=True).last().select(*SCHEMA)
+
+
+def of_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
+    """The samples of the connection between two hosts that sent most, at the end that sent."""
+    between = found.filter(pl.col("host").is_in(ends), pl.col("peer").is_in(ends))
+    if between.is_empty():
+        return between
+    most = connections(between).sort("acked_bytes", descending=True, maintain_order=True).head(1)
+    return between.join(most.select(ENDS), on=ENDS, how="semi", maintain_order="left")
+
+
+def with_series(
+    recorded: Mapping[str, pl.DataFrame], found: pl.DataFrame, scenario: Scenario
+) -> dict[str, pl.DataFrame]:
+    """The series of a run and those of the kernel: flows with ports have the connection that sent most."""
+    tables = dict(recorded)
+    for flow, about in scenario.to_dict()["flow"].items():
+        app = about["app"]
+        if (app["kind"] if isinstance(app, dict) else app) != "port":
+            continue
+        rows = of_flow(found, (about["from"], about["to"]))
+        for name in SERIES:
+            # A round trip of 0 is one that was not measured yet.
+            kept = rows.filter(pl.col(name).is_not_null() & (pl.col(name) > 0))
+            if kept.is_empty():
+                continue
+            # One row for each change, as in a run.
+            kept = kept.filter(pl.col(name).ne_missing(pl.col(name).shift()))
+            kept = kept.select("time_s", pl.lit(flow).alias("flow"), name)
+            tables[name] = (
+                pl.concat([tables[name], kept]).sort("time_s", maintain_order=True) if name in tables else kept
+            )
+    return tables

@@ -1,0 +1,266 @@
+"""`bentpipe.emulate`: real programs over the path of a scenario."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core
+from bentpipe.catalog import unknown
+from bentpipe.emulation import connections
+from bentpipe.emulation.trust import Trust
+from bentpipe.errors import EmulationError
+from bentpipe.experiment.result import RunResult
+from bentpipe.scenario.scenario import Scenario, scenario_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from bentpipe.scenario.scenario import AnyScenario
+
+BUILT_IN = ("bulk", "echo")
+PRESET_SWITCHES = {
+    "timestamps": "tcp_timestamps",
+    "window_scaling": "tcp_window_scaling",
+    "dsack": "tcp_dsack",
+    "idle_restart": "tcp_slow_start_after_idle",
+}
+"""Settings of TCP, and the kernel's that are the same."""
+HINTS = {
+    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun",
+    "": "emulate needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
+    " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
+}
+"""What helps where the system refuses, by a word of the step."""
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What an emulated run gave.
+
+    Attributes
+    ----------
+    result : RunResult
+        Tables and series of the simulated path, as `bentpipe.run` gives them.
+    trust : Trust
+        How late packets were, and what was lost outside the scenario.
+    status : int or None
+        Exit status of the program; None if it did not end by itself, negative if a signal ended it.
+    stopped : str
+        Why the run ended: `ended` (the program did), `over` (the duration of the scenario), `interrupted`.
+    samples : polars.DataFrame
+        The kernel's connections between hosts, each at both ends, every 20 ms while something about them changed:
+        windows, round trips, data acknowledged, retransmissions, what limited them. Those of the connection of a flow
+        that sent most are series of `result`, too.
+    kernel : dict
+        Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
+    """
+
+    result: RunResult
+    trust: Trust
+    status: int | None
+    stopped: str
+    samples: pl.DataFrame
+    kernel: dict[str, str]
+
+    @property
+    def connections(self) -> pl.DataFrame:
+        """One row for each end of a connection: how it was when it was seen last, with the columns of `samples`."""
+        return connections.connections(self.samples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "status": self.status,
+            "stopped": self.stopped,
+            "trust": self.trust.to_dict(),
+            "kernel": self.kernel,
+            "connections": self.connections.to_dicts(),
+            **self.result.to_dict(),
+        }
+
+
+def emulate(
+    scenario: AnyScenario,
+    command: Sequence[str] = (),
+    *,
+    serve: str | Sequence[str] | None = None,
+    at: str | None = None,
+    flow: str | None = None,
+    seed: int | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    cc: str | None = None,
+    quiet: bool = False,
+) -> Emulation:
+    """Run a program over the path of a scenario, in real time.
+
+    Both ends of a flow become hosts of Linux in namespaces of their own, without root where the system allows it. What
+    they send passes the simulated links, queues, errors and functions; flows of the scenario that stay simulated share
+    them. Nothing outside is touched, and nothing stays.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        As for `bentpipe.run`. Hosts are the ends of its flows with `app = "port"`; if it has none, the first flow, or
+        `flow`, becomes one: real packets take its place.
+    command : sequence of str, optional
+        The program with its arguments. With the server `bulk` it may be missing: then a client takes what that sends.
+    serve : str or sequence of str, optional
+        A program for the other host, or a built-in one: `bulk` sends without end, `echo` returns what it gets, both at
+        port 5001. The run starts when it listens.
+    at : str, optional
+        The host of the program; by default where the flow goes to. The server is at the flow's other end.
+    flow : str, optional
+        The flow whose place real packets take.
+    seed : int, optional
+        Instead of the scenario's own.
+    pcap : path, optional
+        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`. A packet that the
+        path lost stands in the capture of its sender, with the cause as a comment.
+    cc : str, optional
+        Congestion control of all connections at the hosts, whatever programs ask for, by its name in the kernel:
+        `reno`, `cubic`, `bbr` and what else there is. By default that of the machine.
+    quiet : bool
+        What the program prints goes to the error output.
+
+    Raises
+    ------
+    EmulationError
+        The system does not allow it, the kernel has no such congestion control, or a program could not be started. The
+        text says what helps.
+    ScenarioError
+        The scenario is not valid, or has no such flow.
+    """
+    if not hasattr(_core, "Emulation"):
+        raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
+    scenario = with_port(scenario_of(scenario), flow)
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    ends = next((each["from"], each["to"]) for each in scenario.to_dict()["flow"].values() if _is_port(each))
+    at = ends[1] if at is None else at
+    if at not in (hosts := _hosts(scenario)):
+        raise EmulationError(unknown(at, "a host", hosts))
+    if not command and serve == "bulk":
+        command = built_in("fetch")
+    if not command:
+        raise EmulationError("no program to run\n  expected one, such as: -- ping server")
+    peer = next(end for end in (*ends, *hosts) if end != at)
+    if isinstance(serve, str):
+        serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
+    job = {
+        "parent": os.getpid(),
+        "scenario": json.dumps(scenario.to_dict()),
+        "source": scenario.source,
+        "folder": scenario.folder,
+        "at": at,
+        "command": list(command),
+        "serve": [(peer, list(serve))] if serve else [],
+        "pcap": None if pcap is None else captures(pcap),
+        "cc": cc,
+        "is_quiet": quiet,
+    }
+    content = _wait(job)
+    if "error" in content:
+        error: str = content["error"]
+        if not error:
+            raise KeyboardInterrupt("interrupted before the run began")
+        hint = next(hint for step, hint in HINTS.items() if step in error)
+        raise EmulationError(f"{error}\n  {hint}" if "does not allow" in error else error)
+    outside = content["outside"]
+    trust = Trust(**outside, has_priority=content["has_priority"], cpu_s=content["cpu_s"])
+    tables = content["tables"]
+    tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
+    tables["notes"].append("offload is off at the hosts: each packet meets its own queue place and errors")
+    samples = connections.samples(content["samples"])
+    result = RunResult.from_tables(scenario, tables)
+    result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
+    return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"])
+
+
+def captures(pcap: str | os.PathLike[str]) -> str:
+    """The name of a capture, with `HOST` in the place of the host's name.
+
+    >>> captures("out/geo.pcapng")
+    'out/geo-HOST.pcapng'
+    """
+    place = Path(pcap)
+    return str(place.with_name(f"{place.stem}-HOST{place.suffix or '.pcapng'}"))
+
+
+def built_in(name: str) -> list[str]:
+    """The command of a built-in program."""
+    return [sys.executable, "-m", "bentpipe.emulation.programs", name]
+
+
+def with_port(scenario: Scenario, flow: str | None = None) -> Scenario:
+    """The scenario with a port in the place of a flow, if it has none, or where `flow` is given.
+
+    Raises
+    ------
+    EmulationError
+        There is no such flow.
+    """
+    content = scenario.to_dict()
+    flows = content["flow"]
+    if flow is None:
+        if any(_is_port(each) for each in flows.values()):
+            return scenario
+        flow = next(iter(flows))
+    if flow not in flows:
+        raise EmulationError(unknown(flow, "a flow", flows))
+    kept = ("from", "to", "class", "route", "reverse_route")
+    flows[flow] = {**{key: flows[flow][key] for key in kept if key in flows[flow]}, "app": "port"}
+    return Scenario(content, source=scenario.source, folder=scenario.folder)
+
+
+def _is_port(flow: dict[str, Any]) -> bool:
+    app = flow["app"]
+    kind: str = app["kind"] if isinstance(app, dict) else app
+    return kind == "port"
+
+
+def _hosts(scenario: Scenario) -> list[str]:
+    flows = [flow for flow in scenario.to_dict()["flow"].values() if _is_port(flow)]
+    return sorted({flow[end] for flow in flows for end in ("from", "to")})
+
+
+def _wait(job: dict[str, Any]) -> dict[str, Any]:
+    """Start the front, and return what it reports. If this process ends, all of them end."""
+    # Files, not pipes: an interrupt would lose what was just read.
+    with tempfile.TemporaryFile("w+") as file, tempfile.TemporaryFile() as report:
+        json.dump(job, file)
+        file.seek(0)
+        descriptors = (file.fileno(), report.fileno())
+        arguments = [sys.executable, "-m", "bentpipe.emulation.front", *map(str, descriptors)]
+        with subprocess.Popen(arguments, pass_fds=descriptors) as front:
+            try:
+                _await(front)
+            finally:
+                # By now it has nothing more to do.
+                front.kill()
+        report.seek(0)
+        content = report.read()
+    if not content:
+        raise EmulationError(f"the emulator ended before its report, with status {front.returncode}")
+    try:
+        return dict(pickle.loads(content))
+    except (EOFError, pickle.UnpicklingError):
+        raise EmulationError("the emulator was killed while it wrote its report") from None
+
+
+def _await(front: subprocess.Popen[bytes]) -> None:
+    """Wait for the end. The engine hears Ctrl-C, too, and reports; the second time nobody waits for it."""
+    try:
+        front.wait()
+    except KeyboardInterrupt:
+        front.wait()

@@ -1,0 +1,194 @@
+"""The processes of an emulation. This module runs in a process of its own, which has one thread and imports little.
+
+The caller starts the front: it leaves the namespaces of the machine and starts the engine, the first process of
+a namespace of processes. The engine makes the hosts, starts the programs and drives the network. Each ends with the one
+that started it, and all that programs have started ends with the engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core
+from bentpipe.errors import BentpipeError, EmulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+FAILED = 125
+"""Exit status of the emulator's own failures; a program's own status is passed on."""
+LISTENS_WITHIN_S = 5.0
+GRACE_S = 2.0
+"""How long programs may take to end after SIGTERM."""
+SLICE_S = 0.1
+"""How often signals are looked at."""
+
+
+SYSCTLS = (
+    *("tcp_timestamps", "tcp_window_scaling", "tcp_dsack", "tcp_slow_start_after_idle", "tcp_sack", "tcp_recovery"),
+    *("tcp_ecn", "tcp_no_metrics_save", "tcp_rmem", "tcp_wmem"),
+)
+
+
+class StopError(Exception):
+    """A signal asks for the end."""
+
+
+def main() -> None:
+    """Start the engine, wait for it, and end as it ends."""
+    # A terminal sends Ctrl-C to all; the engine is the one that acts on it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    job, report = json.load(os.fdopen(int(sys.argv[1]))), int(sys.argv[2])
+    if not _core.end_with_parent(job["parent"]):
+        os._exit(FAILED)
+    try:
+        caller, has_priority = _core.isolate()
+    except BentpipeError as error:
+        _write(report, {"error": str(error)})
+        os._exit(FAILED)
+    # Its other end is closed when this process ends, at whatever instant.
+    alive, held = os.pipe()
+    engine = os.fork()
+    if engine:
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(engine, signal.SIGTERM))
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(engine, 0)[1]) & 0xFF)
+    os.close(held)
+    _core.end_with_parent()
+    if select.select([alive], [], [], 0)[0]:
+        os._exit(FAILED)
+    try:
+        signal.signal(signal.SIGINT, _stop)
+        signal.signal(signal.SIGTERM, _stop)
+        content = {"has_priority": has_priority, **_engine(job, caller)}
+    except (BentpipeError, OSError, subprocess.SubprocessError) as error:
+        content = {"error": str(error)}
+    except StopError:
+        content = {"error": ""}
+    _write(report, content)
+    os._exit(0)
+
+
+def _write(report: int, content: dict[str, Any]) -> None:
+    with os.fdopen(report, "wb") as file:
+        pickle.dump(content, file)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    # Once: what cleans up is not to be interrupted.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise StopError
+
+
+def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
+    scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"])
+    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"])
+    hosts = emulation.hosts
+    programs: list[subprocess.Popen[bytes]] = []
+
+    def start(host: str, command: Sequence[str], **more: Any) -> subprocess.Popen[bytes]:
+        place = hosts.index(host)
+        peers = " ".join(name for name in hosts if name != host)
+        environment = {**os.environ, "BENTPIPE_HOST": host, "BENTPIPE_PEER": peers, "BENTPIPE_SEED": str(scenario.seed)}
+
+        def enter() -> None:
+            emulation.enter(place, True)
+
+        try:
+            program = subprocess.Popen(list(command), preexec_fn=enter, env=environment, **more)
+        except FileNotFoundError:
+            raise EmulationError(f"{command[0]}: no such program\n  expected one to run at {host}") from None
+        programs.append(program)
+        return program
+
+    status, stopped = None, "ended"
+    before_s = os.times()
+    try:
+        for host, command in job["serve"]:
+            # In a session of its own: Ctrl-C is for the program that the user sees.
+            server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+            _wait_for(emulation, hosts.index(host), server, command)
+        output = sys.stderr if job["is_quiet"] else None
+        program = start(job["at"], job["command"], stdout=output)
+        while (stopped := emulation.run(SLICE_S, program.pid)) == "slice":
+            pass
+        if stopped == "ended":
+            status = program.wait()
+    except StopError:
+        stopped = "interrupted"
+    _end(emulation, programs)
+    after_s = os.times()
+    return {
+        "status": status,
+        "stopped": stopped,
+        "outside": emulation.outside(),
+        "samples": emulation.samples(),
+        "kernel": _kernel(emulation),
+        "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
+        "tables": emulation.finish(),
+    }
+
+
+def _kernel(emulation: _core.Emulation) -> dict[str, str]:
+    """Release, and what the hosts have for the settings that the simulator has, too."""
+    emulation.enter(0, False)
+    found = {"release": os.uname().release}
+    for name in SYSCTLS:
+        with contextlib.suppress(OSError):
+            found[name] = Path("/proc/sys/net/ipv4", name).read_text(encoding="ascii").strip()
+    return found
+
+
+def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]) -> None:
+    """Return when something listens at the host: not after a fixed pause, as servers start slowly on a busy machine."""
+    emulation.enter(host, False)
+    until = time.monotonic() + LISTENS_WITHIN_S
+    while not _is_anything_open():
+        if server.poll() is not None:
+            raise EmulationError(f"the server {' '.join(command)!r} ended at once, with status {server.returncode}")
+        if time.monotonic() > until:
+            raise EmulationError(
+                f"the server {' '.join(command)!r} does not listen after {LISTENS_WITHIN_S:g} s\n"
+                "  expected a program that opens a port of TCP or UDP"
+            )
+        time.sleep(0.005)
+
+
+def _is_anything_open() -> bool:
+    """Whether a socket of TCP listens in this network namespace, or one of UDP is bound."""
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        with contextlib.suppress(FileNotFoundError):
+            rows = Path("/proc/thread-self/net", name).read_text(encoding="ascii").splitlines()[1:]
+            # Column 4 is the state: 0A listens, 07 is the one of UDP without a peer.
+            if any(row.split()[3] in ("0A", "07") for row in rows):
+                return True
+    return False
+
+
+def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) -> None:
+    """End the programs while packets still flow, so that they can say goodbye; then by force."""
+    for program in programs:
+        program.terminate()
+    until = time.monotonic() + GRACE_S
+    while time.monotonic() < until and any(program.poll() is None for program in programs):
+        running = next(program for program in programs if program.returncode is None)
+        if emulation.run(SLICE_S, running.pid) == "over":
+            time.sleep(0.01)
+    for program in programs:
+        program.kill()
+        program.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Built-in programs of emulated hosts, over ordinary sockets: servers, and a client of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PORT = 5001
+CHUNK = bytes(1 << 16)
+
+
+def bulk() -> None:
+    """Send without end to each who connects."""
+
+    def send(connection: socket.socket) -> None:
+        try:
+            while True:
+                connection.sendall(CHUNK)
+        except OSError:
+            connection.close()
+
+    _accept(send)
+
+
+def echo() -> None:
+    """Return what arrives, by TCP and by UDP."""
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            while data := connection.recv(1 << 16):
+                connection.sendall(data)
+
+    threading.Thread(target=_accept, args=(answer,), daemon=True).start()
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(("::", PORT))
+        while True:
+            data, sender = datagrams.recvfrom(1 << 16)
+            datagrams.sendto(data, sender)
+
+
+def fetch(limit_s: str = "inf") -> None:
+    """Take from the peer's bulk server for so long, or until SIGTERM, and print how fast it came."""
+    start_s, received = time.monotonic(), 0
+    with contextlib.suppress(EndError), socket.socket() as peer:
+        # Of IPv4, whose headers are those of simulated segments.
+        peer.connect((os.environ["BENTPIPE_PEER"].split()[0], PORT))
+        signal.signal(signal.SIGTERM, _end)
+        signal.signal(signal.SIGINT, _end)
+        until_s = time.monotonic() + float(limit_s)
+        while time.monotonic() < until_s and (data := peer.recv(1 << 20)):
+            received += len(data)
+    took_s = time.monotonic() - start_s
+    print(f"received {received} B in {took_s:.2f} s: {received * 8e-6 / took_s:.3f} Mbit/s")
+
+
+class EndError(Exception):
+    """A signal asks for the end."""
+
+
+def _end(*_: object) -> None:
+    raise EndError
+
+
+def _accept(serve: Callable[[socket.socket], None]) -> None:
+    with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+        while True:
+            connection, _ = server.accept()
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+
+PROGRAMS: dict[str, Callable[..., None]] = {"bulk": bulk, "echo": echo, "fetch": fetch}
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,117 @@
+"""How far an emulated run was what the scenario says."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LATE_SHARE_MAX = 0.005
+TURN_MAX_S = 0.002
+"""One gap above 2 ms ends the slow start of a Linux sender that watches trains of ACKs (HyStart)."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What happened outside the scenario, and what that means.
+
+    Attributes
+    ----------
+    packets_entered, packets_left : int
+        Packets of hosts that entered the simulated path, and that left it.
+    late_mean_s, late_p99_s, late_p999_s, late_max_s : float
+        How long after it was due a packet was given to its host, seconds: mean, quantiles, maximum.
+    late_limit_s : float
+        What counts as late: 1 ms, or a fiftieth of the shortest path if that is more.
+    late_packets : int
+        Packets that were later than that.
+    longest_turn_s : float
+        The longest time in which packets of hosts were not looked at, seconds. It bounds how late they entered.
+    dropped_by_devices, not_written, too_large : int
+        Packets lost outside the scenario: before they were read, when they were given to a host, and because they are
+        larger than a queue on their way.
+    ignored : int
+        Packets for none of the hosts, such as those by which IPv6 looks for a router.
+    has_priority : bool
+        Whether the emulator had real-time priority.
+    cpu_s : float
+        Processor time of the emulator, seconds.
+    """
+
+    packets_entered: int
+    packets_left: int
+    late_mean_s: float
+    late_p99_s: float
+    late_p999_s: float
+    late_max_s: float
+    late_limit_s: float
+    late_packets: int
+    longest_turn_s: float
+    dropped_by_devices: int
+    not_written: int
+    too_large: int
+    ignored: int
+    has_priority: bool
+    cpu_s: float
+
+    @property
+    def lost_outside(self) -> int:
+        """Packets lost outside the scenario."""
+        return self.dropped_by_devices + self.not_written + self.too_large
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the run is not to be trusted; none: it is."""
+        found = []
+        share = self.late_packets / max(self.packets_left, 1)
+        if share > LATE_SHARE_MAX:
+            found.append(
+                f"{share:.1%} of packets left more than {self.late_limit_s * 1e3:.3g} ms late"
+                f" (limit {LATE_SHARE_MAX:.1%})"
+            )
+        if self.lost_outside:
+            found.append(f"packets lost outside the scenario: {self.lost_outside} (limit 0)")
+        return tuple(found)
+
+    @property
+    def is_trustworthy(self) -> bool:
+        """Whether nothing outside the scenario was strong enough to change the result."""
+        return not self.reasons
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if not self.packets_left:
+            return "No verdict: no packet arrived."
+        if self.reasons:
+            return f"Not trustworthy: {'; '.join(self.reasons)}."
+        gap = ""
+        if self.longest_turn_s > TURN_MAX_S:
+            gap = f" One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early."
+        return (
+            f"Trustworthy: 99.9 % of packets left at most {self.late_p999_s * 1e3:.2g} ms late,"
+            f" and none was lost outside the scenario.{gap}"
+        )
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What was measured, in words, and how much it was."""
+
+        def ms(seconds: float) -> str:
+            return f"{seconds * 1e3:.3g} ms"
+
+        return [
+            ("packets that entered the path", str(self.packets_entered)),
+            ("packets that left it", str(self.packets_left)),
+            ("late, mean", ms(self.late_mean_s)),
+            ("late, 99 %", ms(self.late_p99_s)),
+            ("late, 99.9 %", ms(self.late_p999_s)),
+            ("late, most", ms(self.late_max_s)),
+            (f"later than {ms(self.late_limit_s)}", f"{self.late_packets / max(self.packets_left, 1):.2%}"),
+            ("longest gap between two looks at the hosts", ms(self.longest_turn_s)),
+            ("lost outside the scenario", str(self.lost_outside)),
+            ("real-time priority", "yes" if self.has_priority else "no: not allowed"),
+            ("processor time of the emulator", f"{self.cpu_s:.2f} s"),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {"is_trustworthy": self.is_trustworthy, "sentence": self.sentence, **asdict(self)}

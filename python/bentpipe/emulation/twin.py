@@ -1,0 +1,334 @@
+"""`bentpipe.twin`: one flow simulated and, with the kernel's TCP, emulated; where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe import files
+from bentpipe.catalog import unknown
+from bentpipe.emulation import verdict
+from bentpipe.emulation.connections import of_flow
+from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, emulate
+from bentpipe.errors import EmulationError
+from bentpipe.experiment.run import run
+from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from matplotlib.figure import Figure
+
+    from bentpipe.emulation.emulate import Emulation
+    from bentpipe.emulation.trust import Trust
+    from bentpipe.experiment.result import RunResult
+    from bentpipe.scenario.scenario import AnyScenario
+
+FORM = "bentpipe twin"
+BULK = ("greedy", "bulk", "port")
+SIMULATED = {"bbr": "bbr1"}
+"""Congestion controls of the kernel that have another name here."""
+SPARE_S = 5.0
+"""Time that an emulated run has beyond the transfer: programs start."""
+TRIES = 3
+LIMITED_SHARE = 0.01
+SERIES = ("cwnd_bytes", "srtt_s", "losses")
+
+
+@dataclass(frozen=True)
+class Twin:
+    """One flow on both sides.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was simulated: the scenario with the settings of the kernel that was emulated.
+    runs : polars.DataFrame
+        One row per run: `side` (`simulated`, `emulated`), `seed`, `is_trustworthy`, and the quantities: goodput, the
+        mean of the window over time, its largest value before the sender can know of the first loss, median and 95 %
+        quantile over time of the smoothed round trip, data packets lost, retransmissions.
+    kernel : dict
+        Release and settings of the kernel, as they were read.
+    trust : tuple of Trust
+        Of each emulated run.
+    notes : tuple of str
+        What may explain a difference, and how the losses of a pair of runs part.
+    windows : mapping
+        `simulated`, `emulated`: the window of one run of each side, `time_s` since the first data.
+    """
+
+    scenario: Scenario
+    runs: pl.DataFrame
+    kernel: dict[str, str]
+    trust: tuple[Trust, ...]
+    notes: tuple[str, ...]
+    windows: Mapping[str, pl.DataFrame] = field(repr=False)
+
+    @cached_property
+    def quantities(self) -> list[verdict.Judged]:
+        """Each quantity on both sides, with its verdict; none if no emulated run was trustworthy."""
+        simulated = self.runs.filter(side="simulated")
+        emulated = self.runs.filter(side="emulated", is_trustworthy=True)
+        if emulated.is_empty():
+            return []
+        return [verdict.judged(name, simulated[name].to_list(), emulated[name].to_list()) for name in verdict.LIMITS]
+
+    @property
+    def verdict(self) -> str:
+        """Agrees; differs in what; or why there is no verdict."""
+        return verdict.whole(self.quantities)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            "title": self.scenario.title,
+            "version": __version__,
+            "verdict": self.verdict,
+            "quantities": [each.to_dict() for each in self.quantities],
+            "notes": list(self.notes),
+            "kernel": self.kernel,
+            "trust": [each.to_dict() for each in self.trust],
+            "runs": self.runs.to_dicts(),
+        }
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the runs and both windows as Parquet, the scenario, and all of `to_dict` into a folder."""
+        tables = {"runs": self.runs, **{f"window-{side}": table for side, table in self.windows.items()}}
+        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolved(), provenance=self.to_dict())
+
+    def plot(self) -> Figure:
+        """The window of one run of each side over time."""
+        from bentpipe.plot import COLOURS
+        from bentpipe.plot.style import blank, plain, style
+
+        with style():
+            figure, (axes,) = blank(1, height=2.2)
+            for colour, (side, window) in zip(COLOURS, self.windows.items(), strict=False):
+                kilobytes = window["cwnd_bytes"] / 1e3
+                axes.plot(window["time_s"], kilobytes, color=colour, linewidth=0.9, drawstyle="steps-post", label=side)
+            axes.set_xlabel("Time since the first data (s)")
+            axes.set_ylabel("Congestion window (kB)")
+            axes.set_ylim(bottom=0)
+            axes.legend()
+            figure.suptitle(plain(self.scenario.title), x=0.02, ha="left")
+        return figure
+
+
+def twin(
+    scenario: AnyScenario,
+    *,
+    flow: str | None = None,
+    cc: str | None = None,
+    replications: int = 30,
+    emulations: int = 3,
+    progress: Callable[[str], object] | None = None,
+) -> Twin:
+    """Simulate a bulk transfer, run it by the kernel's TCP over the same path, and say where they differ.
+
+    Simulated senders get the preset `linux-6` with the congestion control and the settings that the kernel has; other
+    flows stay simulated on both sides: with that preset in the simulation, as the file has them in the emulation. Each
+    emulated run takes the scenario's duration; one that is not trustworthy is done again, three times at most.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        As for `bentpipe.run`.
+    flow : str, optional
+        By default the first bulk flow, or the first with a port. It starts at 0 s and sends until the end.
+    cc : str, optional
+        Congestion control by its name in the kernel; by default that of the machine.
+    replications, emulations : int
+        Runs on each side, at least 2 and 1, with seeds from the scenario's own on.
+    progress : callable, optional
+        Called with a sentence before each part.
+
+    Raises
+    ------
+    EmulationError
+        As `emulate`; there is no bulk flow, or the simulator has no such congestion control.
+    """
+    scenario = scenario_of(scenario)
+    content = scenario.to_dict()
+    name = _bulk(content["flow"]) if flow is None else flow
+    if name not in content["flow"]:
+        raise EmulationError(unknown(name, "a flow", content["flow"]))
+    if replications < 2 or emulations < 1:
+        raise EmulationError("too few runs\n  expected at least 2 simulated and 1 emulated")
+    say = progress or (lambda _: None)
+    emulated = []
+    for number in range(emulations):
+        say(f"emulated run {number + 1} of {emulations}, {scenario.duration_s:g} s each")
+        emulated.append(_trusted(scenario, name, cc, scenario.seed + number))
+    kernel = emulated[0].kernel
+    like = _like(scenario, name, _simulated_cc(kernel["cc"]), kernel)
+    simulated = []
+    for number in range(replications):
+        say(f"simulated run {number + 1} of {replications}")
+        simulated.append(_simulated(run(like, seed=scenario.seed + number), name))
+    rows = [side.row() for side in (*simulated, *emulated)]
+    runs = pl.DataFrame(rows)
+    # With the seed of the simulated run beside it, and if possible trustworthy.
+    shown = next((number for number, side in enumerate(emulated) if side.is_trustworthy), 0)
+    beside = simulated[min(shown, len(simulated) - 1)]
+    parts = verdict.divergence(beside.losses_s, emulated[shown].losses_s, beside.values["srtt_p50_s"])
+    return Twin(
+        scenario=like,
+        runs=runs,
+        kernel=kernel,
+        trust=tuple(side.trust for side in emulated if side.trust is not None),
+        notes=(parts, *dict.fromkeys(note for side in (beside, *emulated) for note in side.notes)),
+        windows={"simulated": beside.window, "emulated": emulated[shown].window},
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One run of one side."""
+
+    side: str
+    seed: int
+    values: dict[str, float]
+    window: pl.DataFrame
+    losses_s: list[float]
+    kernel: dict[str, str] = field(default_factory=dict)
+    trust: Trust | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_trustworthy(self) -> bool:
+        return self.trust is None or self.trust.is_trustworthy
+
+    def row(self) -> dict[str, Any]:
+        about = {"side": self.side, "seed": self.seed, "is_trustworthy": self.is_trustworthy}
+        return {**about, **self.values}
+
+
+def _bulk(flows: dict[str, Any]) -> str:
+    found = next((name for name, flow in flows.items() if flow["app"]["kind"] in BULK), None)
+    if found is None:
+        raise EmulationError("no bulk flow\n  expected one with app = 'greedy' or 'port', or the name of another flow")
+    return found
+
+
+def _trusted(scenario: Scenario, name: str, cc: str | None, seed: int) -> _Side:
+    """A run that is trustworthy, or else the last of some tries: a machine is seldom busy all the time."""
+    for _ in range(TRIES):
+        found = _emulated(scenario, name, cc, seed)
+        if found.is_trustworthy:
+            break
+    return found
+
+
+def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int) -> _Side:
+    content = scenario.to_dict()
+    # The programs of the transfer end by themselves.
+    content["duration"] = f"{scenario.duration_s + SPARE_S} s"
+    content["record"] = {**content["record"], "series": ["losses"]}
+    longer = Scenario(content, source=scenario.source, folder=scenario.folder)
+    fetch = [*built_in("fetch"), str(scenario.duration_s)]
+    # Its line about the speed is for people.
+    found = emulate(longer, fetch, serve="bulk", flow=name, seed=seed, cc=cc, quiet=True)
+    flow = found.result.scenario.to_dict()["flow"][name]
+    sender = of_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
+    if sender.is_empty():
+        raise EmulationError(
+            "the kernel said nothing about the transfer\n  expected a kernel with sock_diag (tcp_diag)"
+        )
+    start_s, last = sender["time_s"][0], sender.row(-1, named=True)
+    losses = _losses(found.result, name)
+    values = {
+        "goodput_bps": 8 * last["acked_bytes"] / (last["time_s"] - start_s),
+        **verdict.measured(sender, sender, losses, start_s=start_s, end_s=last["time_s"]),
+        "retransmissions": float(last["retransmissions"]),
+    }
+    kernel = {**found.kernel, "cc": last["cc"]}
+    return _Side(
+        "emulated",
+        seed,
+        values,
+        sender.select(pl.col("time_s") - start_s, "cwnd_bytes"),
+        (losses["time_s"] - start_s).to_list(),
+        kernel,
+        found.trust,
+        _reasons(found, last, last["time_s"] - start_s),
+    )
+
+
+def _simulated(result: RunResult, name: str) -> _Side:
+    windows, trips = (result.series(series, flow=name) for series in SERIES[:2])
+    losses, end_s = _losses(result, name), result.simulated_s
+    # The handshake gives the first round trip; then come data.
+    start_s = trips["time_s"][0]
+    row = result.flows.row(by_predicate=pl.col("flow") == name, named=True)
+    values = {
+        "goodput_bps": 8 * row["acked_bytes"] / (end_s - start_s),
+        **verdict.measured(windows, trips, losses, start_s=start_s, end_s=end_s),
+        "retransmissions": float(row["retransmissions"]),
+    }
+    window = windows.select(pl.col("time_s") - start_s, "cwnd_bytes")
+    notes = _limits(row, end_s - start_s, "the simulated sender")
+    return _Side("simulated", result.seed, values, window, (losses["time_s"] - start_s).to_list(), notes=notes)
+
+
+def _losses(result: RunResult, name: str) -> pl.DataFrame:
+    return result.series("losses").filter(pl.col("flow") == name, pl.col("data_bytes") > 0)
+
+
+def _simulated_cc(name: str) -> str:
+    from bentpipe.catalog import choices
+
+    simulated = SIMULATED.get(name, name)
+    known = [each["name"] for each in choices()["cc"]]
+    if simulated not in known:
+        raise EmulationError(f"the kernel's {unknown(name, 'a congestion control of the simulator', known)}")
+    return simulated
+
+
+def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Scenario:
+    """The scenario with senders as the kernel's."""
+    content = scenario.to_dict()
+    kept = ("from", "to", "class", "route", "reverse_route")
+    flow = {key: value for key, value in content["flow"][name].items() if key in kept}
+    content["flow"][name] = {**flow, "app": "greedy", "tcp": {"cc": cc}}
+    switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
+    content["tcp"] = {"like": "linux-6", "cc": cc, **switches, **_buffers(kernel)}
+    content["record"] = {**content["record"], "series": list(SERIES)}
+    return Scenario(content, source=scenario.source, folder=scenario.folder)
+
+
+def _buffers(kernel: dict[str, str]) -> dict[str, str]:
+    """The largest that the kernel allows: it lets them grow faster than windows do."""
+    # Half of a receive buffer is for the window (tcp_adv_win_scale), the rest for what the kernel keeps of each packet.
+    most = {"receive_buffer": ("tcp_rmem", 2), "send_buffer": ("tcp_wmem", 1)}
+    return {
+        key: f"{int(kernel[sysctl].split()[2]) // parts} B" for key, (sysctl, parts) in most.items() if sysctl in kernel
+    }
+
+
+def _limits(about: dict[str, Any], took_s: float, who: str) -> tuple[str, ...]:
+    """What kept the sender from using its window."""
+    whats = {"rwnd_limited_s": "the receiver's window", "send_buffer_limited_s": "the send buffer"}
+    shares = {what: (about[column] or 0.0) / took_s for column, what in whats.items()}
+    return tuple(
+        f"{what} kept {who} from sending for {share:.0%} of the time"
+        for what, share in shares.items()
+        if share > LIMITED_SHARE
+    )
+
+
+def _reasons(found: Emulation, last: dict[str, Any], took_s: float) -> tuple[str, ...]:
+    """What the simulator does not have and this run had."""
+    notes = list(_limits(last, took_s, "the kernel"))
+    if not found.kernel["release"].startswith("6."):
+        notes.append(f"the kernel is {found.kernel['release']}; the preset is one of Linux 6")
+    for sysctl, usual in (("tcp_sack", "1"), ("tcp_recovery", "1")):
+        if found.kernel.get(sysctl, usual) != usual:
+            notes.append(f"{sysctl} = {found.kernel[sysctl]}, which the preset does not have")
+    if not found.trust.is_trustworthy or "gap" in found.trust.sentence:
+        notes.append(found.trust.sentence)
+    return tuple(notes)

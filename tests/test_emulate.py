@@ -1,0 +1,378 @@
+"""Real programs over simulated paths. Where the system allows no private namespaces, tests are skipped and say why."""
+
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.emulation.trust import Trust
+from bentpipe.errors import BentpipeError, EmulationError
+
+GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
+PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
+EMULATORS = 3
+"""Processes of one emulation beside its programs: the command, the front and the engine."""
+KILLS = 20 if os.environ.get("BENTPIPE_ALL") else 6
+
+
+def path(duration="30 s", flow=None, **link):
+    """Two hosts, 50 ms apart there and back."""
+    flows = {"real": {"from": "a", "to": "b", **(flow or {"app": "port"})}}
+    return bp.Scenario({"duration": duration, "link": {"path": {**PATH, **link}}, "flow": flows})
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+def why_not():
+    """Why this system allows no emulation; None if it does."""
+    try:
+        bp.emulate(path(), ["true"])
+    except EmulationError as error:
+        return str(error)
+    return None
+
+
+REASON = why_not()
+needs_namespaces = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+PING = """
+import json, os, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(5)
+took = []
+for n in range(20):
+    start = time.monotonic()
+    s.sendto(b"x" * 100, ("a", 5001))
+    s.recv(200)
+    took.append(time.monotonic() - start)
+json.dump([took, os.getuid(), sorted(os.listdir("/proc/self/task")), open("/etc/hosts").read()], open(OUT, "w"))
+"""
+
+
+@needs_namespaces
+def test_a_round_trip_takes_what_the_scenario_says(tmp_path):
+    out = tmp_path / "out"
+    found = bp.emulate(path(), python(PING.replace("OUT", repr(str(out)))), serve="echo")
+    took, uid, _, hosts = json.loads(out.read_text())
+    assert (found.status, found.stopped, uid) == (0, "ended", os.getuid())
+    # 128 B at 20 Mbit/s are sent twice. Nothing arrives before its time; the machine's own delay is not the scenario's.
+    least = 0.05 + 2 * 128 * 8 / 20e6
+    assert min(took) >= least
+    assert sorted(took)[10] <= least + 0.002 + 2 * found.trust.late_max_s
+    assert "10.77.0.1 a\n" in hosts
+    assert "10.77.0.2 b\n" in hosts
+    assert found.result.flows["sent_packets"].to_list() == [found.trust.packets_entered] == [40]
+
+
+COUNT = """
+import json, select, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("a", 5001))
+start = time.monotonic()
+back, n = [], 0
+while True:
+    wait = start + n / 1000 - time.monotonic() if n < 1000 else 0.5
+    if select.select([s], [], [], max(0, wait))[0]:
+        back.append(int(s.recv(100)))
+    elif n < 1000:
+        s.send(b"%04d" % n)
+        n += 1
+    else:
+        break
+json.dump(back, open(OUT, "w"))
+"""
+
+
+@needs_namespaces
+def test_packets_that_are_lost_are_those_of_the_simulator(tmp_path):
+    out = tmp_path / "out"
+    scenario = path(reverse={"error": {"kind": "packet", "rate": "5 %"}})
+    found = bp.emulate(scenario, python(COUNT.replace("OUT", repr(str(out)))), serve="echo", seed=7)
+    net = bp.Network(scenario, seed=7)
+    for n in range(1000):
+        net.inject(n / 1000, net.ports("real")[1], b"%04d" % n)
+    net.run_until(5)
+    expected = [int(packet.data) for packet in net.drain()]
+    assert found.trust.lost_outside == 0
+    assert json.loads(out.read_text()) == expected
+    assert 900 < len(expected) < 980
+
+
+RECEIVE = """
+import socket, time
+s = socket.socket()
+s.connect(("a", 5001))
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    s.recv(1 << 20)
+"""
+RENO = """
+import socket
+server = socket.create_server(("0.0.0.0", 5001))
+connection, _ = server.accept()
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+while True:
+    connection.sendall(bytes(65536))
+"""
+
+
+@needs_namespaces
+def test_a_kernel_fills_a_clean_path_as_the_simulated_sender_does():
+    found = bp.emulate(path(), python(RECEIVE), serve=python(RENO))
+    if not found.trust.is_trustworthy:
+        pytest.skip(found.trust.sentence)
+    sender = {"app": "greedy", "tcp": {"like": "linux-6", "cc": "reno"}}
+    simulated = bp.run(path(duration="4 s", flow=sender))
+    share = found.result.links["carried_bps"][0] / simulated.links["carried_bps"][0]
+    assert 0.85 < share < 1.15
+
+
+@needs_namespaces
+def test_names_streams_and_the_status_of_a_program_are_passed_on(tmp_path):
+    code = "import os, sys; assert os.environ['BENTPIPE_HOST'] == 'a'; sys.exit(7)"
+    assert bp.emulate(path(), python(code), at="a").status == 7
+    assert bp.emulate(path(), ["sh", "-c", "kill -9 $$"]).status == -9
+    found = bp.emulate(path(duration="0.3 s"), ["sleep", "100"])
+    assert (found.status, found.stopped) == (None, "over")
+
+
+@needs_namespaces
+def test_simulated_flows_share_the_queue_with_real_packets(tmp_path):
+    out = tmp_path / "out"
+    scenario = bp.Scenario(
+        {
+            "duration": "30 s",
+            "link": {"path": PATH},
+            "flow": {
+                "real": {"from": "a", "to": "b", "app": "port"},
+                "load": {"from": "b", "to": "a", "app": {"kind": "cbr", "rate": "30 Mbit/s", "size": "1500 B"}},
+            },
+        }
+    )
+    code = (
+        PING.replace("range(20)", "range(10)").replace("s.recv(200)", "time.sleep(0.1)").replace("OUT", repr(str(out)))
+    )
+    found = bp.emulate(scenario, python(code))
+    # 30 Mbit/s do not pass 20: the queue is full, and real packets meet it.
+    assert found.result.drops.height >= 1
+    assert found.result.flows.filter(flow="load")["sent_packets"][0] > 1000
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("arguments", "more", "message"),
+    [
+        (["no-such-program"], {}, "no-such-program: no such program"),
+        (["true"], {"at": "c"}, "'c' is not a host"),
+        (["true"], {"flow": "web"}, "'web' is not a flow"),
+        (["true"], {"serve": "false"}, "the server 'false' ended at once, with status 1"),
+        ([], {}, "no program to run"),
+    ],
+)
+def test_what_cannot_be_run_is_said(arguments, more, message):
+    with pytest.raises(BentpipeError, match=message.replace("'", ".")):
+        bp.emulate(path(), arguments, **more)
+
+
+CC = """
+import json, socket
+s = socket.create_connection(("a", 5001))
+s.sendall(b"x")
+s.recv(1)
+name = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\\0").decode()
+try:
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic" if name == "reno" else b"reno")
+    name += " and not locked"
+except PermissionError:
+    pass
+open(OUT, "w").write(name)
+"""
+
+
+def kernel_has(name):
+    return name in Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+
+
+@needs_namespaces
+@pytest.mark.parametrize("cc", ["reno", "cubic", "bbr"])
+def test_a_socket_has_the_congestion_control_that_was_asked_for(cc, tmp_path):
+    if not kernel_has(cc):
+        pytest.skip(f"this kernel has no {cc}")
+    out = tmp_path / "out"
+    found = bp.emulate(path(), python(CC.replace("OUT", repr(str(out)))), serve="echo", cc=cc)
+    assert out.read_text() == cc
+    assert set(found.connections["cc"]) == {cc}
+
+
+@needs_namespaces
+def test_an_unknown_congestion_control_is_refused_with_those_that_there_are():
+    with pytest.raises(EmulationError, match=r"'?\"vegan\"'? is not a congestion control") as refused:
+        bp.emulate(path(), ["true"], cc="vegan")
+    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    assert str(refused.value).endswith(f"expected one of {', '.join(known)}")
+
+
+@needs_namespaces
+def test_windows_and_round_trips_of_the_kernel_are_series_of_the_flow(tmp_path):
+    found = bp.emulate(path(duration="2 s"), serve="bulk", cc="reno" if kernel_has("reno") else None, quiet=True)
+    trips = found.result.series("srtt_s", flow="real")["srtt_s"]
+    # The path alone; with a full queue of 83 packets of 1500 B there are 49.8 ms more.
+    assert 0.05 <= trips.min() < 0.06
+    assert trips.max() < 0.115
+    windows = found.result.series("cwnd_bytes", flow="real")
+    # RFC 6928: ten segments, of 1448 B with timestamps; the kernel's first guess of their size is a little less.
+    assert 10 * 1420 <= windows["cwnd_bytes"][0] <= 10 * 1448
+    assert 20 < windows.height <= 2 / 0.02 + 1
+    assert windows["time_s"].is_sorted()
+    sender = found.connections.sort("acked_bytes").row(-1, named=True)
+    carried = found.result.links["carried_bps"][0] * found.result.simulated_s / 8
+    assert (sender["host"], sender["port"], sender["peer"]) == ("a", 5001, "b")
+    assert 0.8 * carried < sender["acked_bytes"] <= carried
+    found.result.plot().savefig(tmp_path / "plot.png")
+
+
+def packets(capture):
+    """Direction, bytes and comment of each packet of a capture, and its time; read as the standard of pcapng says."""
+    data, found = capture.read_bytes(), []
+    while data:
+        kind, length = struct.unpack_from("<II", data)
+        if kind == 6:
+            _, high, low, size, _ = struct.unpack_from("<5I", data, 8)
+            options, about = data[28 + (size + 3) // 4 * 4 : length - 4], {}
+            while options:
+                code, long = struct.unpack_from("<HH", options)
+                about[code] = options[4 : 4 + long]
+                options = options[4 + (long + 3) // 4 * 4 :]
+            found.append((about[2][0], data[28 : 28 + size], about.get(1, b"").decode(), high << 32 | low))
+        data = data[length:]
+    return found
+
+
+def has_right_sums(packet):
+    """Checksums of IPv4 and UDP or TCP, by adding up all words in the simplest way."""
+
+    def total(content):
+        return sum(struct.unpack(f">{len(content) // 2}H", content)) % 0xFFFF == 0
+
+    payload = packet[20:] + bytes(len(packet) % 2)
+    pseudo = packet[12:20] + bytes([0, packet[9]]) + struct.pack(">H", len(packet) - 20)
+    return total(packet[:20]) and total(pseudo + payload)
+
+
+@needs_namespaces
+def test_a_capture_has_each_packet_once_and_lost_ones_with_their_cause(tmp_path):
+    scenario = path(reverse={"error": {"kind": "packet", "rate": "10 %"}})
+    code = (
+        PING.replace("s.recv(200)", "time.sleep(0.01)").replace("range(20)", "range(100)").replace("OUT", "'/dev/null'")
+    )
+    found = bp.emulate(scenario, python(code + "time.sleep(0.1)"), serve="echo", pcap=tmp_path / "out.pcapng")
+    server, client = (packets(tmp_path / f"out-{host}.pcapng") for host in "ab")
+    lost = [comment for _, _, comment, _ in client if comment]
+    assert len(lost) == found.result.drops["packets"].sum() > 0
+    assert all(comment.startswith("lost: bit-error at a, ") for comment in lost)
+    sent = [packet for direction, packet, comment, _ in client if direction == 2 and not comment]
+    assert sent == [packet for direction, packet, *_ in server if direction == 1]
+    for capture in (server, client):
+        assert all(has_right_sums(packet) for _, packet, *_ in capture)
+        times = [time for *_, time in capture]
+        assert times == sorted(times)
+
+
+@needs_namespaces
+def test_the_commands_of_the_guide_run(tmp_path):
+    text = GUIDE.read_text()
+    (tmp_path / "leo.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1))
+    commands = re.findall("^bentpipe (emulate .*)$", text, re.MULTILINE)
+    assert len(commands) == 5
+    for command in commands:
+        words = shlex.split(command)
+        if "curl" in words and shutil.which("curl") is None:
+            continue
+        short = [sys.executable, "-m", "bentpipe", "emulate", "--set", "duration=2 s", *words[1:]]
+        done = subprocess.run(short, cwd=tmp_path, input=b"exit 0\n", capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+    assert packets(tmp_path / "leo-user.pcapng")
+
+
+def processes(mark):
+    """Those that have the mark in their environment, with their command lines."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+    return found
+
+
+def emulators(found):
+    return [pid for pid, line in found.items() if "bentpipe emulate" in line or "emulation.front" in line]
+
+
+def spaces():
+    """Mounts and devices of the machine."""
+    return Path("/proc/mounts").read_text(), sorted(Path("/sys/class/net").iterdir())
+
+
+@needs_namespaces
+def test_nothing_stays_when_any_part_is_killed_at_any_instant(tmp_path):
+    dice, before = random.Random(18), spaces()
+    (tmp_path / "path.toml").write_text(path().resolved())
+    command = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--serve", "bulk", "--", "sh", "-c"]
+    # A grandchild that leaves its session, as daemons do.
+    command += ["setsid sleep 100 & exec sleep 100"]
+    for _ in range(KILLS):
+        mark = f"bentpipe-{uuid.uuid4()}"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        top = subprocess.Popen(command, env={**os.environ, "MARK": mark}, cwd=tmp_path, **quiet)
+        time.sleep(dice.uniform(0.05, 1.5))
+        victim = dice.choice(sorted(processes(mark)) or [top.pid])
+        os.kill(victim, signal.SIGKILL)
+        until = time.monotonic() + 10
+        while (left := processes(mark)) and time.monotonic() < until:
+            if time.monotonic() > until - 8 and top.poll() is None and len(emulators(left)) == EMULATORS:
+                # A program that is killed is no failure of the emulator: the rest goes on until the path's end.
+                top.terminate()
+            top.poll()
+            time.sleep(0.01)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        top.wait()
+        assert not left, f"killed {victim}"
+        assert spaces() == before
+
+
+GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, True, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "Trustworthy: 99.9 % of packets left at most 0.2 ms late"),
+        ({"late_packets": 6}, "Not trustworthy: 0.6% of packets left more than 1 ms late (limit 0.5%)."),
+        ({"late_packets": 4, "longest_turn_s": 0.004}, "One gap of 4.0 ms may have ended a slow start early."),
+        ({"dropped_by_devices": 2, "too_large": 1}, "Not trustworthy: packets lost outside the scenario: 3 (limit 0)."),
+        ({"packets_left": 0}, "No verdict: no packet arrived."),
+    ],
+)
+def test_the_sentence_says_what_was_measured(change, words):
+    from dataclasses import replace
+
+    trust = replace(GOOD, **change)
+    assert words in trust.sentence
+    assert trust.to_dict()["is_trustworthy"] is (not trust.reasons)
