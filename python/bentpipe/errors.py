@@ -117,6 +117,10 @@ class NetworkError(BentpipeError, ValueError):
     """An open network was asked for what it cannot do, such as a packet in its past. It has not changed."""
 
 
+class EmulationError(BentpipeError, RuntimeError):
+    """Real programs could not be run over a scenario: the system does not allow it, or one did not start."""
+
+
 class RunError(BentpipeError, RuntimeError):
     """A simulation failed: a bug in bentpipe. The text says how to see it again."""
 

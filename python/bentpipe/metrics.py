@@ -124,6 +124,8 @@ def _beside(column: str, of: str) -> str:
 _TITLES = {
     "jain": "Fairness (Jain)",
     "resent": "Retransmitted",
+    "r_factor": "R factor of calls",
+    "mos": "Mean opinion score of calls",
     "rtt": "RTT",
     "fct": "Flow completion time",
     "fct_p50": "Flow completion time, median",
@@ -218,6 +220,8 @@ _WORKED_OUT = (
     ("errors_per_packet", "links", "1", _LESS, "Packets corrupted / packets carried"),
     ("errors_per_bit", "links", "1", _LESS, "Packets corrupted / bits carried, headers included"),
     ("loss", "datagrams", "%", _LESS, "100 x datagrams lost / sent"),
+    ("r_factor", "datagrams", "1", _MORE, "R of a call: delay and loss by the E-model (ITU-T G.107), mean over flows"),
+    ("mos", "datagrams", "1", _MORE, "Mean opinion score of a call, 1 to 4.5 (ITU-T G.107), mean over flows"),
     ("lost", "drops", "1", _LESS, "Packets lost, whatever the cause"),
     ("needless", "flows", "1", _LESS, "Reductions for errors of links, or where nothing was lost"),
     ("unheeded", "flows", "1", _LESS, "Packets lost to congestion that were taken for errors"),

@@ -8,9 +8,10 @@ import numpy as np
 
 from bentpipe.errors import BentpipeError
 from bentpipe.metrics import matching
+from bentpipe.statistics.quality import PACKETISATION_S, mos, r_factor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -166,8 +167,24 @@ def worked_out() -> dict[str, pl.Expr]:
         "errors_per_packet": total("corrupted_packets") / total("carried_packets"),
         "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
         "loss": 100 * total("lost_packets") / total("sent_packets"),
+        "r_factor": _of_calls(r_factor),
+        "mos": _of_calls(lambda delay_s, loss_pct: mos(r_factor(delay_s, loss_pct))),
         "needless": total("spurious_reductions") + total("error_reductions"),
         "unheeded": total("congestion_taken_for_errors"),
         "lost": total("packets"),
         "unfinished": total("failed") + total("unfinished"),
     }
+
+
+def _of_calls(rating: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]) -> pl.Expr:
+    """Mean over calls, each played late enough for 99 of 100 packets to be in time."""
+    import polars as pl
+
+    def rate(calls: pl.Series) -> pl.Series:
+        columns = calls.struct
+        delay_s = columns.field("delay_p99_s").cast(pl.Float64).to_numpy() + PACKETISATION_S
+        rated = rating(delay_s, columns.field("loss_pct").cast(pl.Float64).to_numpy())
+        return pl.Series(rated, dtype=pl.Float64)
+
+    calls = pl.struct("delay_p99_s", "loss_pct")
+    return calls.map_batches(rate, return_dtype=pl.Float64).fill_nan(None).mean()

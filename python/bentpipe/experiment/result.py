@@ -21,6 +21,7 @@ from bentpipe.experiment.outcome import Result
 from bentpipe.metrics import COLUMNS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
+from bentpipe.statistics.quality import stalls
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.why import Explanation
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.quality import Stalls
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
@@ -277,6 +279,11 @@ class RunResult(Result):
                 raise BentpipeError(unknown(wanted, f"a {entity} of this scenario", known))
             table = table.filter(pl.col(column) == wanted)
         return table
+
+    def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
+        """Play a video from what a flow delivered, from the series `goodput_bps` (`statistics.quality.stalls`)."""
+        table = self.series("goodput_bps", flow=flow)
+        return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
 
     def at(self, time_s: float) -> dict[str, dict[str, float]]:
         """The values of all recorded series at an instant.

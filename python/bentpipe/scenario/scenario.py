@@ -17,6 +17,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.formatting import count, html_table, quantity
 from bentpipe.own import loading
+from bentpipe.progress import Progress
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,13 +25,14 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
     from bentpipe.own.loading import Own
     from bentpipe.scenario.types import ScenarioDict
 
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
+    Watch = Callable[[Progress], object]
     Senders = dict[str, Own]
     AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
     """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
@@ -46,7 +48,7 @@ STDIN = "-"
 SHIPPED = Path(__file__).parent / "shipped"
 
 
-def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
+def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Watch | None = None) -> Scenario:
     """Read a scenario file.
 
     Parameters
@@ -57,6 +59,8 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
         the standard input; traces are then read from the current folder.
     sets : mapping or pairs, optional
         Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
+    progress : callable, optional
+        Called now and then with a `Progress` where reading takes long: a long run over a large constellation.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def load(path: str | os.PathLike[str], sets: Sets = ()) -> Scenario:
     except OSError as error:
         raise ScenarioError(f"{_shown(name)} cannot be read: {files.reason(error)}") from error
     form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
-    return Scenario(text, form=form, source=name, sets=sets, folder=folder)
+    return Scenario(text, form=form, source=name, sets=sets, folder=folder, progress=progress)
 
 
 def scenario_of(what: AnyScenario) -> Scenario:
@@ -159,6 +163,8 @@ class Scenario:
         Values to put over the case.
     senders : mapping, optional
         By name, classes of one's own that the scenario may name: congestion controls and functions of the network.
+    progress : callable, optional
+        As for `load`.
 
     Attributes
     ----------
@@ -191,6 +197,7 @@ class Scenario:
         case: str | None = None,
         over: Sets = (),
         senders: Mapping[str, Own] | None = None,
+        progress: Watch | None = None,
     ) -> None:
         found: Senders = {}
         if isinstance(scenario, str):
@@ -202,7 +209,8 @@ class Scenario:
         self._senders = loading.united(senders or {}, found)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
-        self._core = read(self._text, self._source, self._sets, self._folder, loading.given(self._senders))
+        given = loading.given(self._senders)
+        self._core = read(self._text, self._source, self._sets, self._folder, given, _told(progress))
         if case is not None:
             self._core = self._core.case(case, self._over)
 
@@ -396,6 +404,18 @@ class Scenario:
             + html_table(["link", "from", "to", "rate", "delay"], links, texts=3)
             + html_table(["flow", "from", "to", "route"], flows, texts=4)
         )
+
+
+def _told(progress: Watch | None) -> Callable[[float], object] | None:
+    if progress is None:
+        return None
+    state = Progress(total=1, doing="finding paths over the sky")
+
+    def reached(share: float) -> None:
+        state.under_way = share
+        progress(state)
+
+    return reached
 
 
 def _find(path: str | os.PathLike[str]) -> Path:

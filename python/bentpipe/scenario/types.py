@@ -900,6 +900,31 @@ class CcPeachPlus(_CcPeachPlusRequired, total=False):
     repair: bool
     receiver_knows: bool
 
+_CcSantaCruzRequired = TypedDict(
+    "_CcSantaCruzRequired",
+    {
+        "kind": Literal["santa-cruz"],
+    },
+)
+
+
+class CcSantaCruz(_CcSantaCruzRequired, total=False):
+    """Five segments queued, as relative delays of the forward path tell (Parsa and Garcia-Luna-Aceves 1999).
+
+    operating_point :
+        Segments that are to wait at the bottleneck. Default: 5.0.
+
+    delta :
+        The window stays while what waits differs by no more segments from that. Default: 0.5.
+
+    delay :
+        Which delay is looked at. Default: "one-way".
+    """
+
+    operating_point: float
+    delta: float
+    delay: Literal["one-way", "round-trip"]
+
 _CcSatcpRequired = TypedDict(
     "_CcSatcpRequired",
     {
@@ -2162,7 +2187,7 @@ class Tcp(TypedDict, total=False):
     """
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
@@ -2488,7 +2513,7 @@ class Config(TypedDict, total=False):
         What the window is a number of where the segment size follows reports. Default: "bytes".
     """
 
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
@@ -2690,6 +2715,35 @@ class MiddleboxSnoop(_MiddleboxSnoopRequired, total=False):
     buffer: str
     direction: Literal["both", "to-receiver", "to-sender"]
     timeout_min: str
+    sessions: int
+    idle: str
+
+_MiddleboxFreezeRequired = TypedDict(
+    "_MiddleboxFreezeRequired",
+    {
+        "kind": Literal["freeze"],
+    },
+)
+
+
+class MiddleboxFreeze(_MiddleboxFreezeRequired, total=False):
+    """Holds data and closes senders' windows while the link behind it is down, so that they take that for no congestion (M-TCP; RFC 3135 §3.2.2).
+
+    direction :
+        Which data it holds. Default: "to-receiver".
+
+    buffer :
+        Bytes of each connection that it holds; more are lost. Default: "6291456 B".
+
+    sessions :
+        Connections that it looks after at once; those of others pass unchanged. Default: 100000.
+
+    idle :
+        State is given up after a time without a packet. Default: "7440 s".
+    """
+
+    direction: Literal["both", "to-receiver", "to-sender"]
+    buffer: str
     sessions: int
     idle: str
 
@@ -2932,7 +2986,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _SkyOverGeoRequired = TypedDict(
     "_SkyOverGeoRequired",
@@ -4201,7 +4255,7 @@ class Sky(_SkyRequired, total=False):
     inter_satellite: Hop
     fibre: Hop
     on_board: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",

@@ -1,0 +1,112 @@
+"""What people notice: how good a call sounds, and how often a video stands still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+PACKETISATION_S = 0.02
+"""How long a sender of speech collects what goes into a packet (G.711, 20 ms)."""
+BEST = 93.2
+"""R of a call with neither delay nor loss and all other defaults (ITU-T G.107, table 3)."""
+LOSS_ROBUSTNESS = 25.1
+"""Bpl of G.711 with packet loss concealment (ITU-T G.113, appendix I); its Ie is 0."""
+
+
+def r_factor(delay_s: ArrayLike, loss_pct: ArrayLike) -> NDArray[np.float64]:
+    """Rate a call by the E-model of ITU-T G.107, with delay and random loss only.
+
+    All else has the default of the recommendation: no echo, no advantage factor. The codec is G.711 with loss
+    concealment.
+
+    Parameters
+    ----------
+    delay_s : array_like
+        From mouth to ear.
+    loss_pct : array_like
+        Packets lost, %.
+
+    Returns
+    -------
+    numpy.ndarray
+        R = 93.2 - Idd - Ie,eff, at least 0: from 90 on all users are very satisfied, below 50 nearly none.
+    """
+    delay, loss = np.asarray(delay_s, dtype=float), np.asarray(loss_pct, dtype=float)
+    # There is no impairment below 100 ms, where X is negative.
+    x = np.log2(np.maximum(delay / 0.1, 1.0))
+    by_delay = 25 * ((1 + x**6) ** (1 / 6) - 3 * (1 + (x / 3) ** 6) ** (1 / 6) + 2)
+    by_loss = 95 * loss / (loss + LOSS_ROBUSTNESS)
+    found: NDArray[np.float64] = np.maximum(BEST - by_delay - by_loss, 0.0)
+    return found
+
+
+def mos(r: ArrayLike) -> NDArray[np.float64]:
+    """Convert R to the mean opinion score that listeners would give (ITU-T G.107, annex B): 1 bad to 4.5 best."""
+    within: NDArray[np.float64] = np.clip(np.asarray(r, dtype=float), 0.0, 100.0)
+    # The polynomial is a little below 1 where R is below 6.5.
+    found: NDArray[np.float64] = np.maximum(1 + 0.035 * within + within * (within - 60) * (100 - within) * 7e-6, 1.0)
+    return found
+
+
+@dataclass(frozen=True)
+class Stalls:
+    """How a video played."""
+
+    start_s: float
+    """When it began to play, from the first sample; NaN if it did not."""
+    count: int
+    """How many times it stood still."""
+    stalled_s: float
+    """For how long in all."""
+
+
+def stalls(times_s: Sequence[float], goodput_bps: Sequence[float], rate_bps: float, buffer_s: float = 2.0) -> Stalls:
+    """Play a video from what a flow delivered.
+
+    It plays once the buffer holds `buffer_s` of it, stands still when the buffer is empty, and plays again when it
+    holds as much. Both are found to the sample: choose `record.interval` short against `buffer_s`.
+
+    Parameters
+    ----------
+    times_s, goodput_bps : sequence of float
+        The columns of `RunResult.series("goodput_bps", flow=...)`: ends of intervals, and what came in each.
+    rate_bps : float
+        Of the video.
+    buffer_s : float
+        Seconds of video in the buffer from which it plays.
+
+    Returns
+    -------
+    Stalls
+        Start, number and length of stalls, to the last sample.
+
+    Raises
+    ------
+    BentpipeError
+        The rate or the buffer is not above 0.
+    """
+    if not (rate_bps > 0 and buffer_s > 0):
+        raise BentpipeError(f"a video of {rate_bps} bit/s with a buffer of {buffer_s} s\n  expected both above 0")
+    buffered, before, start, count, stalled = 0.0, 0.0, np.nan, 0, 0.0
+    is_playing = False
+    for now, goodput in zip(times_s, goodput_bps, strict=True):
+        length, before = now - before, now
+        buffered += goodput * length / rate_bps
+        if is_playing:
+            buffered -= length
+            if buffered < 0:
+                count, stalled, buffered, is_playing = count + 1, stalled - buffered, 0.0, False
+        elif not np.isnan(start):
+            stalled += length
+        if not is_playing and buffered >= buffer_s:
+            start, is_playing = (now if np.isnan(start) else start), True
+    return Stalls(float(start), count, float(stalled))

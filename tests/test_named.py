@@ -1,0 +1,55 @@
+"""The table of what the papers name says where each thing is, and that is where it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bentpipe import catalog, metrics
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE = (DOCS / "papers" / "named.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ") and not line.startswith("| what |")
+]
+
+
+def is_there(token: str) -> bool:
+    """Whether the program has it: `--metric NAME`, `bentpipe COMMAND`, `KEY = "VALUE"` or `TABLE.KEY`."""
+    if token.startswith("--metric "):
+        return bool(metrics.named(token.removeprefix("--metric ")))
+    if token.startswith("bentpipe "):
+        return (DOCS.parent / "python" / "bentpipe" / "cli" / f"{token.removeprefix('bentpipe ')}.py").exists()
+    key, _, value = token.partition(" = ")
+    if not value:
+        table, _, key = key.partition(".")
+        page = DOCS / "reference" / "scenario" / f"{table}.md"
+        return f"\n| `{key}` |" in page.read_text(encoding="utf-8")
+    if key == "kind":
+        return f"\n`{token}`" in (DOCS / "reference" / "scenario" / "node.md").read_text(encoding="utf-8")
+    return value.strip('"') in {each["name"] for each in catalog.choices()[key]}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_each_thing_that_the_papers_name_is_where_the_table_says_or_says_why_not(row):
+    _what, by, where, outcome = row
+    assert by
+    tokens = re.findall("`([^`]+)`", where)
+    assert [token for token in tokens if not is_there(token)] == []
+    assert bool(tokens) != outcome.startswith("Left out"), "it is here, or left out with the reason"
+    assert outcome
+
+
+@pytest.mark.parametrize("paper", ["been", "geo", "hswa", "refwa", "timers"])
+def test_verdicts_in_the_table_are_those_of_the_pages(paper):
+    page = (DOCS / "papers" / f"{paper}.md").read_text(encoding="utf-8")
+    judged = dict(re.findall(r"^\| \[([A-Z]+-\d+)\]\(#.*\| ([^|]+) \|$", page, re.MULTILINE))
+    said = re.findall(rf"\[([A-Z]+-\d+)\]\({paper}\.md#[a-z0-9-]+\) ([a-z ]+)", PAGE)
+    assert said
+    for claim, verdict in said:
+        assert judged[claim].startswith(verdict.split(" under ")[0].split(" by ")[0].strip()), claim
+        assert (" under " in verdict) == (" under " in judged[claim]), claim
