@@ -139,7 +139,7 @@ def test_a_sweep_of_2000_runs_killed_ten_times_is_that_of_an_undisturbed_one(sma
         ["_connect", 1, "after"],
         ["begin", 1, "before"],
         ["begin", 1, "after"],
-        ["keep", 5, "after"],
+        ["keep", 1, "after"],
         ["_export", 1, "before"],
         ["_export", 1, "after"],
         ["_export", 2, "after"],
