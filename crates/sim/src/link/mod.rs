@@ -17,6 +17,7 @@ mod interleave;
 pub(crate) mod naive;
 mod observe;
 mod outages;
+mod plain;
 mod processing;
 mod profile;
 mod queue;
@@ -27,12 +28,14 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Link as Spec, Waiting};
+use crate::spec::{Absence, Effect, Link as Spec, Profile, Waiting};
 use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
 use outages::Outages;
+pub(crate) use plain::Crossing;
+use plain::Plain;
 pub(crate) use processing::{processing, Processing};
 use profile::{DelayCursor, RateCursor};
 use queue::{AnyQueue, Discipline};
@@ -49,6 +52,7 @@ pub(crate) struct LazyLink {
     /// When the last sending on the slow path began: later than its packet left the queue, if the link was down.
     sending_since: Time,
     fast_path: FastPath,
+    plain: Option<Plain>,
     last_arrival: Time,
     rate: RateCursor,
     delay: DelayCursor,
@@ -99,6 +103,7 @@ impl LazyLink {
             free_at: Time::ZERO,
             sending_since: Time::ZERO,
             fast_path: FastPath { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
+            plain: None,
             last_arrival: Time::ZERO,
             rate: RateCursor::new(&spec.rate),
             delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
@@ -122,11 +127,26 @@ impl LazyLink {
         Self { processing, ..self }
     }
 
+    /// The same link, as plain as it can be, if nobody looks into its queue before the instants of samples and changes.
+    pub(crate) fn simplified(self, spec: &Spec) -> Self {
+        let is_steady = self.outages.is_none() && self.arq.is_none() && self.processing.is_none();
+        let plain = match (&self.queue, &spec.rate, self.delay.constant()) {
+            (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
+                Some(Plain::new(*rate, delay, queue.limit()))
+            }
+            _ => None,
+        };
+        Self { plain, ..self }
+    }
+
     /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        self.advance(now, losses);
         self.counters.offered += 1;
+        if self.plain.is_some() {
+            return self.accept_plainly(now, packet, losses);
+        }
+        self.advance(now, losses);
         let was_empty = self.ring.len() == 0;
         if self.outages.is_some() {
             if let Some(cause) = self.closed(now) {
@@ -175,11 +195,12 @@ impl LazyLink {
         self.ring.front(now)
     }
 
-    /// The next packet that reaches the far end by `until`, ahead of time. The last one stays until it arrives: a
+    /// The next packet that reaches the far end by `until`, ahead of time. Where packets wait elsewhere, the last one stays until it arrives: a
     /// ring is never empty while packets wait.
     #[inline(always)]
     pub(crate) fn front_ahead(&self, now: Time, until: Time) -> Option<&Packet> {
-        self.front(if self.ring.len() > 1 { until } else { now })
+        let is_alone = self.plain.is_none() && self.ring.len() == 1;
+        self.front(if is_alone { now } else { until })
     }
 
     /// The first packet leaves the link.
@@ -191,6 +212,9 @@ impl LazyLink {
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
+        if let Some(plain) = &mut self.plain {
+            return plain.start_until(now, &mut self.waits);
+        }
         while self.free_at <= now {
             let packet = match &mut self.queue {
                 AnyQueue::DropTail(queue) if self.outages.is_none() || queue.len() == 0 => queue.pop(),
@@ -229,6 +253,24 @@ impl LazyLink {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Time {
         self.ring.next_at()
+    }
+
+    /// Packets and bytes that wait.
+    pub(crate) fn backlog(&self) -> (usize, u64) {
+        let (packets, bytes) = self.plain.as_ref().map_or((0, 0), Plain::backlog);
+        (packets + self.queue.len(), bytes + self.queue.bytes())
+    }
+
+    /// What it has counted up to the instant to which it has been advanced.
+    pub(crate) fn counters(&self) -> LinkCounters {
+        let Some(plain) = &self.plain else { return self.counters };
+        let (packets, bytes) = plain.backlog();
+        LinkCounters {
+            carried: self.counters.carried - packets as u64,
+            carried_bytes: self.counters.carried_bytes - bytes,
+            corrupted: self.counters.corrupted - plain.waiting_corrupted(),
+            ..self.counters
+        }
     }
 
     /// Everything on the link or waiting for it.

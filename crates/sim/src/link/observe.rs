@@ -10,7 +10,7 @@ impl LazyLink {
     /// Its row in a run that ended at `at`.
     pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
         let run_s = at.as_secs_f64();
-        let counters = &self.counters;
+        let counters = self.counters();
         let (resent_packets, resent_bytes) = self.arq.as_ref().map_or((0, 0), |arq| (arq.resent, arq.resent_bytes));
         LinkRow {
             link: name,
@@ -35,14 +35,14 @@ impl LazyLink {
     /// A series at the instant up to which the link has been advanced.
     pub(crate) fn sample(&self, series: LinkSeries) -> Sample {
         match series {
-            LinkSeries::QueueBytes => Sample::Value(self.queue.bytes() as f64),
-            LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
-            LinkSeries::Carried => Sample::Bytes(self.counters.carried_bytes),
+            LinkSeries::QueueBytes => Sample::Value(self.backlog().1 as f64),
+            LinkSeries::QueuePackets => Sample::Value(self.backlog().0 as f64),
+            LinkSeries::Carried => Sample::Bytes(self.counters().carried_bytes),
         }
     }
 
     /// Packets whose sending began.
     pub(crate) fn carried_packets(&self) -> u64 {
-        self.counters.carried
+        self.counters().carried
     }
 }

@@ -38,7 +38,7 @@ fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {
 /// Packet number `id`, `size` bytes with its headers.
 /// Packets and bytes that wait.
 fn backlog(link: &LazyLink) -> (usize, u64) {
-    (link.queue.len(), link.queue.bytes())
+    link.backlog()
 }
 
 pub(super) fn packet(id: u32, size: u16) -> Packet {

@@ -5,6 +5,7 @@ use super::Network;
 use crate::dictionary::Cause;
 use crate::engine::Source;
 use crate::ids::{LinkId, NodeId, PathId};
+use crate::link::Crossing;
 use crate::packet::Packet;
 use crate::record::LossPlace;
 use crate::spec::{Link, NodeKind, Scenario};
@@ -117,8 +118,41 @@ impl Network {
         self.accept(self.now, LinkId::new(hop as usize), packet);
     }
 
+    /// A packet is offered to a link at `at`: now, or ahead of time.
     #[inline(always)]
     pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet) {
+        if self.far_ends[link].relays && at < self.horizon {
+            return self.cross(at, link, *packet);
+        }
+        self.enter(at, link, packet);
+    }
+
+    /// A packet crosses at once all links of which that can be said.
+    #[inline]
+    fn cross(&mut self, mut at: Time, mut link: LinkId, mut packet: Packet) {
+        loop {
+            let far_end = self.far_ends[link];
+            if !far_end.relays || far_end.is_asked {
+                break;
+            }
+            match self.links[link].cross(at, &mut packet, self.horizon) {
+                Crossing::No => break,
+                Crossing::Full => {
+                    packet.at = at;
+                    return self.lose(at, LossPlace::Link(link), packet, Cause::QueueOverflow);
+                }
+                Crossing::At(arrival) => at = arrival,
+            }
+            if packet.is_damaged() && self.ends_at(link, far_end, &packet) {
+                return;
+            }
+            link = LinkId::new(self.routes.hops[packet.next as usize] as usize);
+        }
+        self.enter(at, link, &packet);
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, at: Time, link: LinkId, packet: &Packet) {
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }

@@ -101,7 +101,7 @@ impl Network {
             stop: None,
             trouble: None,
             horizon: Time::ZERO,
-            links: links(scenario, seed),
+            links: links(scenario, seed, acts),
             far_ends,
             nodes: node_states(scenario, boxes),
             routes,
@@ -265,14 +265,17 @@ impl Network {
     }
 }
 
-fn links(scenario: &Scenario, seed: u64) -> Vec<LazyLink> {
+/// `acts` says which nodes have functions.
+fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool) -> Vec<LazyLink> {
     let (end, mut absences) = (Time::ZERO + scenario.duration, scenario.timeline.absences());
     let links = LinkId::all(scenario.links.len()).zip(&scenario.links).zip(processing(scenario));
     let link = |((id, spec), time): ((LinkId, &crate::spec::Link), _)| {
         let link = LazyLink::new(spec, seed, end).toward_host(Processing::new(time, seed, &spec.name));
         match absences.remove(&id) {
             Some(absences) => link.with_absences(spec, &absences, seed, end),
-            None => link,
+            // Functions look into the queues of their node.
+            None if acts(spec.from) => link,
+            None => link.simplified(spec),
         }
     };
     links.map(link).collect()

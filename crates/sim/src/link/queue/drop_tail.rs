@@ -21,6 +21,11 @@ impl DropTailQueue {
         Self { packets: Ring::default(), bytes: 0, limit: Limit::new(limit) }
     }
 
+    /// How much may wait.
+    pub(in crate::link) fn limit(&self) -> Limit {
+        self.limit
+    }
+
     #[inline]
     pub(super) fn has_room_for(&self, packet: &Packet) -> bool {
         self.limit.allows(self.packets.len() + 1, self.bytes + packet.size())

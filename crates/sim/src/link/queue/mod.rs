@@ -168,7 +168,7 @@ registry! { link, draws:
 
 /// How much may wait.
 #[derive(Clone, Copy, Debug)]
-struct Limit {
+pub(super) struct Limit {
     packets: u64,
     bytes: u64,
 }
@@ -185,7 +185,7 @@ impl Limit {
     }
 
     #[inline]
-    fn allows(&self, packets: usize, bytes: u64) -> bool {
+    pub(super) fn allows(&self, packets: usize, bytes: u64) -> bool {
         packets as u64 <= self.packets && bytes <= self.bytes
     }
 }

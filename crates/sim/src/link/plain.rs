@@ -1,0 +1,182 @@
+//! Plain links: drop-tail, of constant rate and delay, never down. What becomes of a packet is known when it is offered: the link
+//! is arithmetic, and a packet that waits is in the ring like one that is being sent, with the instant of its arrival.
+
+use super::queue::Limit;
+use super::{LazyLink, LinkCounters, Losses};
+use crate::dictionary::Cause;
+use crate::packet::Packet;
+use crate::record::Histogram;
+use bentpipe_units::{Duration, Rate, Time};
+use std::collections::VecDeque;
+
+/// What a plain link knows beside the parts of every link.
+#[derive(Clone, Debug)]
+pub(super) struct Plain {
+    /// The size of the packet that came last, and how long it takes: packets come in few sizes.
+    size: u64,
+    sending: Duration,
+    delay: Duration,
+    rate: Rate,
+    limit: Limit,
+    /// Packets that wait, in order.
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+}
+
+/// A packet that waits. The packet itself is in the ring.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    since: Time,
+    start: Time,
+    size: u32,
+    is_corrupted: bool,
+}
+
+/// What becomes of a packet that is to cross a plain link at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crossing {
+    /// It reaches the far end then.
+    At(Time),
+    /// There is no room for it.
+    Full,
+    /// It must be offered like any other: others are before it, or it arrives too late.
+    No,
+}
+
+impl Plain {
+    pub(super) fn new(rate: Rate, delay: Duration, limit: Limit) -> Self {
+        let (size, sending) = (0, Duration::ZERO);
+        Self { size, sending, delay, rate, limit, waiting: VecDeque::new(), waiting_bytes: 0 }
+    }
+
+    /// Packets and bytes that wait.
+    pub(super) fn backlog(&self) -> (usize, u64) {
+        (self.waiting.len(), self.waiting_bytes)
+    }
+
+    /// Packets that wait and will have an error.
+    pub(super) fn waiting_corrupted(&self) -> u64 {
+        self.waiting.iter().filter(|packet| packet.is_corrupted).count() as u64
+    }
+
+    /// Those whose sending begins by `now` wait no longer.
+    #[inline(always)]
+    pub(super) fn start_until(&mut self, now: Time, waits: &mut Histogram) {
+        while let Some(&Waiting { since, start, size, .. }) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.waiting_bytes -= u64::from(size);
+            self.waiting.pop_front();
+            waits.record_span(start - since);
+        }
+    }
+
+    /// How long `size` bytes take.
+    #[inline(always)]
+    fn sending(&mut self, size: u64) -> Duration {
+        if size != self.size {
+            (self.size, self.sending) = (size, self.rate.time_to_send(size));
+        }
+        self.sending
+    }
+
+    /// The link takes a packet, of the size last asked for, whose sending begins at `start`. Returns whether there is room.
+    #[inline(always)]
+    fn take(&mut self, at: Time, start: Time, counters: &mut LinkCounters, waits: &mut Histogram) -> bool {
+        self.start_until(at, waits);
+        if start == at {
+            waits.record_zero();
+        } else {
+            let bytes = self.waiting_bytes + self.size;
+            if !self.limit.allows(self.waiting.len() + 1, bytes) {
+                return false;
+            }
+            self.waiting_bytes = bytes;
+            counters.backlog_bytes_max = counters.backlog_bytes_max.max(bytes);
+            let waiting = Waiting { since: at, start, size: self.size as u32, is_corrupted: false };
+            self.waiting.push_back(waiting);
+        }
+        counters.carried += 1;
+        counters.carried_bytes += self.size;
+        counters.busy_ps += self.sending.as_ps();
+        true
+    }
+}
+
+impl LazyLink {
+    /// A packet is offered at `at`, and crosses at once if it reaches the far end by `until` and follows no other that
+    /// could not. Its errors are in `packet`.
+    #[inline(always)]
+    pub(crate) fn cross(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
+        let Some(plain) = &mut self.plain else { return Crossing::No };
+        let start = self.free_at.max(at);
+        let finish = start + plain.sending(packet.size());
+        let arrival = finish + plain.delay;
+        if arrival > until || self.ring.len() > 0 {
+            return Crossing::No;
+        }
+        self.counters.offered += 1;
+        if !plain.take(at, start, &mut self.counters, &mut self.waits) {
+            self.counters.dropped += 1;
+            return Crossing::Full;
+        }
+        self.free_at = finish;
+        packet.at = arrival;
+        packet.next += 1;
+        if self.has_error(finish, packet.size()) {
+            Self::damage(packet, self.errors_erase);
+        }
+        Crossing::At(arrival)
+    }
+
+    /// A packet is offered to a plain link. Returns when it arrives, if it is the first on the link.
+    #[inline(always)]
+    pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
+        let plain = self.plain.as_mut()?;
+        let start = self.free_at.max(now);
+        let finish = start + plain.sending(packet.size());
+        if !plain.take(now, start, &mut self.counters, &mut self.waits) {
+            self.lose(now, *packet, Cause::QueueOverflow, losses);
+            return None;
+        }
+        self.free_at = finish;
+        let arrival = finish + plain.delay;
+        let was_empty = self.ring.len() == 0;
+        let has_error = self.has_error(finish, packet.size());
+        let slot = self.ring.push(packet);
+        slot.at = arrival;
+        slot.next += 1;
+        if has_error {
+            Self::damage(slot, self.errors_erase);
+        }
+        was_empty.then_some(arrival)
+    }
+
+    /// Whether there is an error in the packet that has just been taken and will have been sent at `finish`.
+    #[inline(always)]
+    fn has_error(&mut self, finish: Time, size: u64) -> bool {
+        !self.error.is_none() && self.draw_error(finish, size)
+    }
+
+    #[inline(never)]
+    fn draw_error(&mut self, finish: Time, size: u64) -> bool {
+        let has_error = self.error.has_error(finish, self.counters.carried - 1, size);
+        if has_error && !self.errors_erase {
+            self.counters.corrupted += 1;
+            // If any packets wait, this one is the last of them.
+            if let Some(last) = self.plain.as_mut().and_then(|plain| plain.waiting.back_mut()) {
+                last.is_corrupted = true;
+            }
+        }
+        has_error
+    }
+
+    /// An error does to a packet what errors do on this link.
+    fn damage(packet: &mut Packet, erases: bool) {
+        match erases {
+            true => packet.erase(),
+            false => packet.corrupt(),
+        }
+    }
+}
