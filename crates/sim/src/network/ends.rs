@@ -43,6 +43,25 @@ impl Network {
         self.drive(endpoint);
     }
 
+    /// An end does what it does by itself before `until`.
+    #[inline(always)]
+    pub(super) fn act_until(&mut self, endpoint: EndpointId, until: Time) {
+        loop {
+            let due = self.traffic.hosts[endpoint].next_wakeup();
+            if due >= until {
+                return;
+            }
+            self.now = due;
+            self.act(endpoint);
+        }
+    }
+
+    #[inline(never)]
+    fn act(&mut self, endpoint: EndpointId) {
+        self.traffic.wake_endpoint(self.now, endpoint);
+        self.drive(endpoint);
+    }
+
     pub(super) fn wake_endpoint(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
         let due = host.next_wakeup();
@@ -51,8 +70,7 @@ impl Network {
         host.armed = if is_due { Time::NEVER } else { due };
         self.schedule.set(Source::Endpoint(endpoint), host.armed);
         if is_due {
-            self.traffic.wake_endpoint(self.now, endpoint);
-            self.drive(endpoint);
+            self.act(endpoint);
         }
     }
 

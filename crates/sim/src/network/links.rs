@@ -22,6 +22,9 @@ pub(super) struct FarEnd {
     is_asked: bool,
     /// Every packet goes on to a link that only this one feeds.
     pub(super) relays: bool,
+    /// Every packet is for an end of a connection that nothing else moves but its own timers, and that alone feeds the link to
+    /// which it sends.
+    pub(super) ends: bool,
 }
 
 impl Network {
@@ -33,6 +36,9 @@ impl Network {
         link.advance(self.now, &mut self.losses);
         if far_end.relays {
             return self.relay(index, far_end);
+        }
+        if far_end.ends && self.now < self.bounds.horizon {
+            return self.deliver_ahead(index, far_end);
         }
         let Some(front) = link.front(self.now) else {
             self.schedule.set_next(link.next_arrival());
@@ -60,7 +66,7 @@ impl Network {
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
-        let until = self.horizon.max(self.now);
+        let until = self.bounds.horizon.max(self.now);
         while let Some(front) = self.links[index].front_ahead(self.now, until) {
             let mut packet = *front;
             self.links[index].drop_front();
@@ -73,6 +79,32 @@ impl Network {
             let next = LinkId::new(self.routes.hops[packet.next as usize] as usize);
             self.accept(packet.at, next, &packet);
         }
+        self.schedule.set(Source::Link(index), self.links[index].next_arrival());
+    }
+
+    /// All that is on this link arrives, ahead of time: each packet at its own instant, and before it what the end that it is
+    /// for does by itself until then. There is one event for all of them, and what an end needs is at hand.
+    fn deliver_ahead(&mut self, index: LinkId, far_end: FarEnd) {
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        while let Some(front) = self.links[index].front_ahead(self.present, self.bounds.horizon) {
+            let packet = *front;
+            let is_of_others = packet.is_datagram() || self.bodies.label(&packet).is_some();
+            if is_of_others && packet.at > self.present {
+                break;
+            }
+            self.links[index].drop_front();
+            if !is_of_others {
+                self.act_until(packet.endpoint(), packet.at);
+            }
+            self.now = packet.at;
+            if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
+                continue;
+            }
+            self.arrive(far_end.node, &packet);
+        }
+        self.now = self.present;
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
     }
 
@@ -121,7 +153,7 @@ impl Network {
     /// A packet is offered to a link at `at`: now, or ahead of time.
     #[inline(always)]
     pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet) {
-        if self.far_ends[link].relays && at < self.horizon {
+        if self.far_ends[link].relays && at < self.bounds.horizon {
             return self.cross(at, link, *packet);
         }
         self.enter(at, link, packet);
@@ -135,7 +167,7 @@ impl Network {
             if !far_end.relays || far_end.is_asked {
                 break;
             }
-            match self.links[link].cross(at, &mut packet, self.horizon) {
+            match self.links[link].cross(at, &mut packet, self.bounds.horizon) {
                 Crossing::No => break,
                 Crossing::Full => {
                     packet.at = at;
@@ -170,12 +202,23 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         shows_corrupted: scenario.nodes[link.to].kind == NodeKind::Processing && acts(link.to),
         is_asked: acts(link.to) || routes.is_by_node(),
         relays: !acts(link.to),
+        ends: !acts(link.to) && !routes.is_by_node() && scenario.record.series.is_empty(),
     };
     let mut far_ends: Vec<FarEnd> = scenario.links.iter().map(far_end).collect();
     let feeders = feeders(scenario);
-    each_hop(scenario, |from, to| {
+    let changing = scenario.timeline.routes();
+    // Whether the other end of this path answers by a link that only it feeds.
+    let is_own = |path: PathId| {
+        let (there, back) = (PathId::there(path.flow()), PathId::back(path.flow()));
+        let back = if path.is_back() { there } else { back };
+        let answers = scenario.first_route(back).first().is_some_and(|&first| feeders[first] == Feeder::Host(back));
+        let is_fixed = !changing.contains_key(&path) && !changing.contains_key(&back);
+        answers && is_fixed && scenario.flows[path.flow()].app.is_single()
+    };
+    each_hop(scenario, |path, from, to| {
         if let Some(from) = from {
             far_ends[from].relays &= to.is_some_and(|to| feeders[to] == Feeder::Link(from));
+            far_ends[from].ends &= to.is_none() && is_own(path);
         }
     });
     far_ends
@@ -186,43 +229,45 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
 enum Feeder {
     None,
     Link(LinkId),
-    /// A host, or several links.
+    /// The host at which this path begins.
+    Host(PathId),
+    /// Several.
     Many,
 }
 
 fn feeders(scenario: &Scenario) -> Vec<Feeder> {
     let mut feeders = vec![Feeder::None; scenario.links.len()];
-    each_hop(scenario, |from, to| {
+    each_hop(scenario, |path, from, to| {
         if let Some(to) = to {
-            let (known, feeder) = (&mut feeders[to], from.map_or(Feeder::Many, Feeder::Link));
+            let (known, feeder) = (&mut feeders[to], from.map_or(Feeder::Host(path), Feeder::Link));
             *known = if *known == Feeder::None || *known == feeder { feeder } else { Feeder::Many };
         }
     });
     feeders
 }
 
-/// Notes each link by which packets can come to a node, with each by which they can leave it; none stands for a host.
-fn each_hop(scenario: &Scenario, mut note: impl FnMut(Option<LinkId>, Option<LinkId>)) {
+/// Notes for each path each link by which packets can come to a node, with each by which they can leave it; none stands for a host.
+fn each_hop(scenario: &Scenario, mut note: impl FnMut(PathId, Option<LinkId>, Option<LinkId>)) {
     let changing = scenario.timeline.routes();
     for path in PathId::all(2 * scenario.flows.len()).filter(|path| !changing.contains_key(path)) {
         let mut from = None;
         for &link in scenario.first_route(path) {
-            note(from, Some(link));
+            note(path, from, Some(link));
             from = Some(link);
         }
-        note(from, None);
+        note(path, from, None);
     }
     // Where routes change, a packet may come to a node by one route and leave it by any other.
     for (path, later) in changing {
         let later = later.into_iter().filter_map(|(_, route)| route);
         let routes: Vec<&[LinkId]> = [scenario.first_route(path)].into_iter().chain(later).collect();
         let links = || routes.iter().copied().flatten().copied();
-        routes.iter().for_each(|route| note(None, route.first().copied()));
+        routes.iter().for_each(|route| note(path, None, route.first().copied()));
         for from in links() {
             let node = scenario.links[from].to;
-            links().filter(|&to| scenario.links[to].from == node).for_each(|to| note(Some(from), Some(to)));
+            links().filter(|&to| scenario.links[to].from == node).for_each(|to| note(path, Some(from), Some(to)));
         }
-        routes.iter().for_each(|route| note(route.last().copied(), None));
+        routes.iter().for_each(|route| note(path, route.last().copied(), None));
     }
 }
 

@@ -32,14 +32,13 @@ pub use trouble::{Failure, Trouble};
 #[derive(Debug)]
 pub struct Network {
     schedule: Schedule,
+    /// The instant at which things happen: that of the event, or later, where a link or an end runs ahead of time.
     now: Time,
-    end: Time,
-    /// Events after this instant wait until something else was looked at: a change, or whether the run is over.
-    gate: Time,
+    /// The instant of the event.
+    present: Time,
     stop: Option<StopReason>,
     trouble: Option<Failure>,
-    /// See [`Network::update_horizon`].
-    horizon: Time,
+    bounds: Bounds,
 
     links: Vec<LazyLink>,
     /// What each link leads to.
@@ -63,6 +62,16 @@ pub struct Network {
     ledger: Ledger,
     recorder: Recorder,
     scenario: Scenario,
+}
+
+/// Instants that the run does not pass, or not at once.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    end: Time,
+    /// Events after this instant wait until something else was looked at: a change, or whether the run is over.
+    gate: Time,
+    /// See [`Network::update_horizon`].
+    horizon: Time,
 }
 
 impl Network {
@@ -96,11 +105,10 @@ impl Network {
                 traffic.hosts.slots(),
             ),
             now: Time::ZERO,
-            end,
-            gate: end,
+            present: Time::ZERO,
             stop: None,
             trouble: None,
-            horizon: Time::ZERO,
+            bounds: Bounds { end, gate: end, horizon: Time::ZERO },
             links: links(scenario, seed, acts),
             far_ends,
             nodes: node_states(scenario, boxes),
@@ -136,13 +144,12 @@ impl Network {
                 break;
             }
             let (at, source) = self.schedule.next();
-            if at > self.gate {
-                self.pass_gate(self.end);
+            if at > self.bounds.gate {
+                self.pass_gate(self.bounds.end);
                 continue;
             }
             debug_assert!(at >= self.now, "time ran backwards");
-            self.now = at;
-            self.step(source);
+            self.step(at, source);
         }
         self.stop.is_some()
     }
@@ -153,11 +160,11 @@ impl Network {
     fn pass_gate(&mut self, until: Time) {
         let change = self.next_change();
         if change <= until {
-            self.now = change;
+            self.come_to(change);
             self.change();
         } else {
-            self.now = until;
-            if until == self.end {
+            self.come_to(until);
+            if until == self.bounds.end {
                 self.stop.get_or_insert(StopReason::TimeLimit);
             }
         }
@@ -178,7 +185,7 @@ impl Network {
         if self.stop.is_some() {
             return 1.0;
         }
-        self.now.as_secs_f64() / self.end.as_secs_f64()
+        self.now.as_secs_f64() / self.bounds.end.as_secs_f64()
     }
 
     /// The results.
@@ -211,7 +218,13 @@ impl Network {
     }
 
     #[inline(always)]
-    fn step(&mut self, source: Source) {
+    fn come_to(&mut self, at: Time) {
+        (self.now, self.present) = (at, at);
+    }
+
+    #[inline(always)]
+    fn step(&mut self, at: Time, source: Source) {
+        self.come_to(at);
         match source {
             Source::Link(link) => self.deliver(link),
             Source::Node(node) => self.wake_node(node),
@@ -225,9 +238,9 @@ impl Network {
     /// that is once a flow is established that neither completes nor gives up. Where packets may come from outside at any time:
     /// not at all.
     fn update_horizon(&mut self) {
-        self.gate = self.end.min(self.before_next_change());
+        self.bounds.gate = self.bounds.end.min(self.before_next_change());
         let is_known = self.traffic.is_endless && self.ports.is_empty();
-        self.horizon = if is_known { self.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
+        self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
     // Apart from the loop over events, which it would cost registers.
@@ -259,7 +272,7 @@ impl Network {
         self.drops.add(place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
-        let offset = self.traffic.on_loss(at, &packet, cause);
+        let offset = self.traffic.on_loss(at, &packet, cause, self.present);
         let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
         self.recorder.on_loss(at, place, packet.flow(), cause, lost);
     }

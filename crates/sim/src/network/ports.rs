@@ -168,7 +168,7 @@ impl Network {
         if !self.ports.flows.contains(&flow) {
             return Err(Refused::NoPort);
         }
-        if self.stop.is_some() || at > self.end {
+        if self.stop.is_some() || at > self.bounds.end {
             return Err(Refused::Over);
         }
         if at < self.now {
@@ -220,20 +220,19 @@ impl Network {
 
     /// All that happens up to `until`, that instant included; the network is at `until` then, or at the end of its run.
     pub fn run_until(&mut self, until: Time) {
-        let until = until.min(self.end);
+        let until = until.min(self.bounds.end);
         while self.stop.is_none() && self.next_wakeup() <= until {
             let (at, source) = self.schedule.next();
-            if at > self.gate {
+            if at > self.bounds.gate {
                 self.pass_gate(until);
             } else {
-                self.now = at;
-                self.step(source);
+                self.step(at, source);
             }
         }
         if self.stop.is_none() && self.now < until {
-            self.now = until;
+            self.come_to(until);
         }
-        if until == self.end {
+        if until == self.bounds.end {
             self.stop.get_or_insert(StopReason::TimeLimit);
         }
     }

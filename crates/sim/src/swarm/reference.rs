@@ -557,7 +557,7 @@ impl<'a> Reference<'a> {
         self.ledger.lost += 1;
         self.drops.add(place, packet.flow(), cause, packet.size());
         self.bodies.release(packet);
-        let offset = self.traffic.on_loss(self.now, packet, cause);
+        let offset = self.traffic.on_loss(self.now, packet, cause, self.now);
         let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
         self.recorder.on_loss(self.now, place, packet.flow(), cause, lost);
     }

@@ -1,8 +1,9 @@
 //! One end of a connection: what its application waits for, and what is counted about it.
 
 use super::loss_verdicts::LossVerdicts;
-use super::send_times::Stopwatch;
+use super::send_times::{SendTimes, Stopwatch};
 use crate::ids::{EndpointId, FlowId};
+use crate::link::Downtime;
 use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient};
 use crate::spec::Reader;
 use bentpipe_tcp::{Connection, Feedback, Segment, State};
@@ -154,9 +155,20 @@ impl Host {
         self.verdicts.get_or_insert_with(Box::default).on_decision(now, is_reduction, until, acked);
     }
 
-    /// Whether what its sender repairs, if anything, are errors of links.
-    pub(super) fn repairs_errors(&self) -> bool {
-        self.verdicts.as_ref().is_some_and(|verdicts| verdicts.is_of_errors())
+    /// Its sender waits for something else than before.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn turn(&mut self, now: Time, path: &mut Downtime) {
+        let Some(stopwatch) = &mut self.stopwatch else { return };
+        let repairs = stopwatch.turn(now, &self.conn, path);
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.on_turn(now, repairs);
+        }
+    }
+
+    /// Where its time went up to `now`, if its times are the flow's.
+    pub(super) fn times_until(&self, now: Time, path: &mut Downtime) -> Option<SendTimes> {
+        Some(self.stopwatch.as_ref()?.times_until(now, path, self.verdicts.as_deref()))
     }
 
     /// A message of a function of the network has arrived.

@@ -6,8 +6,11 @@
 //! It is spurious where none of the data outstanding was lost; an ACK that was lost, or a long delay, may be the reason.
 
 use crate::dictionary::Cause;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 use std::ops::AddAssign;
+
+/// The least of [`LossVerdicts::enter_at`].
+const COMING_MIN: usize = 256;
 
 /// Packets lost, by what took them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,16 +31,51 @@ pub(crate) struct VerdictCounts {
 }
 
 /// The decisions of one sender. A sender that loses nothing and decides nothing has none.
+///
+/// Links and ends of connections may run ahead of time, each for itself: what is notified here is in no order, and entered in
+/// that of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LossVerdicts {
     counts: VerdictCounts,
-    /// LossCounts that are not entered yet: links may run ahead of time.
-    coming: Vec<(Time, u64, bool)>,
+    /// What is not entered yet.
+    coming: Vec<(Time, Coming)>,
+    /// When there are so many of them, those are entered that can be.
+    enter_at: usize,
+    /// When the sender decided last, or waited for something else.
+    looked_at: Time,
+    /// Time spent on repairing what errors had taken.
+    repairs: Repairs,
     /// Entered, and not judged.
     unjudged: LossCounts,
     /// Nothing from this offset on has ever been lost.
     lost_until: u64,
     latest: Option<Decision>,
+}
+
+/// What is to be entered. At one instant, losses come last.
+#[derive(Clone, Copy, Debug)]
+enum Coming {
+    /// The sender decides, having sent all below `until`, of which all below `acked` is acknowledged.
+    Decision { is_reduction: bool, until: u64, acked: u64 },
+    /// So long the sender has repaired losses.
+    Repair(Repairs),
+    /// A packet with data at `offset` was lost.
+    Loss { offset: u64, is_congestion: bool },
+}
+
+impl Coming {
+    fn is_loss(&self) -> bool {
+        matches!(self, Self::Loss { .. })
+    }
+}
+
+/// How long a sender has repaired losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Repairs {
+    /// In fast recovery.
+    pub(super) recovery: Duration,
+    /// What the retransmission timer showed.
+    pub(super) timeout: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,36 +101,69 @@ fn is_congestion(cause: Cause) -> bool {
 }
 
 impl LossVerdicts {
-    /// A packet with data at `offset` was lost at `at`.
-    pub(super) fn on_loss(&mut self, at: Time, offset: u64, cause: Cause) {
-        self.coming.push((at, offset, is_congestion(cause)));
+    /// A packet with data at `offset` was lost at `at`. All that happened before `known` has been notified.
+    pub(super) fn on_loss(&mut self, at: Time, offset: u64, cause: Cause, known: Time) {
+        self.coming.push((at, Coming::Loss { offset, is_congestion: is_congestion(cause) }));
+        if self.coming.len() >= self.enter_at.max(COMING_MIN) {
+            self.enter_until(known.min(self.looked_at));
+            self.enter_at = 2 * self.coming.len();
+        }
     }
 
     /// The sender decides, having sent all below `until`, of which all below `acked` is acknowledged.
     pub(super) fn on_decision(&mut self, now: Time, is_reduction: bool, until: u64, acked: u64) {
-        self.enter_until(now);
+        self.looked_at = now;
+        self.coming.push((now, Coming::Decision { is_reduction, until, acked }));
+    }
+
+    /// The sender waits for something else from now on, and has spent this on repairs meanwhile.
+    pub(super) fn on_turn(&mut self, now: Time, repairs: Repairs) {
+        self.looked_at = now;
+        self.coming.push((now, Coming::Repair(repairs)));
+    }
+
+    /// Time spent on repairing what errors had taken; `lately`: on repairs since the sender last waited for something else.
+    pub(super) fn repairs_of_errors(&self, lately: Repairs) -> Repairs {
+        let mut settled = self.clone();
+        settled.coming.push((self.looked_at, Coming::Repair(lately)));
+        settled.enter_until(self.looked_at);
+        settled.repairs
+    }
+
+    /// Enters what happened before `now`, and what the sender did then.
+    fn enter_until(&mut self, now: Time) {
+        self.coming.sort_by_key(|(at, what)| (*at, what.is_loss()));
+        let due = self.coming.partition_point(|(at, what)| (*at, what.is_loss()) < (now, true));
+        let mut coming = std::mem::take(&mut self.coming);
+        for (_, what) in coming.drain(..due) {
+            match what {
+                Coming::Decision { is_reduction, until, acked } => self.decide(is_reduction, until, acked),
+                Coming::Repair(repairs) if self.is_of_errors() => self.repairs += repairs,
+                Coming::Repair(_) => {}
+                Coming::Loss { offset, is_congestion } => self.enter(offset, is_congestion),
+            }
+        }
+        self.coming = coming;
+    }
+
+    fn decide(&mut self, is_reduction: bool, until: u64, acked: u64) {
         let before = (self.lost_until > acked).then(|| self.is_of_errors());
         self.settle();
         self.latest = Some(Decision { is_reduction, until, losses: std::mem::take(&mut self.unjudged), before });
     }
 
-    /// Whether all losses of the latest decision were errors of links.
-    pub(super) fn is_of_errors(&self) -> bool {
-        self.latest.is_some_and(|latest| latest.is_of_errors())
+    fn enter(&mut self, offset: u64, is_congestion: bool) {
+        self.counts.losses.add(is_congestion);
+        self.lost_until = self.lost_until.max(offset + 1);
+        match &mut self.latest {
+            Some(latest) if offset < latest.until => latest.losses.add(is_congestion),
+            _ => self.unjudged.add(is_congestion),
+        }
     }
 
-    /// Enters the losses before `now`.
-    pub(super) fn enter_until(&mut self, now: Time) {
-        self.coming.sort_by_key(|(at, ..)| *at);
-        let due = self.coming.partition_point(|(at, ..)| *at < now);
-        for (_, offset, is_congestion) in self.coming.drain(..due) {
-            self.counts.losses.add(is_congestion);
-            self.lost_until = self.lost_until.max(offset + 1);
-            match &mut self.latest {
-                Some(latest) if offset < latest.until => latest.losses.add(is_congestion),
-                _ => self.unjudged.add(is_congestion),
-            }
-        }
+    /// Whether all losses of the latest decision were errors of links.
+    fn is_of_errors(&self) -> bool {
+        self.latest.is_some_and(|latest| latest.is_of_errors())
     }
 
     /// What came of all decisions up to `now`.
@@ -140,6 +211,13 @@ impl LossCounts {
     }
 }
 
+impl AddAssign for Repairs {
+    fn add_assign(&mut self, other: Self) {
+        self.recovery += other.recovery;
+        self.timeout += other.timeout;
+    }
+}
+
 impl AddAssign for VerdictCounts {
     fn add_assign(&mut self, other: Self) {
         self.losses.congestion += other.losses.congestion;
@@ -162,7 +240,7 @@ mod tests {
 
     fn verdicts(losses: &[(u64, u64, Cause)]) -> LossVerdicts {
         let mut verdicts = LossVerdicts::default();
-        losses.iter().for_each(|&(time, offset, cause)| verdicts.on_loss(at(time), offset, cause));
+        losses.iter().for_each(|&(time, offset, cause)| verdicts.on_loss(at(time), offset, cause, Time::ZERO));
         verdicts
     }
 
@@ -212,5 +290,32 @@ mod tests {
         verdicts.on_decision(at(2), true, 900, 0);
         assert_eq!(verdicts.counts(at(3)).spurious_reductions, 1);
         assert_eq!(verdicts.counts(at(3)).losses, LossCounts::default());
+    }
+
+    /// Whoever runs ahead of whom, and whenever what is known is entered.
+    #[test]
+    fn the_order_in_which_things_are_notified_does_not_matter() {
+        let loss = |at, offset, cause| move |v: &mut LossVerdicts, known| v.on_loss(at, offset, cause, known);
+        let in_order = |known: Option<Time>, order: &[usize]| {
+            let mut verdicts = LossVerdicts::default();
+            for &step in order {
+                let known = known.unwrap_or(Time::ZERO);
+                match step {
+                    0 => loss(at(1), 1000, Cause::BitError)(&mut verdicts, known),
+                    1 => verdicts.on_decision(at(2), true, 9000, 1000),
+                    2 => loss(at(3), 5000, Cause::QueueOverflow)(&mut verdicts, known),
+                    3 => verdicts.on_turn(at(4), Repairs { recovery: Duration::from_secs(2), ..Repairs::default() }),
+                    4 => verdicts.on_decision(at(5), false, 20_000, 9000),
+                    _ => loss(at(6), 12_000, Cause::LinkLoss)(&mut verdicts, known),
+                }
+                verdicts.enter_until(known);
+            }
+            let repairs = verdicts.repairs_of_errors(Repairs::default());
+            (verdicts.counts(at(9)), repairs.recovery)
+        };
+        let expected = in_order(None, &[0, 1, 2, 3, 4, 5]);
+        assert_eq!(expected.0.losses, LossCounts { congestion: 1, errors: 2 });
+        assert_eq!(in_order(None, &[5, 1, 3, 4, 2, 0]), expected);
+        assert_eq!(in_order(Some(at(1)), &[0, 5, 1, 3, 4, 2]), expected);
     }
 }

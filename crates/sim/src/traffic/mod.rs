@@ -216,13 +216,9 @@ impl Traffic {
     #[inline(always)]
     pub(crate) fn note_limit(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];
-        if let Some(stopwatch) = &mut host.stopwatch {
+        if let Some(stopwatch) = &host.stopwatch {
             if stopwatch.limit != host.conn.send_limit() {
-                let of_errors = host.verdicts.as_mut().is_some_and(|verdicts| {
-                    verdicts.enter_until(now);
-                    verdicts.is_of_errors()
-                });
-                stopwatch.turn(now, &host.conn, &mut self.flows[host.flow].downtime, of_errors);
+                host.turn(now, &mut self.flows[host.flow].downtime);
             }
         }
     }
@@ -439,10 +435,10 @@ impl Traffic {
         for host in EndpointId::both(slot) {
             let host = &mut self.hosts[host];
             // The time of an end without an application counts for no cause.
-            if let Some(stopwatch) = host.stopwatch.take() {
-                let of_errors = host.repairs_errors();
-                state.totals.times += stopwatch.times_until(now, &mut state.downtime, of_errors);
+            if let Some(times) = host.times_until(now, &mut state.downtime) {
+                state.totals.times += times;
             }
+            host.stopwatch = None;
         }
         if state.remembers() {
             let ends = state.ends;
@@ -511,14 +507,15 @@ impl Traffic {
         }
     }
 
-    /// A packet was lost at `at`. Returns the offset of its data, if it is a segment with data.
-    pub(crate) fn on_loss(&mut self, at: Time, packet: &Packet, cause: Cause) -> Option<u64> {
+    /// A packet was lost at `at`; all that was lost before `known` has been notified. Returns the offset of its data, if it is a
+    /// segment with data.
+    pub(crate) fn on_loss(&mut self, at: Time, packet: &Packet, cause: Cause, known: Time) -> Option<u64> {
         if !packet.is_datagram() {
             self.on_end(packet);
             if packet.len > 0 && packet.class != LOWEST {
                 let sender = &mut self.hosts[packet.endpoint().peer()];
                 let offset = sender.conn.offset_of(packet.seq);
-                sender.verdicts.get_or_insert_with(Box::default).on_loss(at, offset, cause);
+                sender.verdicts.get_or_insert_with(Box::default).on_loss(at, offset, cause, known);
                 return Some(offset);
             }
         } else if !packet.is_message() {
@@ -563,8 +560,8 @@ impl Traffic {
             let (totals, path) = &mut totals[session.flow];
             totals.add(now, session.ordinal, ends);
             for host in ends {
-                if let Some(stopwatch) = &host.stopwatch {
-                    totals.times += stopwatch.times_until(now, path, host.repairs_errors());
+                if let Some(times) = host.times_until(now, path) {
+                    totals.times += times;
                 }
             }
         }

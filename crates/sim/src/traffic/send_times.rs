@@ -1,5 +1,6 @@
 //! Where the time of a sender goes: each instant of a connection's life counts for one cause.
 
+use super::loss_verdicts::{LossVerdicts, Repairs};
 use crate::link::Downtime;
 use bentpipe_tcp::{Connection, SendLimit};
 use bentpipe_units::{Duration, Time};
@@ -23,16 +24,16 @@ impl SendTimes {
         self.by_limit[limit as usize]
     }
 
-    /// `span` of which the path was down for `down`. `of_errors`: what was lost, if anything, were errors of links.
-    fn add(&mut self, limit: SendLimit, span: Duration, down: Duration, of_errors: bool) {
+    /// `span` of which the path was down for `down`. Returns what of it was spent on repairs.
+    fn add(&mut self, limit: SendLimit, span: Duration, down: Duration) -> Repairs {
         let up = span.saturating_sub(down);
         self.by_limit[limit as usize] += up;
-        match limit {
-            SendLimit::Recovery if of_errors => self.error_recovery += up,
-            SendLimit::Timeout if of_errors => self.error_timeout += up,
-            _ => {}
-        }
         self.outage += down;
+        match limit {
+            SendLimit::Recovery => Repairs { recovery: up, ..Repairs::default() },
+            SendLimit::Timeout => Repairs { timeout: up, ..Repairs::default() },
+            _ => Repairs::default(),
+        }
     }
 }
 
@@ -58,38 +59,38 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// The sender waits for something else from now on. `of_errors`: what it has repaired were errors of links.
+    /// The sender waits for something else from now on. Returns what it has spent on repairs meanwhile.
     #[cold]
     #[inline(never)]
-    pub(super) fn turn(&mut self, now: Time, conn: &Connection, path: &mut Downtime, of_errors: bool) {
+    pub(super) fn turn(&mut self, now: Time, conn: &Connection, path: &mut Downtime) -> Repairs {
         let next = conn.send_limit();
+        let mut repairs = Repairs::default();
         if let (Some(SendLimit::Timeout), Some(stalled)) = (next, conn.stalled_since()) {
             // What had looked like something else was a wait for the timer. Not further back than it lasted: what was
             // before ended in time.
             let stalled = stalled.max(self.since);
             let down = path.look_back(stalled);
-            self.count(stalled, down, of_errors);
+            repairs += self.count(stalled, down);
             self.limit = next;
         }
         let down = path.until(now);
-        self.count(now, down, of_errors);
+        repairs += self.count(now, down);
         self.limit = next;
+        repairs
     }
 
     /// All up to `now` counts for what the sender waited for.
-    fn count(&mut self, now: Time, down: Duration, of_errors: bool) {
-        if let Some(limit) = self.limit {
-            self.times.add(limit, now - self.since, down.saturating_sub(self.down), of_errors);
-        }
+    fn count(&mut self, now: Time, down: Duration) -> Repairs {
+        let repairs = self.limit.map(|limit| self.times.add(limit, now - self.since, down.saturating_sub(self.down)));
         (self.since, self.down) = (now, down);
+        repairs.unwrap_or_default()
     }
 
-    /// The times up to `now`.
-    pub(super) fn times_until(&self, now: Time, path: &mut Downtime, of_errors: bool) -> SendTimes {
+    /// The times up to `now`, of a sender with these losses.
+    pub(super) fn times_until(&self, now: Time, path: &mut Downtime, verdicts: Option<&LossVerdicts>) -> SendTimes {
         let mut so_far = self.clone();
-        if so_far.limit.is_some() {
-            so_far.count(now, path.until(now), of_errors);
-        }
-        so_far.times
+        let lately = if so_far.limit.is_some() { so_far.count(now, path.until(now)) } else { Repairs::default() };
+        let repairs = verdicts.map(|verdicts| verdicts.repairs_of_errors(lately)).unwrap_or_default();
+        SendTimes { error_recovery: repairs.recovery, error_timeout: repairs.timeout, ..so_far.times }
     }
 }
