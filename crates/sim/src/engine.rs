@@ -33,20 +33,26 @@ pub(crate) enum Source {
     Sampler,
 }
 
-/// A winner tree: each source is a leaf with the instant at which it acts next, each inner node repeats the earlier
-/// of its two children, the root is the next event.
+/// Two winner trees: one of links, which act most often, and one of all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
-    tree: Vec<Key>,
+    links: Tree,
+    others: Tree,
     leaves: Vec<Leaf>,
     /// The leaf of each node; [`NONE`] where nothing can wake up.
     nodes: Vec<u32>,
     /// The same for flows.
     flows: Vec<u32>,
     sampler: usize,
+    /// The first leaf that is none of a link.
+    first_other: usize,
     first_endpoint: usize,
 }
+
+/// A winner tree: each source is a leaf with the instant at which it acts next, each inner node repeats the earlier
+/// of its two children, the root is the next event. Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
+#[derive(Clone, Debug)]
+struct Tree(Vec<Key>);
 
 /// Not the number of a leaf.
 const NONE: u32 = u32::MAX;
@@ -79,6 +85,16 @@ impl Leaf {
     }
 }
 
+impl Leaf {
+    #[inline]
+    fn key(&self, at: Time) -> Key {
+        // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
+        let breaker = (at.as_ps() ^ u64::from(self.salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let breaker = (breaker ^ breaker >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - BREAKER_BITS);
+        Key::from(at.as_ps()) << TIE_BITS | Key::from(self.tie | breaker << LEAF_BITS)
+    }
+}
+
 fn salt_of(name: &str, purpose: &str) -> u32 {
     Stream::new(0, name, purpose).key()[0] as u32
 }
@@ -97,8 +113,10 @@ impl Schedule {
             leaves.push(Leaf::new(source, leaves.len(), salt_of(name, purpose)));
             leaves.len() as u32 - 1
         };
+        let mut first_other = 0;
         for (link, name) in (0..).map(LinkId::new).zip(links) {
             add(Source::Link(link), name, "link");
+            first_other += 1;
         }
         let nodes = (0..).map(NodeId::new).zip(nodes);
         let nodes = nodes.map(|(node, (name, wakes))| if wakes { add(Source::Node(node), name, "node") } else { NONE });
@@ -107,7 +125,9 @@ impl Schedule {
         let flows = flows.map(|(flow, (name, wakes))| if wakes { add(Source::Flow(flow), name, "flow") } else { NONE });
         let flows = flows.collect();
         let sampler = add(Source::Sampler, "", "sampler") as usize;
-        let mut schedule = Self { tree: Vec::new(), first_endpoint: leaves.len(), leaves, nodes, flows, sampler };
+        let first_endpoint = leaves.len();
+        let [links, others] = [&leaves[..first_other], &leaves[first_other..]].map(Tree::of);
+        let mut schedule = Self { links, others, leaves, nodes, flows, sampler, first_other, first_endpoint };
         schedule.grow(schedule.leaves.len() + 2 * sessions);
         schedule
     }
@@ -127,75 +147,36 @@ impl Schedule {
     /// Makes room for `count` leaves. The order of events does not depend on it: it is that of the keys.
     #[cold]
     fn grow(&mut self, count: usize) {
-        let old = std::mem::take(&mut self.tree);
-        let held = old.len() / 2;
-        for leaf in self.leaves.len()..count {
+        let added = self.leaves.len()..count;
+        for leaf in added.clone() {
             self.leaves.push(Leaf::new(Source::Endpoint(EndpointId::new(leaf - self.first_endpoint)), leaf, 0));
         }
-        self.tree = vec![Key::MAX; 2 * count];
-        for leaf in 0..count {
-            let key = if leaf < held { old[held + leaf] } else { self.key(leaf, Time::NEVER) };
-            self.tree[count + leaf] = key;
-        }
-        for node in (1..count).rev() {
-            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
-        }
+        self.others.grow(&self.leaves[added]);
     }
 
     /// `source` acts at `at` next, whatever it was going to do before ([`Time::NEVER`]: nothing).
     #[inline]
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let leaf = self.leaf(source);
-        let key = self.key(leaf, at);
-        if key < self.tree[self.leaves.len() + leaf] {
-            self.raise(leaf, key);
-        } else {
-            self.replay(leaf, key);
+        let key = self.leaves[leaf].key(at);
+        match source {
+            Source::Link(_) => self.links.set(leaf, key),
+            _ => self.others.set(leaf - self.first_other, key),
         }
     }
 
-    /// The source of the next event acts at `at` next, not before now.
+    /// The link that is the source of the next event acts at `at` next, not before now.
     #[inline]
     pub(crate) fn set_next(&mut self, at: Time) {
-        let leaf = leaf_of(self.tree[1]);
-        self.replay(leaf, self.key(leaf, at));
+        let leaf = leaf_of(self.links.first());
+        self.links.replay(leaf, self.leaves[leaf].key(at));
     }
 
     /// The next event; [`Time::NEVER`]: none.
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
-        let key = self.tree[1];
+        let key = self.links.first().min(self.others.first());
         (Time::from_ps((key >> TIE_BITS) as u64), self.leaves[leaf_of(key)].source)
-    }
-
-    /// A leaf becomes earlier: it wins until it meets one that is earlier still.
-    #[inline]
-    fn raise(&mut self, leaf: usize, key: Key) {
-        let mut node = self.leaves.len() + leaf;
-        while node > 0 && key < self.tree[node] {
-            self.tree[node] = key;
-            node /= 2;
-        }
-    }
-
-    /// A leaf becomes later: all its matches are played again. No way out half-way, because a link that delivers
-    /// was the winner of all of them. Who wins cannot be foreseen, and a branch that is guessed wrong costs more
-    /// than the arithmetic that replaces it.
-    #[inline]
-    fn replay(&mut self, leaf: usize, key: Key) {
-        let tree = self.tree.as_mut_slice();
-        let mut node = self.leaves.len() + leaf;
-        let mut winner = key;
-        loop {
-            tree[node] = winner;
-            if node <= 1 {
-                return;
-            }
-            let lead = tree[node ^ 1] - winner;
-            // The lead if it is negative, else zero.
-            winner += lead & (lead >> (Key::BITS - 1));
-            node /= 2;
-        }
     }
 
     #[inline]
@@ -208,14 +189,78 @@ impl Schedule {
             Source::Sampler => self.sampler,
         }
     }
+}
+
+impl Tree {
+    /// Of leaves that do nothing yet; without leaves there is one that never does anything.
+    fn of(leaves: &[Leaf]) -> Self {
+        let mut tree = Self(vec![Key::MAX; 2]);
+        if !leaves.is_empty() {
+            tree.0.clear();
+            tree.grow(leaves);
+        }
+        tree
+    }
+
+    /// With these leaves behind those that it has. The order of events does not depend on it: it is that of the keys.
+    fn grow(&mut self, more: &[Leaf]) {
+        let old = std::mem::take(&mut self.0);
+        let count = old.len() / 2 + more.len();
+        self.0 = Vec::with_capacity(2 * count);
+        self.0.resize(count, Key::MAX);
+        self.0.extend(&old[old.len() / 2..]);
+        self.0.extend(more.iter().map(|leaf| leaf.key(Time::NEVER)));
+        for node in (1..count).rev() {
+            self.0[node] = self.0[2 * node].min(self.0[2 * node + 1]);
+        }
+    }
+
+    fn leaves(&self) -> usize {
+        self.0.len() / 2
+    }
 
     #[inline]
-    fn key(&self, leaf: usize, at: Time) -> Key {
-        let Leaf { tie, salt, .. } = self.leaves[leaf];
-        // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
-        let breaker = (at.as_ps() ^ u64::from(salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let breaker = (breaker ^ breaker >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - BREAKER_BITS);
-        Key::from(at.as_ps()) << TIE_BITS | Key::from(tie | breaker << LEAF_BITS)
+    fn first(&self) -> Key {
+        self.0[1]
+    }
+
+    #[inline]
+    fn set(&mut self, leaf: usize, key: Key) {
+        if key < self.0[self.leaves() + leaf] {
+            self.raise(leaf, key);
+        } else {
+            self.replay(leaf, key);
+        }
+    }
+
+    /// A leaf becomes earlier: it wins until it meets one that is earlier still.
+    #[inline]
+    fn raise(&mut self, leaf: usize, key: Key) {
+        let mut node = self.leaves() + leaf;
+        while node > 0 && key < self.0[node] {
+            self.0[node] = key;
+            node /= 2;
+        }
+    }
+
+    /// A leaf becomes later: all its matches are played again. No way out half-way, because a link that delivers
+    /// was the winner of all of them. Who wins cannot be foreseen, and a branch that is guessed wrong costs more
+    /// than the arithmetic that replaces it.
+    #[inline]
+    fn replay(&mut self, leaf: usize, key: Key) {
+        let mut node = self.leaves() + leaf;
+        let tree = self.0.as_mut_slice();
+        let mut winner = key;
+        loop {
+            tree[node] = winner;
+            if node <= 1 {
+                return;
+            }
+            let lead = tree[node ^ 1] - winner;
+            // The lead if it is negative, else zero.
+            winner += lead & (lead >> (Key::BITS - 1));
+            node /= 2;
+        }
     }
 }
 

@@ -129,7 +129,7 @@ impl LazyLink {
 
     /// The same link, as plain as it can be, if nobody looks into its queue before the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
-        let is_steady = self.outages.is_none() && self.arq.is_none() && self.processing.is_none();
+        let is_steady = self.outages.is_none() && self.arq.is_none();
         let plain = match (&self.queue, &spec.rate, self.delay.constant()) {
             (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
                 Some(Plain::new(*rate, delay, queue.limit()))

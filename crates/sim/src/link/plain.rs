@@ -113,7 +113,7 @@ impl LazyLink {
         let start = self.free_at.max(at);
         let finish = start + plain.sending(packet.size());
         let arrival = finish + plain.delay;
-        if arrival > until || self.ring.len() > 0 {
+        if arrival > until || self.ring.len() > 0 || self.processing.is_some() {
             return Crossing::No;
         }
         self.counters.offered += 1;
@@ -141,7 +141,12 @@ impl LazyLink {
             return None;
         }
         self.free_at = finish;
-        let arrival = finish + plain.delay;
+        let mut arrival = finish + plain.delay;
+        if let Some(processing) = &mut self.processing {
+            // No packet is processed before the one that came before it.
+            arrival = (arrival + processing.draw(self.counters.carried - 1)).max(self.last_arrival);
+            self.last_arrival = arrival;
+        }
         let was_empty = self.ring.len() == 0;
         let has_error = self.has_error(finish, packet.size());
         let slot = self.ring.push(packet);
