@@ -136,6 +136,7 @@ def _shown(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
         "sky path Berlin Madrid --over oneweb --gateway Paris --select highest",
+        "sky path London Tokyo --over kuiper-630 --disjoint 3 --plot paths.png",
     ),
 )
 @_place("from", "Where packets come from")
@@ -157,6 +158,25 @@ def _shown(
     "--by", default="delay", show_default=True, metavar="delay|hops", help="Which path is best: the one with the least."
 )
 @click.option("--keep", is_flag=True, help="Keep a path until it breaks, although there is a better one.")
+@click.option(
+    "--disjoint",
+    type=int,
+    metavar="K",
+    help="Also show K paths over satellites that share nothing, those of the least total delay.",
+)
+@click.option(
+    "--apart",
+    default="satellites",
+    show_default=True,
+    metavar="satellites|links",
+    help="What disjoint paths do not share.",
+)
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
+)
 @_gateways
 @click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
 @_skip_bad
@@ -173,7 +193,8 @@ def path(
 ) -> None:
     """Show the path between two places.
 
-    One-way delay by propagation, hops, elevations and handovers at each instant.
+    One-way delay by propagation, hops, elevations and handovers at each instant; with --disjoint also those of paths
+    that share no satellite.
     """
 
     def find(bar: Bar) -> Any:

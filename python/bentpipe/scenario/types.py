@@ -3068,6 +3068,63 @@ class RainKind(TypedDict):
 
     kind: Literal["none"]
 
+_SkyFailureOptional = TypedDict(
+    "_SkyFailureOptional",
+    {
+        "from": str,
+    },
+    total=False,
+)
+
+
+class SkyFailure(_SkyFailureOptional, total=False):
+    """A satellite or gateway that is out of use with all its links, or the link between two nodes.
+
+    satellite :
+        The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
+
+    gateway :
+        The gateway.
+
+    link :
+        The two nodes whose link it is: satellites or places. Default: [].
+
+    from :
+        From when on. Default: "0 s".
+
+    to :
+        Until when. Without it, for the rest of the run.
+    """
+
+    satellite: str
+    gateway: str
+    link: List[str]
+    to: str
+
+_DisjointRequired = TypedDict(
+    "_DisjointRequired",
+    {
+        "paths": int,
+    },
+)
+
+
+class Disjoint(_DisjointRequired, total=False):
+    """Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+
+    paths :
+        How many.
+
+    apart :
+        What they do not share. Default: "satellites".
+
+    flow :
+        Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+    """
+
+    apart: Literal["satellites", "links"]
+    flow: Dict[str, int]
+
 _WayPointRequired = TypedDict(
     "_WayPointRequired",
     {
@@ -4201,6 +4258,12 @@ class Sky(_SkyRequired, total=False):
     break_before_make :
         How long a place has no satellite when it leaves one for another. With neither, both happen at once.
 
+    failure :
+        What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`. Default: [].
+
+    disjoint :
+        Several paths at once that share nothing. Without it, there is one, the best.
+
     waiting :
         What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Default: "lost".
 
@@ -4246,6 +4309,8 @@ class Sky(_SkyRequired, total=False):
     hop_delay: str
     make_before_break: str
     break_before_make: str
+    failure: List[SkyFailure]
+    disjoint: Disjoint
     waiting: Literal["lost", "rerouted", "kept"]
     in_flight: Literal["lost", "delivered"]
     shared: bool

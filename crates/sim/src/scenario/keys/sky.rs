@@ -41,6 +41,10 @@ settings! {
         make_before_break: Option<Duration>;
         /// How long a place has no satellite when it leaves one for another. With neither, both happen at once.
         break_before_make: Option<Duration>;
+        /// What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`.
+        failure: Vec<SkyFailure> = Vec::new();
+        /// Several paths at once that share nothing. Without it, there is one, the best.
+        disjoint: Option<Disjoint>;
         /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
         waiting: Waiting = Waiting::Lost;
         /// What becomes of packets on that link.
@@ -156,6 +160,46 @@ words! {
         "grid" => Grid,
         /// The same, and across the seam of a star.
         "grid-and-seam" => Seam,
+    }
+}
+
+settings! {
+    /// A satellite or gateway that is out of use with all its links, or the link between two nodes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct SkyFailure {
+        /// The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
+        satellite: Option<String>;
+        /// The gateway.
+        gateway: Option<String>;
+        /// The two nodes whose link it is: satellites or places.
+        link: Vec<String> = Vec::new();
+        /// From when on.
+        from: Time = Time::ZERO;
+        /// Until when. Without it, for the rest of the run.
+        to: Option<Time>;
+    }
+}
+
+settings! {
+    /// Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Disjoint {
+        /// How many.
+        paths: u32, [2, 16];
+        /// What they do not share.
+        apart: Apart = Apart::Satellites;
+        /// Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+        flow: BTreeMap<String, u32> = BTreeMap::new();
+    }
+}
+
+words! {
+    /// What disjoint paths do not share.
+    pub(crate) enum Apart {
+        /// Satellites and gateways.
+        "satellites" => Satellites,
+        /// Links only.
+        "links" => Links,
     }
 }
 

@@ -253,3 +253,156 @@ fn satellites_have_the_functions_and_the_kind_that_the_sky_gives_them() {
         );
     }
 }
+
+fn named(resolved: &Resolved, links: &[crate::ids::LinkId]) -> Vec<String> {
+    let name = |link: &crate::ids::LinkId| resolved.scenario.links[*link].name.clone();
+    links.iter().map(name).map(|name| name.rsplit_once('.').unwrap().0.to_owned()).collect()
+}
+
+/// The second link of the first route: between two satellites; and the satellite next to London.
+fn first_link(resolved: &Resolved) -> (String, String) {
+    let route = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route;
+    let names = named(resolved, route);
+    (names[1].clone(), names[0].strip_prefix("London~").unwrap().to_owned())
+}
+
+/// Links go down and paths avoid them at the very instant, between two steps; then all is as before.
+#[test]
+fn what_fails_is_avoided_from_its_instant_on() {
+    let whole = read("");
+    let (link, satellite) = first_link(&whole);
+    let [a, b] = [link.split('~').next().unwrap(), link.split('~').nth(1).unwrap()];
+    for (what, out) in [
+        (format!("satellite = '{satellite}'"), format!("~{satellite}")),
+        (format!("satellite = 'starlink-shell-1-{satellite}'"), format!("~{satellite}")),
+        (format!("link = ['{b}', '{a}']"), link.clone()),
+        (format!("link = ['{satellite}', 'London']"), format!("London~{satellite}")),
+    ] {
+        let failing = read(&format!("failure = [{{ {what}, from = '10.25 s', to = '20.5 s' }}]"));
+        assert_eq!(failing.digest(), from_toml(&failing.to_toml(), "f", &[]).unwrap().digest(), "{what}");
+        let at = |t: f64| Time::ZERO + Duration::from_secs_f64(t);
+        let is_out = |id: crate::ids::LinkId| named(&failing, &[id])[0].contains(&out);
+        let (mut downs, mut ups, mut away) = (0, 0, 0);
+        for (time, change) in &failing.scenario.timeline.changes {
+            match change {
+                Change::Down { link, .. } if is_out(*link) && *time == at(10.25) => downs += 1,
+                Change::Up(link) if is_out(*link) && *time == at(20.5) => ups += 1,
+                Change::Install { route, .. } if *time >= at(10.25) && *time < at(20.5) => {
+                    assert!(!route.iter().any(|link| is_out(*link)), "{what}");
+                    away += usize::from(*time == at(10.25));
+                }
+                _ => {}
+            }
+        }
+        // Both directions of at least one link; links to places come back where they are used again.
+        assert!(downs >= 2 && away == 2, "{what}: {downs} {away}");
+        assert!(ups >= 2, "{what}: {ups}");
+    }
+    // What is out for the whole run is never used, and there is nothing to take away.
+    let without = read(&format!("failure = [{{ satellite = '{satellite}' }}]"));
+    assert!(without.scenario.links.iter().all(|link| !link.name.contains(&format!("~{satellite}."))));
+}
+
+#[test]
+fn failures_and_handovers_take_no_link_away_twice() {
+    let text = "duration = '7000 s'\n[sky]\nover = 'iridium'\nstep = '10 s'\nselection = 'longest'\nHOW\n\
+                failure = [{ satellite = 'NAME', from = '55 s', to = '5000.5 s' }, { satellite = 'NAME', to = '63 s' }, \
+                { satellite = 'NAME', from = '5555 s' }]\n[flow.a]\nfrom = 'London'\nto = 'Nairobi'\n";
+    let whole = from_toml(&text.replace("satellite = 'NAME'", "satellite = '2-3'").replace("HOW", ""), "f", &[]);
+    let names = match whole {
+        Ok(resolved) => resolved.scenario.links.iter().map(|link| link.name.clone()).collect::<Vec<_>>(),
+        Err(problems) => panic!("{problems}"),
+    };
+    let used: std::collections::BTreeSet<&str> =
+        names.iter().filter_map(|name| name.strip_prefix("London~")?.strip_suffix(".forward")).take(4).collect();
+    for how in ["", "make_before_break = '15 s'", "break_before_make = '15 s'\nwaiting = 'kept'"] {
+        for name in &used {
+            let text = text.replace("NAME", name).replace("HOW", how);
+            let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+            let mut down = std::collections::BTreeSet::new();
+            for (_, change) in &resolved.scenario.timeline.changes {
+                match change {
+                    Change::Down { link, .. } => assert!(down.insert(*link), "{how}"),
+                    Change::Up(link) => assert!(down.remove(link), "{how}"),
+                    Change::Install { .. } | Change::Withdraw(_) => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn flows_take_disjoint_paths() {
+    let text = "duration = '60 s'\n[sky]\nover = 'starlink-shell-1'\nHOW\n\
+                [sky.disjoint]\npaths = 3\nflow = { b = 2, c = 3 }\n\
+                [flow.a]\nfrom = 'London'\nto = 'New York'\n[flow.b]\nfrom = 'New York'\nto = 'London'\n\
+                [flow.c]\nfrom = 'London'\nto = 'New York'\n";
+    for how in ["", "change = 'broken'"] {
+        let resolved = from_toml(&text.replace("HOW", how), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+        let flows: Vec<_> = resolved.scenario.flows.iter().collect();
+        let mut now: Vec<Vec<String>> = flows.iter().map(|flow| named(&resolved, &flow.route)).collect();
+        let apart = |now: &[Vec<String>]| {
+            let all: Vec<&str> = now.iter().flatten().flat_map(|link| link.split('~')).collect();
+            let passes =
+                |name: &str| now.iter().filter(|way| way.iter().any(|l| l.split('~').any(|n| n == name))).count();
+            all.iter().filter(|name| !["London", "New York"].contains(name)).all(|name| passes(name) == 1)
+        };
+        assert!(apart(&now), "{how} {now:?}");
+        let mut changes = resolved.scenario.timeline.changes.iter().peekable();
+        let mut count = 0;
+        while let Some((time, change)) = changes.next() {
+            if let Change::Install { path, route } = change {
+                if !path.is_back() {
+                    now[path.flow().index()] = named(&resolved, route);
+                    count += 1;
+                }
+            }
+            if changes.peek().is_none_or(|(next, _)| next > time) {
+                assert!(apart(&now), "{how} {time:?} {now:?}");
+            }
+        }
+        assert!(count > 3, "{how}");
+        // The first is the shortest at the start.
+        let delays: Vec<f64> = flows.iter().map(|flow| delay(&resolved, &flow.route, 0.0)).collect();
+        assert!(delays[0] < delays[1] && delays[1] < delays[2], "{delays:?}");
+    }
+}
+
+#[test]
+fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
+    let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
+    for (sky, message, place) in [
+        ("failure = [{ from = '1 s' }]", "sky.failure.0 does not say what fails", 4),
+        ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 does not say what fails", 4),
+        (
+            "failure = [{ satellite = '1-1' },\n{ satellite = '99-1' }]",
+            "sky.failure.1.satellite = \"99-1\" is no satellite",
+            5,
+        ),
+        ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is no gateway", 4),
+        ("failure = [{ link = ['1-1'] }]", "sky.failure.0.link does not name two nodes", 4),
+        ("failure = [{ link = ['1-1', '1-1'] }]", "sky.failure.0.link joins a node with itself", 4),
+        ("failure = [{ link = ['London', 'Paris'] }]", "sky.failure.0.link joins places that no fibre joins", 4),
+        ("failure = [{ link = ['1-1', 'Rome'] }]", "sky.failure.0.link.1 = \"Rome\" is neither a satellite nor", 4),
+        (
+            "between_satellites = 'none'\nfailure = [{ link = ['1-1', '1-2'] }]",
+            "sky.failure.0.link joins satellites that have no links",
+            5,
+        ),
+        ("failure = [{ satellite = '1-1', from = '3 s', to = '3 s' }]", "sky.failure.0.to is not after from", 4),
+        ("disjoint = { paths = 1 }", "sky.disjoint.paths", 4),
+        ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
+        ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is none of the 2 paths", 4),
+        ("selection = 'highest'\ndisjoint = { paths = 2 }", "sky.disjoint needs several satellites", 5),
+        ("gateway = ['Madrid']\ndisjoint = { paths = 2 }", "sky.disjoint is for paths over links", 5),
+        (
+            "disjoint = { paths = 9, flow = { a = 9 } }",
+            "sky.disjoint.paths = 9 are never there from London to Paris",
+            4,
+        ),
+    ] {
+        let text = said(&format!("duration = '10 s'\n[sky]\nover = 'iridium'\n{sky}\n{flow}"));
+        assert!(text.contains(message) && text.contains(&format!("f.toml:{place}:")), "{sky}: {text}");
+    }
+}
