@@ -3062,6 +3062,49 @@ class RainSeries(_RainSeriesRequired, total=False):
 
     rainy_percent: float
 
+_GaugeRequired = TypedDict(
+    "_GaugeRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class Gauge(_GaugeRequired, total=False):
+    """Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
+
+    file :
+        The file, beside the scenario or in a folder there.
+
+    column :
+        The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
+
+    begin :
+        How far into the series the run begins. Default: "0 s".
+
+    every :
+        The series starts again every so often.
+
+    frequency_ghz :
+        The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
+    """
+
+    column: str
+    begin: str
+    every: str
+    frequency_ghz: float
+
+
+class RainFile(TypedDict):
+    """As it was measured, from files.
+
+    place :
+        The series of each place, by its name. Over other places it does not rain.
+    """
+
+    kind: Literal["file"]
+    place: Dict[str, Gauge]
+
 
 class RainKind(TypedDict):
     """A choice by its kind alone."""
@@ -4305,7 +4348,7 @@ class Sky(_SkyRequired, total=False):
     gateway: List[str]
     stretch: float
     seed: int
-    rain: Union[RainExceeded, RainSeries, RainKind, Literal["none", "exceeded", "series"]]
+    rain: Union[RainExceeded, RainSeries, RainFile, RainKind, Literal["none", "exceeded", "series"]]
     hop_delay: str
     make_before_break: str
     break_before_make: str

@@ -334,5 +334,27 @@ kinds! {
             /// Per cent of the year in which it rains.
             rainy_percent: f64 = 5.0, [0.01, 99.0], "reading: P.837 has it by place";
         };
+        /// As it was measured, from files.
+        "file" => Files {
+            /// The series of each place, by its name. Over other places it does not rain.
+            place: BTreeMap<String, Gauge>;
+        };
+    }
+}
+
+settings! {
+    /// Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Gauge {
+        /// The file, beside the scenario or in a folder there.
+        file: String;
+        /// The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
+        column: Option<String>;
+        /// How far into the series the run begins.
+        begin: Duration = Duration::ZERO;
+        /// The series starts again every so often.
+        every: Option<Duration>;
+        /// The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
+        frequency_ghz: Option<f64>, [7.0, 55.0];
     }
 }

@@ -2,11 +2,12 @@
 //! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
 //!
 //! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `ground` finds out which nodes are places on
-//! it, `radio` finds what the air takes, `written` writes links and `changes` as a file would have them. What comes after knows
+//! it, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
 //! nothing of satellites.
 
 mod changes;
 mod failing;
+mod gauge;
 mod ground;
 mod names;
 mod radio;
@@ -62,9 +63,11 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     }
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
     let Some(sky) = scene::make(&keys, &raw, &ground, files, findings) else { return };
+    let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
     let go_on = &mut |share| files.go_on(share);
     let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, go_on, findings) else { return };
-    let drawn = written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, paths: &paths, duration };
+    let drawn =
+        written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, gauges: &gauges, paths: &paths, duration };
     if let Err(wrong) = written::write(tree, &drawn) {
         say(&raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
     }

@@ -157,6 +157,9 @@ impl Weather {
             };
             taken.rain_db = depth.attenuation_db(self.showers[place].at(t));
         }
+        if let Some(gauge) = drawn.gauges.get(&place) {
+            taken.rain_db = gauge.attenuation_db(&climate.rain, &link.ray(elevation), t)?;
+        }
         Ok(taken)
     }
 }

@@ -406,3 +406,113 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         assert!(text.contains(message) && text.contains(&format!("f.toml:{place}:")), "{sky}: {text}");
     }
 }
+
+/// Files in memory.
+struct Given(std::collections::BTreeMap<&'static str, &'static [u8]>);
+
+impl crate::scenario::Files for Given {
+    fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)> {
+        let found = self.0.get(name).map(|content| content.to_vec());
+        found.ok_or_else(|| ("is not there".into(), "expected a file".into()))
+    }
+}
+
+/// A geostationary path from London with a radio on the way down there, and rain from a file `t`.
+fn rained(keys: &str, content: &'static [u8]) -> Result<Resolved, String> {
+    let text = format!(
+        "duration = '30 s'\n[sky]\nover = {{ geo = 0 }}\nrain = {{ kind = 'file', place.London = {{ file = 't'{keys} }} }}\n\
+         [sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}modem = 'convolutional'\n\
+         [flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+    );
+    let files = Given([("t", content)].into());
+    crate::scenario::from_toml_with(&text, "f.toml", &[], &files).map_err(|problems| problems.to_string())
+}
+
+/// Signal on the way down to a place over time, dB.
+fn signal(resolved: &Resolved, place: &str) -> Vec<(f64, f64)> {
+    let json = resolved.to_json();
+    let number = |text: &serde_json::Value| -> f64 {
+        let text = text.as_str().unwrap();
+        let (number, unit) = text.split_once(' ').unwrap();
+        number.parse::<f64>().unwrap() * if unit == "ms" { 1e-3 } else { 1.0 }
+    };
+    let points = &json["link"][format!("{place}~geo")]["reverse"]["coding"]["eb_n0"];
+    match points.as_str() {
+        Some(_) => vec![(0.0, number(points))],
+        None => points["points"].as_array().unwrap().iter().map(|p| (number(&p[0]), number(&p[1]))).collect(),
+    }
+}
+
+#[test]
+fn rain_from_a_file_takes_what_it_says_when_it_says_it() {
+    let dry = signal(&rained("", b"time_s,fade_db\n0,0\n").unwrap(), "London")[0].1;
+    let csv = b"# a beacon\nt_s,fade_db,rain_mm_h\n100,0,0\n110,3.5,10\n120,1,50\n";
+    let of = |keys: &str| signal(&rained(&format!(", column = 'fade_db'{keys}"), csv).unwrap(), "London");
+    let lost = |found: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        found.iter().map(|(t, db)| (*t, ((dry - db) * 10.0).round() / 10.0)).collect()
+    };
+    assert_eq!(lost(&of("")), [(0.0, 0.0), (10.0, 3.5), (20.0, 1.0)]);
+    assert_eq!(lost(&of(", begin = '10 s'")), [(0.0, 3.5), (10.0, 1.0)]);
+    assert_eq!(lost(&of(", every = '22 s'")), [(0.0, 0.0), (10.0, 3.5), (20.0, 1.0), (22.0, 0.0)]);
+    // The radio is at 20 GHz.
+    let scaled = bentpipe_orbit::budget::rain::scaled_db(3.5, 12.0, 20.0).unwrap();
+    assert!((lost(&of(", frequency_ghz = 12"))[1].1 - scaled).abs() < 0.06 && scaled > 8.0);
+    // A rate, by P.618 with it in place of that of 0.01 % of the year.
+    let rate = lost(&signal(&rained(", column = 'rain_mm_h'", csv).unwrap(), "London"));
+    let london = bentpipe_orbit::budget::climate::climate("London").unwrap().rain;
+    let place = bentpipe_orbit::sky::places::city("London").unwrap();
+    let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.constellation = bentpipe_orbit::sky::constellation::Constellation::new(Epoch::Y2000);
+    sky.constellation.add("geo", bentpipe_orbit::sky::orbit::Orbit::geo(0.0, 0.0, 0.0).unwrap()).unwrap();
+    sky.places = vec![Place::fixed("London", place)];
+    let elevation_deg = sky.sighting(0, 0, 0.0).unwrap().elevation_deg();
+    let ray = bentpipe_orbit::budget::Ray { frequency_ghz: 20.0, elevation_deg, tilt_deg: 45.0 };
+    for ((_, found), rate_001_mm_h) in rate.iter().zip([0.0, 10.0, 50.0]) {
+        let climate = bentpipe_orbit::budget::rain::RainClimate { rate_001_mm_h, ..london };
+        assert!((found - climate.attenuation_001_db(&ray).unwrap()).abs() < 0.06, "{rate_001_mm_h} mm/h: {found} dB");
+    }
+    assert!(rate[2].1 > 10.0);
+    // What is written out needs no file, and it does not rain in Madrid.
+    let resolved = rained("", b"time_s,fade_db\n0,5\n").unwrap();
+    assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+    let madrid = signal(&resolved, "Madrid");
+    assert_eq!(madrid, signal(&rained("", b"time_s,fade_db\n0,0\n").unwrap(), "Madrid"));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
+    for (keys, content, said) in [
+        (
+            "",
+            &b"time_s,rain_mm_h\n0,1\n1,x\n"[..],
+            "sky.rain.place.London.file = \"t\" is no such trace: line 3: \"x\" is no number",
+        ),
+        ("", b"time_s,rain_mm_h\n0,1\n\n1,-1\n", "line 4: \"-1\" is not between 0 and 1000"),
+        ("", b"time_s,fade_db\n0,301\n", "line 2: \"301\" is not between 0 and 300"),
+        ("", b"time_s,rain_mm_h\n1,1\n0,1\n", "line 3: \"0\" comes before the line above it"),
+        ("", b"time_s,rain_mm_h\n0,1,2\n", "line 2: has 3 columns"),
+        (
+            "",
+            b"time_s,rain\n0,1\n",
+            "the name of column \"rain\" does not end in a unit; expected _mm_h or _db at its end",
+        ),
+        ("", b"time_s,a_db,b_db\n0,1,1\n", "expected column to be one of: a_db, b_db"),
+        ("", b"0,1\n", "line 1: has numbers where names should be"),
+        ("", b"time_s,a_db\n", "has nothing in it"),
+        ("", b"time_s,a_db\n0,\xff\n", "line 2: is not text in UTF-8"),
+        (", column = 'c_db'", b"time_s,a_db\n0,1\n", "has no column \"c_db\" of values"),
+        (", every = '1 s'", b"time_s,a_db\n0,1\n1,2\n", "sky.rain.place.London.every is too short for the series"),
+        (", frequency_ghz = 3", b"time_s,a_db\n0,1\n", "sky.rain.place.London.frequency_ghz"),
+    ] {
+        let problems = rained(keys, content).map(drop).unwrap_err().replace("\n  expected", "; expected");
+        let said_all = said.split("; ").all(|said| problems.contains(said));
+        assert!(said_all && problems.contains("f.toml:4:"), "{said}\n{problems}");
+    }
+    let text = "duration = '1 s'\n[sky]\nover = 'iridium'\nrain = { kind = 'file', place.Lodnon = { file = 't' } }\n\
+                [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
+    let problems = said(text);
+    assert!(
+        problems.contains("sky.rain.place.Lodnon is no place of a flow") && problems.contains("London"),
+        "{problems}"
+    );
+}

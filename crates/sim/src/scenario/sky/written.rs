@@ -1,6 +1,7 @@
 //! Links and changes of routes as a file would have them.
 
 use super::changes::{changes, joined};
+use super::gauge::Gauge;
 use super::ground::Ground;
 use super::names::names;
 use super::radio::{Weather, Wrong};
@@ -28,6 +29,8 @@ pub(super) struct Drawn<'a> {
     pub(super) raw: &'a Tree,
     pub(super) ground: &'a Ground,
     pub(super) sky: &'a Sky,
+    /// Rain that was measured, by place.
+    pub(super) gauges: &'a BTreeMap<usize, Gauge>,
     /// Of each pair.
     pub(super) paths: &'a [Route],
     pub(super) duration: Duration,
