@@ -635,3 +635,33 @@ def test_a_scenario_that_is_long_to_read_says_how_far_it_is_and_can_be_interrupt
 
     with pytest.raises(KeyboardInterrupt):
         bp.load(tmp_path / "day.toml", progress=interrupt)
+
+
+def test_clouds_and_scintillation_are_lines_where_they_are_asked_for():
+    given = {"over": "geo:19.2E", "frequency": 20, "eirp": 55, "g_over_t": 15, "percent": [0.1, 2]}
+    plain = bp.sky.budget("London", **given)
+    assert not plain.table["line"].is_in(["clouds", "scintillation"]).any()
+    both = bp.sky.budget("London", **given, clouds=True, scintillation=True)
+
+    def at(found, line, percent):
+        rows = found.table.filter((pl.col("line") == line) & pl.col("percent").eq_missing(percent))
+        return rows["value"].to_numpy()
+
+    # Dry air is dry.
+    assert at(both, "clouds", None).size == 0
+    assert at(both, "Es/N0", None) == pytest.approx(at(plain, "Es/N0", None))
+    for percent in (0.1, 2):
+        lost = at(plain, "Es/N0", percent) - at(both, "Es/N0", percent)
+        assert lost == pytest.approx(-at(both, "clouds", percent) - at(both, "scintillation", percent))
+        assert (at(both, "clouds", percent) < 0).all()
+        assert (at(both, "scintillation", percent) < 0).all()
+    # Clouds are those of 1 % at most; rare scintillation is deep, and large antennas average it.
+    assert at(both, "clouds", 0.1)[0] < at(both, "clouds", 2)[0]
+    wide = bp.sky.budget("London", **given, clouds=True, scintillation=True, antenna=40)
+    assert at(wide, "scintillation", 0.1)[-1] > at(both, "scintillation", 0.1)[-1]
+    words = shlex.split("budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 --clouds --scintillation")
+    said = ran(*words)
+    assert said.exit_code == 0
+    assert "clouds (dB)" in said.output
+    assert "scintillation (dB)" in said.output
+    assert ran(*words, "--antenna", "-1").exit_code != 0

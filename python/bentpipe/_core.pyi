@@ -548,6 +548,7 @@ class Sky:
         radio: tuple[float, float, float, float, float],
         elevation_deg: float,
         percent: float | None,
+        extra: tuple[bool, float | None],
     ) -> tuple[list[tuple[str, float, str]], float, float, tuple[str, float] | None]: ...
     @property
     def altitude_km(self) -> float: ...

@@ -4,7 +4,8 @@ use crate::tables::bytes;
 use bentpipe_orbit::budget;
 use bentpipe_orbit::budget::geometry::slant_range_km;
 use bentpipe_orbit::budget::modulation::Modulation;
-use bentpipe_orbit::budget::radio::Radio;
+use bentpipe_orbit::budget::radio::{Conditions, Radio};
+use bentpipe_orbit::budget::scintillation::Aperture;
 use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
@@ -187,21 +188,36 @@ impl PySky {
     }
 
     /// The link budget of a radio (carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, symbols per second) between a city and
-    /// satellites of the median height at an elevation, in rain that is exceeded in so many per cent of the year: its lines, the
-    /// distance, the bit error rate of QPSK without coding, and what DVB-S2 makes of it.
+    /// satellites of the median height at an elevation, in rain that is exceeded in so many per cent of the year; `extra`: whether in clouds,
+    /// too, and in the scintillation that an antenna of this diameter (m) leaves. Its lines, the distance, the bit error rate of QPSK without coding, and what DVB-S2 makes of it.
     fn budget(
         &self,
         climate: &str,
         radio: (f64, f64, f64, f64, f64),
         elevation_deg: f64,
         percent: Option<f64>,
+        extra: (bool, Option<f64>),
     ) -> PyResult<Budget> {
         let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s) = radio;
         let radio = Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s, tilt_deg: 45.0 };
         let make = || {
             let range_km = slant_range_km(elevation_deg, self.altitude_km())?;
-            let taken = radio.attenuation(&budget::climate::climate(climate)?, elevation_deg, percent)?;
-            let lines = radio.lines(range_km, taken)?.into_iter().map(|line| (line.what, line.value, line.unit));
+            let (has_clouds, antenna_m) = extra;
+            let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
+            let conditions = Conditions {
+                rain: percent,
+                // P.618-13 §2.5: for less than 1 %, those of 1 %.
+                clouds: percent.filter(|_| has_clouds).map(|percent| percent.max(1.0)),
+                scintillation: percent.zip(antenna_m.map(aperture)),
+            };
+            let taken = radio.attenuation(&budget::climate::climate(climate)?, elevation_deg, conditions)?;
+            let is_asked_for = |what| match what {
+                "clouds" => conditions.clouds.is_some(),
+                "scintillation" => conditions.scintillation.is_some(),
+                _ => true,
+            };
+            let lines = radio.lines(range_km, taken)?.into_iter().filter(|line| is_asked_for(line.what));
+            let lines = lines.map(|line| (line.what, line.value, line.unit));
             let es_n0 = radio.es_n0_db(range_km, taken)?;
             let best = Modcod::best(es_n0).map(|(modcod, bits)| (modcod.name(), bits));
             // Two bits in a symbol.

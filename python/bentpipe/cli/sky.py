@@ -368,6 +368,7 @@ def map(
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
         "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",
+        "sky budget Paris --over oneweb --frequency 12 --eirp 35 --gt 9 --clouds --scintillation",
     ),
 )
 @_place("place", "Where the link begins or ends")
@@ -386,6 +387,11 @@ def map(
     multiple=True,
     metavar="PERCENT",
     help="Rain as it is exceeded in this share of the year; repeat for more. [default: 0.1]",
+)
+@click.option("--clouds", is_flag=True, help="Rain comes with clouds that are exceeded as often.")
+@click.option("--scintillation", is_flag=True, help="Rain comes with scintillation that is exceeded as often.")
+@click.option(
+    "--antenna", type=float, default=0.6, show_default=True, metavar="M", help="Diameter that averages scintillation."
 )
 @click.option(
     "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."

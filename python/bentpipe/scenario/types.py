@@ -3111,6 +3111,26 @@ class RainKind(TypedDict):
 
     kind: Literal["none"]
 
+
+class Clouds(TypedDict, total=False):
+    """Clouds over all places.
+
+    percent :
+        Of the year, per cent. Beside rain that is exceeded in less than 1 %, 1 % (P.618-13 §2.5). Default: 1.0.
+    """
+
+    percent: float
+
+
+class Scintillation(TypedDict, total=False):
+    """Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
+
+    percent :
+        Of the year, per cent. Default: 1.0.
+    """
+
+    percent: float
+
 _SkyFailureOptional = TypedDict(
     "_SkyFailureOptional",
     {
@@ -4060,11 +4080,15 @@ class Radio(_RadioRequired, total=False):
     losses :
         Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
 
+    antenna_m :
+        Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5. Default: 0.6.
+
     modem :
         How bits are sent.
     """
 
     losses: str
+    antenna_m: float
 
 _DirectionDelayPointsRequired = TypedDict(
     "_DirectionDelayPointsRequired",
@@ -4292,6 +4316,12 @@ class Sky(_SkyRequired, total=False):
     rain :
         Rain on links that have a `radio`. Default: "none".
 
+    clouds :
+        Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
+
+    scintillation :
+        Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618-13). Without it, there is none.
+
     hop_delay :
         What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
 
@@ -4349,6 +4379,8 @@ class Sky(_SkyRequired, total=False):
     stretch: float
     seed: int
     rain: Union[RainExceeded, RainSeries, RainFile, RainKind, Literal["none", "exceeded", "series"]]
+    clouds: Clouds
+    scintillation: Scintillation
     hop_delay: str
     make_before_break: str
     break_before_make: str

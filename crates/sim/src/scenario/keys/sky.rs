@@ -35,6 +35,10 @@ settings! {
         seed: u64 = 1;
         /// Rain on links that have a `radio`.
         rain: Rain = Rain::Off;
+        /// Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
+        clouds: Option<Clouds>;
+        /// Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618-13). Without it, there is none.
+        scintillation: Option<Scintillation>;
         /// What each satellite and gateway on the way adds to a delay when paths are chosen.
         hop_delay: Duration = Duration::ZERO;
         /// How long a place keeps the link to a satellite that it leaves for another.
@@ -265,6 +269,24 @@ settings! {
 }
 
 settings! {
+    /// Clouds over all places.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Clouds {
+        /// Of the year, per cent. Beside rain that is exceeded in less than 1 %, 1 % (P.618-13 §2.5).
+        percent: f64 = 1.0, [1.0, 50.0];
+    }
+}
+
+settings! {
+    /// Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Scintillation {
+        /// Of the year, per cent.
+        percent: f64 = 1.0, [0.001, 50.0];
+    }
+}
+
+settings! {
     /// A transmitter, a receiver, and how bits are sent. The link's rate is constant.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Radio {
@@ -276,6 +298,8 @@ settings! {
         g_over_t_db_k: f64, [-100.0, 200.0];
         /// Everything else that the signal loses: pointing, polarisation, feeders.
         losses: Level = Level(0.0);
+        /// Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5.
+        antenna_m: f64 = 0.6, [0.0, 100.0];
         /// How bits are sent.
         modem: Modem;
     }

@@ -516,3 +516,48 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
         "{problems}"
     );
 }
+
+#[test]
+fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_for_them() {
+    use bentpipe_orbit::budget::{clouds::cloud_db, scintillation::*, total_db, Ray};
+    let of = |keys: &str, radio: &str| {
+        let text = format!(
+            "duration = '2 s'\n[sky]\nover = {{ geo = 0 }}\n{keys}\n[sky.user]\nrate = '20 Mbit/s'\n\
+             [sky.user.down]\n{RADIO}{radio}modem = 'convolutional'\n[flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+        );
+        signal(&from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}")), "London")[0].1
+    };
+    let clear = of("", "");
+    assert_eq!(clear, of("", "antenna_m = 5\n"));
+    let climate = bentpipe_orbit::budget::climate::climate("London").unwrap();
+    let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.constellation = bentpipe_orbit::sky::constellation::Constellation::new(Epoch::Y2000);
+    sky.constellation.add("geo", bentpipe_orbit::sky::orbit::Orbit::geo(0.0, 0.0, 0.0).unwrap()).unwrap();
+    sky.places = vec![Place::city("London").unwrap()];
+    let elevation_deg = sky.sighting(0, 0, 0.0).unwrap().elevation_deg();
+    let ray = Ray { frequency_ghz: 20.0, elevation_deg, tilt_deg: 45.0 };
+    let clouds = |percent| cloud_db(&ray, climate.clouds.water(percent).unwrap()).unwrap();
+    let fade = |diameter_m| {
+        let aperture = Aperture { diameter_m, efficiency: 0.5 };
+        scintillation_db(&ray, &aperture, climate.wet_refractivity, 0.1).unwrap()
+    };
+    let rain = climate.rain.attenuation_db(&ray, 1.0).unwrap();
+    for (keys, radio, expected) in [
+        ("clouds = { percent = 1 }", "", clouds(1.0)),
+        ("clouds = { percent = 20 }", "", clouds(20.0)),
+        ("scintillation = { percent = 0.1 }", "", fade(0.6)),
+        ("scintillation = { percent = 0.1 }", "antenna_m = 3\n", fade(3.0)),
+        (
+            "rain = { kind = 'exceeded', percent = 1 }\nclouds = { percent = 1 }\nscintillation = { percent = 0.1 }",
+            "",
+            total_db(0.0, clouds(1.0), rain, fade(0.6)),
+        ),
+    ] {
+        // The signal is written with two places.
+        assert!((clear - of(keys, radio) - expected).abs() < 0.0101, "{keys}: {} {expected}", clear - of(keys, radio));
+    }
+    assert!(clouds(1.0) > 2.0 * clouds(20.0) && clouds(20.0) > 0.0 && fade(0.6) > fade(3.0) && fade(3.0) > 0.1);
+    let text = "duration = '1 s'\n[sky]\nover = 'iridium'\nclouds = { percent = 0.5 }\n\
+                [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
+    assert!(said(text).contains("sky.clouds.percent"));
+}
