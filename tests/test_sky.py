@@ -576,6 +576,31 @@ def test_the_page_over_the_sky_has_the_numbers_that_were_measured():
         scenario = skies.transfer(sky, skies.DAY[0], "sack", is_split=True) | {"duration": "3 s"}
         assert bp.run(bp.Scenario(scenario), seed=1).flows["delivered_bytes"][0] > 0
     assert bp.run(skies.timed("1 ms", 0.0, skies.PASSES[0]) | {"duration": "5 s"}, seed=1).flows["acked_bytes"][0] > 0
+    more = skies.more
+    for direction in more.DIRECTIONS:
+        around = more.around("refwa-plus", direction, 0.01, more.STARTS[0])
+        assert around["at"]
+        for scenario in (around, more.still(around)):
+            run = bp.run(scenario | {"duration": "5 s"}, seed=1)
+            assert 0.1 < more.fairness(run.flows["delivered_bytes"].to_numpy()) <= 1
+            hit = run.links.filter(pl.col("corrupted_packets") > 0)["link"].to_list()
+            assert all(name.startswith("New York~") for name in hit)
+    assert more.reading(1) > 0
+
+
+def test_verdicts_on_the_moving_sky_follow_from_its_runs():
+    spec = importlib.util.spec_from_file_location("skies_more", ROOT / "validation" / "skies_more.py")
+    more = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(more)
+    rows = json.loads((ROOT / "docs/validation/sky.json").read_text())["refwa"]["rows"]
+    found = {(each["told"], each["what"].partition(":")[0]): each["verdict"] for each in more.differences(rows)}
+    sky, ground = more.DIRECTIONS.values()
+    assert found[ground, "so does REFWA Plus"] == found[ground, "REFWA cures it"] == "holds"
+    assert found[sky, "at no cost"] == "does not hold"
+    worse = [row | {"fairness": [0.1 + 0.01 * seed for seed in range(10)]} for row in rows]
+    assert {each["verdict"] for each in more.differences(worse) if "is unfair" in each["what"]} == {"holds"}
+    assert more.fairness(np.array([1.0, 1.0])) == 1
+    assert more.fairness(np.array([1.0, 0.0])) == 0.5
 
 
 # Budgets
