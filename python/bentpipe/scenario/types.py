@@ -4329,7 +4329,7 @@ class Sky(_SkyRequired, total=False):
         How long a place keeps the link to a satellite that it leaves for another.
 
     break_before_make :
-        How long a place has no satellite when it leaves one for another. With neither, both happen at once.
+        How long a place has no satellite when it leaves one for another: with `waiting = "kept"` packets wait for the next one, otherwise there is no route in between. With neither key, both happen at once.
 
     failure :
         What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`. Default: [].

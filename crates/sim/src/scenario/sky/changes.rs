@@ -1,6 +1,8 @@
 //! What changes as places go from one satellite to another, and as something fails.
 
+use super::ground::OverSky;
 use super::written::{beam, Drawn, Ends};
+use crate::spec::Waiting;
 use bentpipe_orbit::sky::scene::{Failed, Failure};
 use bentpipe_units::Duration;
 use serde_json::{json, Value as Json};
@@ -38,23 +40,23 @@ pub(super) fn changes<'a>(drawn: &Drawn<'_>, names: &[String], links: impl Itera
     let mut access = Access { used: used(drawn, &current), ..Access::default() };
     let mut tables = Vec::new();
     for (time, changed) in moments {
-        access.settle(drawn, names, time, &mut tables);
+        let changed: BTreeMap<usize, usize> = changed.into_iter().collect();
+        access.settle(drawn, names, (time, &changed), &current, &mut tables);
         let (broken, repaired) = failures.remove(&time).unwrap_or_default();
         access.failing.retain(|ends| !repaired.contains(ends));
+        changed.iter().for_each(|(pair, number)| current[*pair] = *number);
+        let (mut up, down) = access.hand_over(drawn, time, used(drawn, &current));
         let (mut install, mut withdraw) = (Vec::new(), Vec::new());
-        for (pair, number) in changed {
-            current[pair] = number;
-            let nodes = &drawn.paths[pair].changes[number].nodes;
-            for over in drawn.ground.flows.iter().filter(|over| over.pair == pair) {
-                let way = drawn.way(names, over, nodes);
-                let back: Vec<&String> = way.iter().rev().collect();
-                match nodes.is_empty() {
-                    true => withdraw.push(over.flow.clone()),
-                    false => install.push(json!({ "flow": over.flow, "route": way, "reverse_route": back })),
+        for (&pair, &number) in &changed {
+            match access.has_route(drawn, pair, number) {
+                true => install.extend(installed(drawn, names, pair, number)),
+                false if access.withdrawn.insert(pair) => {
+                    let flows = drawn.ground.flows.iter().filter(|over| over.pair == pair);
+                    withdraw.extend(flows.map(|over| over.flow.clone()));
                 }
+                false => {}
             }
         }
-        let (mut up, down) = access.hand_over(drawn, time, used(drawn, &current));
         up.extend(repaired.into_iter().filter(|ends| access.repair(drawn, *ends)));
         let mut table = json!({ "time": time.to_string() });
         let lists = [("install", json!(install)), ("withdraw", json!(withdraw)), ("up", listed(drawn, names, &up))];
@@ -75,8 +77,19 @@ pub(super) fn changes<'a>(drawn: &Drawn<'_>, names: &[String], links: impl Itera
             tables.push(json!({ "time": time.to_string(), "down": listed(drawn, names, &broken) }));
         }
     }
-    access.settle(drawn, names, drawn.duration, &mut tables);
+    access.settle(drawn, names, (drawn.duration, &BTreeMap::new()), &current, &mut tables);
     tables
+}
+
+/// The routes of the flows of a pair from its change `number` on.
+fn installed(drawn: &Drawn<'_>, names: &[String], pair: usize, number: usize) -> Vec<Json> {
+    let nodes = &drawn.paths[pair].changes[number].nodes;
+    let route = |over: &OverSky| {
+        let way = drawn.way(names, over, nodes);
+        let back: Vec<&String> = way.iter().rev().collect();
+        json!({ "flow": over.flow, "route": way, "reverse_route": back })
+    };
+    drawn.ground.flows.iter().filter(|over| over.pair == pair).map(route).collect()
 }
 
 /// Links that break, and links that are repaired.
@@ -131,6 +144,8 @@ struct Access {
     leaving: BTreeMap<Ends, Duration>,
     /// Those that are out of use, of links between satellites and cables as well.
     failing: BTreeSet<Ends>,
+    /// Pairs whose flows have no route: there is no path, or a link of it is still to come up and nobody waits for it.
+    withdrawn: BTreeSet<usize>,
 }
 
 impl Access {
@@ -175,8 +190,26 @@ impl Access {
         (is_used || !is_access) && self.down.remove(&ends)
     }
 
-    /// Writes down what ends until `time`: interruptions and overlaps.
-    fn settle(&mut self, drawn: &Drawn<'_>, names: &[String], time: Duration, tables: &mut Vec<Json>) {
+    /// Whether the flows of a pair have a route from its change `number` on; from then on they count as having one if so.
+    fn has_route(&mut self, drawn: &Drawn<'_>, pair: usize, number: usize) -> bool {
+        let nodes = &drawn.paths[pair].changes[number].nodes;
+        let is_coming = |pair: &[u32]| self.coming.contains_key(&drawn.ends(pair[0], pair[1]));
+        let has = !nodes.is_empty() && (drawn.keys.waiting == Waiting::Kept || !nodes.windows(2).any(is_coming));
+        if has {
+            self.withdrawn.remove(&pair);
+        }
+        has
+    }
+
+    /// Writes down what ends until `time`: interruptions and overlaps. Pairs in `changed` get another route then.
+    fn settle(
+        &mut self,
+        drawn: &Drawn<'_>,
+        names: &[String],
+        (time, changed): (Duration, &BTreeMap<usize, usize>),
+        current: &[usize],
+        tables: &mut Vec<Json>,
+    ) {
         let due = |links: &mut BTreeMap<Ends, Duration>| {
             let mut due: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
             links.iter().filter(|(_, at)| **at <= time).for_each(|(ends, at)| due.entry(*at).or_default().push(*ends));
@@ -186,8 +219,17 @@ impl Access {
         for (at, mut links) in due(&mut self.coming) {
             links.retain(|ends| !self.failing.contains(ends));
             self.down.retain(|ends| !links.contains(ends));
+            let mut install = Vec::new();
+            for pair in self.withdrawn.clone() {
+                if !(at == time && changed.contains_key(&pair)) && self.has_route(drawn, pair, current[pair]) {
+                    install.extend(installed(drawn, names, pair, current[pair]));
+                }
+            }
             if !links.is_empty() {
                 tables.push(json!({ "time": at.to_string(), "up": listed(drawn, names, &links) }));
+            }
+            if !install.is_empty() {
+                tables.push(json!({ "time": at.to_string(), "install": install }));
             }
         }
         for (at, mut links) in due(&mut self.leaving) {

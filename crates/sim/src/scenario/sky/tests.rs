@@ -315,7 +315,14 @@ fn failures_and_handovers_take_no_link_away_twice() {
     };
     let used: std::collections::BTreeSet<&str> =
         names.iter().filter_map(|name| name.strip_prefix("London~")?.strip_suffix(".forward")).take(4).collect();
-    for how in ["", "make_before_break = '15 s'", "break_before_make = '15 s'\nwaiting = 'kept'"] {
+    for how in [
+        "",
+        "shared = true",
+        "make_before_break = '15 s'",
+        "break_before_make = '15 s'",
+        "break_before_make = '20 s'\nwaiting = 'rerouted'",
+        "break_before_make = '15 s'\nwaiting = 'kept'",
+    ] {
         for name in &used {
             let text = text.replace("NAME", name).replace("HOW", how);
             let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -560,4 +567,27 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
     let text = "duration = '1 s'\n[sky]\nover = 'iridium'\nclouds = { percent = 0.5 }\n\
                 [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
     assert!(said(text).contains("sky.clouds.percent"));
+}
+
+/// In between there is no route, unless packets wait for the next satellite (`[[at]]` has it so, too).
+#[test]
+fn a_place_without_a_satellite_has_no_route_or_packets_wait() {
+    for waiting in ["lost", "rerouted", "kept"] {
+        for gap in ["200 ms", "1 s", "3 s"] {
+            let resolved = read(&format!("break_before_make = '{gap}'\nwaiting = '{waiting}'"));
+            let gap = Duration::from_secs_f64(if gap == "200 ms" { 0.2 } else { gap[..1].parse().unwrap() });
+            assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+            let changes = &resolved.scenario.timeline.changes;
+            let gone: Vec<Time> =
+                changes.iter().filter(|(_, change)| matches!(change, Change::Withdraw(_))).map(|(at, _)| *at).collect();
+            assert_eq!(gone.is_empty(), waiting == "kept", "{waiting}");
+            let is_install = |change: &Change| matches!(change, Change::Install { .. });
+            for at in gone {
+                // It may be withdrawn for longer, where another handover follows.
+                let next = changes.iter().find(|(time, change)| *time > at && is_install(change));
+                assert!(next.is_none_or(|(time, _)| *time >= at + gap), "{waiting} {at:?}");
+                assert!(next.is_some() || at + gap > Time::ZERO + Duration::from_secs(60));
+            }
+        }
+    }
 }
