@@ -125,6 +125,83 @@ def test_an_end_that_takes_the_highest_satellite_sees_it_higher(atlantic):
     assert (found.table["delay_s"] >= best["delay_s"] - 1e-12).all()
 
 
+def test_disjoint_paths_share_no_satellite_and_the_first_is_hardly_longer_than_the_shortest(atlantic, tmp_path):
+    found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", disjoint=3)
+    assert found.table.equals(atlantic.table.head(30))
+    assert found.disjoint.columns == ["time_s", "number", "delay_s", "hops", "path"]
+    for _, rows in found.disjoint.group_by("time_s"):
+        inner = [name for path in rows["path"] for name in path.split(" > ")[1:-1]]
+        assert len(inner) == len(set(inner)) == rows["hops"].sum() - 3
+        assert rows.sort("number")["delay_s"].is_sorted()
+    first = found.disjoint.filter(number=1)["delay_s"]
+    assert (first >= found.table["delay_s"] - 1e-12).all()
+    summary = found.summary["disjoint"]
+    assert [each["number"] for each in summary] == [1, 2, 3]
+    assert summary[0]["delay_max_s"] < summary[2]["delay_max_s"]
+    links = bp.sky.path("London", "New York", over=SHELL, duration="30 s", disjoint=3, apart="links")
+    # Fewer are forbidden.
+    assert links.disjoint["delay_s"].sum() <= found.disjoint["delay_s"].sum() + 1e-9
+    assert "disjoint 3" in str([text.get_text() for text in found.plot().axes[0].get_legend().get_texts()])
+    found.save(tmp_path / "look")
+    assert pl.read_parquet(tmp_path / "look" / "disjoint.parquet").equals(found.disjoint)
+    assert found.to_dict()["apart"] == "satellites"
+
+
+def test_more_disjoint_paths_than_there_are_satellites_in_view_are_empty():
+    found = bp.sky.path("Quito", "Nairobi", over="iridium", duration="10 s", step="5 s", disjoint=9)
+    assert found.disjoint.filter(number=9)["path"].null_count() == 2
+    assert (
+        "There never are 9" in ran(*shlex.split("path Quito Nairobi --over iridium --duration 9s --disjoint 9")).output
+    )
+
+
+def test_what_is_out_of_use_is_on_no_path(atlantic):
+    inner = atlantic.changes["path"][0].split(" > ")
+    out = bp.sky.path("London", "New York", over=SHELL, duration="20 s", without=[inner[2].removeprefix(f"{SHELL}-")])
+    assert not out.changes["path"].str.contains(f"{inner[2]} ").any()
+    link = bp.sky.path("London", "New York", over=SHELL, duration="20 s", without=[f"{inner[2]}~{inner[1]}"])
+    assert not link.changes["path"].str.contains(f"{inner[1]} > {inner[2]} ").any()
+    for each in (out, link):
+        assert (each.table["delay_s"] >= atlantic.table["delay_s"].head(20) - 1e-12).all()
+        assert each.table["delay_s"][0] > atlantic.table["delay_s"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"disjoint": 0}, "expected 1 to 16 paths"),
+        ({"disjoint": 2, "apart": "planes"}, "'planes' is not a value of apart"),
+        ({"disjoint": 2, "select": "highest"}, "need several satellites at each end"),
+        ({"without": ["1-99"]}, "'1-99' is no satellite or place of this look"),
+        ({"without": ["0-1~0-2~0-3"]}, "expected one name, or the two that a link joins"),
+    ],
+)
+def test_disjoint_paths_and_names_that_make_no_sense_are_refused(options, said):
+    with pytest.raises(SkyError, match=re.escape(said)):
+        bp.sky.path("London", "New York", over=SHELL, duration="5 s", **options)
+    if "select" not in options and "disjoint" in options:
+        with pytest.raises(SkyError, match="lead over links between satellites"):
+            bp.sky.path("London", "Madrid", over="oneweb", duration="5 s", gateways=["Paris"], disjoint=2)
+
+
+def test_a_satellite_that_fails_in_a_run_loses_what_is_on_its_links_and_the_flow_goes_on():
+    scenario = {
+        "duration": "20 s",
+        "sky": {"over": SHELL, "change": "broken"},
+        "flow": {"bulk": {"from": "London", "to": "New York"}},
+    }
+    route = bp.Scenario(scenario).to_dict()["flow"]["bulk"]["route"]
+    failing = [{"satellite": route[1], "from": "10.3 s", "to": "12 s"}]
+    run = bp.run(scenario | {"sky": scenario["sky"] | {"failure": failing}})
+    whole = bp.run(scenario)
+    lost = {
+        name: each.drops.filter(pl.col("cause").is_in(["handover", "route-missing"]))["packets"].sum()
+        for name, each in (("failing", run), ("whole", whole))
+    }
+    assert lost["failing"] > lost["whole"]
+    assert run.flows["delivered_bytes"][0] > 0.5 * whole.flows["delivered_bytes"][0]
+
+
 def test_satellites_by_lot_change_at_the_boundaries_of_slots_only():
     found = bp.sky.path("Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"])
     handovers = found.changes.filter("to_handover")["time_s"].to_numpy()
@@ -499,6 +576,31 @@ def test_the_page_over_the_sky_has_the_numbers_that_were_measured():
         scenario = skies.transfer(sky, skies.DAY[0], "sack", is_split=True) | {"duration": "3 s"}
         assert bp.run(bp.Scenario(scenario), seed=1).flows["delivered_bytes"][0] > 0
     assert bp.run(skies.timed("1 ms", 0.0, skies.PASSES[0]) | {"duration": "5 s"}, seed=1).flows["acked_bytes"][0] > 0
+    more = skies.more
+    for direction in more.DIRECTIONS:
+        around = more.around("refwa-plus", direction, 0.01, more.STARTS[0])
+        assert around["at"]
+        for scenario in (around, more.still(around)):
+            run = bp.run(scenario | {"duration": "5 s"}, seed=1)
+            assert 0.1 < more.fairness(run.flows["delivered_bytes"].to_numpy()) <= 1
+            hit = run.links.filter(pl.col("corrupted_packets") > 0)["link"].to_list()
+            assert all(name.startswith("New York~") for name in hit)
+    assert more.reading(1) > 0
+
+
+def test_verdicts_on_the_moving_sky_follow_from_its_runs():
+    spec = importlib.util.spec_from_file_location("skies_more", ROOT / "validation" / "skies_more.py")
+    more = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(more)
+    rows = json.loads((ROOT / "docs/validation/sky.json").read_text())["refwa"]["rows"]
+    found = {(each["told"], each["what"].partition(":")[0]): each["verdict"] for each in more.differences(rows)}
+    sky, ground = more.DIRECTIONS.values()
+    assert found[ground, "so does REFWA Plus"] == found[ground, "REFWA cures it"] == "holds"
+    assert found[sky, "at no cost"] == "does not hold"
+    worse = [row | {"fairness": [0.1 + 0.01 * seed for seed in range(10)]} for row in rows]
+    assert {each["verdict"] for each in more.differences(worse) if "is unfair" in each["what"]} == {"holds"}
+    assert more.fairness(np.array([1.0, 1.0])) == 1
+    assert more.fairness(np.array([1.0, 0.0])) == 0.5
 
 
 # Budgets
@@ -558,3 +660,33 @@ def test_a_scenario_that_is_long_to_read_says_how_far_it_is_and_can_be_interrupt
 
     with pytest.raises(KeyboardInterrupt):
         bp.load(tmp_path / "day.toml", progress=interrupt)
+
+
+def test_clouds_and_scintillation_are_lines_where_they_are_asked_for():
+    given = {"over": "geo:19.2E", "frequency": 20, "eirp": 55, "g_over_t": 15, "percent": [0.1, 2]}
+    plain = bp.sky.budget("London", **given)
+    assert not plain.table["line"].is_in(["clouds", "scintillation"]).any()
+    both = bp.sky.budget("London", **given, clouds=True, scintillation=True)
+
+    def at(found, line, percent):
+        rows = found.table.filter((pl.col("line") == line) & pl.col("percent").eq_missing(percent))
+        return rows["value"].to_numpy()
+
+    # Dry air is dry.
+    assert at(both, "clouds", None).size == 0
+    assert at(both, "Es/N0", None) == pytest.approx(at(plain, "Es/N0", None))
+    for percent in (0.1, 2):
+        lost = at(plain, "Es/N0", percent) - at(both, "Es/N0", percent)
+        assert lost == pytest.approx(-at(both, "clouds", percent) - at(both, "scintillation", percent))
+        assert (at(both, "clouds", percent) < 0).all()
+        assert (at(both, "scintillation", percent) < 0).all()
+    # Clouds are those of 1 % at most; rare scintillation is deep, and large antennas average it.
+    assert at(both, "clouds", 0.1)[0] < at(both, "clouds", 2)[0]
+    wide = bp.sky.budget("London", **given, clouds=True, scintillation=True, antenna=40)
+    assert at(wide, "scintillation", 0.1)[-1] > at(both, "scintillation", 0.1)[-1]
+    words = shlex.split("budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 --clouds --scintillation")
+    said = ran(*words)
+    assert said.exit_code == 0
+    assert "clouds (dB)" in said.output
+    assert "scintillation (dB)" in said.output
+    assert ran(*words, "--antenna", "-1").exit_code != 0

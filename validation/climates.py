@@ -2,7 +2,8 @@
 
 python validation/climates.py      needs the package `itur`, which has the maps; nothing else here does
 
-Rain is that of P.837-7 and P.839-4, the ground that of P.1511, air that of P.1510-1 and P.836-6 (mean of the year).
+Rain is that of P.837-7 and P.839-4, the ground that of P.1511, air that of P.1510-1 and P.836-6 (mean of the year),
+the wet term of the refractivity that of P.453-14 (median), water in clouds, reduced to 0 °C, that of P.840-8.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import itur
 ORBIT = Path(__file__).resolve().parent.parent / "crates" / "orbit" / "src"
 CITIES = ORBIT / "sky" / "cities.csv"
 CLIMATES = ORBIT / "budget" / "climates.csv"
+CLOUDY = [1, 2, 3, 5, 10, 20, 30, 50]
+"""Per cent of the year in which the water in clouds is exceeded."""
 
 
 def main() -> None:
@@ -31,14 +34,18 @@ def main() -> None:
         itur.models.itu837.rainfall_rate(latitudes, longitudes, 0.01),
         itur.models.itu1510.surface_mean_temperature(latitudes, longitudes),
         itur.models.itu836.surface_water_vapour_density(latitudes, longitudes, 50),
+        itur.models.itu453.map_wet_term_radio_refractivity(latitudes, longitudes, 50),
+        *(itur.models.itu840.columnar_content_reduced_liquid(latitudes, longitudes, percent) for percent in CLOUDY),
     ]
     values = [column.value for column in columns]
     with CLIMATES.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["name", "altitude_km", "rain_height_km", "rain_001_mm_h", "temperature_k", "vapour_g_m3"])
+        columns_of_air = ["altitude_km", "rain_height_km", "rain_001_mm_h", "temperature_k", "vapour_g_m3", "wet_n"]
+        writer.writerow(["name", *columns_of_air, *(f"cloud_{percent}_kg_m2" for percent in CLOUDY)])
         for name, *row in zip(names, *values, strict=True):
-            height, rain_height, *rest = row
-            writer.writerow([name, f"{max(height, 0):.3f}", f"{rain_height:.3f}", *(f"{x:.2f}" for x in rest)])
+            height, rain_height, *air = row[:6]
+            heights = [f"{max(height, 0):.3f}", f"{rain_height:.3f}"]
+            writer.writerow([name, *heights, *(f"{x:.2f}" for x in air), *(f"{x:.4f}" for x in row[6:])])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Makes the page "Over the sky": what the geometry changes in experiments that had stand-ins for it.
 
-    .venv/bin/python validation/skies.py [been] [day] [measured] [passes]
+    .venv/bin/python validation/skies.py [been] [cause] [cost] [day] [future] [measured] [passes] [refwa]
 
-Some minutes on two cores with a release build. The figures go into `docs/validation`; without a name, all parts.
+Half an hour on two cores with a release build (`make release`). The figures go into `docs/validation`; without a
+name, all parts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import numpy as np
 
 import bentpipe as bp
 from bentpipe.statistics.estimates import estimate
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import skies_more as more
 
 CONFIDENCE = 0.95
 ROOT = Path(__file__).resolve().parent.parent
@@ -477,6 +481,10 @@ The tick hardly matters here: from 1 to 500 ms goodput falls by 2 % under a clea
 intervals from one time of the day to another. Errors at low elevations take a third of the rate, and rain takes two
 thirds; other traffic takes its share of what is left. Coarse ticks have fewer timeouts, as over the passes above.
 
+## REFWA Plus over Teledesic
+
+{more.refwa_text(kept["refwa"]["rows"], kept["cause"]["rows"])}
+
 ## London to Singapore
 
 A transfer of a minute, begun at {len(DAY)} times of a day, 20 Mbit/s up at London and 100 Mbit/s down at Singapore,
@@ -504,10 +512,23 @@ With links between satellites the lots of `selection = "starlink"` have the meas
 round trips and the size of steps at the boundaries. Shortest paths do not: Starlink's choice is not made for the path.
 On the bent pipe the geometry is a few milliseconds, and its steps are small; what is measured there is mostly not
 geometry (frames of the radio link, scheduling, queues, the way on the ground). Give such a path a measured delay.
+
+## What it costs
+
+{more.cost_text(kept["cost"])}
 """
 
 
-PARTS = {"been": been, "day": day, "measured": measured, "passes": passes, "future": future}
+PARTS = {
+    "been": been,
+    "day": day,
+    "measured": measured,
+    "passes": passes,
+    "future": future,
+    "refwa": more.refwa,
+    "cause": more.cause,
+    "cost": more.cost,
+}
 
 
 def main() -> None:
@@ -518,6 +539,7 @@ def main() -> None:
         KEPT.write_text(json.dumps(kept, indent=1) + "\n")
     if set(PARTS) <= set(kept):
         figure(kept["day"]["rows"])
+        more.cost_figure(kept["cost"], PAGES / "sky-cost.png")
         (PAGES / "sky.md").write_text(page(kept))
 
 

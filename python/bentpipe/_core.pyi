@@ -531,6 +531,7 @@ class Sky:
     def with_places(
         self, places: Sequence[tuple[str, float, float, float, bool]], elevation_deg: float | None, fibre: float
     ) -> Sky: ...
+    def without(self, nodes: Sequence[int], links: Sequence[tuple[int, int]]) -> Sky: ...
     @property
     def skipped(self) -> list[tuple[int, str]]: ...
     @property
@@ -547,6 +548,7 @@ class Sky:
         radio: tuple[float, float, float, float, float],
         elevation_deg: float,
         percent: float | None,
+        extra: tuple[bool, float | None],
     ) -> tuple[list[tuple[str, float, str]], float, float, tuple[str, float] | None]: ...
     @property
     def altitude_km(self) -> float: ...
@@ -557,6 +559,14 @@ class Sky:
         choice: tuple[str, int, bool, bool],
         progress: Callable[[float], object] | None = None,
     ) -> dict[str, Any]: ...
+    def disjoint(
+        self,
+        span: tuple[float, float, float],
+        choice: tuple[bool, bool],
+        count: int,
+        by_links: bool,
+        progress: Callable[[float], object] | None = None,
+    ) -> list[dict[str, Any]]: ...
     def passes(
         self, span: tuple[float, float, float], progress: Callable[[float], object] | None = None
     ) -> dict[str, tuple[str, bytes]]: ...

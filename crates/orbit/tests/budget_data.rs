@@ -3,7 +3,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use bentpipe_orbit::budget::clouds::{cloud_db, CloudWater};
+use bentpipe_orbit::budget::clouds::{cloud_db, water_between, CloudWater};
 use bentpipe_orbit::budget::gases::{
     gas_path_13_db, gas_path_db, gas_specific_db_km, vapour_zenith_db, Air, OxygenHeight,
 };
@@ -171,6 +171,24 @@ fn clouds_are_the_tables() {
             cloud_db(&ray, if reduced { CloudWater::Reduced(water) } else { CloudWater::Integrated(water) }).unwrap()
         });
     }
+}
+
+/// P.840-8: the rows between two percentages of the maps, from those at them.
+#[test]
+fn water_between_two_percentages_is_the_tables() {
+    let Some(table) = Table::read("ITURP840-8_columnar_content_reduced_liquid.csv") else { return };
+    let maps = [0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0];
+    let mut checked = 0;
+    for row in table.rows.iter().filter(|row| !maps.contains(&row[2])) {
+        let of = |percent: f64| table.rows.iter().find(|at| at[..3] == [row[0], row[1], percent]).map(|at| at[3]);
+        let above = maps.iter().position(|map| *map > row[2]).unwrap();
+        let (low, high) = (maps[above - 1], maps[above]);
+        let (Some(rare), Some(usual)) = (of(low), of(high)) else { continue };
+        let water = water_between(row[2], (low, rare), (high, usual));
+        assert!((water / row[3] - 1.0).abs() < WITHIN, "{row:?}: {water}");
+        checked += 1;
+    }
+    assert!(checked > 0);
 }
 
 /// P.618-13 §2.4: all rows.

@@ -4,7 +4,8 @@ use crate::tables::bytes;
 use bentpipe_orbit::budget;
 use bentpipe_orbit::budget::geometry::slant_range_km;
 use bentpipe_orbit::budget::modulation::Modulation;
-use bentpipe_orbit::budget::radio::Radio;
+use bentpipe_orbit::budget::radio::{Conditions, Radio};
+use bentpipe_orbit::budget::scintillation::Aperture;
 use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
@@ -14,8 +15,10 @@ use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
 use bentpipe_orbit::sky::presets::{self, PRESETS};
-use bentpipe_orbit::sky::route::{routes_while, Metric, Over, Route, Router, Routing, Switch};
-use bentpipe_orbit::sky::scene::{Cable, Sky};
+use bentpipe_orbit::sky::route::{
+    disjoint_routes_while, routes_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
+};
+use bentpipe_orbit::sky::scene::{Cable, Failed, Failure, Sky};
 use bentpipe_orbit::sky::selection::{handovers_while, Rule, Slots};
 use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
@@ -149,6 +152,16 @@ impl PySky {
         make().map_err(wrong)
     }
 
+    /// The same without these satellites and places, and without the links between these two nodes, by number.
+    fn without(&self, nodes: Vec<u32>, links: Vec<(u32, u32)>) -> PyResult<Self> {
+        let mut sky = self.sky.clone();
+        let fails = |what| Failure { what, from_s: f64::NEG_INFINITY, until_s: f64::INFINITY };
+        sky.failures.extend(nodes.into_iter().map(|node| fails(Failed::Node(node))));
+        sky.failures.extend(links.into_iter().map(|(a, b)| fails(Failed::Link(a, b))));
+        sky.check().map_err(wrong)?;
+        Ok(Self { sky, skipped: self.skipped.clone() })
+    }
+
     #[getter]
     fn epoch(&self) -> String {
         self.sky.constellation.epoch.to_string()
@@ -175,21 +188,36 @@ impl PySky {
     }
 
     /// The link budget of a radio (carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, symbols per second) between a city and
-    /// satellites of the median height at an elevation, in rain that is exceeded in so many per cent of the year: its lines, the
-    /// distance, the bit error rate of QPSK without coding, and what DVB-S2 makes of it.
+    /// satellites of the median height at an elevation, in rain that is exceeded in so many per cent of the year; `extra`: whether in clouds,
+    /// too, and in the scintillation that an antenna of this diameter (m) leaves. Its lines, the distance, the bit error rate of QPSK without coding, and what DVB-S2 makes of it.
     fn budget(
         &self,
         climate: &str,
         radio: (f64, f64, f64, f64, f64),
         elevation_deg: f64,
         percent: Option<f64>,
+        extra: (bool, Option<f64>),
     ) -> PyResult<Budget> {
         let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s) = radio;
         let radio = Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s, tilt_deg: 45.0 };
         let make = || {
             let range_km = slant_range_km(elevation_deg, self.altitude_km())?;
-            let taken = radio.attenuation(&budget::climate::climate(climate)?, elevation_deg, percent)?;
-            let lines = radio.lines(range_km, taken)?.into_iter().map(|line| (line.what, line.value, line.unit));
+            let (has_clouds, antenna_m) = extra;
+            let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
+            let conditions = Conditions {
+                rain: percent,
+                // P.618-13 §2.5: for less than 1 %, those of 1 %.
+                clouds: percent.filter(|_| has_clouds).map(|percent| percent.max(1.0)),
+                scintillation: percent.zip(antenna_m.map(aperture)),
+            };
+            let taken = radio.attenuation(&budget::climate::climate(climate)?, elevation_deg, conditions)?;
+            let is_asked_for = |what| match what {
+                "clouds" => conditions.clouds.is_some(),
+                "scintillation" => conditions.scintillation.is_some(),
+                _ => true,
+            };
+            let lines = radio.lines(range_km, taken)?.into_iter().filter(|line| is_asked_for(line.what));
+            let lines = lines.map(|line| (line.what, line.value, line.unit));
             let es_n0 = radio.es_n0_db(range_km, taken)?;
             let best = Modcod::best(es_n0).map(|(modcod, bits)| (modcod.name(), bits));
             // Two bits in a symbol.
@@ -260,6 +288,40 @@ impl PySky {
         table.set_item("changes", changes)?;
         table.set_item("nodes", found.nodes)?;
         Ok(table)
+    }
+
+    /// Paths from the first place to the second that share no satellite, or no link if `by_links`, shortest first; of each its delay
+    /// and hops at every instant, and its changes. `choice` as for `path`, without the rule.
+    #[pyo3(signature = (span, choice, count, by_links, progress=None))]
+    fn disjoint<'py>(
+        &self,
+        py: Python<'py>,
+        span: (f64, f64, f64),
+        choice: (bool, bool),
+        count: usize,
+        by_links: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let sky = &self.sky;
+        // Each path is sought through the whole graph.
+        let found = watched(py, progress, 10 * count * sky.satellites(), |go_on| {
+            let span = Span::new(span.0, span.1, span.2)?;
+            let mut routing = self.routing();
+            routing.metric = if choice.0 { Metric::Hops } else { Metric::Delay };
+            routing.switch = if choice.1 { Switch::WhenBroken } else { Switch::WhenBetter };
+            let what = if by_links { Disjoint::Links } else { Disjoint::Nodes };
+            let routes = disjoint_routes_while(sky, &[(0, 1)], &routing, span, (count, what), go_on)?;
+            Ok(routes.into_iter().flatten().map(|route| Instants::new(sky, span, route)).collect::<Vec<_>>())
+        })?;
+        let shown = |found: Instants| {
+            let table = PyDict::new(py);
+            table.set_item("delay_s", reals(py, &found.delay_s)?)?;
+            table.set_item("hops", wholes(py, &found.hops)?)?;
+            table.set_item("change_s", reals(py, &found.change_s)?)?;
+            table.set_item("nodes", found.nodes)?;
+            Ok(table)
+        };
+        found.into_iter().map(shown).collect()
     }
 
     /// The passes over the first place, by rise.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -62,6 +62,24 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
     shown = found.changes if every else found.changes.head(ROWS_MAX)
     yield _changes(found, shown, start, end)
     yield from hidden(len(found.changes) - len(shown), "more paths")
+    if found.disjoint is not None:
+        yield from _disjoint(summary["disjoint"], found.apart)
+
+
+def _disjoint(rows: list[dict[str, Any]], apart: str) -> Iterator[RenderableType | str]:
+    """Paths that share nothing."""
+    shown = [row for row in rows if row["connected"]]
+    columns = [
+        Shown("least delay", [row["delay_min_s"] for row in shown], "s"),
+        Shown("median", [row["delay_median_s"] for row in shown], "s"),
+        Shown("most", [row["delay_max_s"] for row in shown], "s"),
+        Shown("most hops", [row["hops_max"] for row in shown], "1"),
+        Shown("changes", [row["changes"] for row in shown], "1"),
+        Shown("of the time", [100 * row["connected"] for row in shown], "%"),
+    ]
+    yield make_rows(f"Paths that share no {apart}", "path", [f"{row['number']}" for row in shown], [], columns)
+    if len(shown) < len(rows):
+        yield Text(f"There never are {len(rows)}: lower --elevation, or fewer of them.")
 
 
 def _changes(found: SkyPath, shown: pl.DataFrame, start: str, end: str) -> RenderableType:

@@ -136,6 +136,7 @@ def _shown(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
         "sky path Berlin Madrid --over oneweb --gateway Paris --select highest",
+        "sky path London Tokyo --over kuiper-630 --disjoint 3 --plot paths.png",
     ),
 )
 @_place("from", "Where packets come from")
@@ -157,6 +158,25 @@ def _shown(
     "--by", default="delay", show_default=True, metavar="delay|hops", help="Which path is best: the one with the least."
 )
 @click.option("--keep", is_flag=True, help="Keep a path until it breaks, although there is a better one.")
+@click.option(
+    "--disjoint",
+    type=int,
+    metavar="K",
+    help="Also show K paths over satellites that share nothing, those of the least total delay.",
+)
+@click.option(
+    "--apart",
+    default="satellites",
+    show_default=True,
+    metavar="satellites|links",
+    help="What disjoint paths do not share.",
+)
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
+)
 @_gateways
 @click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
 @_skip_bad
@@ -173,7 +193,8 @@ def path(
 ) -> None:
     """Show the path between two places.
 
-    One-way delay by propagation, hops, elevations and handovers at each instant.
+    One-way delay by propagation, hops, elevations and handovers at each instant; with --disjoint also those of paths
+    that share no satellite.
     """
 
     def find(bar: Bar) -> Any:
@@ -347,6 +368,7 @@ def map(
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
         "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",
+        "sky budget Paris --over oneweb --frequency 12 --eirp 35 --gt 9 --clouds --scintillation",
     ),
 )
 @_place("place", "Where the link begins or ends")
@@ -365,6 +387,11 @@ def map(
     multiple=True,
     metavar="PERCENT",
     help="Rain as it is exceeded in this share of the year; repeat for more. [default: 0.1]",
+)
+@click.option("--clouds", is_flag=True, help="Rain comes with clouds that are exceeded as often.")
+@click.option("--scintillation", is_flag=True, help="Rain comes with scintillation that is exceeded as often.")
+@click.option(
+    "--antenna", type=float, default=0.6, show_default=True, metavar="M", help="Diameter that averages scintillation."
 )
 @click.option(
     "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."

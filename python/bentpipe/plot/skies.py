@@ -142,6 +142,11 @@ def path_figure(found: SkyPath) -> Figure:
             divisor, unit = 3600, "h"
         times = times / divisor
         is_crowded = len(found.changes) > PATHS_MAX
+        if found.disjoint is not None:
+            for (number,), rows in found.disjoint.group_by("number", maintain_order=True):
+                colour = COLOURS[1 + int(number) % (len(COLOURS) - 1)]
+                own = _lone(rows["delay_s"]) * 1e3
+                delay.plot(times, own, color=colour, linewidth=0.8, label=f"disjoint {number}")
         _curve(delay, times, _lone(found.table["delay_s"]) * 1e3, COLOURS[0], is_crowded=is_crowded)
         glass = found.summary["fibre_delay_s"] * 1e3
         delay.axhline(glass, color="0.4", linestyle=":")
@@ -156,6 +161,8 @@ def path_figure(found: SkyPath) -> Figure:
             color="0.4",
         )
         delay.set_ylabel("one-way delay (ms)")
+        if found.disjoint is not None:
+            delay.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
         _curve(hops, times, _lone(found.table["hops"]), COLOURS[0], is_crowded=is_crowded, drawstyle="steps-post")
         hops.set_ylabel("hops")
         hops.set_ylim(0, 1.2 * float(np.nanmax(_lone(found.table["hops"]), initial=1)))

@@ -3062,11 +3062,131 @@ class RainSeries(_RainSeriesRequired, total=False):
 
     rainy_percent: float
 
+_GaugeRequired = TypedDict(
+    "_GaugeRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class Gauge(_GaugeRequired, total=False):
+    """Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
+
+    file :
+        The file, beside the scenario or in a folder there.
+
+    column :
+        The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
+
+    begin :
+        How far into the series the run begins. Default: "0 s".
+
+    every :
+        The series starts again every so often.
+
+    frequency_ghz :
+        The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
+    """
+
+    column: str
+    begin: str
+    every: str
+    frequency_ghz: float
+
+
+class RainFile(TypedDict):
+    """As it was measured, from files.
+
+    place :
+        The series of each place, by its name. Over other places it does not rain.
+    """
+
+    kind: Literal["file"]
+    place: Dict[str, Gauge]
+
 
 class RainKind(TypedDict):
     """A choice by its kind alone."""
 
     kind: Literal["none"]
+
+
+class Clouds(TypedDict, total=False):
+    """Clouds over all places.
+
+    percent :
+        Of the year, per cent. Beside rain that is exceeded in less than 1 %, 1 % (P.618-13 §2.5). Default: 1.0.
+    """
+
+    percent: float
+
+
+class Scintillation(TypedDict, total=False):
+    """Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
+
+    percent :
+        Of the year, per cent. Default: 1.0.
+    """
+
+    percent: float
+
+_SkyFailureOptional = TypedDict(
+    "_SkyFailureOptional",
+    {
+        "from": str,
+    },
+    total=False,
+)
+
+
+class SkyFailure(_SkyFailureOptional, total=False):
+    """A satellite or gateway that is out of use with all its links, or the link between two nodes.
+
+    satellite :
+        The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
+
+    gateway :
+        The gateway.
+
+    link :
+        The two nodes whose link it is: satellites or places. Default: [].
+
+    from :
+        From when on. Default: "0 s".
+
+    to :
+        Until when. Without it, for the rest of the run.
+    """
+
+    satellite: str
+    gateway: str
+    link: List[str]
+    to: str
+
+_DisjointRequired = TypedDict(
+    "_DisjointRequired",
+    {
+        "paths": int,
+    },
+)
+
+
+class Disjoint(_DisjointRequired, total=False):
+    """Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+
+    paths :
+        How many.
+
+    apart :
+        What they do not share. Default: "satellites".
+
+    flow :
+        Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+    """
+
+    apart: Literal["satellites", "links"]
+    flow: Dict[str, int]
 
 _WayPointRequired = TypedDict(
     "_WayPointRequired",
@@ -3960,11 +4080,15 @@ class Radio(_RadioRequired, total=False):
     losses :
         Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
 
+    antenna_m :
+        Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5. Default: 0.6.
+
     modem :
         How bits are sent.
     """
 
     losses: str
+    antenna_m: float
 
 _DirectionDelayPointsRequired = TypedDict(
     "_DirectionDelayPointsRequired",
@@ -4192,6 +4316,12 @@ class Sky(_SkyRequired, total=False):
     rain :
         Rain on links that have a `radio`. Default: "none".
 
+    clouds :
+        Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
+
+    scintillation :
+        Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618-13). Without it, there is none.
+
     hop_delay :
         What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
 
@@ -4199,7 +4329,13 @@ class Sky(_SkyRequired, total=False):
         How long a place keeps the link to a satellite that it leaves for another.
 
     break_before_make :
-        How long a place has no satellite when it leaves one for another. With neither, both happen at once.
+        How long a place has no satellite when it leaves one for another: with `waiting = "kept"` packets wait for the next one, otherwise there is no route in between. With neither key, both happen at once.
+
+    failure :
+        What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`. Default: [].
+
+    disjoint :
+        Several paths at once that share nothing. Without it, there is one, the best.
 
     waiting :
         What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Default: "lost".
@@ -4242,10 +4378,14 @@ class Sky(_SkyRequired, total=False):
     gateway: List[str]
     stretch: float
     seed: int
-    rain: Union[RainExceeded, RainSeries, RainKind, Literal["none", "exceeded", "series"]]
+    rain: Union[RainExceeded, RainSeries, RainFile, RainKind, Literal["none", "exceeded", "series"]]
+    clouds: Clouds
+    scintillation: Scintillation
     hop_delay: str
     make_before_break: str
     break_before_make: str
+    failure: List[SkyFailure]
+    disjoint: Disjoint
     waiting: Literal["lost", "rerouted", "kept"]
     in_flight: Literal["lost", "delivered"]
     shared: bool

@@ -92,6 +92,9 @@ def budget(
     symbol_rate: float = 10e6,
     losses: float = 0.0,
     percent: float | Sequence[float] = 0.1,
+    clouds: bool = False,
+    scintillation: bool = False,
+    antenna: float = 0.6,
     climate: str | None = None,
     epoch: str | None = None,
     elevation: float | None = None,
@@ -100,7 +103,7 @@ def budget(
     """The budget of a radio link between a place and satellites, line by line.
 
     Free space over the slant range to the satellites' median height, gases (ITU-R P.676-12) and rain (P.618-13) over
-    the place.
+    the place; clouds and scintillation if asked for.
 
     Parameters
     ----------
@@ -120,6 +123,12 @@ def budget(
         Everything else, dB: pointing, polarisation, feeders.
     percent : float or list of float
         Of an average year in which the rain is exceeded, 0.001 to 5.
+    clouds : bool
+        Rain comes with the clouds (P.840-8) that are exceeded as often, or in 1 % of the year.
+    scintillation : bool
+        Rain comes with scintillation (P.618-13) that is exceeded as often; its line is what it adds.
+    antenna : float
+        Diameter of the antenna on the ground, which averages scintillation, m.
     climate : str, optional
         The city whose air and rain the place has; the place itself if it is a city.
 
@@ -140,11 +149,12 @@ def budget(
     least = scene.elevation_deg or 0.0
     angles = [least, *(each for each in ELEVATIONS if each > least + 1)]
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
+    extra = (clouds, antenna if scintillation else None)
     lines, bears = [], []
     for angle in angles:
         for share in shares:
             try:
-                found, range_km, errors, best = scene.core.budget(name, radio, angle, share)
+                found, range_km, errors, best = scene.core.budget(name, radio, angle, share, extra)
             except SkyError as error:
                 if climate is None and str(error).startswith("city"):
                     raise SkyError(
@@ -165,9 +175,10 @@ def budget(
             )
     asked = dict(zip(("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "symbols_per_s"), radio, strict=True))
     reals = {"percent": pl.Float64, "modcod": pl.String}
+    asked_for = {"climate": name, "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}
     return Budget(
         scene,
-        {**asked, "climate": name},
+        {**asked, **asked_for},
         pl.DataFrame(lines, schema_overrides={"percent": pl.Float64}),
         pl.DataFrame(bears, schema_overrides=reals),
     )

@@ -32,6 +32,10 @@ RULES = {
 """How an end chooses its satellite."""
 BY = {"delay": "the shortest delay", "hops": "the fewest hops, and of these the shortest delay"}
 """Which path is best."""
+APART = {"satellites": "no satellite and no gateway", "links": "no link"}
+"""What disjoint paths do not share."""
+DISJOINT_MAX = 16
+"""Disjoint paths at most."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class SkyPath:
         A row per path: `time_s` at which it begins (to a hundredth of a step), `duration_s`, `delay_s` at its begin,
         `hops`, `from_satellite`, `to_satellite`, whether an end has another satellite than on the path before
         (`from_handover`, `to_handover`), and `path`, all nodes with ` > ` between them.
+    disjoint : polars.DataFrame or None
+        If they were asked for: a row per instant and disjoint path with `time_s`, `number` (1 is the shortest at that
+        instant), `delay_s`, `hops` and `path`; null where there are not so many.
     """
 
     scene: Scene
@@ -59,6 +66,9 @@ class SkyPath:
     keep: bool
     table: pl.DataFrame
     changes: pl.DataFrame
+    disjoint: pl.DataFrame | None = None
+    apart: str = "satellites"
+    without: tuple[str, ...] = ()
 
     @property
     def ground_km(self) -> float:
@@ -86,6 +96,17 @@ class SkyPath:
                 "p95": column.quantile(0.95, "linear"),
                 "max": column.max(),
             }
+        if self.disjoint is not None:
+            found["disjoint"] = [
+                {
+                    "number": number,
+                    "connected": rows["delay_s"].is_not_null().mean(),
+                    "changes": _changed(rows["path"]),
+                    **{f"delay_{name}_s": getattr(rows["delay_s"], name)() for name in ("min", "median", "max")},
+                    **{f"hops_{name}": getattr(rows["hops"], name)() for name in ("min", "max")},
+                }
+                for (number,), rows in self.disjoint.group_by("number", maintain_order=True)
+            ]
         return found
 
     def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
@@ -105,8 +126,11 @@ class SkyPath:
         return dressed(path_figure(self), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table` and `changes` as Parquet files into a folder."""
-        save(folder, "sky path", {"table": self.table, "changes": self.changes}, self._facts())
+        """Write `table`, `changes` and, if there is one, `disjoint` as Parquet files into a folder."""
+        tables = {"table": self.table, "changes": self.changes}
+        if self.disjoint is not None:
+            tables["disjoint"] = self.disjoint
+        save(folder, "sky path", tables, self._facts())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON; the columns of `table` as lists."""
@@ -115,6 +139,7 @@ class SkyPath:
             "summary": self.summary,
             "changes": self.changes.to_dicts(),
             "table": self.table.to_dict(as_series=False),
+            **({} if self.disjoint is None else {"disjoint": self.disjoint.to_dict(as_series=False)}),
         }
 
     def _facts(self) -> dict[str, Any]:
@@ -127,6 +152,8 @@ class SkyPath:
             "select": self.select,
             "by": self.by,
             "keep": self.keep,
+            "without": list(self.without),
+            **({} if self.disjoint is None else {"apart": self.apart}),
             **vars(self.span),
         }
 
@@ -150,6 +177,9 @@ def path(
     keep: bool = False,
     gateways: Sequence[PlaceLike] = (),
     fibre: float = FIBRE,
+    disjoint: int | None = None,
+    apart: str = "satellites",
+    without: Sequence[str] = (),
     seed: int = 1,
     skip_bad: bool = False,
     progress: Watch | None = None,
@@ -179,6 +209,12 @@ def path(
         Ground stations that forward packets. Fibres lead between all of them.
     fibre : float
         Length of these fibres against the great circle.
+    disjoint : int, optional
+        Seek so many paths besides, over satellites, that share nothing and whose delays have the least sum.
+    apart : str
+        What these do not share: `satellites` (and gateways) or `links`.
+    without : sequence of str
+        Satellites and gateways that are out of use, by name, and links, as `A~B`.
     seed : int
         For the draws of `periodic` and `starlink`.
     skip_bad : bool
@@ -197,12 +233,19 @@ def path(
     Interrupted
         Ctrl-C.
     """
-    for name, value, known in (("select", select, RULES), ("by", by, BY)):
+    for name, value, known in (("select", select, RULES), ("by", by, BY), ("apart", apart, APART)):
         if value not in known:
             raise SkyError(unknown(value, f"a value of {name}", known))
+    if disjoint is not None and not 1 <= disjoint <= DISJOINT_MAX:
+        raise SkyError(f"disjoint = {disjoint}: expected 1 to {DISJOINT_MAX} paths")
+    if disjoint is not None and select != "best":
+        raise SkyError(f"disjoint paths need several satellites at each end\n  expected select = best, not {select}")
     scene = Scene.of(
         over, (start, end), epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre
     )
+    scene = scene.without(without)
+    if disjoint is not None and not scene.is_linked and scene.gateways:
+        raise SkyError("disjoint paths lead over links between satellites\n  leave gateways out")
     if scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
     span = Span.of(at, duration, step)
@@ -210,7 +253,41 @@ def path(
     found = worked(
         ends, lambda reached: scene.core.path(span.times, (select, seed, by == "hops", keep), reached), progress
     )
-    return SkyPath(scene, span, select, by, keep, _table(scene, found), _changes(scene, span, found))
+    several = None
+    if disjoint is not None:
+        doing = f"{disjoint} disjoint paths"
+        paths = worked(
+            doing,
+            lambda reached: scene.core.disjoint(span.times, (by == "hops", keep), disjoint, apart == "links", reached),
+            progress,
+        )
+        several = _disjoint(scene, array(found["time_s"]), paths)
+    table, changes = _table(scene, found), _changes(scene, span, found)
+    return SkyPath(scene, span, select, by, keep, table, changes, several, apart, tuple(without))
+
+
+def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.DataFrame:
+    """A row per instant and path."""
+    import polars as pl
+
+    tables = []
+    for number, each in enumerate(found, 1):
+        paths = pl.Series([_joined(scene, nodes) for nodes in each["nodes"]], dtype=pl.String)
+        now = np.searchsorted(array(each["change_s"]), time_s, side="right") - 1
+        table = frame({"time_s": time_s, "delay_s": array(each["delay_s"]), "hops": array(each["hops"])})
+        numbers = pl.lit(number, dtype=pl.Int64).alias("number")
+        table = table.with_columns(numbers, table["hops"].replace(0, None), paths.gather(now).alias("path"))
+        tables.append(table.select("time_s", "number", "delay_s", "hops", "path"))
+    return pl.concat(tables)
+
+
+def _changed(column: pl.Series) -> int:
+    """How often a value differs from the one before."""
+    return int(column.ne_missing(column.shift(1))[1:].sum())
+
+
+def _joined(scene: Scene, nodes: Sequence[int]) -> str | None:
+    return " > ".join(map(scene.name, nodes)) if nodes else None
 
 
 def _table(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
@@ -236,5 +313,5 @@ def _changes(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFrame:
         # From one satellite to another; one that comes after a time without a path is found, not handed over to.
         handed = (beside[1:] != beside[:-1]) & (beside[1:] >= 0) & (beside[:-1] >= 0)
         columns[f"{end}_handover"] = np.concatenate(([False], handed))
-    columns["path"] = [" > ".join(map(scene.name, each)) if each else None for each in nodes]
+    columns["path"] = [_joined(scene, each) for each in nodes]
     return frame(columns)

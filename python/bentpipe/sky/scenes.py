@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,29 @@ class Scene:
             satellites=tuple(core.names),
             skipped=tuple(core.skipped),
         )
+
+    def without(self, names: Sequence[str]) -> Scene:
+        """The same where these satellites, gateways and links (`A~B`) are out of use."""
+        nodes, links = [], []
+        for name in names:
+            ends = [self._number(each.strip(), name) for each in name.split("~")]
+            if len(ends) > 2 or len(set(ends)) < len(ends):
+                raise SkyError(f"without {name}: expected one name, or the two that a link joins: A~B")
+            if len(ends) == 1:
+                nodes.append(ends[0])
+            else:
+                links.append((ends[0], ends[1]))
+        return replace(self, core=self.core.without(nodes, links)) if names else self
+
+    def _number(self, name: str, given: str) -> int:
+        """Of a satellite or place; a satellite also by its name without that of the constellation."""
+        known = [*self.satellites, *(place.name for place in self.places)]
+        for each in (name, f"{self.over}-{name}"):
+            if each in known:
+                return known.index(each)
+        near = get_close_matches(f"{self.over}-{name}", known, 3) or get_close_matches(name, known, 3)
+        meant = f"did you mean {', '.join(near)}?" if near else f"expected a name such as {known[0]}, or a link: A~B"
+        raise SkyError(f"without {given}: {name!r} is no satellite or place of this look\n  {meant}")
 
     @property
     def elevation_deg(self) -> float | None:

@@ -1,11 +1,13 @@
 //! Air and rain at the shipped cities.
 
+use super::clouds::CloudClimate;
 use super::gases::Air;
 use super::rain::RainClimate;
 use crate::sky::places::city;
 use crate::sky::SkyError;
 
-/// Made by `validation/climates.py` from ITU-R's maps: P.837-7, P.839-4, P.1511, P.1510-1 and P.836-6.
+/// Made by `validation/climates.py` from ITU-R's maps: P.837-7, P.839-4, P.1511, P.1510-1, P.836-6, P.453-14
+/// and P.840-8.
 const CLIMATES: &str = include_str!("climates.csv");
 
 /// What a radio link through the air over a place meets.
@@ -15,6 +17,10 @@ pub struct Climate {
     pub air: Air,
     /// How it rains.
     pub rain: RainClimate,
+    /// The water in its clouds.
+    pub clouds: CloudClimate,
+    /// The wet term of the refractivity at the ground, median of the year, N units.
+    pub wet_refractivity: f64,
 }
 
 /// The climate of a city.
@@ -27,7 +33,12 @@ pub fn climate(name: &str) -> Result<Climate, SkyError> {
     let row =
         CLIMATES.lines().skip(1).find(|line| line.split(',').next().is_some_and(|city| plain(city) == plain(name)));
     let numbers: Vec<f64> = row.into_iter().flat_map(|row| row.split(',').skip(1)).flat_map(str::parse).collect();
-    let [station_km, rain_height_km, rate_001_mm_h, temperature_k, vapour_g_m3] = numbers[..] else {
+    let [station_km, rain_height_km, rate_001_mm_h, temperature_k, vapour_g_m3, wet_refractivity, ref water @ ..] =
+        numbers[..]
+    else {
+        return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
+    };
+    let Ok(kg_m2) = water.try_into() else {
         return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
     };
     // The barometric formula of the standard atmosphere (P.835): the maps have no pressure.
@@ -35,6 +46,8 @@ pub fn climate(name: &str) -> Result<Climate, SkyError> {
     Ok(Climate {
         air: Air { pressure_hpa, temperature_k, vapour_g_m3 },
         rain: RainClimate { latitude_deg: at.latitude_deg, station_km, rain_height_km, rate_001_mm_h },
+        clouds: CloudClimate { kg_m2 },
+        wet_refractivity,
     })
 }
 
@@ -51,6 +64,9 @@ mod tests {
             assert!((0.0..200.0).contains(&found.rain.rate_001_mm_h), "{name}");
             assert!((230.0..310.0).contains(&found.air.temperature_k), "{name}");
             assert!((500.0..1014.0).contains(&found.air.pressure_hpa), "{name}");
+            assert!((1.0..150.0).contains(&found.wet_refractivity), "{name}");
+            let water = found.clouds.kg_m2;
+            assert!(water.windows(2).all(|pair| pair[0] >= pair[1]) && (0.0..6.0).contains(&water[0]), "{name}");
         }
         assert!(climate("Atlantis").is_err());
     }

@@ -5,7 +5,7 @@ use super::geometry::RAD;
 use super::normal::q_inverse;
 use super::Ray;
 use crate::sky::SkyError;
-use libm::{exp, sin};
+use libm::{exp, log, sin};
 
 /// Liquid water in a column over a place, kg/m² (mm), exceeded for the percentage that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,36 @@ pub enum CloudWater {
     Integrated(f64),
     /// Water reduced to 0 °C: the maps of P.840-8 and older.
     Reduced(f64),
+}
+
+/// The percentages of a year for which [`CloudClimate`] has the water.
+pub const CLOUDY: [f64; 8] = [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0];
+
+/// Clouds over a place: water reduced to 0 °C in a column, kg/m², exceeded in each of [`CLOUDY`], as the maps of P.840-8 have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloudClimate {
+    /// Falling.
+    pub kg_m2: [f64; 8],
+}
+
+impl CloudClimate {
+    /// The water exceeded in `percent` % of a year, 1 to 50.
+    ///
+    /// # Errors
+    /// A percentage outside its range.
+    pub fn water(&self, percent: f64) -> Result<CloudWater, SkyError> {
+        let percent = SkyError::within("percent of clouds", percent, CLOUDY[0], CLOUDY[7])?;
+        let above = CLOUDY.iter().position(|known| *known >= percent).unwrap_or(7).max(1);
+        let known = |at: usize| (CLOUDY[at], self.kg_m2[at]);
+        Ok(CloudWater::Reduced(water_between(percent, known(above - 1), known(above))))
+    }
+}
+
+/// The water exceeded in `percent` % of a year, from that (% and kg/m²) of a lower and of a higher percentage: linear in their
+/// logarithm (P.840-8 §3.1).
+pub fn water_between(percent: f64, rare: (f64, f64), usual: (f64, f64)) -> f64 {
+    let share = log(percent / rare.0) / log(usual.0 / rare.0);
+    rare.1 + share * (usual.1 - rare.1)
 }
 
 /// What water in clouds attenuates by, (dB/km)/(g/m³), at a temperature of -20 to 20 °C (P.840-9, equations 2 to 11; as in
@@ -78,6 +108,19 @@ mod tests {
             assert!((cloud_db(&RAY, water).unwrap() / zenith - 2.0).abs() < 1e-12);
         }
         assert!(cloud_db(&RAY, CloudWater::Reduced(-1.0)).is_err());
+    }
+
+    #[test]
+    fn water_between_two_percentages_lies_between_theirs() {
+        let clouds = CloudClimate { kg_m2: [4.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.1] };
+        for (percent, kg_m2) in CLOUDY.into_iter().zip(clouds.kg_m2) {
+            let CloudWater::Reduced(water) = clouds.water(percent).unwrap() else { panic!("reduced") };
+            assert!((water - kg_m2).abs() < 1e-12, "{percent} %");
+        }
+        // Half-way in the logarithm between 5 and 10 %.
+        let CloudWater::Reduced(water) = clouds.water(50.0_f64.sqrt()).unwrap() else { panic!("reduced") };
+        assert!((water - 1.75).abs() < 1e-12);
+        assert!(clouds.water(0.9).is_err() && clouds.water(51.0).is_err() && clouds.water(f64::NAN).is_err());
     }
 
     /// At half of the cloudy time there is the median, e^m.

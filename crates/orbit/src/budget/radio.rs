@@ -1,9 +1,11 @@
 //! A radio link line by line: what is sent, what the way takes, what is left over noise.
 
 use super::climate::Climate;
+use super::clouds::cloud_db;
 use super::gases::gas_path_db;
 use super::geometry::free_space_loss_db;
-use super::Ray;
+use super::scintillation::{scintillation_db, Aperture};
+use super::{total_db, Ray};
 use crate::sky::SkyError;
 use libm::log10;
 
@@ -34,6 +36,28 @@ pub struct Attenuation {
     pub gases_db: f64,
     /// Rain.
     pub rain_db: f64,
+    /// Clouds.
+    pub clouds_db: f64,
+    /// Scintillation, as a fade.
+    pub scintillation_db: f64,
+}
+
+impl Attenuation {
+    /// All but gases, dB: scintillation comes and goes without regard to rain (P.618-13 §2.5).
+    fn weather_db(&self) -> f64 {
+        total_db(0.0, self.clouds_db, self.rain_db, self.scintillation_db)
+    }
+}
+
+/// What the atmosphere is like: each as it is exceeded in a percentage of an average year; without it, it is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Conditions {
+    /// Rain, 0.001 to 5 %.
+    pub rain: Option<f64>,
+    /// Clouds, 1 to 50 %.
+    pub clouds: Option<f64>,
+    /// Scintillation, 0.001 to 50 %, and the antenna on the ground.
+    pub scintillation: Option<(f64, Aperture)>,
 }
 
 /// A line of a link budget.
@@ -51,8 +75,7 @@ pub struct Line {
 const LOWEST_DEG: f64 = 5.0;
 
 impl Radio {
-    /// What the atmosphere over a place takes: gases of its mean year, and rain as it is exceeded in `percent` % of the year
-    /// (0.001 to 5; without, it is dry).
+    /// What the atmosphere over a place takes: gases of its mean year, and what the conditions say.
     ///
     /// # Errors
     /// A value outside its range.
@@ -60,12 +83,16 @@ impl Radio {
         &self,
         climate: &Climate,
         elevation_deg: f64,
-        percent: Option<f64>,
+        conditions: Conditions,
     ) -> Result<Attenuation, SkyError> {
         let ray = self.ray(elevation_deg);
         Ok(Attenuation {
             gases_db: gas_path_db(&ray, &climate.air, None)?,
-            rain_db: percent.map_or(Ok(0.0), |percent| climate.rain.attenuation_db(&ray, percent))?,
+            rain_db: conditions.rain.map_or(Ok(0.0), |percent| climate.rain.attenuation_db(&ray, percent))?,
+            clouds_db: conditions.clouds.map_or(Ok(0.0), |percent| cloud_db(&ray, climate.clouds.water(percent)?))?,
+            scintillation_db: conditions.scintillation.map_or(Ok(0.0), |(percent, aperture)| {
+                scintillation_db(&ray, &aperture, climate.wet_refractivity, percent)
+            })?,
         })
     }
 
@@ -81,7 +108,7 @@ impl Radio {
     /// A frequency, distance or symbol rate outside its range.
     pub fn es_n0_db(&self, range_km: f64, attenuation: Attenuation) -> Result<f64, SkyError> {
         let symbols = SkyError::within("symbols_per_s", self.symbols_per_s, 1.0, 1e12)?;
-        let loss = free_space_loss_db(self.frequency_ghz, range_km)? + attenuation.gases_db + attenuation.rain_db;
+        let loss = free_space_loss_db(self.frequency_ghz, range_km)? + attenuation.gases_db + attenuation.weather_db();
         Ok(self.eirp_dbw - loss - self.losses_db + self.g_over_t_db_k - BOLTZMANN_DB - 10.0 * log10(symbols))
     }
 
@@ -97,6 +124,9 @@ impl Radio {
             line("free space", -free_space_loss_db(self.frequency_ghz, range_km)?, "dB"),
             line("gases", -attenuation.gases_db, "dB"),
             line("rain", -attenuation.rain_db, "dB"),
+            line("clouds", -attenuation.clouds_db, "dB"),
+            // What it adds to them, so that the lines add up.
+            line("scintillation", attenuation.rain_db + attenuation.clouds_db - attenuation.weather_db(), "dB"),
             line("other losses", -self.losses_db, "dB"),
             line("G/T", self.g_over_t_db_k, "dB/K"),
             line("1/k", -BOLTZMANN_DB, "dBW/K/Hz"),
@@ -124,14 +154,37 @@ mod tests {
 
     #[test]
     fn the_lines_add_up() {
-        let air = RADIO.attenuation(&climate("London").unwrap(), 30.0, Some(0.1)).unwrap();
-        assert!(air.gases_db > 0.0 && air.rain_db > air.gases_db);
-        let lines = RADIO.lines(1000.0, air).unwrap();
-        let value = |what: &str| lines.iter().find(|line| line.what == what).unwrap().value;
-        let sum: f64 = lines[..7].iter().map(|line| line.value).sum();
-        assert!((sum - value("C/N0")).abs() < 1e-9);
-        assert!((value("C/N0") + value("symbol rate") - value("Es/N0")).abs() < 1e-9);
-        assert!((value("Es/N0") - RADIO.es_n0_db(1000.0, air).unwrap()).abs() < 1e-12);
+        let dish = Aperture { diameter_m: 0.6, efficiency: 0.5 };
+        let rain = Conditions { rain: Some(0.1), ..Conditions::default() };
+        let all = Conditions { clouds: Some(1.0), scintillation: Some((0.1, dish)), ..rain };
+        for conditions in [rain, Conditions { clouds: Some(1.0), ..rain }, all] {
+            let air = RADIO.attenuation(&climate("London").unwrap(), 30.0, conditions).unwrap();
+            assert!(air.gases_db > 0.0 && air.rain_db > air.gases_db);
+            let lines = RADIO.lines(1000.0, air).unwrap();
+            let value = |what: &str| lines.iter().find(|line| line.what == what).unwrap().value;
+            let sum: f64 = lines[..9].iter().map(|line| line.value).sum();
+            assert!((sum - value("C/N0")).abs() < 1e-9);
+            assert!((value("C/N0") + value("symbol rate") - value("Es/N0")).abs() < 1e-9);
+            assert!((value("Es/N0") - RADIO.es_n0_db(1000.0, air).unwrap()).abs() < 1e-12);
+        }
+    }
+
+    /// P.618-13 §2.5: the parts of one percentage, of which scintillation is independent.
+    #[test]
+    fn clouds_add_to_rain_and_scintillation_adds_little() {
+        let london = climate("London").unwrap();
+        let dish = Aperture { diameter_m: 0.6, efficiency: 0.5 };
+        let conditions = Conditions { rain: Some(1.0), clouds: Some(1.0), scintillation: Some((1.0, dish)) };
+        let air = RADIO.attenuation(&london, 30.0, conditions).unwrap();
+        let ray = RADIO.ray(30.0);
+        let clouds = cloud_db(&ray, london.clouds.water(1.0).unwrap()).unwrap();
+        let scintillation = scintillation_db(&ray, &dish, london.wet_refractivity, 1.0).unwrap();
+        assert_eq!((air.clouds_db, air.scintillation_db), (clouds, scintillation));
+        let clear = RADIO.es_n0_db(1000.0, Attenuation::default()).unwrap();
+        let lost = clear - RADIO.es_n0_db(1000.0, air).unwrap();
+        assert!((lost - total_db(air.gases_db, clouds, air.rain_db, scintillation)).abs() < 1e-9);
+        assert!(clouds > 0.5 && clouds < 2.0 && scintillation > 0.1 && scintillation < 1.0, "{clouds} {scintillation}");
+        assert!(lost < air.gases_db + air.rain_db + clouds + 0.3 * scintillation);
     }
 
     /// `specs/link-budget.md`: over a pass at 1350 km the way takes 6.012 dB more at 20 degrees and 8.009 dB more at 10 than
@@ -152,7 +205,16 @@ mod tests {
         assert!(Radio { frequency_ghz: f64::NAN, ..RADIO }.es_n0_db(1e3, Attenuation::default()).is_err());
         assert!(Radio { symbols_per_s: 0.0, ..RADIO }.lines(1e3, Attenuation::default()).is_err());
         let london = climate("London").unwrap();
-        assert!(Radio { frequency_ghz: 900.0, ..RADIO }.attenuation(&london, 30.0, None).is_err());
-        assert!(RADIO.attenuation(&london, 30.0, Some(50.0)).is_err());
+        assert!(Radio { frequency_ghz: 900.0, ..RADIO }.attenuation(&london, 30.0, Conditions::default()).is_err());
+        for wrong in [
+            Conditions { rain: Some(50.0), ..Conditions::default() },
+            Conditions { clouds: Some(0.1), ..Conditions::default() },
+            Conditions {
+                scintillation: Some((60.0, Aperture { diameter_m: 1.0, efficiency: 0.5 })),
+                ..Conditions::default()
+            },
+        ] {
+            assert!(RADIO.attenuation(&london, 30.0, wrong).is_err(), "{wrong:?}");
+        }
     }
 }

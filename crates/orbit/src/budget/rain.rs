@@ -191,6 +191,23 @@ impl RainClimate {
     }
 }
 
+/// What rain takes at `to_ghz` that takes `db` on the same path at `from_ghz`, dB (P.618-13 §2.2.1.3.1, 7 to 55 GHz).
+///
+/// # Errors
+/// A value outside its range.
+pub fn scaled_db(db: f64, from_ghz: f64, to_ghz: f64) -> Result<f64, SkyError> {
+    let from = SkyError::within("frequency_ghz", from_ghz, 7.0, 55.0)?;
+    let to = SkyError::within("frequency_ghz", to_ghz, 7.0, 55.0)?;
+    let db = SkyError::within("attenuation (dB)", db, 0.0, 1e4)?;
+    if db == 0.0 {
+        return Ok(0.0);
+    }
+    let phi = |f: f64| f * f / (1.0 + 1e-4 * f * f);
+    let ratio = phi(to) / phi(from);
+    let h = 1.12e-3 * sqrt(ratio) * pow(phi(from) * db, 0.55);
+    Ok(db * pow(ratio, 1.0 - h))
+}
+
 /// Cross-polar discrimination not exceeded in `percent` % of an average year, with ice, dB, where rain attenuates by
 /// `rain_db` (P.618-13 §4.1). For 6 to 55 GHz and up to 60 degrees; below 6 GHz (to 4) scaled from 6 GHz, §4.3.
 ///
@@ -262,6 +279,18 @@ mod tests {
         near(k_v, 0.09611, 5e-6);
         near(alpha_h, 1.0568, 5e-5);
         near(alpha_v, 0.9847, 5e-5);
+    }
+
+    /// The method for one frequency from another agrees with that for each to a tenth.
+    #[test]
+    fn scaled_attenuation_is_near_that_of_the_other_frequency() {
+        let at = |frequency_ghz| CLIMATE.attenuation_db(&Ray { frequency_ghz, ..RAY }, 0.1).unwrap();
+        for (from, to) in [(12.0, 20.0), (20.0, 30.0), (30.0, 20.0)] {
+            let scaled = scaled_db(at(from), from, to).unwrap();
+            assert!((scaled / at(to) - 1.0).abs() < 0.12, "{from} to {to} GHz: {scaled}, {}", at(to));
+        }
+        assert_eq!((scaled_db(7.5, 20.0, 20.0).unwrap(), scaled_db(0.0, 12.0, 30.0).unwrap()), (7.5, 0.0));
+        assert!(scaled_db(1.0, 6.0, 20.0).is_err() && scaled_db(f64::NAN, 12.0, 20.0).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::links::{Link, LinkPlan, SatelliteLinks};
 use super::motion::{positions, Positions};
 use super::places::Access;
 use super::places::{Place, Site};
+use super::span::Span;
 use super::vector::{distance, Vector};
 use super::view::{sight, Sighting, Watch};
 
@@ -188,6 +189,17 @@ impl Sky {
         self.plan()?.usable(&self.positions(t), &mut links);
         links.retain(|link| !self.link_fails(link.a, link.b, t));
         Ok(links)
+    }
+
+    /// The instants of a span, and between them those at which something fails or works again; whether each is the span's.
+    pub(crate) fn instants(&self, span: Span) -> Vec<(f64, bool)> {
+        let mut all: Vec<(f64, bool)> = span.times().map(|t| (t, true)).collect();
+        let edges = self.failures.iter().flat_map(|failure| [failure.from_s, failure.until_s]);
+        all.extend(edges.filter(|t| span.from_s < *t && *t < span.until_s).map(|t| (t, false)));
+        // Of two at the same time the span's comes first.
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        all.dedup_by_key(|instant| instant.0);
+        all
     }
 
     pub(crate) fn node_fails(&self, node: u32, t: f64) -> bool {

@@ -181,7 +181,7 @@ impl Observer<'_> {
         choose: impl Fn(&mut Self, Option<u32>, &[Sighting], f64) -> Option<u32>,
     ) -> Result<(), SkyError> {
         let mut before = span.from_s;
-        for t in span.times() {
+        for (t, _) in self.sky.instants(span) {
             span.reach(t, go_on)?;
             let choice = |observer: &mut Self, t: f64| {
                 let seen = observer.seen(t);
@@ -240,9 +240,8 @@ impl Observer<'_> {
     }
 
     fn in_view(&self, satellite: u32, t: f64) -> bool {
-        let sky = self.sky;
-        let sighting = sky.sighting(self.place, satellite, t);
-        sighting.is_ok_and(|s| self.watch.sees(&s)) && !sky.link_fails(sky.node(self.place), satellite, t)
+        // Nobody knows what is going to fail.
+        self.sky.sighting(self.place, satellite, t).is_ok_and(|s| self.watch.sees(&s))
     }
 
     fn checks(&mut self, span: Span, go_on: GoOn, interval_s: f64, randomised: Option<u64>) -> Result<(), SkyError> {
@@ -285,7 +284,8 @@ impl Observer<'_> {
 
     /// The satellite for the slot from `t` until `end`: of those in view all the time, or of all.
     fn draw(&mut self, t: f64, end: f64, slots: &Slots, lots: &mut Stream, number: i64) -> Option<u32> {
-        let later: Vec<u32> = self.seen(end).iter().map(|s| s.satellite).collect();
+        let positions = self.motion.at(&self.sky.constellation, &self.sky.earth, end);
+        let later: Vec<u32> = self.watch.at(&self.sky.earth, positions, end).iter().map(|s| s.satellite).collect();
         let now = self.seen(t);
         let lasting: Vec<Sighting> = now.iter().filter(|s| later.contains(&s.satellite)).copied().collect();
         let seen = if lasting.is_empty() { now } else { lasting };

@@ -18,11 +18,21 @@ const TIMES: Units = &[("_ms", 1_000_000_000), ("_us", 1_000_000), ("_ns", 1_000
 const RATES: Units = &[("_kbps", 1_000), ("_mbps", 1_000_000), ("_gbps", 1_000_000_000), ("_bps", 1)];
 
 /// What is wrong with a trace.
-struct Fault {
+pub(super) struct Fault {
     /// Counted from 1; 0: the file as a whole.
     line: usize,
     message: String,
-    expected: String,
+    pub(super) expected: String,
+}
+
+impl Fault {
+    /// What is said of a file's name.
+    pub(super) fn said(&self) -> String {
+        match self.line {
+            0 => self.message.clone(),
+            line => format!("is no such trace: line {line}: {}", self.message),
+        }
+    }
 }
 
 impl Fault {
@@ -191,46 +201,92 @@ fn series<T, R: Fn(&str) -> Result<T, String>>(
     path: &[String],
     reader: impl FnOnce(&str) -> Result<R, &'static str>,
 ) -> Vec<(Time, T)> {
-    read(file, report, path, |text| {
-        let table = Table::of(text)?;
-        let tick =
-            unit_of(table.names[0], TIMES).ok_or_else(|| unnamed(table.line, table.names[0], "_s, _ms, _us or _ns"))?;
-        let chosen = match column {
-            Some(column) => table.names.iter().position(|name| *name == column).filter(|&at| at > 0),
-            None => Some(1).filter(|_| table.names.len() == 2),
-        };
-        let Some(chosen) = chosen else {
-            let message = match column {
-                Some(column) => format!("has no column \"{column}\" of values"),
-                None => format!("has {} columns", table.names.len()),
-            };
-            let columns = table.names[1..].join(", ");
-            return Err(Fault::new(table.line, message, format!("expected column to be one of: {columns}")));
-        };
-        let name = table.names[chosen];
-        let value = reader(name).map_err(|units| unnamed(table.line, name, units))?;
-        let (mut points, mut first): (Vec<(Time, T)>, Option<u128>) = (Vec::new(), None);
-        for (line, cells) in table.rows() {
-            let cells = cells?;
-            let ticks =
-                quantity::nearest(cells[0], tick).map_err(|why| wrong(line, cells[0], &is_not("an instant", why)))?;
-            let since = ticks.checked_sub(*first.get_or_insert(ticks)).and_then(|since| u64::try_from(since).ok());
-            let last = points.last().map_or(Time::ZERO, |point| point.0);
-            let Some(at) = since.map(Time::from_ps).filter(|at| *at >= last) else {
-                return Err(Fault::new(
-                    line,
-                    format!("\"{}\" comes before the line above it, or centuries later", shown(cells[0])),
-                    "expected instants in order",
-                ));
-            };
-            put(&mut points, at, value(cells[chosen]).map_err(|why| wrong(line, cells[chosen], &why))?);
-            if points.len() > POINTS_MAX {
-                return Err(too_many(line));
-            }
-        }
-        Ok(points)
-    })
+    read(file, report, path, |text| columns(text, column, reader))
 }
+
+/// What is in the time column and another one of a table.
+fn columns<T, R: Fn(&str) -> Result<T, String>>(
+    text: &str,
+    column: Option<&str>,
+    reader: impl FnOnce(&str) -> Result<R, &'static str>,
+) -> Result<Vec<(Time, T)>, Fault> {
+    let table = Table::of(text)?;
+    let tick =
+        unit_of(table.names[0], TIMES).ok_or_else(|| unnamed(table.line, table.names[0], "_s, _ms, _us or _ns"))?;
+    let chosen = match column {
+        Some(column) => table.names.iter().position(|name| *name == column).filter(|&at| at > 0),
+        None => Some(1).filter(|_| table.names.len() == 2),
+    };
+    let Some(chosen) = chosen else {
+        let message = match column {
+            Some(column) => format!("has no column \"{column}\" of values"),
+            None => format!("has {} columns", table.names.len()),
+        };
+        let columns = table.names[1..].join(", ");
+        return Err(Fault::new(table.line, message, format!("expected column to be one of: {columns}")));
+    };
+    let name = table.names[chosen];
+    let value = reader(name).map_err(|units| unnamed(table.line, name, units))?;
+    let (mut points, mut first): (Vec<(Time, T)>, Option<u128>) = (Vec::new(), None);
+    for (line, cells) in table.rows() {
+        let cells = cells?;
+        let ticks =
+            quantity::nearest(cells[0], tick).map_err(|why| wrong(line, cells[0], &is_not("an instant", why)))?;
+        let since = ticks.checked_sub(*first.get_or_insert(ticks)).and_then(|since| u64::try_from(since).ok());
+        let last = points.last().map_or(Time::ZERO, |point| point.0);
+        let Some(at) = since.map(Time::from_ps).filter(|at| *at >= last) else {
+            return Err(Fault::new(
+                line,
+                format!("\"{}\" comes before the line above it, or centuries later", shown(cells[0])),
+                "expected instants in order",
+            ));
+        };
+        put(&mut points, at, value(cells[chosen]).map_err(|why| wrong(line, cells[chosen], &why))?);
+        if points.len() > POINTS_MAX {
+            return Err(too_many(line));
+        }
+    }
+    Ok(points)
+}
+
+/// Rain, as a gauge or a beacon gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Wet {
+    /// How heavily it rains, mm/h.
+    Rate(f64),
+    /// What it takes from a link, dB.
+    Attenuation(f64),
+}
+
+/// Rain over time: mm/h in a column whose name ends in `_mm_h`, attenuation where it ends in `_db`.
+///
+/// # Errors
+/// What is wrong with it, and in which line.
+pub(super) fn rain(content: &[u8], column: Option<&str>) -> Result<Vec<(Time, Wet)>, Fault> {
+    let found = columns(text(content)?, column, |name| {
+        let name = name.to_ascii_lowercase();
+        let (is_rate, largest) = match name.as_str() {
+            name if name.ends_with("_mm_h") => (true, RAIN_MAX_MM_H),
+            name if name.ends_with("_db") => (false, FADE_MAX_DB),
+            _ => return Err("_mm_h or _db"),
+        };
+        Ok(move |cell: &str| match cell.parse::<f64>() {
+            Ok(value) if (0.0..=largest).contains(&value) => {
+                Ok(if is_rate { Wet::Rate(value) } else { Wet::Attenuation(value) })
+            }
+            Ok(value) if value.is_finite() => Err(format!("is not between 0 and {largest}")),
+            _ => Err("is no number".to_owned()),
+        })
+    })?;
+    if found.is_empty() {
+        return Err(Fault::new(0, "has nothing in it", "expected a trace"));
+    }
+    Ok(found)
+}
+
+/// The most rain ever measured in a minute was 1900 mm/h; ITU-R's method ends here.
+const RAIN_MAX_MM_H: f64 = 1000.0;
+const FADE_MAX_DB: f64 = 300.0;
 
 /// Of values at one instant, the last counts: the clocks of measurements are often coarser than their samples.
 fn put<T>(points: &mut Vec<(Time, T)>, at: Time, value: T) {
@@ -255,14 +311,7 @@ fn read<T>(
             return Vec::new();
         }
     };
-    let parsed = match std::str::from_utf8(&content) {
-        Ok(text) => parse(text.trim_start_matches('\u{feff}')),
-        Err(error) => {
-            let line = 1 + content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            Err(Fault::new(line, "is not text in UTF-8", "expected a trace"))
-        }
-    };
-    match parsed {
+    match text(&content).and_then(parse) {
         Ok(entries) if entries.is_empty() => report.value(&key, "has nothing in it", "expected a trace"),
         Ok(entries) if report.traced + entries.len() > POINTS_MAX => {
             let Fault { message, expected, .. } = too_many(0);
@@ -272,12 +321,19 @@ fn read<T>(
             report.traced += entries.len();
             return entries;
         }
-        Err(Fault { line: 0, message, expected }) => report.value(&key, &message, &expected),
-        Err(Fault { line, message, expected }) => {
-            report.value(&key, &format!("is no such trace: line {line}: {message}"), &expected)
-        }
+        Err(fault) => report.value(&key, &fault.said(), &fault.expected),
     }
     Vec::new()
+}
+
+fn text(content: &[u8]) -> Result<&str, Fault> {
+    match std::str::from_utf8(content) {
+        Ok(text) => Ok(text.trim_start_matches('\u{feff}')),
+        Err(error) => {
+            let line = 1 + content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            Err(Fault::new(line, "is not text in UTF-8", "expected a trace"))
+        }
+    }
 }
 
 /// A table of comma-separated values.

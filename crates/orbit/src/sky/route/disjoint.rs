@@ -2,8 +2,14 @@
 //! "Disjoint paths in a network", 1974), so that the sum of all delays is the least.
 
 use super::super::earth::LIGHT_KM_S;
+use super::super::error::SkyError;
+use super::super::scene::Sky;
+use super::super::span::{GoOn, Span};
 use super::access::Entry;
-use super::{Metric, Router, HOP_KM};
+use super::{Change, Metric, Over, Route, Router, Routing, Switch, HOP_KM};
+
+/// Paths that are sought between two places at most.
+pub const MOST_PATHS: usize = 16;
 
 /// What several paths must not share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +124,35 @@ impl Router<'_> {
         found
     }
 
+    /// The one-way delay of a path over satellites now, s; `None` where a link of it cannot be used any more.
+    fn measured(&self, pair: usize, nodes: &[u32]) -> Option<f64> {
+        let pair = &self.pairs[pair];
+        let is_relay = |place: usize| self.sky.places[place].relay;
+        let mut ends = (pair.from, pair.to);
+        if self.reversed {
+            ends = (ends.1, ends.0);
+        }
+        let middle = &nodes[usize::from(!is_relay(ends.0))..nodes.len() - usize::from(!is_relay(ends.1))];
+        let end = |place: usize, node: Option<&u32>| {
+            let costs = self.access.entries(place).iter().filter(|entry| Some(&entry.node) == node);
+            costs.map(|entry| entry.cost).min_by(f64::total_cmp)
+        };
+        let mut cost = end(ends.0, middle.first())? + end(ends.1, middle.last())?;
+        for link in middle.windows(2) {
+            cost += self.graph.cost(link[0], link[1])?;
+        }
+        Some((cost - self.counted_km(nodes)) / LIGHT_KM_S)
+    }
+
+    /// What the count of hops adds to the cost of a path.
+    fn counted_km(&self, nodes: &[u32]) -> f64 {
+        if self.routing.metric == Metric::Hops {
+            HOP_KM * (nodes.len() - 1) as f64
+        } else {
+            0.0
+        }
+    }
+
     /// Takes one of the paths out of a flow.
     fn take(&self, flow: &mut Flow, source: usize, sink: usize, from: usize, to: usize) -> Option<Alternative> {
         let (mut node, mut cost) = (source, 0.0);
@@ -142,10 +177,69 @@ impl Router<'_> {
             node = arc.to;
         }
         nodes.dedup();
-        let counted = if self.routing.metric == Metric::Hops { HOP_KM * (nodes.len() - 1) as f64 } else { 0.0 };
+        let delay_s = (cost - self.counted_km(&nodes)) / LIGHT_KM_S;
         if self.reversed {
             nodes.reverse();
         }
-        Some(Alternative { nodes, delay_s: (cost - counted) / LIGHT_KM_S })
+        Some(Alternative { nodes, delay_s })
+    }
+}
+
+/// For each pair (from, to) of places `count` disjoint paths over satellites at the instants of a span, shortest first;
+/// where there are fewer, the last ones have no nodes. With [`Switch::WhenBroken`] all of them are kept until a link of one
+/// of them cannot be used any more.
+///
+/// # Errors
+/// As [`Router::new`]; bent pipes, whose paths share nothing but what gateways choose; more than [`MOST_PATHS`]; the work was
+/// ended.
+pub fn disjoint_routes_while(
+    sky: &Sky,
+    pairs: &[(usize, usize)],
+    routing: &Routing,
+    span: Span,
+    (count, what): (usize, Disjoint),
+    go_on: GoOn,
+) -> Result<Vec<Vec<Route>>, SkyError> {
+    if routing.over == Over::Gateways {
+        return Err(SkyError::new("disjoint paths", "are over links between satellites, not over gateways"));
+    }
+    if !(1..=MOST_PATHS).contains(&count) {
+        return Err(SkyError::new("disjoint paths", format!("{count}: expected 1 to {MOST_PATHS}")));
+    }
+    let mut router = Router::new(sky, pairs, routing, span.step_s)?;
+    let empty = |&(from, to): &(usize, usize)| {
+        let delays_s = Vec::with_capacity(span.count());
+        vec![Route { from, to, changes: Vec::new(), delays_s }; count]
+    };
+    let mut found: Vec<Vec<Route>> = pairs.iter().map(empty).collect();
+    for (t, is_regular) in sky.instants(span) {
+        span.reach(t, go_on)?;
+        router.step(t);
+        for (pair, routes) in found.iter_mut().enumerate() {
+            let kept = if routing.switch == Switch::WhenBroken { router.kept(pair, routes) } else { None };
+            let paths = kept.unwrap_or_else(|| router.disjoint(pair, count, what));
+            let none = Alternative { nodes: Vec::new(), delay_s: f64::NAN };
+            for (route, path) in routes.iter_mut().zip(paths.into_iter().chain(std::iter::repeat(none))) {
+                if is_regular {
+                    route.delays_s.push(path.delay_s);
+                }
+                if route.changes.last().is_none_or(|last| last.nodes != path.nodes) {
+                    route.changes.push(Change { at_s: t, nodes: path.nodes, delay_s: path.delay_s });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Router<'_> {
+    /// The paths that are in use, if all of them are there and can be used on.
+    fn kept(&self, pair: usize, routes: &[Route]) -> Option<Vec<Alternative>> {
+        let kept = |route: &Route| {
+            let nodes = &route.changes.last()?.nodes;
+            let delay_s = if nodes.is_empty() { None } else { self.measured(pair, nodes) }?;
+            Some(Alternative { nodes: nodes.clone(), delay_s })
+        };
+        routes.iter().map(kept).collect()
     }
 }

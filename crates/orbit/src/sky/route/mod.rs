@@ -17,7 +17,7 @@ use super::scene::Sky;
 use super::selection::Handover;
 use super::span::{GoOn, Span};
 use access::{Access, Entry};
-pub use disjoint::{Alternative, Disjoint};
+pub use disjoint::{disjoint_routes_while, Alternative, Disjoint, MOST_PATHS};
 use walk::Walk;
 
 /// Added to every hop where hops are counted, km: more than any path is long.
@@ -350,7 +350,8 @@ pub struct Route {
 }
 
 /// The routes of pairs (from, to) of places over a span. With `within_s` the instant of each change is sought between
-/// the two instants that enclose it, as closely as that; without, changes stand at the span's instants.
+/// the two instants that enclose it, as closely as that; without, changes stand at the span's instants, and where something
+/// fails or works again.
 ///
 /// # Errors
 /// As [`Router::new`].
@@ -387,12 +388,14 @@ pub fn routes_while(
     let mut found: Vec<Route> = pairs.iter().map(empty).collect();
     let mut fine: Vec<Option<Router>> = vec![None; if tolerance.is_some() { pairs.len() } else { 0 }];
     let mut before = f64::NAN;
-    for t in span.times() {
+    for (t, is_regular) in sky.instants(span) {
         span.reach(t, go_on)?;
         let old = tolerance.map(|_| router.pairs.clone());
         router.step(t);
         for (number, route) in found.iter_mut().enumerate() {
-            route.delays_s.push(router.delay_s(number));
+            if is_regular {
+                route.delays_s.push(router.delay_s(number));
+            }
             if route.changes.is_empty() {
                 route.changes.push(change(&router.pairs[number].way, t));
             }

@@ -8,6 +8,7 @@ use crate::sky::places;
 use crate::sky::places::Place;
 use crate::sky::presets::preset;
 use crate::sky::scene::{Cable, Failed, Failure};
+use crate::sky::selection::{handovers, Rule, Slots};
 use std::f64::consts::PI;
 
 fn at(lat: f64, lon: f64) -> Geodetic {
@@ -342,4 +343,69 @@ fn disjoint_paths_share_nothing_and_are_shortest_together() {
     // There are no more than satellites in view.
     let most = router.disjoint(0, 1000, Disjoint::Nodes).len();
     assert!(most <= sky.visible(0, 0.0).unwrap().len().min(sky.visible(1, 0.0).unwrap().len()) && most > 4);
+}
+
+/// Over time: each path is one of those of its instant; where paths are kept until one breaks, they change less often and
+/// never use what cannot be used. Either way round they are the same.
+#[test]
+fn disjoint_paths_over_time_are_those_of_each_instant() {
+    let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.places = iridium(&[(37.9, -122.3), (51.5, -0.1), (48.9, 2.4)]).places;
+    let times = span(120.0, 5.0);
+    let of = |sky: &Sky, pairs: &[(usize, usize)], routing: &Routing| {
+        disjoint_routes_while(sky, pairs, routing, times, (3, Disjoint::Nodes), &mut |_| true)
+    };
+    let better = Routing::default();
+    let found = of(&sky, &[(0, 1)], &better).unwrap().remove(0);
+    let mut router = Router::new(&sky, &[(0, 1)], &better, 5.0).unwrap();
+    for (number, t) in times.times().enumerate() {
+        router.step(t);
+        for (route, path) in found.iter().zip(router.disjoint(0, 3, Disjoint::Nodes)) {
+            let now = route.changes.iter().rev().find(|change| change.at_s <= t).unwrap();
+            assert_eq!((&now.nodes, route.delays_s[number]), (&path.nodes, path.delay_s));
+        }
+    }
+    // Two ends towards one place are sought from there.
+    let turned = of(&sky, &[(0, 1), (2, 1)], &better).unwrap().remove(0);
+    for (a, b) in found.iter().zip(&turned) {
+        assert!(a.delays_s.iter().zip(&b.delays_s).all(|(a, b)| (a - b).abs() < 1e-9));
+        assert_eq!((a.changes[0].nodes[0], *a.changes[0].nodes.last().unwrap()), (sky.node(0), sky.node(1)));
+    }
+    for pairs in [&[(0, 1)][..], &[(0, 1), (2, 1)]] {
+        let kept = of(&sky, pairs, &Routing { switch: Switch::WhenBroken, ..Routing::default() }).unwrap().remove(0);
+        let changes = |routes: &[Route]| routes.iter().map(|route| route.changes.len()).sum::<usize>();
+        assert!(changes(&kept) < changes(&found), "{} {}", changes(&kept), changes(&found));
+        for route in &kept {
+            for (number, t) in times.times().enumerate() {
+                let now = route.changes.iter().rev().find(|change| change.at_s <= t).unwrap();
+                assert!((sky.path_delay_s(&now.nodes, t).unwrap() - route.delays_s[number]).abs() < 1e-9);
+                assert!(sky.visible(0, t).unwrap().iter().any(|s| s.satellite == now.nodes[1]));
+            }
+        }
+    }
+    // What fails is on none of them, kept or not.
+    let first = found[0].changes[0].nodes[2];
+    sky.failures = vec![Failure { what: Failed::Node(first), from_s: 0.0, until_s: f64::INFINITY }];
+    for switch in [Switch::WhenBetter, Switch::WhenBroken] {
+        let routes = of(&sky, &[(0, 1)], &Routing { switch, ..Routing::default() }).unwrap().remove(0);
+        assert!(routes.iter().flat_map(|route| &route.changes).all(|change| !change.nodes.contains(&first)));
+    }
+    assert!(of(&sky, &[(0, 1)], &Routing { over: Over::Gateways, ..Routing::default() }).is_err());
+}
+
+/// A rule that lets satellites stay does not know beforehand which of them fails.
+#[test]
+fn nobody_foresees_a_failure() {
+    let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.places = iridium(&[(51.5, -0.1)]).places;
+    for rule in [Rule::LongestRemaining, Rule::Slots(Slots::starlink(1))] {
+        sky.failures.clear();
+        let whole = handovers(&sky, 0, rule, span(60.0, 1.0)).unwrap();
+        let first = whole[0].to.unwrap();
+        let fails_s = 1.5;
+        sky.failures = vec![Failure { what: Failed::Node(first), from_s: fails_s, until_s: 1e9 }];
+        let failing = handovers(&sky, 0, rule, span(60.0, 1.0)).unwrap();
+        assert_eq!(failing[0].to, Some(first));
+        assert!(failing[1].at_s >= fails_s && failing[1].to != Some(first), "{rule:?} {:?}", failing[1]);
+    }
 }

@@ -21,8 +21,8 @@ pub(super) use file::{Direction, File, Flow, Link, Node};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{
-    Bad, Between, Elements, Hop, Metric, Modem, Modulation, Over, PathChange, Position, Radio, Rain, Selection, Sky,
-    WayPoint,
+    Apart, Bad, Between, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Over, PathChange, Position, Radio,
+    Rain, Selection, Sky, SkyFailure, WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;

@@ -35,12 +35,20 @@ settings! {
         seed: u64 = 1;
         /// Rain on links that have a `radio`.
         rain: Rain = Rain::Off;
+        /// Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
+        clouds: Option<Clouds>;
+        /// Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618-13). Without it, there is none.
+        scintillation: Option<Scintillation>;
         /// What each satellite and gateway on the way adds to a delay when paths are chosen.
         hop_delay: Duration = Duration::ZERO;
         /// How long a place keeps the link to a satellite that it leaves for another.
         make_before_break: Option<Duration>;
-        /// How long a place has no satellite when it leaves one for another. With neither, both happen at once.
+        /// How long a place has no satellite when it leaves one for another: with `waiting = "kept"` packets wait for the next one, otherwise there is no route in between. With neither key, both happen at once.
         break_before_make: Option<Duration>;
+        /// What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`.
+        failure: Vec<SkyFailure> = Vec::new();
+        /// Several paths at once that share nothing. Without it, there is one, the best.
+        disjoint: Option<Disjoint>;
         /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
         waiting: Waiting = Waiting::Lost;
         /// What becomes of packets on that link.
@@ -160,6 +168,46 @@ words! {
 }
 
 settings! {
+    /// A satellite or gateway that is out of use with all its links, or the link between two nodes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct SkyFailure {
+        /// The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
+        satellite: Option<String>;
+        /// The gateway.
+        gateway: Option<String>;
+        /// The two nodes whose link it is: satellites or places.
+        link: Vec<String> = Vec::new();
+        /// From when on.
+        from: Time = Time::ZERO;
+        /// Until when. Without it, for the rest of the run.
+        to: Option<Time>;
+    }
+}
+
+settings! {
+    /// Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Disjoint {
+        /// How many.
+        paths: u32, [2, 16];
+        /// What they do not share.
+        apart: Apart = Apart::Satellites;
+        /// Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+        flow: BTreeMap<String, u32> = BTreeMap::new();
+    }
+}
+
+words! {
+    /// What disjoint paths do not share.
+    pub(crate) enum Apart {
+        /// Satellites and gateways.
+        "satellites" => Satellites,
+        /// Links only.
+        "links" => Links,
+    }
+}
+
+settings! {
     /// Where a place is: at coordinates, or on its way.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Position {
@@ -221,6 +269,24 @@ settings! {
 }
 
 settings! {
+    /// Clouds over all places.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Clouds {
+        /// Of the year, per cent. Beside rain that is exceeded in less than 1 %, 1 % (P.618-13 §2.5).
+        percent: f64 = 1.0, [1.0, 50.0];
+    }
+}
+
+settings! {
+    /// Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Scintillation {
+        /// Of the year, per cent.
+        percent: f64 = 1.0, [0.001, 50.0];
+    }
+}
+
+settings! {
     /// A transmitter, a receiver, and how bits are sent. The link's rate is constant.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Radio {
@@ -232,6 +298,8 @@ settings! {
         g_over_t_db_k: f64, [-100.0, 200.0];
         /// Everything else that the signal loses: pointing, polarisation, feeders.
         losses: Level = Level(0.0);
+        /// Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5.
+        antenna_m: f64 = 0.6, [0.0, 100.0];
         /// How bits are sent.
         modem: Modem;
     }
@@ -290,5 +358,27 @@ kinds! {
             /// Per cent of the year in which it rains.
             rainy_percent: f64 = 5.0, [0.01, 99.0], "reading: P.837 has it by place";
         };
+        /// As it was measured, from files.
+        "file" => Files {
+            /// The series of each place, by its name. Over other places it does not rain.
+            place: BTreeMap<String, Gauge>;
+        };
+    }
+}
+
+settings! {
+    /// Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Gauge {
+        /// The file, beside the scenario or in a folder there.
+        file: String;
+        /// The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
+        column: Option<String>;
+        /// How far into the series the run begins.
+        begin: Duration = Duration::ZERO;
+        /// The series starts again every so often.
+        every: Option<Duration>;
+        /// The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
+        frequency_ghz: Option<f64>, [7.0, 55.0];
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Ground {
     pub(super) places: Vec<Place>,
     /// Pairs of places with flows between them.
     pub(super) pairs: Vec<(usize, usize)>,
+    /// Which of several disjoint paths each pair takes, from 0; a pair is there once for each that flows take.
+    pub(super) ranks: Vec<usize>,
     pub(super) flows: Vec<OverSky>,
 }
 
@@ -63,7 +65,8 @@ impl Ground {
             let [Some((head, from)), Some((mut tail, to))] = ends else { continue };
             if from != to {
                 tail.reverse();
-                let (pair, is_turned) = ground.pair(from, to);
+                let rank = rank(keys, name);
+                let (pair, is_turned) = ground.pair(from, to, rank);
                 ground.flows.push(OverSky { flow: name.clone(), pair, is_turned, head, tail });
             }
         }
@@ -78,14 +81,16 @@ impl Ground {
         (0..self.places.len()).filter(|place| !self.places[*place].relay)
     }
 
-    fn pair(&mut self, from: usize, to: usize) -> (usize, bool) {
-        if let Some(known) = self.pairs.iter().position(|pair| *pair == (from, to)) {
+    fn pair(&mut self, from: usize, to: usize, rank: usize) -> (usize, bool) {
+        let known = |pair| self.pairs.iter().zip(&self.ranks).position(|(known, at)| (*known, *at) == (pair, rank));
+        if let Some(known) = known((from, to)) {
             return (known, false);
         }
-        if let Some(known) = self.pairs.iter().position(|pair| *pair == (to, from)) {
+        if let Some(known) = known((to, from)) {
             return (known, true);
         }
         self.pairs.push((from, to));
+        self.ranks.push(rank);
         (self.pairs.len() - 1, false)
     }
 
@@ -137,6 +142,12 @@ impl Ground {
         });
         Some(self.places.len() - 1)
     }
+}
+
+/// Which of the disjoint paths a flow takes, from 0.
+fn rank(keys: &Keys, flow: &str) -> usize {
+    let path = keys.disjoint.as_ref().and_then(|disjoint| disjoint.flow.get(flow));
+    path.map_or(0, |path| (*path).max(1) as usize - 1)
 }
 
 /// What a place may be.

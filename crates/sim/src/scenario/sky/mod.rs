@@ -1,10 +1,15 @@
 //! What a path over satellites becomes: before anything else is read, `[sky]` is replaced by the links that its flows use, with
 //! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
 //!
-//! `scene` makes the sky that the keys describe, `ground` finds out which nodes are places on it, `radio` finds what the air
-//! takes, `written` writes links and changes as a file would have them. What comes after knows nothing of satellites.
+//! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `ground` finds out which nodes are places on
+//! it, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
+//! nothing of satellites.
 
+mod changes;
+mod failing;
+mod gauge;
 mod ground;
+mod names;
 mod radio;
 mod scene;
 #[cfg(test)]
@@ -13,11 +18,11 @@ mod written;
 
 use super::check;
 use super::files::Files;
-use super::keys::Sky as Keys;
+use super::keys::{Apart, Disjoint, Selection, Sky as Keys};
 use super::report::Findings;
 use super::schema;
 use super::tree::{Place, Tree};
-use bentpipe_orbit::sky::route::{routes_while, Over, Route, Routing};
+use bentpipe_orbit::sky::route::{disjoint_routes_while, routes_while, Disjoint as Separate, Over, Route, Routing};
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::selection::handovers;
 use bentpipe_orbit::sky::span::{GoOn, Span};
@@ -53,11 +58,16 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     }
     // What is wrong with it is found when all is checked.
     let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
+    if !disjoint_is_possible(&keys, tree, &raw, findings) {
+        return;
+    }
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
     let Some(sky) = scene::make(&keys, &raw, &ground, files, findings) else { return };
+    let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
     let go_on = &mut |share| files.go_on(share);
     let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, go_on, findings) else { return };
-    let drawn = written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, paths: &paths, duration };
+    let drawn =
+        written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, gauges: &gauges, paths: &paths, duration };
     if let Err(wrong) = written::write(tree, &drawn) {
         say(&raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
     }
@@ -80,7 +90,11 @@ fn paths(
         return None;
     }
     let found = routing(keys, ground, sky, run, step).and_then(|routing| {
-        routes_while(sky, &ground.pairs, &routing, Span::new(0.0, run.max(step), step)?, None, go_on)
+        let span = Span::new(0.0, run.max(step), step)?;
+        match &keys.disjoint {
+            None => routes_while(sky, &ground.pairs, &routing, span, None, go_on),
+            Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on),
+        }
     });
     let paths = match found {
         Ok(paths) => paths,
@@ -100,7 +114,12 @@ fn paths(
             let expected = "expected other satellites, a lower sky.elevation_min, or another start";
             say(raw, findings, &["sky", "over"], &message, expected);
         }
-        if unseen.is_empty() {
+        let apart = keys.disjoint.as_ref().filter(|_| unseen.is_empty());
+        if let Some(disjoint) = apart {
+            let [from, to] = ends.map(|place| sky.places[place].name.as_str());
+            let message = format!("= {} are never there from {from} to {to}: there are fewer", disjoint.paths);
+            say(raw, findings, &["sky", "disjoint", "paths"], &message, "expected fewer, or a lower elevation_min");
+        } else if unseen.is_empty() {
             let [from, to] = ends.map(|place| sky.places[place].name.as_str());
             let message = format!("has no path from {from} to {to} at any time of the run");
             let expected = "expected a satellite that both see, links between satellites, or gateways";
@@ -108,6 +127,64 @@ fn paths(
         }
     }
     is_whole.then_some(paths)
+}
+
+/// The one of its disjoint paths that each pair takes.
+fn disjoint_paths(
+    sky: &Sky,
+    ground: &Ground,
+    routing: &Routing,
+    span: Span,
+    keys: &Disjoint,
+    go_on: GoOn,
+) -> Result<Vec<Route>, SkyError> {
+    let what = match keys.apart {
+        Apart::Satellites => Separate::Nodes,
+        Apart::Links => Separate::Links,
+    };
+    // The same place may be an end of several flows, each with a path of its own.
+    let distinct: BTreeSet<(usize, usize)> =
+        ground.pairs.iter().map(|(from, to)| (*from.min(to), *from.max(to))).collect();
+    let distinct: Vec<(usize, usize)> = distinct.into_iter().collect();
+    let found = disjoint_routes_while(sky, &distinct, routing, span, (keys.paths as usize, what), go_on)?;
+    let path = |(&(from, to), rank): (&(usize, usize), &usize)| {
+        let pair = distinct.binary_search(&(from.min(to), from.max(to))).ok()?;
+        let mut route = found.get(pair)?.get(*rank)?.clone();
+        if from > to {
+            (route.from, route.to) = (from, to);
+            route.changes.iter_mut().for_each(|change| change.nodes.reverse());
+        }
+        Some(route)
+    };
+    Ok(ground.pairs.iter().zip(&ground.ranks).filter_map(path).collect())
+}
+
+/// Whether disjoint paths may be asked for, and of these flows.
+fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Findings) -> bool {
+    let Some(disjoint) = &keys.disjoint else { return true };
+    let before = findings.found.len();
+    if !keys.gateway.is_empty() {
+        let expected = "expected links between satellites: without gateway";
+        say(raw, findings, &["sky", "disjoint"], "is for paths over links between satellites", expected);
+    }
+    if keys.selection != Selection::Any {
+        let expected = "expected selection = \"any\"";
+        say(raw, findings, &["sky", "disjoint"], "needs several satellites at each place", expected);
+    }
+    for (name, path) in &disjoint.flow {
+        if tree.get("flow").and_then(|flows| flows.get(name)).is_none() {
+            let names = tree.get("flow").and_then(Tree::table).into_iter().flat_map(|flows| flows.keys());
+            let guess = findings.guess(name, names.map(String::as_str));
+            let shown = format!("sky.disjoint.flow.{name}");
+            let place = &raw.at(["disjoint", "flow", name]).key;
+            findings.add(place, &shown, format!("{shown} is no flow"), "expected the name of a flow", guess);
+        } else if !(1..=disjoint.paths).contains(path) {
+            let message = format!("= {path} is none of the {} paths", disjoint.paths);
+            let expected = format!("expected 1 to {}", disjoint.paths);
+            say(raw, findings, &["sky", "disjoint", "flow", name], &message, &expected);
+        }
+    }
+    findings.found.len() == before
 }
 
 /// Whether a place never sees a satellite.

@@ -7,7 +7,8 @@ use crate::spec::Acm;
 use bentpipe_orbit::budget::climate::{climate, Climate};
 use bentpipe_orbit::budget::fading::{Depth, Shower};
 use bentpipe_orbit::budget::modulation::Modulation as Symbols;
-use bentpipe_orbit::budget::radio::{Attenuation, Radio as Link};
+use bentpipe_orbit::budget::radio::{Attenuation, Conditions, Radio as Link};
+use bentpipe_orbit::budget::scintillation::Aperture;
 use bentpipe_orbit::sky::earth::LIGHT_KM_S;
 use bentpipe_orbit::sky::{distance, SkyError};
 use bentpipe_units::settings::{Level, Typed};
@@ -21,6 +22,8 @@ const SAMPLE: f64 = 1.0;
 const STEP_DB: f64 = 0.1;
 /// Between values of the rain, s: it changes by a hundredth of its spread.
 const RAIN_STEP: f64 = 1.0;
+/// Of antennas on the ground: what P.618-13 §2.4.1 takes where it is not known.
+const EFFICIENCY: f64 = 0.5;
 /// From a signal that nobody hears to one that is never wrong, dB.
 const SIGNAL: (f64, f64) = (-90.0, 90.0);
 
@@ -118,7 +121,9 @@ impl Weather {
             for t in (0..count).map(|k| from + k as f64 * step) {
                 let Some(km) = range(drawn, ends, t) else { continue };
                 let taken = match &air {
-                    Some((place, climate)) => self.taken(drawn, &link, *place, climate, ends.1, t)?,
+                    Some((place, climate)) => {
+                        self.taken(drawn, &link, *place, climate, ends.1, (t, radio.antenna_m))?
+                    }
                     None => Attenuation::default(),
                 };
                 let signal = link.es_n0_db(km, taken)?.clamp(SIGNAL.0, SIGNAL.1);
@@ -139,14 +144,20 @@ impl Weather {
         place: usize,
         climate: &Climate,
         satellite: u32,
-        t: f64,
+        (t, antenna_m): (f64, f64),
     ) -> Result<Attenuation, SkyError> {
         let elevation = drawn.sky.sighting(place, satellite, t)?.elevation_deg();
-        let percent = match drawn.keys.rain {
-            Rain::Exceeded { percent } => Some(percent),
-            _ => None,
+        let keys = drawn.keys;
+        let aperture = Aperture { diameter_m: antenna_m, efficiency: EFFICIENCY };
+        let conditions = Conditions {
+            rain: match keys.rain {
+                Rain::Exceeded { percent } => Some(percent),
+                _ => None,
+            },
+            clouds: keys.clouds.as_ref().map(|clouds| clouds.percent),
+            scintillation: keys.scintillation.as_ref().map(|scintillation| (scintillation.percent, aperture)),
         };
-        let mut taken = link.attenuation(climate, elevation, percent)?;
+        let mut taken = link.attenuation(climate, elevation, conditions)?;
         if let Rain::Series { rainy_percent } = drawn.keys.rain {
             let degrees = elevation.clamp(0.0, 90.0).round() as u32;
             let depth = match self.depths.entry((place, (link.frequency_ghz * 1e3) as u64, degrees)) {
@@ -156,6 +167,9 @@ impl Weather {
                 }
             };
             taken.rain_db = depth.attenuation_db(self.showers[place].at(t));
+        }
+        if let Some(gauge) = drawn.gauges.get(&place) {
+            taken.rain_db = gauge.attenuation_db(&climate.rain, &link.ray(elevation), t)?;
         }
         Ok(taken)
     }

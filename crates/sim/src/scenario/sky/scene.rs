@@ -1,5 +1,6 @@
 //! The sky that the keys describe: satellites, places, and which of them may be linked.
 
+use super::failing;
 use super::ground::Ground;
 use super::{say, wrong};
 use crate::scenario::files::Files;
@@ -77,6 +78,7 @@ pub(super) fn make(
             }
         }
     }
+    sky.failures = failing::read(keys, raw, ground, &sky, findings)?;
     match sky.check() {
         Ok(()) => Some(sky),
         Err(error) => {

@@ -253,3 +253,341 @@ fn satellites_have_the_functions_and_the_kind_that_the_sky_gives_them() {
         );
     }
 }
+
+fn named(resolved: &Resolved, links: &[crate::ids::LinkId]) -> Vec<String> {
+    let name = |link: &crate::ids::LinkId| resolved.scenario.links[*link].name.clone();
+    links.iter().map(name).map(|name| name.rsplit_once('.').unwrap().0.to_owned()).collect()
+}
+
+/// The second link of the first route: between two satellites; and the satellite next to London.
+fn first_link(resolved: &Resolved) -> (String, String) {
+    let route = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route;
+    let names = named(resolved, route);
+    (names[1].clone(), names[0].strip_prefix("London~").unwrap().to_owned())
+}
+
+/// Links go down and paths avoid them at the very instant, between two steps; then all is as before.
+#[test]
+fn what_fails_is_avoided_from_its_instant_on() {
+    let whole = read("");
+    let (link, satellite) = first_link(&whole);
+    let [a, b] = [link.split('~').next().unwrap(), link.split('~').nth(1).unwrap()];
+    for (what, out) in [
+        (format!("satellite = '{satellite}'"), format!("~{satellite}")),
+        (format!("satellite = 'starlink-shell-1-{satellite}'"), format!("~{satellite}")),
+        (format!("link = ['{b}', '{a}']"), link.clone()),
+        (format!("link = ['{satellite}', 'London']"), format!("London~{satellite}")),
+    ] {
+        let failing = read(&format!("failure = [{{ {what}, from = '10.25 s', to = '20.5 s' }}]"));
+        assert_eq!(failing.digest(), from_toml(&failing.to_toml(), "f", &[]).unwrap().digest(), "{what}");
+        let at = |t: f64| Time::ZERO + Duration::from_secs_f64(t);
+        let is_out = |id: crate::ids::LinkId| named(&failing, &[id])[0].contains(&out);
+        let (mut downs, mut ups, mut away) = (0, 0, 0);
+        for (time, change) in &failing.scenario.timeline.changes {
+            match change {
+                Change::Down { link, .. } if is_out(*link) && *time == at(10.25) => downs += 1,
+                Change::Up(link) if is_out(*link) && *time == at(20.5) => ups += 1,
+                Change::Install { route, .. } if *time >= at(10.25) && *time < at(20.5) => {
+                    assert!(!route.iter().any(|link| is_out(*link)), "{what}");
+                    away += usize::from(*time == at(10.25));
+                }
+                _ => {}
+            }
+        }
+        // Both directions of at least one link; links to places come back where they are used again.
+        assert!(downs >= 2 && away == 2, "{what}: {downs} {away}");
+        assert!(ups >= 2, "{what}: {ups}");
+    }
+    // What is out for the whole run is never used, and there is nothing to take away.
+    let without = read(&format!("failure = [{{ satellite = '{satellite}' }}]"));
+    assert!(without.scenario.links.iter().all(|link| !link.name.contains(&format!("~{satellite}."))));
+}
+
+#[test]
+fn failures_and_handovers_take_no_link_away_twice() {
+    let text = "duration = '7000 s'\n[sky]\nover = 'iridium'\nstep = '10 s'\nselection = 'longest'\nHOW\n\
+                failure = [{ satellite = 'NAME', from = '55 s', to = '5000.5 s' }, { satellite = 'NAME', to = '63 s' }, \
+                { satellite = 'NAME', from = '5555 s' }]\n[flow.a]\nfrom = 'London'\nto = 'Nairobi'\n";
+    let whole = from_toml(&text.replace("satellite = 'NAME'", "satellite = '2-3'").replace("HOW", ""), "f", &[]);
+    let names = match whole {
+        Ok(resolved) => resolved.scenario.links.iter().map(|link| link.name.clone()).collect::<Vec<_>>(),
+        Err(problems) => panic!("{problems}"),
+    };
+    let used: std::collections::BTreeSet<&str> =
+        names.iter().filter_map(|name| name.strip_prefix("London~")?.strip_suffix(".forward")).take(4).collect();
+    for how in [
+        "",
+        "shared = true",
+        "make_before_break = '15 s'",
+        "break_before_make = '15 s'",
+        "break_before_make = '20 s'\nwaiting = 'rerouted'",
+        "break_before_make = '15 s'\nwaiting = 'kept'",
+    ] {
+        for name in &used {
+            let text = text.replace("NAME", name).replace("HOW", how);
+            let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+            let mut down = std::collections::BTreeSet::new();
+            for (_, change) in &resolved.scenario.timeline.changes {
+                match change {
+                    Change::Down { link, .. } => assert!(down.insert(*link), "{how}"),
+                    Change::Up(link) => assert!(down.remove(link), "{how}"),
+                    Change::Install { .. } | Change::Withdraw(_) => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn flows_take_disjoint_paths() {
+    let text = "duration = '60 s'\n[sky]\nover = 'starlink-shell-1'\nHOW\n\
+                [sky.disjoint]\npaths = 3\nflow = { b = 2, c = 3 }\n\
+                [flow.a]\nfrom = 'London'\nto = 'New York'\n[flow.b]\nfrom = 'New York'\nto = 'London'\n\
+                [flow.c]\nfrom = 'London'\nto = 'New York'\n";
+    for how in ["", "change = 'broken'"] {
+        let resolved = from_toml(&text.replace("HOW", how), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+        let flows: Vec<_> = resolved.scenario.flows.iter().collect();
+        let mut now: Vec<Vec<String>> = flows.iter().map(|flow| named(&resolved, &flow.route)).collect();
+        let apart = |now: &[Vec<String>]| {
+            let all: Vec<&str> = now.iter().flatten().flat_map(|link| link.split('~')).collect();
+            let passes =
+                |name: &str| now.iter().filter(|way| way.iter().any(|l| l.split('~').any(|n| n == name))).count();
+            all.iter().filter(|name| !["London", "New York"].contains(name)).all(|name| passes(name) == 1)
+        };
+        assert!(apart(&now), "{how} {now:?}");
+        let mut changes = resolved.scenario.timeline.changes.iter().peekable();
+        let mut count = 0;
+        while let Some((time, change)) = changes.next() {
+            if let Change::Install { path, route } = change {
+                if !path.is_back() {
+                    now[path.flow().index()] = named(&resolved, route);
+                    count += 1;
+                }
+            }
+            if changes.peek().is_none_or(|(next, _)| next > time) {
+                assert!(apart(&now), "{how} {time:?} {now:?}");
+            }
+        }
+        assert!(count > 3, "{how}");
+        // The first is the shortest at the start.
+        let delays: Vec<f64> = flows.iter().map(|flow| delay(&resolved, &flow.route, 0.0)).collect();
+        assert!(delays[0] < delays[1] && delays[1] < delays[2], "{delays:?}");
+    }
+}
+
+#[test]
+fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
+    let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
+    for (sky, message, place) in [
+        ("failure = [{ from = '1 s' }]", "sky.failure.0 does not say what fails", 4),
+        ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 does not say what fails", 4),
+        (
+            "failure = [{ satellite = '1-1' },\n{ satellite = '99-1' }]",
+            "sky.failure.1.satellite = \"99-1\" is no satellite",
+            5,
+        ),
+        ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is no gateway", 4),
+        ("failure = [{ link = ['1-1'] }]", "sky.failure.0.link does not name two nodes", 4),
+        ("failure = [{ link = ['1-1', '1-1'] }]", "sky.failure.0.link joins a node with itself", 4),
+        ("failure = [{ link = ['London', 'Paris'] }]", "sky.failure.0.link joins places that no fibre joins", 4),
+        ("failure = [{ link = ['1-1', 'Rome'] }]", "sky.failure.0.link.1 = \"Rome\" is neither a satellite nor", 4),
+        (
+            "between_satellites = 'none'\nfailure = [{ link = ['1-1', '1-2'] }]",
+            "sky.failure.0.link joins satellites that have no links",
+            5,
+        ),
+        ("failure = [{ satellite = '1-1', from = '3 s', to = '3 s' }]", "sky.failure.0.to is not after from", 4),
+        ("disjoint = { paths = 1 }", "sky.disjoint.paths", 4),
+        ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
+        ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is none of the 2 paths", 4),
+        ("selection = 'highest'\ndisjoint = { paths = 2 }", "sky.disjoint needs several satellites", 5),
+        ("gateway = ['Madrid']\ndisjoint = { paths = 2 }", "sky.disjoint is for paths over links", 5),
+        (
+            "disjoint = { paths = 9, flow = { a = 9 } }",
+            "sky.disjoint.paths = 9 are never there from London to Paris",
+            4,
+        ),
+    ] {
+        let text = said(&format!("duration = '10 s'\n[sky]\nover = 'iridium'\n{sky}\n{flow}"));
+        assert!(text.contains(message) && text.contains(&format!("f.toml:{place}:")), "{sky}: {text}");
+    }
+}
+
+/// Files in memory.
+struct Given(std::collections::BTreeMap<&'static str, &'static [u8]>);
+
+impl crate::scenario::Files for Given {
+    fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)> {
+        let found = self.0.get(name).map(|content| content.to_vec());
+        found.ok_or_else(|| ("is not there".into(), "expected a file".into()))
+    }
+}
+
+/// A geostationary path from London with a radio on the way down there, and rain from a file `t`.
+fn rained(keys: &str, content: &'static [u8]) -> Result<Resolved, String> {
+    let text = format!(
+        "duration = '30 s'\n[sky]\nover = {{ geo = 0 }}\nrain = {{ kind = 'file', place.London = {{ file = 't'{keys} }} }}\n\
+         [sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}modem = 'convolutional'\n\
+         [flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+    );
+    let files = Given([("t", content)].into());
+    crate::scenario::from_toml_with(&text, "f.toml", &[], &files).map_err(|problems| problems.to_string())
+}
+
+/// Signal on the way down to a place over time, dB.
+fn signal(resolved: &Resolved, place: &str) -> Vec<(f64, f64)> {
+    let json = resolved.to_json();
+    let number = |text: &serde_json::Value| -> f64 {
+        let text = text.as_str().unwrap();
+        let (number, unit) = text.split_once(' ').unwrap();
+        number.parse::<f64>().unwrap() * if unit == "ms" { 1e-3 } else { 1.0 }
+    };
+    let points = &json["link"][format!("{place}~geo")]["reverse"]["coding"]["eb_n0"];
+    match points.as_str() {
+        Some(_) => vec![(0.0, number(points))],
+        None => points["points"].as_array().unwrap().iter().map(|p| (number(&p[0]), number(&p[1]))).collect(),
+    }
+}
+
+#[test]
+fn rain_from_a_file_takes_what_it_says_when_it_says_it() {
+    let dry = signal(&rained("", b"time_s,fade_db\n0,0\n").unwrap(), "London")[0].1;
+    let csv = b"# a beacon\nt_s,fade_db,rain_mm_h\n100,0,0\n110,3.5,10\n120,1,50\n";
+    let of = |keys: &str| signal(&rained(&format!(", column = 'fade_db'{keys}"), csv).unwrap(), "London");
+    let lost = |found: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        found.iter().map(|(t, db)| (*t, ((dry - db) * 10.0).round() / 10.0)).collect()
+    };
+    assert_eq!(lost(&of("")), [(0.0, 0.0), (10.0, 3.5), (20.0, 1.0)]);
+    assert_eq!(lost(&of(", begin = '10 s'")), [(0.0, 3.5), (10.0, 1.0)]);
+    assert_eq!(lost(&of(", every = '22 s'")), [(0.0, 0.0), (10.0, 3.5), (20.0, 1.0), (22.0, 0.0)]);
+    // The radio is at 20 GHz.
+    let scaled = bentpipe_orbit::budget::rain::scaled_db(3.5, 12.0, 20.0).unwrap();
+    assert!((lost(&of(", frequency_ghz = 12"))[1].1 - scaled).abs() < 0.06 && scaled > 8.0);
+    // A rate, by P.618 with it in place of that of 0.01 % of the year.
+    let rate = lost(&signal(&rained(", column = 'rain_mm_h'", csv).unwrap(), "London"));
+    let london = bentpipe_orbit::budget::climate::climate("London").unwrap().rain;
+    let place = bentpipe_orbit::sky::places::city("London").unwrap();
+    let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.constellation = bentpipe_orbit::sky::constellation::Constellation::new(Epoch::Y2000);
+    sky.constellation.add("geo", bentpipe_orbit::sky::orbit::Orbit::geo(0.0, 0.0, 0.0).unwrap()).unwrap();
+    sky.places = vec![Place::fixed("London", place)];
+    let elevation_deg = sky.sighting(0, 0, 0.0).unwrap().elevation_deg();
+    let ray = bentpipe_orbit::budget::Ray { frequency_ghz: 20.0, elevation_deg, tilt_deg: 45.0 };
+    for ((_, found), rate_001_mm_h) in rate.iter().zip([0.0, 10.0, 50.0]) {
+        let climate = bentpipe_orbit::budget::rain::RainClimate { rate_001_mm_h, ..london };
+        assert!((found - climate.attenuation_001_db(&ray).unwrap()).abs() < 0.06, "{rate_001_mm_h} mm/h: {found} dB");
+    }
+    assert!(rate[2].1 > 10.0);
+    // What is written out needs no file, and it does not rain in Madrid.
+    let resolved = rained("", b"time_s,fade_db\n0,5\n").unwrap();
+    assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+    let madrid = signal(&resolved, "Madrid");
+    assert_eq!(madrid, signal(&rained("", b"time_s,fade_db\n0,0\n").unwrap(), "Madrid"));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
+    for (keys, content, said) in [
+        (
+            "",
+            &b"time_s,rain_mm_h\n0,1\n1,x\n"[..],
+            "sky.rain.place.London.file = \"t\" is no such trace: line 3: \"x\" is no number",
+        ),
+        ("", b"time_s,rain_mm_h\n0,1\n\n1,-1\n", "line 4: \"-1\" is not between 0 and 1000"),
+        ("", b"time_s,fade_db\n0,301\n", "line 2: \"301\" is not between 0 and 300"),
+        ("", b"time_s,rain_mm_h\n1,1\n0,1\n", "line 3: \"0\" comes before the line above it"),
+        ("", b"time_s,rain_mm_h\n0,1,2\n", "line 2: has 3 columns"),
+        (
+            "",
+            b"time_s,rain\n0,1\n",
+            "the name of column \"rain\" does not end in a unit; expected _mm_h or _db at its end",
+        ),
+        ("", b"time_s,a_db,b_db\n0,1,1\n", "expected column to be one of: a_db, b_db"),
+        ("", b"0,1\n", "line 1: has numbers where names should be"),
+        ("", b"time_s,a_db\n", "has nothing in it"),
+        ("", b"time_s,a_db\n0,\xff\n", "line 2: is not text in UTF-8"),
+        (", column = 'c_db'", b"time_s,a_db\n0,1\n", "has no column \"c_db\" of values"),
+        (", every = '1 s'", b"time_s,a_db\n0,1\n1,2\n", "sky.rain.place.London.every is too short for the series"),
+        (", frequency_ghz = 3", b"time_s,a_db\n0,1\n", "sky.rain.place.London.frequency_ghz"),
+    ] {
+        let problems = rained(keys, content).map(drop).unwrap_err().replace("\n  expected", "; expected");
+        let said_all = said.split("; ").all(|said| problems.contains(said));
+        assert!(said_all && problems.contains("f.toml:4:"), "{said}\n{problems}");
+    }
+    let text = "duration = '1 s'\n[sky]\nover = 'iridium'\nrain = { kind = 'file', place.Lodnon = { file = 't' } }\n\
+                [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
+    let problems = said(text);
+    assert!(
+        problems.contains("sky.rain.place.Lodnon is no place of a flow") && problems.contains("London"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_for_them() {
+    use bentpipe_orbit::budget::{clouds::cloud_db, scintillation::*, total_db, Ray};
+    let of = |keys: &str, radio: &str| {
+        let text = format!(
+            "duration = '2 s'\n[sky]\nover = {{ geo = 0 }}\n{keys}\n[sky.user]\nrate = '20 Mbit/s'\n\
+             [sky.user.down]\n{RADIO}{radio}modem = 'convolutional'\n[flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+        );
+        signal(&from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}")), "London")[0].1
+    };
+    let clear = of("", "");
+    assert_eq!(clear, of("", "antenna_m = 5\n"));
+    let climate = bentpipe_orbit::budget::climate::climate("London").unwrap();
+    let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();
+    sky.constellation = bentpipe_orbit::sky::constellation::Constellation::new(Epoch::Y2000);
+    sky.constellation.add("geo", bentpipe_orbit::sky::orbit::Orbit::geo(0.0, 0.0, 0.0).unwrap()).unwrap();
+    sky.places = vec![Place::city("London").unwrap()];
+    let elevation_deg = sky.sighting(0, 0, 0.0).unwrap().elevation_deg();
+    let ray = Ray { frequency_ghz: 20.0, elevation_deg, tilt_deg: 45.0 };
+    let clouds = |percent| cloud_db(&ray, climate.clouds.water(percent).unwrap()).unwrap();
+    let fade = |diameter_m| {
+        let aperture = Aperture { diameter_m, efficiency: 0.5 };
+        scintillation_db(&ray, &aperture, climate.wet_refractivity, 0.1).unwrap()
+    };
+    let rain = climate.rain.attenuation_db(&ray, 1.0).unwrap();
+    for (keys, radio, expected) in [
+        ("clouds = { percent = 1 }", "", clouds(1.0)),
+        ("clouds = { percent = 20 }", "", clouds(20.0)),
+        ("scintillation = { percent = 0.1 }", "", fade(0.6)),
+        ("scintillation = { percent = 0.1 }", "antenna_m = 3\n", fade(3.0)),
+        (
+            "rain = { kind = 'exceeded', percent = 1 }\nclouds = { percent = 1 }\nscintillation = { percent = 0.1 }",
+            "",
+            total_db(0.0, clouds(1.0), rain, fade(0.6)),
+        ),
+    ] {
+        // The signal is written with two places.
+        assert!((clear - of(keys, radio) - expected).abs() < 0.0101, "{keys}: {} {expected}", clear - of(keys, radio));
+    }
+    assert!(clouds(1.0) > 2.0 * clouds(20.0) && clouds(20.0) > 0.0 && fade(0.6) > fade(3.0) && fade(3.0) > 0.1);
+    let text = "duration = '1 s'\n[sky]\nover = 'iridium'\nclouds = { percent = 0.5 }\n\
+                [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
+    assert!(said(text).contains("sky.clouds.percent"));
+}
+
+/// In between there is no route, unless packets wait for the next satellite (`[[at]]` has it so, too).
+#[test]
+fn a_place_without_a_satellite_has_no_route_or_packets_wait() {
+    for waiting in ["lost", "rerouted", "kept"] {
+        for gap in ["200 ms", "1 s", "3 s"] {
+            let resolved = read(&format!("break_before_make = '{gap}'\nwaiting = '{waiting}'"));
+            let gap = Duration::from_secs_f64(if gap == "200 ms" { 0.2 } else { gap[..1].parse().unwrap() });
+            assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+            let changes = &resolved.scenario.timeline.changes;
+            let gone: Vec<Time> =
+                changes.iter().filter(|(_, change)| matches!(change, Change::Withdraw(_))).map(|(at, _)| *at).collect();
+            assert_eq!(gone.is_empty(), waiting == "kept", "{waiting}");
+            let is_install = |change: &Change| matches!(change, Change::Install { .. });
+            for at in gone {
+                // It may be withdrawn for longer, where another handover follows.
+                let next = changes.iter().find(|(time, change)| *time > at && is_install(change));
+                assert!(next.is_none_or(|(time, _)| *time >= at + gap), "{waiting} {at:?}");
+                assert!(next.is_some() || at + gap > Time::ZERO + Duration::from_secs(60));
+            }
+        }
+    }
+}

@@ -1,8 +1,11 @@
 //! Links and changes of routes as a file would have them.
 
+use super::changes::{changes, joined};
+use super::gauge::Gauge;
 use super::ground::Ground;
+use super::names::names;
 use super::radio::{Weather, Wrong};
-use crate::scenario::keys::{Over, Sky as Keys};
+use crate::scenario::keys::Sky as Keys;
 use crate::scenario::tree::{Place, Tree, Value};
 use bentpipe_orbit::sky::distance;
 use bentpipe_orbit::sky::earth::LIGHT_KM_S;
@@ -26,6 +29,8 @@ pub(super) struct Drawn<'a> {
     pub(super) raw: &'a Tree,
     pub(super) ground: &'a Ground,
     pub(super) sky: &'a Sky,
+    /// Rain that was measured, by place.
+    pub(super) gauges: &'a BTreeMap<usize, Gauge>,
     /// Of each pair.
     pub(super) paths: &'a [Route],
     pub(super) duration: Duration,
@@ -39,12 +44,13 @@ pub(super) type Ends = (u32, u32);
 /// # Errors
 /// Which radio link cannot be, and why.
 pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
-    let names = names(drawn);
+    let names = names(drawn.keys, drawn.sky);
     let mut air = Weather::new(drawn);
     let mut links = Vec::new();
     let mut nodes = BTreeSet::new();
-    for (ends, spans) in spans(drawn) {
-        links.extend(link(drawn, &mut air, &names, ends, &spans)?);
+    let spans = spans(drawn);
+    for (&ends, spans) in &spans {
+        links.extend(link(drawn, &mut air, &names, ends, spans)?);
         nodes.extend([ends.0, ends.1].into_iter().filter(|node| (*node as usize) < drawn.sky.satellites()));
     }
     let Some(table) = tree.table_mut() else { return Ok(()) };
@@ -73,7 +79,7 @@ pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
             flow.insert("route".into(), made(&json!(way)));
         }
     }
-    let changes = changes(drawn, &names);
+    let changes = changes(drawn, &names, spans.keys());
     if let Value::List(list) = &mut table.entry("at".into()).or_insert_with(|| made(&json!([]))).value {
         list.extend(changes.iter().map(made));
     }
@@ -96,11 +102,11 @@ impl Drawn<'_> {
     }
 
     /// Whether the link leads through a beam that the places share.
-    fn is_shared(&self, (a, b): Ends) -> bool {
+    pub(super) fn is_shared(&self, (a, b): Ends) -> bool {
         self.keys.shared && !self.is_satellite(a) && !self.is_gateway(a) && self.is_satellite(b)
     }
 
-    fn ends(&self, a: u32, b: u32) -> Ends {
+    pub(super) fn ends(&self, a: u32, b: u32) -> Ends {
         match (self.is_satellite(a), self.is_satellite(b)) {
             (true, false) => (b, a),
             (false, true) => (a, b),
@@ -109,7 +115,7 @@ impl Drawn<'_> {
     }
 
     /// The names of the nodes that a flow passes.
-    fn way(&self, names: &[String], over: &super::ground::OverSky, nodes: &[u32]) -> Vec<String> {
+    pub(super) fn way(&self, names: &[String], over: &super::ground::OverSky, nodes: &[u32]) -> Vec<String> {
         let mut nodes = nodes.to_vec();
         if over.is_turned {
             nodes.reverse();
@@ -129,7 +135,7 @@ impl Drawn<'_> {
     }
 
     /// A table with links that go down.
-    fn down(&self, mut table: Json, links: Json) -> Json {
+    pub(super) fn down(&self, mut table: Json, links: Json) -> Json {
         table["down"] = links;
         table["waiting"] = self.keys.waiting.name().into();
         table["in_flight"] = self.keys.in_flight.name().into();
@@ -142,27 +148,7 @@ impl Drawn<'_> {
     }
 }
 
-/// The names of all nodes: of the places as they are; of the satellites so that no two are alike, and without the name that
-/// all of a constellation have in front.
-fn names(drawn: &Drawn<'_>) -> Vec<String> {
-    let sky = drawn.sky;
-    let prefix = match &drawn.keys.over {
-        Over::Named(name) => format!("{name}-"),
-        _ => String::new(),
-    };
-    let name =
-        |node: u32| sky.name(node).strip_prefix(&prefix).unwrap_or(sky.name(node)).replace(['/', '\t', '\n'], " ");
-    let all: Vec<String> = (0..(sky.satellites() + sky.places.len()) as u32).map(name).collect();
-    let mut count: BTreeMap<&str, u32> = BTreeMap::new();
-    all.iter().for_each(|name| *count.entry(name).or_default() += 1);
-    let unlike = |(number, name): (usize, &String)| match number < sky.satellites() && count[name.as_str()] > 1 {
-        true => format!("{name} #{number}"),
-        false => name.clone(),
-    };
-    all.iter().enumerate().map(unlike).collect()
-}
-
-fn beam(satellite: &str) -> String {
+pub(super) fn beam(satellite: &str) -> String {
     format!("{satellite} beam")
 }
 
@@ -178,16 +164,7 @@ fn spans(drawn: &Drawn<'_>) -> BTreeMap<Ends, Vec<(f64, f64)>> {
         }
     }
     for spans in spans.values_mut() {
-        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // What touches is one.
-        let mut joined: Vec<(f64, f64)> = Vec::new();
-        for span in spans.iter() {
-            match joined.last_mut().filter(|last| span.0 <= last.1) {
-                Some(last) => last.1 = last.1.max(span.1),
-                None => joined.push(*span),
-            }
-        }
-        *spans = joined;
+        *spans = joined(spans);
     }
     spans
 }
@@ -213,14 +190,14 @@ fn link(
     air.put(drawn, key, hop, ends, spans, &mut like)?;
     if drawn.is_shared(ends) {
         let beam = beam(to);
-        let up = joined(made(&json!({ "rate": UNLIMITED })), from, &beam, delay);
-        let shared = joined(like, &beam, to, made(&json!("0 s")));
+        let up = between(made(&json!({ "rate": UNLIMITED })), from, &beam, delay);
+        let shared = between(like, &beam, to, made(&json!("0 s")));
         return Ok(vec![(format!("{from}~{beam}"), up), (format!("{beam}~{to}"), shared)]);
     }
-    Ok(vec![(format!("{from}~{to}"), joined(like, from, to, delay))])
+    Ok(vec![(format!("{from}~{to}"), between(like, from, to, delay))])
 }
 
-fn joined(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
+fn between(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
     if let Some(table) = link.table_mut() {
         table.extend([("from".into(), made(&json!(from))), ("to".into(), made(&json!(to))), ("delay".into(), delay)]);
     }
@@ -304,126 +281,4 @@ fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
 /// A time as a file has it.
 pub(super) fn seconds(seconds: f64) -> String {
     Duration::from_secs_f64(seconds).to_string()
-}
-
-/// The tables `[[at]]`: at each instant the flows that take another path, and the links to places that come and go.
-fn changes(drawn: &Drawn<'_>, names: &[String]) -> Vec<Json> {
-    let mut moments: BTreeMap<Duration, Vec<(usize, usize)>> = BTreeMap::new();
-    for (pair, path) in drawn.paths.iter().enumerate() {
-        for (number, change) in path.changes.iter().enumerate() {
-            if number > 0 || change.nodes.is_empty() {
-                moments.entry(Duration::from_secs_f64(change.at_s)).or_default().push((pair, number));
-            }
-        }
-    }
-    let mut current: Vec<usize> = vec![0; drawn.paths.len()];
-    let mut access = Access { used: used(drawn, &current), ..Access::default() };
-    let mut tables = Vec::new();
-    for (time, changed) in moments {
-        access.settle(drawn, names, time, &mut tables);
-        let (mut install, mut withdraw) = (Vec::new(), Vec::new());
-        for (pair, number) in changed {
-            current[pair] = number;
-            let nodes = &drawn.paths[pair].changes[number].nodes;
-            for over in drawn.ground.flows.iter().filter(|over| over.pair == pair) {
-                let way = drawn.way(names, over, nodes);
-                let back: Vec<&String> = way.iter().rev().collect();
-                match nodes.is_empty() {
-                    true => withdraw.push(over.flow.clone()),
-                    false => install.push(json!({ "flow": over.flow, "route": way, "reverse_route": back })),
-                }
-            }
-        }
-        let (up, down) = access.hand_over(drawn, time, used(drawn, &current));
-        let mut table = json!({ "time": time.to_string() });
-        let lists = [("install", json!(install)), ("withdraw", json!(withdraw)), ("up", listed(drawn, names, &up))];
-        for (key, list) in lists {
-            if list.as_array().is_some_and(|list| !list.is_empty()) {
-                table[key] = list;
-            }
-        }
-        if !down.is_empty() {
-            table = drawn.down(table, listed(drawn, names, &down));
-        }
-        tables.push(table);
-    }
-    access.settle(drawn, names, drawn.duration, &mut tables);
-    tables
-}
-
-/// The links to places that the paths use now.
-fn used(drawn: &Drawn<'_>, current: &[usize]) -> BTreeSet<Ends> {
-    let nodes = drawn.paths.iter().zip(current).map(|(path, number)| &path.changes[*number].nodes);
-    let links = nodes.flat_map(|nodes| nodes.windows(2)).map(|pair| drawn.ends(pair[0], pair[1]));
-    links.filter(|ends| !drawn.is_satellite(ends.0) && drawn.is_satellite(ends.1)).collect()
-}
-
-fn listed<'a>(drawn: &Drawn<'_>, names: &[String], links: impl IntoIterator<Item = &'a Ends>) -> Json {
-    let name = |ends: &Ends| {
-        let [place, satellite] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
-        match drawn.is_shared(*ends) {
-            true => format!("{place}~{}", beam(satellite)),
-            false => format!("{place}~{satellite}"),
-        }
-    };
-    links.into_iter().map(name).collect::<Vec<_>>().into()
-}
-
-/// Which links between places and satellites are in use, and which have been taken away.
-#[derive(Default)]
-struct Access {
-    used: BTreeSet<Ends>,
-    down: BTreeSet<Ends>,
-    /// Those that are still to come up, and when.
-    coming: BTreeMap<Ends, Duration>,
-    /// Those that are still to go down, and when.
-    leaving: BTreeMap<Ends, Duration>,
-}
-
-impl Access {
-    /// Links that come up and that go down as the places go over to the links in `used`.
-    fn hand_over(&mut self, drawn: &Drawn<'_>, time: Duration, used: BTreeSet<Ends>) -> (Vec<Ends>, Vec<Ends>) {
-        let (mut up, mut down) = (Vec::new(), Vec::new());
-        let gone: Vec<Ends> = self.used.difference(&used).copied().collect();
-        for ends in used.difference(&self.used) {
-            let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
-            self.leaving.remove(ends);
-            match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
-                Some(gap) => {
-                    down.extend(self.down.insert(*ends).then_some(*ends));
-                    self.coming.insert(*ends, time + gap);
-                }
-                None => up.extend(self.down.remove(ends).then_some(*ends)),
-            }
-        }
-        for ends in gone {
-            self.coming.remove(&ends);
-            match drawn.keys.make_before_break.filter(|overlap| *overlap > Duration::ZERO) {
-                Some(overlap) => {
-                    self.leaving.insert(ends, time + overlap);
-                }
-                None => down.extend(self.down.insert(ends).then_some(ends)),
-            }
-        }
-        self.used = used;
-        (up, down)
-    }
-
-    /// Writes down what ends until `time`: interruptions and overlaps.
-    fn settle(&mut self, drawn: &Drawn<'_>, names: &[String], time: Duration, tables: &mut Vec<Json>) {
-        let due = |links: &mut BTreeMap<Ends, Duration>| {
-            let mut due: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
-            links.iter().filter(|(_, at)| **at <= time).for_each(|(ends, at)| due.entry(*at).or_default().push(*ends));
-            links.retain(|_, at| *at > time);
-            due
-        };
-        for (at, links) in due(&mut self.coming) {
-            self.down.retain(|ends| !links.contains(ends));
-            tables.push(json!({ "time": at.to_string(), "up": listed(drawn, names, &links) }));
-        }
-        for (at, links) in due(&mut self.leaving) {
-            self.down.extend(&links);
-            tables.push(drawn.down(json!({ "time": at.to_string() }), listed(drawn, names, &links)));
-        }
-    }
 }

@@ -1,0 +1,134 @@
+//! What fails under the sky, by name: satellites, gateways, links.
+
+use super::ground::Ground;
+use super::names::{names, prefix};
+use super::say;
+use crate::scenario::keys::{Sky as Keys, SkyFailure};
+use crate::scenario::report::Findings;
+use crate::scenario::tree::{quoted, Tree};
+use bentpipe_orbit::sky::links::Topology;
+use bentpipe_orbit::sky::scene::{Failed, Failure, Sky};
+use bentpipe_units::Time;
+
+/// The failures that the keys describe; `None` if something is wrong with them.
+pub(super) fn read(
+    keys: &Keys,
+    raw: &Tree,
+    ground: &Ground,
+    sky: &Sky,
+    findings: &mut Findings,
+) -> Option<Vec<Failure>> {
+    let before = findings.found.len();
+    if keys.failure.is_empty() {
+        return Some(Vec::new());
+    }
+    let mut reader = Reader { keys, raw, ground, sky, names: names(keys, sky), findings };
+    let found = keys.failure.iter().enumerate().filter_map(|(number, failure)| reader.failure(number, failure));
+    let found: Vec<Failure> = found.collect();
+    (reader.findings.found.len() == before).then_some(found)
+}
+
+struct Reader<'a> {
+    keys: &'a Keys,
+    raw: &'a Tree,
+    ground: &'a Ground,
+    sky: &'a Sky,
+    names: Vec<String>,
+    findings: &'a mut Findings,
+}
+
+impl Reader<'_> {
+    fn failure(&mut self, number: usize, failure: &SkyFailure) -> Option<Failure> {
+        let what = match (&failure.satellite, &failure.gateway, failure.link.as_slice()) {
+            (Some(name), None, []) => Failed::Node(self.satellite(number, name)?),
+            (None, Some(name), []) => Failed::Node(self.gateway(number, name)?),
+            (None, None, [a, b]) => {
+                let (a, b) = (self.end(number, 0, a), self.end(number, 1, b));
+                self.link(number, a?, b?)?
+            }
+            (None, None, [_, ..]) => {
+                return self.wrong(number, "link", "does not name two nodes", "expected the two that it joins");
+            }
+            _ => {
+                let message = "does not say what fails";
+                return self.wrong(number, "", message, "expected one of: satellite, gateway, link");
+            }
+        };
+        let seconds = |time: Time| (time - Time::ZERO).as_secs_f64();
+        let (from_s, until_s) = (seconds(failure.from), failure.to.map_or(f64::INFINITY, seconds));
+        if from_s >= until_s {
+            return self.wrong(number, "to", "is not after from", "expected an instant at which it works again");
+        }
+        Some(Failure { what, from_s, until_s })
+    }
+
+    fn link(&mut self, number: usize, a: u32, b: u32) -> Option<Failed> {
+        let satellites = self.sky.satellites() as u32;
+        let is_relay = |node: u32| self.ground.places[(node - satellites) as usize].relay;
+        let message = match (a < satellites, b < satellites) {
+            _ if a == b => "joins a node with itself",
+            (true, true) if self.sky.links.topology == Topology::None => "joins satellites that have no links",
+            (false, false) if !(is_relay(a) && is_relay(b)) => "joins places that no fibre joins",
+            _ => return Some(Failed::Link(a, b)),
+        };
+        self.wrong(number, "link", message, "expected two satellites, a place and a satellite, or two gateways")
+    }
+
+    fn satellite(&mut self, number: usize, name: &str) -> Option<u32> {
+        match self.number(name) {
+            Some(node) if (node as usize) < self.sky.satellites() => Some(node),
+            _ => self.unknown(number, &["satellite"], name, "is no satellite", 0..self.sky.satellites()),
+        }
+    }
+
+    fn gateway(&mut self, number: usize, name: &str) -> Option<u32> {
+        match self.number(name) {
+            Some(node) if self.keys.gateway.iter().any(|gateway| gateway == name) => Some(node),
+            _ => {
+                let message = format!("= {} is no gateway", quoted(name));
+                self.wrong(number, "gateway", &message, "expected one of sky.gateway")
+            }
+        }
+    }
+
+    fn end(&mut self, number: usize, end: usize, name: &str) -> Option<u32> {
+        let found = self.number(name);
+        let message = "is neither a satellite nor a place of a flow or gateway";
+        let end = end.to_string();
+        found.or_else(|| self.unknown(number, &["link", &end], name, message, 0..self.names.len()))
+    }
+
+    /// The node with this name: that of the scenario, or a satellite by the whole name that its constellation has.
+    fn number(&self, name: &str) -> Option<u32> {
+        let prefix = prefix(self.keys);
+        let short = name.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
+        let found = |name: &str| self.names.iter().position(|known| known == name);
+        found(name).or_else(|| found(short?)).map(|node| node as u32)
+    }
+
+    fn unknown(
+        &mut self,
+        number: usize,
+        key: &[&str],
+        name: &str,
+        message: &str,
+        known: std::ops::Range<usize>,
+    ) -> Option<u32> {
+        let index = number.to_string();
+        let shown = format!("sky.failure.{number}.{}", key.join("."));
+        let place = &self.raw.at(["failure", &index].into_iter().chain(key.iter().copied())).place;
+        let example = &self.names[0];
+        let expected = format!("expected a name like {}; bentpipe sky map shows them with --json", quoted(example));
+        let guess = self.findings.guess(name, self.names[known].iter().map(String::as_str));
+        self.findings.add(place, &shown, format!("{shown} = {} {message}", quoted(name)), expected, guess);
+        None
+    }
+
+    fn wrong<T>(&mut self, number: usize, key: &str, message: &str, expected: &str) -> Option<T> {
+        let index = number.to_string();
+        let path = ["sky", "failure", &index, key];
+        let path = if key.is_empty() { &path[..3] } else { &path };
+        say(self.raw, self.findings, path, message, expected);
+        None
+    }
+}

@@ -1,0 +1,90 @@
+//! Rain over places as it was measured.
+
+use super::ground::Ground;
+use super::say;
+use crate::scenario::files::Files;
+use crate::scenario::keys::{Gauge as Keys, Rain, Sky};
+use crate::scenario::report::Findings;
+use crate::scenario::trace::{rain, Wet};
+use crate::scenario::tree::{quoted, Tree};
+use bentpipe_orbit::budget::rain::{scaled_db, RainClimate};
+use bentpipe_orbit::budget::Ray;
+use bentpipe_orbit::sky::SkyError;
+use bentpipe_units::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Rain over one place.
+#[derive(Clone, Debug)]
+pub(super) struct Gauge {
+    /// From the start of the series on.
+    points: Vec<(Time, Wet)>,
+    begin: Duration,
+    every: Option<Duration>,
+    frequency_ghz: Option<f64>,
+}
+
+/// The gauges that the keys name, by place; `None` if something is wrong with one.
+pub(super) fn read(
+    keys: &Sky,
+    raw: &Tree,
+    ground: &Ground,
+    files: &dyn Files,
+    findings: &mut Findings,
+) -> Option<BTreeMap<usize, Gauge>> {
+    let Rain::Files { place } = &keys.rain else { return Some(BTreeMap::new()) };
+    let mut gauges = BTreeMap::new();
+    let before = findings.found.len();
+    for (name, keys) in place {
+        let path = ["sky", "rain", "place", name];
+        let Some(number) = ground.places.iter().position(|place| place.name == *name) else {
+            let names = ground.places.iter().map(|place| place.name.as_str());
+            let guess = findings.guess(name, names);
+            let shown = path.join(".");
+            let place = &raw.at(path[1..].iter().copied()).key;
+            let message = format!("{shown} is no place of a flow or gateway");
+            findings.add(place, &shown, message, "expected one that flows begin, end or pass at", guess);
+            continue;
+        };
+        match points(keys, files) {
+            Ok(points) => {
+                let last = points.last().map_or(Duration::ZERO, |last| last.0 - Time::ZERO);
+                if keys.every.is_some_and(|every| every <= last) {
+                    let path = ["sky", "rain", "place", name, "every"];
+                    let expected = format!("expected more than {last}, the last row");
+                    say(raw, findings, &path, "is too short for the series", &expected);
+                }
+                let (begin, every) = (keys.begin, keys.every);
+                gauges.insert(number, Gauge { points, begin, every, frequency_ghz: keys.frequency_ghz });
+            }
+            Err((message, expected)) => {
+                let path = ["sky", "rain", "place", name, "file"];
+                let message = format!("= {} {message}", quoted(&keys.file));
+                say(raw, findings, &path, &message, &expected);
+            }
+        }
+    }
+    (findings.found.len() == before).then_some(gauges)
+}
+
+fn points(keys: &Keys, files: &dyn Files) -> Result<Vec<(Time, Wet)>, (String, String)> {
+    let content = files.read(&keys.file)?;
+    rain(&content, keys.column.as_deref()).map_err(|fault| (fault.said(), fault.expected))
+}
+
+impl Gauge {
+    /// What rain takes from a ray at an instant of the run, dB.
+    pub(super) fn attenuation_db(&self, climate: &RainClimate, ray: &Ray, t: f64) -> Result<f64, SkyError> {
+        let mut at = Duration::from_secs_f64(t.max(0.0)) + self.begin;
+        if let Some(every) = self.every {
+            at = Duration::from_ps(at.as_ps() % every.as_ps());
+        }
+        let next = self.points.partition_point(|point| point.0 <= Time::ZERO + at);
+        match self.points[next.max(1) - 1].1 {
+            Wet::Rate(rate_001_mm_h) => RainClimate { rate_001_mm_h, ..*climate }.attenuation_001_db(ray),
+            Wet::Attenuation(db) => match self.frequency_ghz {
+                Some(measured) => scaled_db(db, measured, ray.frequency_ghz),
+                None => Ok(db),
+            },
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What nodes under and on the sky are called.
+
+use crate::scenario::keys::{Over, Sky as Keys};
+use bentpipe_orbit::sky::scene::Sky;
+use std::collections::BTreeMap;
+
+/// The names of all nodes: of the places as they are; of the satellites so that no two are alike, and without the name that
+/// all of a constellation have in front.
+pub(super) fn names(keys: &Keys, sky: &Sky) -> Vec<String> {
+    let prefix = prefix(keys);
+    let name =
+        |node: u32| sky.name(node).strip_prefix(&prefix).unwrap_or(sky.name(node)).replace(['/', '\t', '\n'], " ");
+    let all: Vec<String> = (0..(sky.satellites() + sky.places.len()) as u32).map(name).collect();
+    let mut count: BTreeMap<&str, u32> = BTreeMap::new();
+    all.iter().for_each(|name| *count.entry(name).or_default() += 1);
+    let unlike = |(number, name): (usize, &String)| match number < sky.satellites() && count[name.as_str()] > 1 {
+        true => format!("{name} #{number}"),
+        false => name.clone(),
+    };
+    all.iter().enumerate().map(unlike).collect()
+}
+
+/// What all satellites of a constellation have in front of their names.
+pub(super) fn prefix(keys: &Keys) -> String {
+    match &keys.over {
+        Over::Named(name) => format!("{name}-"),
+        _ => String::new(),
+    }
+}
