@@ -30,7 +30,7 @@ pub mod spec;
 mod swarm;
 mod traffic;
 
-pub use network::{Delivered, Failure, Lost, Network, PortId, Refused, Trouble};
+pub use network::{ends, Delivered, Failure, Fate, Lost, Network, PortId, Refused, Sighting, Trouble, Witness};
 pub use packet::{Bodies, Packet};
 
 /// Which results this simulator gives. Equal numbers, scenarios and seeds: equal results.

@@ -24,6 +24,9 @@ impl Network {
                 self.traffic.read_label(self.now, endpoint, label);
             }
         }
+        if self.witness.is_some() && self.traffic.hosts[endpoint].is_listening() {
+            self.see_end(packet, false);
+        }
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
             return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
@@ -104,6 +107,9 @@ impl Network {
                     let packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
+                    if self.witness.is_some() {
+                        self.see_sent(&packet);
+                    }
                     self.launch(packet);
                 }
                 Task::Enter(flow) => self.enter_from_port(flow),
@@ -172,6 +178,9 @@ impl Network {
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             self.recorder.on_event(self.now, packet.flow(), event_of_segment(segment), offset);
         }
+        if self.witness.is_some() {
+            self.see_sent(&packet);
+        }
         self.launch(packet);
     }
 
@@ -200,6 +209,9 @@ impl Network {
             return self.receive_message(node, packet);
         }
         self.ledger.delivered += 1;
+        if self.witness.is_some() {
+            self.see_end(packet, false);
+        }
         self.traffic.on_datagram(self.now, packet, self.bodies.sent_at(packet));
         if self.traffic.flows[packet.flow()].is_port() {
             self.deliver_to_port(packet);

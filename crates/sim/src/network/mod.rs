@@ -9,6 +9,7 @@ mod ports;
 mod results;
 mod routes;
 mod trouble;
+mod witness;
 
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
@@ -27,6 +28,7 @@ pub(crate) use results::{assemble, notes_of_proxies, Ledger, RunEnd};
 use routes::Routes;
 use std::collections::VecDeque;
 pub use trouble::{Failure, Trouble};
+pub use witness::{ends, Fate, Sighting, Witness};
 
 /// A network of a scenario at an instant of its run.
 #[derive(Debug)]
@@ -61,6 +63,7 @@ pub struct Network {
     drops: Drops,
     ledger: Ledger,
     recorder: Recorder,
+    witness: Option<Box<dyn Witness>>,
     scenario: Scenario,
 }
 
@@ -125,6 +128,7 @@ impl Network {
             drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
+            witness: None,
             scenario: scenario.clone(),
         };
         network.change();
@@ -235,11 +239,11 @@ impl Network {
     }
 
     /// How far links may be ahead of time: up to the next sample or change, and up to the end of the run where that is known,
-    /// that is once a flow is established that neither completes nor gives up. Where packets may come from outside at any time:
-    /// not at all.
+    /// that is once a flow is established that neither completes nor gives up. Where packets may come from outside at any time,
+    /// or are seen in order: not at all.
     fn update_horizon(&mut self) {
         self.bounds.gate = self.bounds.end.min(self.before_next_change());
-        let is_known = self.traffic.is_endless && self.ports.is_empty();
+        let is_known = self.traffic.is_endless && self.ports.is_empty() && self.witness.is_none();
         self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
@@ -269,6 +273,9 @@ impl Network {
     #[cold]
     fn lose(&mut self, at: Time, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
+        if self.witness.is_some() {
+            self.see_lost(at, place, &packet, cause);
+        }
         self.drops.add(place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);

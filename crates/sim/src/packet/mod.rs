@@ -224,6 +224,11 @@ impl Packet {
         flow.index() as u32 | ((number % CONNECTIONS_MAX) as u32) << FLOWS_MAX.ilog2()
     }
 
+    /// The number of its connection within its flow. Numbers wrap around.
+    pub fn connection(&self) -> u32 {
+        self.owner >> FLOWS_MAX.ilog2()
+    }
+
     /// Identifies its connection, or the datagrams of its flow, among those on the same link, in one direction.
     pub fn conversation(&self) -> u64 {
         u64::from(self.owner) << 1 | u64::from(self.is_to_sender())
