@@ -156,13 +156,13 @@ pub fn datagram(from: IpAddr, to: IpAddr, ports: (u16, u16), payload: &[u8]) -> 
 }
 
 /// The sum of 16-bit words of RFC 1071; a last odd byte is the high one.
-fn sum(bytes: &[u8]) -> u32 {
+pub(crate) fn sum(bytes: &[u8]) -> u32 {
     let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
     words.sum()
 }
 
 /// Carries come back in at the low end (RFC 1071 §1).
-fn fold(mut sum: u32) -> u16 {
+pub(crate) fn fold(mut sum: u32) -> u16 {
     while sum > u32::from(u16::MAX) {
         sum = (sum & 0xffff) + (sum >> 16);
     }

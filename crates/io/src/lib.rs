@@ -7,6 +7,7 @@
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
+//! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
 //! | [`trust`] | how late packets were, and what was lost outside the scenario |
 
 pub mod codec;
@@ -17,6 +18,7 @@ pub mod host;
 #[cfg(target_os = "linux")]
 pub mod netlink;
 pub mod pcapng;
+pub mod simulated;
 pub mod trust;
 
 #[cfg(test)]

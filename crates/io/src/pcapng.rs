@@ -3,6 +3,7 @@
 //! One file has what one host sees, so that no packet stands in it twice: what it sends when it sends it, what it receives when
 //! that arrives. A packet that the path lost stands in the file of its sender, at its place, with the cause as a comment.
 
+use bentpipe_sim::dictionary::Cause;
 use bentpipe_sim::{Delivered, Lost};
 use bentpipe_units::Time;
 use std::collections::VecDeque;
@@ -52,10 +53,21 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// It cannot be written.
     pub fn packet(&mut self, at: Time, direction: Direction, bytes: &[u8], comment: Option<&str>) -> io::Result<()> {
+        self.beginning(at, direction, bytes, bytes.len(), comment)
+    }
+
+    /// A packet of `len` bytes of which these come first.
+    fn beginning(
+        &mut self,
+        at: Time,
+        direction: Direction,
+        bytes: &[u8],
+        len: usize,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
         let ns = EPOCH_S * 1_000_000_000 + at.as_ps() / 1000;
-        let len = bytes.len() as u32;
         let mut packet = Block::new(6);
-        packet.u32(0).u32((ns >> 32) as u32).u32(ns as u32).u32(len).u32(len).padded(bytes);
+        packet.u32(0).u32((ns >> 32) as u32).u32(ns as u32).u32(bytes.len() as u32).u32(len as u32).padded(bytes);
         packet.option(2, &(direction as u32).to_le_bytes());
         if let Some(comment) = comment {
             packet.option(1, comment.as_bytes());
@@ -117,14 +129,20 @@ impl Block {
 /// wait here for as long as the path is.
 pub struct Captures<W> {
     hosts: Vec<(Capture<W>, VecDeque<Seen>)>,
+    /// Packets sent so far.
+    sent: u64,
     failed: Option<io::Error>,
 }
 
 /// A packet that is not yet written.
 struct Seen {
+    /// Of packets that were sent, each has another.
+    number: u64,
     at: Time,
     direction: Direction,
     bytes: Box<[u8]>,
+    /// Of the whole packet.
+    len: usize,
     /// None: still on its way. Empty: it arrived.
     fate: Option<String>,
 }
@@ -132,26 +150,39 @@ struct Seen {
 impl<W: Write> Captures<W> {
     /// Of these hosts, in their order.
     pub fn new(hosts: Vec<Capture<W>>) -> Self {
-        Self { hosts: hosts.into_iter().map(|host| (host, VecDeque::new())).collect(), failed: None }
+        Self { hosts: hosts.into_iter().map(|host| (host, VecDeque::new())).collect(), sent: 0, failed: None }
     }
 
     /// A packet of a host entered the path.
     pub fn entered(&mut self, at: Time, host: usize, bytes: &[u8]) {
-        self.see(host, Seen { at, direction: Direction::Out, bytes: bytes.into(), fate: None });
+        self.sent(at, host, bytes, bytes.len());
+    }
+
+    /// A host sent a packet of `len` bytes of which these come first.
+    /// Returns its number.
+    pub(crate) fn sent(&mut self, at: Time, host: usize, bytes: &[u8], len: usize) -> u64 {
+        self.sent += 1;
+        let number = self.sent;
+        self.see(host, Seen { number, at, direction: Direction::Out, bytes: bytes.into(), len, fate: None });
+        number
+    }
+
+    /// A packet of `len` bytes, of which these come first, arrived at a host.
+    pub(crate) fn arrived(&mut self, at: Time, host: usize, bytes: &[u8], len: usize) {
+        let fate = Some(String::new());
+        self.see(host, Seen { number: 0, at, direction: Direction::In, bytes: bytes.into(), len, fate });
+        self.write(host, false);
     }
 
     /// A packet left the path at a host.
     pub fn left(&mut self, from: usize, host: usize, packet: &Delivered) {
-        let (at, bytes) = (packet.at, packet.bytes.clone());
-        self.see(host, Seen { at, direction: Direction::In, bytes, fate: Some(String::new()) });
-        self.settle(from, packet.entered, &packet.bytes, String::new());
-        self.write(host, false);
+        self.settle(from, packet.entered, packet.bytes.len(), String::new());
+        self.arrived(packet.at, host, &packet.bytes, packet.bytes.len());
     }
 
     /// A packet of a host was lost.
     pub fn lost(&mut self, host: usize, packet: &Lost) {
-        let comment = format!("lost: {} at {}, {:.9} s", packet.cause.name(), packet.place, packet.at.as_secs_f64());
-        self.settle(host, packet.entered, &packet.bytes, comment);
+        self.settle(host, packet.entered, packet.bytes.len(), loss(packet.cause, &packet.place, packet.at));
     }
 
     /// Writes what still waits.
@@ -174,9 +205,17 @@ impl<W: Write> Captures<W> {
     }
 
     /// The packet that was sent at `at` has met its fate. A mark on the way may have changed its bytes, not its length.
-    fn settle(&mut self, host: usize, at: Time, bytes: &[u8], fate: String) {
-        let is_it = |seen: &&mut Seen| seen.fate.is_none() && seen.at == at && seen.bytes.len() == bytes.len();
-        if let Some(seen) = self.hosts[host].1.iter_mut().find(is_it) {
+    fn settle(&mut self, host: usize, at: Time, len: usize, fate: String) {
+        self.settle_first(host, fate, |seen| seen.fate.is_none() && seen.at == at && seen.len == len);
+    }
+
+    /// The packet with this number has met its fate.
+    pub(crate) fn settle_number(&mut self, host: usize, number: u64, fate: String) {
+        self.settle_first(host, fate, |seen| seen.number == number);
+    }
+
+    fn settle_first(&mut self, host: usize, fate: String, is_it: impl Fn(&Seen) -> bool) {
+        if let Some(seen) = self.hosts[host].1.iter_mut().find(|seen| is_it(seen)) {
             seen.fate = Some(fate);
         }
         self.write(host, false);
@@ -189,11 +228,16 @@ impl<W: Write> Captures<W> {
             let Some(seen) = waiting.pop_front() else { return };
             let fate = seen.fate.unwrap_or_else(|| "on its way at the end of the run".into());
             let comment = (!fate.is_empty()).then_some(&*fate);
-            if let Err(error) = capture.packet(seen.at, seen.direction, &seen.bytes, comment) {
+            if let Err(error) = capture.beginning(seen.at, seen.direction, &seen.bytes, seen.len, comment) {
                 self.failed.get_or_insert(error);
             }
         }
     }
+}
+
+/// The comment of a packet that was lost.
+pub(crate) fn loss(cause: Cause, place: &str, at: Time) -> String {
+    format!("lost: {} at {place}, {:.9} s", cause.name(), at.as_secs_f64())
 }
 
 #[cfg(test)]

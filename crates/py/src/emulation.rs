@@ -1,18 +1,17 @@
 //! Emulation: hosts of Linux around a network in real time. Python decides which process does what.
 
+use crate::captures;
 use crate::simulation::Simulation;
 use crate::{tables, EmulationError, Scenario};
-use bentpipe_io::driver::{Driver, Files, Pause, Sample, Way};
+use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Caller, Host, NotAllowed};
-use bentpipe_io::pcapng::{Capture, Captures};
+use bentpipe_io::pcapng::Captures;
 use bentpipe_sim::ids::NodeId;
 use bentpipe_sim::spec::App;
 use bentpipe_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::BufWriter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Bytes of the largest packet of a host.
@@ -64,17 +63,6 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
     (Ipv4Addr::new(10, 77, 0, number), Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number.into()))
 }
 
-/// A capture of each host, in the file whose name is the pattern with the host in it.
-fn captures(pattern: &str, names: &[String], title: &str) -> PyResult<Files> {
-    let program = concat!("bentpipe ", env!("CARGO_PKG_VERSION"));
-    let capture = |name: &String| {
-        let file = File::create(pattern.replace("HOST", name))?;
-        Capture::new(BufWriter::new(file), program, name, title)
-    };
-    let captures = names.iter().map(capture).collect::<std::io::Result<_>>();
-    Ok(Captures::new(captures?))
-}
-
 #[pymethods]
 impl Emulation {
     /// A host for each node that has a port; `pcap` has a place for `HOST` in it.
@@ -113,7 +101,8 @@ impl Emulation {
             let (v4, v6) = address(at);
             table += &format!("{v4} {name}\n{v6} {name}\n");
         }
-        let captures = pcap.map(|pattern| captures(pattern, &names, &scenario.title)).transpose()?;
+        let captures = pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title)).transpose()?;
+        let captures = captures.map(Captures::new);
         host::mount_names(&table).map_err(not_allowed)?;
         let make = |at| Host::new(address(at).0, address(at).1, MTU);
         let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;

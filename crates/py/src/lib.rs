@@ -1,6 +1,7 @@
 //! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is documented in
 //! `python/bentpipe`; the stubs are `python/bentpipe/_core.pyi`.
 
+mod captures;
 mod controller;
 mod custom;
 #[cfg(target_os = "linux")]
@@ -276,14 +277,21 @@ impl Scenario {
 struct Run {
     simulation: Simulation,
     is_done: bool,
+    captures: Option<captures::Simulated>,
 }
 
 #[pymethods]
 impl Run {
     #[new]
-    #[pyo3(signature = (scenario, seed=None))]
-    fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
-        Ok(Self { simulation: Simulation::new(py, scenario, seed)?, is_done: false })
+    /// `pcap` has a place for `HOST` in it.
+    #[pyo3(signature = (scenario, seed=None, pcap=None))]
+    fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>, pcap: Option<&str>) -> PyResult<Self> {
+        let mut simulation = Simulation::new(py, scenario, seed)?;
+        let captures = pcap.map(|pattern| captures::simulated(pattern, &scenario.resolved.scenario)).transpose()?;
+        if let Some(captures) = &captures {
+            simulation.network_mut()?.watch(Box::new(captures.clone()));
+        }
+        Ok(Self { simulation, is_done: false, captures })
     }
 
     fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<()> {
@@ -298,6 +306,9 @@ impl Run {
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if let Some(captures) = self.captures.take() {
+            captures.finish()?;
+        }
         tables::result(py, &self.simulation.finish(py)?)
     }
 

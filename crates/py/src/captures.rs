@@ -1,0 +1,36 @@
+//! Captures: a file for each host.
+
+use crate::RunError;
+use bentpipe_io::pcapng::Capture;
+use bentpipe_io::simulated::{self, SimulatedCaptures};
+use bentpipe_sim::spec::Scenario;
+use pyo3::prelude::*;
+use std::fs::File;
+use std::io::BufWriter;
+
+/// Each is an open file.
+const HOSTS_MAX: usize = 250;
+
+/// Captures of a run in virtual time.
+pub(crate) type Simulated = SimulatedCaptures<BufWriter<File>>;
+
+/// A capture of each host, in the file whose name is the pattern with the host in it.
+pub(crate) fn of_hosts(pattern: &str, names: &[String], title: &str) -> PyResult<Vec<Capture<BufWriter<File>>>> {
+    let program = concat!("bentpipe ", env!("CARGO_PKG_VERSION"));
+    let capture = |name: &String| {
+        let file = File::create(pattern.replace("HOST", &name.replace(['/', '\\'], "_")))?;
+        Capture::new(BufWriter::new(file), program, name, title)
+    };
+    Ok(names.iter().map(capture).collect::<std::io::Result<_>>()?)
+}
+
+/// The same of all hosts of a scenario.
+pub(crate) fn simulated(pattern: &str, scenario: &Scenario) -> PyResult<Simulated> {
+    let hosts = simulated::hosts(scenario);
+    if hosts.len() > HOSTS_MAX {
+        let message = format!("a capture of each of {} hosts\n  expected at most {HOSTS_MAX}", hosts.len());
+        return Err(RunError::new_err(message));
+    }
+    let names: Vec<String> = hosts.into_iter().map(|node| scenario.nodes[node].name.clone()).collect();
+    Ok(SimulatedCaptures::new(scenario, of_hosts(pattern, &names, &scenario.title)?))
+}
