@@ -222,3 +222,13 @@ def form_of(place: Path) -> str | None:
         return None
     form = content.get("form") if isinstance(content, dict) else None
     return form if isinstance(form, str) and form.startswith("bentpipe ") else None
+
+
+def captures(pcap: str | os.PathLike[str]) -> str:
+    """The name of a capture, with `HOST` in the place of the host's name.
+
+    >>> captures("out/geo.pcapng")
+    'out/geo-HOST.pcapng'
+    """
+    place = Path(pcap)
+    return str(place.with_name(f"{place.stem}-HOST{place.suffix or '.pcapng'}"))

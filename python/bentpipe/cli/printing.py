@@ -82,8 +82,10 @@ def is_coloured(stream: IO[str]) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
-def check_places(save: Path | None = None, plot: Path | None = None) -> None:
+def check_places(save: Path | None = None, plot: Path | None = None, pcap: Path | None = None) -> None:
     """Refuse what cannot be written before anything is run for it."""
+    if pcap is not None and not pcap.parent.is_dir():
+        raise BentpipeError(f"--pcap {pcap}\n  there is no folder {pcap.parent}")
     if plot is not None:
         from bentpipe.plot import check_place
 

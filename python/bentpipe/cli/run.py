@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "run geo",
         "run geo --cc cubic --set duration='60 s' --plot cubic.png",
         "run leo --series cwnd_bytes,srtt_s --save leo-run",
+        "run geo --pcap geo.pcapng",
     ),
 )
 @options.file
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
 @options.save
+@click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
 @options.plot
 @options.figure
 @options.json
@@ -50,6 +52,7 @@ def command(
     series: str,
     show_all: bool,
     save: Path | None,
+    pcap: Path | None,
     plot: Path | None,
     json: bool,
     quiet: bool,
@@ -59,7 +62,7 @@ def command(
 
     Prints a table of the flows and of the links, what limited each sender and for how long, and why packets were lost.
     """
-    check_places(save, plot)
+    check_places(save, plot, pcap)
     from bentpipe.scenario.scenario import names_of
 
     scenario = load(file, sets, seed, is_quiet=quiet)
@@ -79,7 +82,7 @@ def command(
     titled = Title(scenario, is_shown=not (json or quiet))
     try:
         with Bar(titled.show, is_quiet=quiet) as bar:
-            result = run(scenario, progress=bar)
+            result = run(scenario, pcap=pcap, progress=bar)
     except Interrupted as interrupt:
         if save is not None:
             interrupt.result.save(save)

@@ -10,10 +10,9 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core
+from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.emulation import connections
 from bentpipe.emulation.trust import Trust
@@ -165,7 +164,7 @@ def emulate(
         "at": at,
         "command": list(command),
         "serve": [(peer, list(serve))] if serve else [],
-        "pcap": None if pcap is None else captures(pcap),
+        "pcap": None if pcap is None else files.captures(pcap),
         "cc": cc,
         "is_quiet": quiet,
     }
@@ -185,16 +184,6 @@ def emulate(
     result = RunResult.from_tables(scenario, tables)
     result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
     return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"])
-
-
-def captures(pcap: str | os.PathLike[str]) -> str:
-    """The name of a capture, with `HOST` in the place of the host's name.
-
-    >>> captures("out/geo.pcapng")
-    'out/geo-HOST.pcapng'
-    """
-    place = Path(pcap)
-    return str(place.with_name(f"{place.stem}-HOST{place.suffix or '.pcapng'}"))
 
 
 def built_in(name: str) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bentpipe import _core
+from bentpipe import _core, files
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.progress import Progress
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Mapping
 
     from bentpipe.experiment.result import RunResult
@@ -27,6 +28,7 @@ def run(
     middlebox: Mapping[str, Function | Iterable[Function]] | None = None,
     seed: int | None = None,
     series: str | Iterable[str] = (),
+    pcap: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> RunResult:
     """Simulate a scenario.
@@ -45,6 +47,10 @@ def run(
         Instead of the scenario's own.
     series : str or iterable of str, optional
         Time series to record besides those that the scenario asks for; see `bentpipe list series`.
+    pcap : path, optional
+        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark
+        opens. They have the headers of the packets; a packet that was lost has the cause as a comment. The result is
+        the same as without.
     progress : callable, optional
         Called several times a second with a `Progress`.
 
@@ -72,7 +78,7 @@ def run(
     if seed is not None:
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)
-    simulation = _core.Run(scenario._core)
+    simulation = _core.Run(scenario._core, pcap=None if pcap is None else files.captures(pcap))
     try:
         advance(simulation, progress and _notes(simulation, progress))
     except KeyboardInterrupt as interrupt:

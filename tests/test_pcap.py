@@ -1,0 +1,47 @@
+"""Captures of simulated runs: what the hosts saw, and nothing that changes the run."""
+
+import shutil
+import subprocess
+
+import pytest
+from click.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+
+SHORT = {"duration": "12 s"}
+NEEDS_TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+def tshark(file, *options):
+    command = ["tshark", "-o", "ip.check_checksum:TRUE", "-r", str(file), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_result_is_the_same_with_and_without_a_capture_and_each_host_has_a_file(tmp_path):
+    scenario = bp.load("geo").with_sets(SHORT)
+    captured = bp.run(scenario, pcap=tmp_path / "geo.pcapng")
+    assert captured.flows.equals(bp.run(scenario).flows)
+    files = sorted(file.name for file in tmp_path.iterdir())
+    assert files == ["geo-server.pcapng", "geo-terminal.pcapng"]
+    first = (tmp_path / files[0]).read_bytes()
+    bp.run(scenario, pcap=tmp_path / "geo.pcapng")
+    assert (tmp_path / files[0]).read_bytes() == first, "equal runs give equal bytes"
+
+
+def test_the_command_refuses_a_capture_where_there_is_no_folder(tmp_path):
+    result = CliRunner().invoke(app, ["run", "geo", "--pcap", str(tmp_path / "missing" / "geo.pcapng")])
+    assert result.exit_code != 0
+    assert "there is no folder" in result.output
+
+
+@NEEDS_TSHARK
+@pytest.mark.parametrize("scenario", ["geo", "geo-broadband", "web-on-geo", "s1"])
+def test_an_independent_reader_finds_nothing_malformed_and_the_losses_that_were_counted(tmp_path, scenario):
+    result = bp.run(bp.load(scenario).with_sets(SHORT), pcap=tmp_path / "x.pcapng")
+    lost = 0
+    for file in tmp_path.iterdir():
+        wrong = tshark(file, "-Y", "_ws.malformed || ip.checksum.status == 0")
+        assert not wrong, wrong[:500]
+        lost += tshark(file, "-Y", 'frame.comment contains "lost: "').count("\n")
+    assert lost == result.drops["packets"].sum()
