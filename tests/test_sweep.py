@@ -33,10 +33,10 @@ def unlucky(monkeypatch):
     seeds = {4}
     run = _core.Run
 
-    def fail(scenario, seed=None):
+    def fail(scenario, seed=None, **asked):
         if seed in seeds:
             raise RunError(f"a bug at 3.2 s with seed {seed}")
-        return run(scenario, seed)
+        return run(scenario, seed, **asked)
 
     monkeypatch.setattr(_core, "Run", fail)
     return seeds

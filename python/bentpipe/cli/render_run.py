@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -12,11 +13,12 @@ from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import polars as pl
     from rich.console import RenderableType
     from rich.table import Table
 
     from bentpipe.experiment.result import RunResult
+
+    Rows = list[dict[str, Any]]
 
 FLOWS_MAX = 12
 LINKS_MAX = 10
@@ -25,72 +27,63 @@ DROPS_MAX = 10
 
 def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     """A run: flows, links, why packets were lost, and whether the count of packets adds up."""
-    flows = result.flows
-    is_many = flows.height > FLOWS_MAX and not show_all
+    flows = result.rows("flows")
+    is_many = len(flows) > FLOWS_MAX and not show_all
     yield _spread(flows) if is_many else _flows(flows)
     if is_many:
-        yield Text(f"{flows.height} flows; --all shows each", style="dim")
-    yield from _times(result, is_many)
-    yield from _verdicts(result, is_many)
+        yield Text(f"{len(flows)} flows; --all shows each", style="dim")
+    yield from _times(flows, result.simulated_s, is_many)
+    yield from _verdicts(flows, is_many)
     yield from _completions(result, show_all)
-    yield from _datagrams(result.datagrams, show_all)
-    yield from _links(result.links, show_all)
-    yield from _drops(result.drops, show_all)
+    yield from _datagrams(result.rows("datagrams"), show_all)
+    yield from _links(result.rows("links"), show_all)
+    yield from _drops(result.rows("drops"), show_all)
     yield _summary(result)
     for note in result.notes:
         yield Text(f"note: {note}", style="yellow")
 
 
-def _flows(flows: pl.DataFrame) -> Table:
-    names = flows["flow"].to_list()
-    texts = [("sender", flows["cc"].to_list()), ("outcome", flows["outcome"].to_list())]
-    table = make_rows("Flows", "flow", names, texts, _flow_columns(flows))
+def _flows(flows: Rows) -> Table:
+    texts = [("sender", _all(flows, "cc")), ("outcome", _all(flows, "outcome"))]
+    table = make_rows("Flows", "flow", _all(flows, "flow"), texts, _flow_columns(flows))
     table.names = 1
     return table
 
 
-def _spread(flows: pl.DataFrame) -> Table:
+def _spread(flows: Rows) -> Table:
     """Many flows: per sender, the smallest, middle and largest value of each column."""
-    names, kinds, parts = [], [], []
-    for (cc,), group in flows.group_by("cc", maintain_order=True):
-        names += [f"{cc} x {group.height}", "", ""]
-        kinds += ["min", "median", "max"]
-        parts.append(group)
+    groups = _by(flows, "cc")
+    names = [name for cc, group in groups.items() for name in (f"{cc} x {len(group)}", "", "")]
     columns = []
     for title, _, unit, quantity in _flow_columns(flows):
-        source = _FLOW_COLUMNS[title]
         values: list[float | None] = []
-        for group in parts:
-            values += [group[source].min(), group[source].median(), group[source].max()]  # type: ignore[list-item]
+        for group in groups.values():
+            have = [row[_FLOW_COLUMNS[title]] for row in group if row[_FLOW_COLUMNS[title]] is not None]
+            values += [min(have), median(have), max(have)] if have else [None, None, None]
         columns.append(Shown(title, values, unit, quantity))
-    return make_rows("Flows", "sender", names, [("", kinds)], columns)
+    return make_rows("Flows", "sender", names, [("", ["min", "median", "max"] * len(groups))], columns)
 
 
-def _flow_columns(flows: pl.DataFrame) -> list[Shown]:
+def _flow_columns(flows: Rows) -> list[Shown]:
     from bentpipe.catalog import unit
 
     columns = [
-        Shown(title, flows[name].to_list(), unit("flows", name), "rtt" if "rtt" in name else "")
+        Shown(title, _all(flows, name), unit("flows", name), "rtt" if "rtt" in name else "")
         for title, name in _FLOW_COLUMNS.items()
     ]
     return [column for column in columns if any(value is not None for value in column.values)]
 
 
-def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
+def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[RenderableType]:
     """What kept the senders from sending: a row per flow, or the sums of each sender's; seconds over per cent."""
-    import polars as pl
-
-    names = list(_TIMES.values())
-    timed = result.flows.drop_nulls(names[0])
-    labels = timed["flow"].to_list()
+    names = [*_TIMES.values(), *_ERROR_TIMES.values()]
+    timed = [row for row in flows if row[names[0]] is not None]
+    labels = _all(timed, "flow")
     if is_many:
-        labels = [f"{cc} x {count}" for cc, count in timed.group_by("cc", maintain_order=True).len().rows()]
-        times = [*names, *_ERROR_TIMES.values()]
-        timed = timed.group_by("cc", maintain_order=True).agg(pl.col(times).sum())
+        labels, timed = _sums(timed, names)
     # Recovery from errors of links is shown apart from that of congestion.
-    names += list(_ERROR_TIMES.values())
-    timed = timed.with_columns(timed[of.removeprefix("error_")] - timed[of] for of in _ERROR_TIMES.values())
-    rows = timed.select(names).rows()
+    rest = {of.removeprefix("error_"): of for of in _ERROR_TIMES.values()}
+    rows = [[row[name] - (row[rest[name]] if name in rest else 0.0) for name in names] for row in timed]
     shown = [at for at in range(len(names)) if any(row[at] > 0 for row in rows)]
     if not shown:
         return
@@ -101,25 +94,40 @@ def _times(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
     for label, row in zip(labels, rows, strict=True):
         table.add_row(Text(label), *(f"{row[at]:.{digits}f}\n{_percent(row[at], sum(row))}" for at in shown))
     yield table
-    if max(map(sum, rows)) > 1.001 * result.summary["simulated_s"][0]:
+    if max(map(sum, rows)) > 1.001 * simulated_s:
         yield Text("summed over all connections", style="dim")
 
 
-def _verdicts(result: RunResult, is_many: bool) -> Iterator[RenderableType]:
+def _verdicts(flows: Rows, is_many: bool) -> Iterator[RenderableType]:
     """What the senders took their losses for: a row per flow, or the sums of each sender's."""
-    import polars as pl
-
-    flows = result.flows
-    found = flows.filter(flows["reductions"] + flows["congestion_losses"] + flows["link_losses"] > 0)
-    if found.is_empty():
+    signs = ("reductions", "congestion_losses", "link_losses")
+    found = [row for row in flows if any(row[sign] for sign in signs)]
+    if not found:
         return
-    labels = found["flow"].to_list()
+    labels = _all(found, "flow")
     if is_many:
-        sums = found.group_by("cc", maintain_order=True)
-        labels = [f"{cc} x {count}" for cc, count in sums.len().rows()]
-        found = sums.agg(pl.col(list(_VERDICTS.values())).sum())
-    columns = [Shown(title, found[name].to_list(), "1") for title, name in _VERDICTS.items()]
+        labels, found = _sums(found, list(_VERDICTS.values()))
+    columns = [Shown(title, _all(found, name), "1") for title, name in _VERDICTS.items()]
     yield make_rows("Losses, and what they were taken for", "sender" if is_many else "flow", labels, [], columns)
+
+
+def _all(rows: Rows, name: str) -> list[Any]:
+    return [row[name] for row in rows]
+
+
+def _by(rows: Rows, *names: str) -> dict[Any, Rows]:
+    """In groups of equal values, in the order of the first of each."""
+    groups: dict[Any, Rows] = {}
+    for row in rows:
+        groups.setdefault(row[names[0]] if len(names) == 1 else tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def _sums(flows: Rows, names: list[str]) -> tuple[list[str], Rows]:
+    """Labels of senders, and the sums of these columns over the flows of each."""
+    groups = _by(flows, "cc")
+    sums = [{name: sum(row[name] or 0 for row in group) for name in names} for group in groups.values()]
+    return [f"{cc} x {len(group)}" for cc, group in groups.items()], sums
 
 
 def _percent(part: float, whole: float) -> str:
@@ -129,28 +137,23 @@ def _percent(part: float, whole: float) -> str:
 
 def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
     """Transfers: a row per flow; of a single flow a row per class of sizes; of many flows all together."""
-    rows = result.completions
-    if rows.is_empty():
+    rows = result.rows("completions")
+    if not rows:
         return
-    import polars as pl
-
-    totals = rows.filter(pl.col("sizes") == "all")
-    if totals.height > FLOWS_MAX and not show_all:
-        row = result.summary.row(0, named=True)
+    totals = [row for row in rows if row["sizes"] == "all"]
+    if len(totals) > FLOWS_MAX and not show_all:
+        row = result.rows("summary")[0]
         values = {"transfers": row["transfers"], "unfinished": row["transfers_unfinished"]}
         values |= {"failed": row["transfers_failed"], "slowdown": row["slowdown_mean"]}
         values |= {name: row[f"transfer_{name}_s"] for name in ("mean", "p50", "p95", "p99")}
         columns = [Shown(title, [values[title]], unit, unit) for title, _, unit in _COMPLETION_COLUMNS]
         yield make_rows("Transfers", "flow", ["all"], [], columns)
-        yield Text(f"{totals.height} flows; --all shows each", style="dim")
+        yield Text(f"{len(totals)} flows; --all shows each", style="dim")
         return
-    shown = rows if totals.height == 1 else totals
-    columns = [
-        Shown(title, _counts(shown[name].to_list(), unit), unit, unit) for title, name, unit in _COMPLETION_COLUMNS
-    ]
+    shown, key = (rows, "sizes") if len(totals) == 1 else (totals, "flow")
+    columns = [Shown(title, _counts(_all(shown, name), unit), unit, unit) for title, name, unit in _COMPLETION_COLUMNS]
     columns = [column for column in columns if any(value is not None for value in column.values)]
-    names = shown["sizes" if totals.height == 1 else "flow"].to_list()
-    yield make_rows("Transfers", "sizes" if totals.height == 1 else "flow", names, [], columns)
+    yield make_rows("Transfers", key, _all(shown, key), [], columns)
 
 
 def _counts(values: list[float | None], unit: str) -> list[float | None]:
@@ -160,59 +163,58 @@ def _counts(values: list[float | None], unit: str) -> list[float | None]:
     return [None if value is None else int(value) for value in values]
 
 
-def _datagrams(datagrams: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
-    if datagrams.is_empty():
+def _datagrams(datagrams: Rows, show_all: bool) -> Iterator[RenderableType]:
+    if not datagrams:
         return
-    shown = datagrams if show_all else datagrams.head(FLOWS_MAX)
+    shown = datagrams if show_all else datagrams[:FLOWS_MAX]
     columns = [
-        Shown("sent", shown["sent_packets"].to_list(), "1"),
-        Shown("lost", shown["loss_pct"].to_list(), "%"),
-        Shown("delay min", shown["delay_min_s"].to_list(), "s", "delay"),
-        Shown("p50", shown["delay_p50_s"].to_list(), "s", "delay"),
-        Shown("p95", shown["delay_p95_s"].to_list(), "s", "delay"),
-        Shown("p99", shown["delay_p99_s"].to_list(), "s", "delay"),
-        Shown("jitter", shown["jitter_s"].to_list(), "s"),
+        Shown("sent", _all(shown, "sent_packets"), "1"),
+        Shown("lost", _all(shown, "loss_pct"), "%"),
+        Shown("delay min", _all(shown, "delay_min_s"), "s", "delay"),
+        Shown("p50", _all(shown, "delay_p50_s"), "s", "delay"),
+        Shown("p95", _all(shown, "delay_p95_s"), "s", "delay"),
+        Shown("p99", _all(shown, "delay_p99_s"), "s", "delay"),
+        Shown("jitter", _all(shown, "jitter_s"), "s"),
     ]
-    yield make_rows("Datagrams", "flow", shown["flow"].to_list(), [], columns)
-    yield from hidden(datagrams.height - shown.height, "more")
+    yield make_rows("Datagrams", "flow", _all(shown, "flow"), [], columns)
+    yield from hidden(len(datagrams) - len(shown), "more")
 
 
-def _links(links: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
-    busy = links.filter(links["carried_packets"] > 0).sort(["utilisation", "link"], descending=[True, False])
-    shown = busy if show_all else busy.head(LINKS_MAX)
-    if shown.is_empty():
+def _links(links: Rows, show_all: bool) -> Iterator[RenderableType]:
+    busy = [row for row in links if row["carried_packets"] > 0]
+    busy.sort(key=lambda row: (-(row["utilisation"] or 0.0), row["link"]))
+    shown = busy if show_all else busy[:LINKS_MAX]
+    if not shown:
         return
     columns = [
-        Shown("carried", shown["carried_bps"].to_list(), "bit/s"),
-        Shown("busy", (100 * shown["utilisation"]).to_list(), "%"),
-        Shown("queue p95", shown["queue_p95_s"].to_list(), "s"),
-        Shown("queue max", shown["queue_max_bytes"].to_list(), "B"),
-        Shown("corrupted", shown["corrupted_packets"].to_list(), "1"),
-        Shown("dropped", shown["dropped_packets"].to_list(), "1"),
+        Shown("carried", _all(shown, "carried_bps"), "bit/s"),
+        Shown("busy", [None if row["utilisation"] is None else 100 * row["utilisation"] for row in shown], "%"),
+        Shown("queue p95", _all(shown, "queue_p95_s"), "s"),
+        Shown("queue max", _all(shown, "queue_max_bytes"), "B"),
+        Shown("corrupted", _all(shown, "corrupted_packets"), "1"),
+        Shown("dropped", _all(shown, "dropped_packets"), "1"),
     ]
-    yield make_rows("Links", "link", shown["link"].to_list(), [], columns)
-    yield from hidden(busy.height - shown.height, "more with traffic")
+    yield make_rows("Links", "link", _all(shown, "link"), [], columns)
+    yield from hidden(len(busy) - len(shown), "more with traffic")
 
 
-def _drops(drops: pl.DataFrame, show_all: bool) -> Iterator[RenderableType]:
-    if drops.is_empty():
+def _drops(drops: Rows, show_all: bool) -> Iterator[RenderableType]:
+    if not drops:
         return
-    import polars as pl
-
-    grouped = (
-        drops.group_by("where", "cause")
-        .agg(pl.col("packets").sum(), pl.col("flow").n_unique().alias("flows"))
-        .sort(["packets", "where", "cause"], descending=[True, False, False])
-    )
-    shown = grouped if show_all else grouped.head(DROPS_MAX)
-    columns = [Shown("packets", shown["packets"].to_list(), "1"), Shown("flows hit", shown["flows"].to_list(), "1")]
-    yield make_rows("Lost", "where", shown["where"].to_list(), [("why", shown["cause"].to_list())], columns)
-    yield from hidden(grouped.height - shown.height, "more")
+    lost = [
+        (sum(_all(rows, "packets")), where, cause, len(set(_all(rows, "flow"))))
+        for (where, cause), rows in _by(drops, "where", "cause").items()
+    ]
+    lost.sort(key=lambda each: (-each[0], *each[1:3]))
+    packets, places, causes, flows = zip(*(lost if show_all else lost[:DROPS_MAX]), strict=True)
+    columns = [Shown("packets", packets, "1"), Shown("flows hit", flows, "1")]
+    yield make_rows("Lost", "where", places, [("why", causes)], columns)
+    yield from hidden(len(lost) - len(packets), "more")
 
 
 def _summary(result: RunResult) -> Text:
-    row = result.summary.row(0, named=True)
-    failed = result.flows["outcome"].to_list().count("aborted")
+    row = result.rows("summary")[0]
+    failed = _all(result.rows("flows"), "outcome").count("aborted")
     done = "every transfer was over" if failed else "every transfer was done"
     ended = {"time-limit": "the time was over", "completed": done}.get(row["stop"], row["stop"])
     if failed:

@@ -1,7 +1,12 @@
-"""What a run gave: tables, time series, and all that is needed to run it again."""
+"""What a run gave: tables, time series, and all that is needed to run it again.
+
+NumPy and Polars are imported where a table is asked for: `bentpipe run` prints what it has to say without them, in half
+the time.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,25 +14,22 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import measure, options
+from bentpipe.experiment import options
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
 from bentpipe.metrics import COLUMNS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.statistics.quality import stalls
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    import polars as pl
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.compare import Comparison
@@ -67,25 +69,64 @@ SHOWN_LINKS = {
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
 
 
-class _Saved(Mapping[str, pl.DataFrame]):
+class _Tables(Mapping[str, "pl.DataFrame"]):
+    """Tables by name, each made when it is first asked for."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._made: dict[str, pl.DataFrame | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        table = self._made[name]
+        if table is None:
+            table = self._made[name] = self._make(name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def _make(self, name: str) -> pl.DataFrame:
+        raise NotImplementedError
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """A table as plain data."""
+        return self[name].to_dicts()
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table of which only what is asked for is made."""
+        return self[name].lazy()
+
+
+class _Given(_Tables):
+    """Tables as the core hands them over."""
+
+    def __init__(self, columns: Mapping[str, Columns]) -> None:
+        super().__init__(columns)
+        self._columns = columns
+
+    def _make(self, name: str) -> pl.DataFrame:
+        return columns_frame(self._columns[name])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        columns = self._columns[name]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
+
+
+class _Saved(_Tables):
     """Tables of a folder, each read when it is first asked for: an hour of packets is gigabytes."""
 
     def __init__(self, folder: Path, files_of: dict[str, str]) -> None:
-        self._folder, self._files, self._read = folder, files_of, dict[str, pl.DataFrame]()
+        super().__init__(files_of)
+        self._folder, self._files = folder, files_of
 
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        if name not in self._read:
-            self._read[name] = files.table(self._folder, self._files[name])
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
+    def _make(self, name: str) -> pl.DataFrame:
+        return files.table(self._folder, self._files[name])
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """A table of which only what is asked for is read."""
+        import polars as pl
+
         return pl.scan_parquet(self._folder / f"{self._files[name]}.parquet")
 
 
@@ -132,7 +173,7 @@ class RunResult(Result):
     """
 
     scenario: Scenario
-    tables: Mapping[str, pl.DataFrame]
+    tables: _Tables
     recorded: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
     version: str
@@ -151,8 +192,8 @@ class RunResult(Result):
         """From what the core's run returns."""
         return cls(
             scenario=scenario,
-            tables={name: columns_frame(columns) for name, columns in _tables(tables).items()},
-            recorded={name: columns_frame(columns) for name, columns in tables["series"].items()},
+            tables=_Given({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
+            recorded=_Given(tables["series"]),
             notes=tuple(tables["notes"]),
             version=__version__,
         )
@@ -200,6 +241,10 @@ class RunResult(Result):
     @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
         """One row: `replication` (0), `seed`, and the columns of the metrics as in `Comparison.runs`."""
+        import polars as pl
+
+        from bentpipe.experiment import measure
+
         content: Any = {name: _columns(self.tables[name]) for name in TABLES if name != "events"}
         found = measure.outcome(content)
         values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
@@ -229,6 +274,10 @@ class RunResult(Result):
         BentpipeError
             There is no such metric, flow or link.
         """
+        import polars as pl
+
+        from bentpipe.experiment import measure
+
         options.checked_of([metric], self.scenario)
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
         kept = {name: self.tables[name].with_columns(replication) for name in named(metric).tables}
@@ -238,6 +287,8 @@ class RunResult(Result):
 
     def _alone(self, runs: pl.DataFrame | None = None) -> Comparison:
         """The comparison that has only this run."""
+        import polars as pl
+
         from bentpipe.experiment.compare import Comparison
 
         runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
@@ -264,6 +315,8 @@ class RunResult(Result):
         BentpipeError
             The series was not recorded, or there is no such flow or link; the text lists those that there are.
         """
+        import polars as pl
+
         if name not in self.recorded:
             raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
         table = self.recorded[name]
@@ -282,6 +335,8 @@ class RunResult(Result):
 
     def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
         """Play a video from what a flow delivered, from the series `goodput_bps` (`statistics.quality.stalls`)."""
+        from bentpipe.statistics.quality import stalls
+
         table = self.series("goodput_bps", flow=flow)
         return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
 
@@ -305,6 +360,8 @@ class RunResult(Result):
         BentpipeError
             The run has no such instant.
         """
+        import polars as pl
+
         if not 0 <= time_s <= self.simulated_s:
             raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
         values: dict[str, dict[str, float]] = {}
@@ -350,7 +407,11 @@ class RunResult(Result):
         return why(self, flow, at=at, start=start, end=end)
 
     def _scan(self, name: str) -> pl.LazyFrame:
-        return self.recorded.scan(name) if isinstance(self.recorded, _Saved) else self.recorded[name].lazy()
+        return self.recorded.scan(name) if isinstance(self.recorded, _Tables) else self.recorded[name].lazy()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """One of the tables as plain data: a dict for each row, None where a value is missing."""
+        return self.tables.rows(table)
 
     def plot(
         self,
@@ -424,6 +485,8 @@ class RunResult(Result):
         BentpipeError
             As `series`; several flows or links and none is named; `after` or `confidence` makes no sense.
         """
+        import polars as pl
+
         # scipy is not needed for anything else here.
         from bentpipe.statistics import steady
 
@@ -432,7 +495,7 @@ class RunResult(Result):
             raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
         if isinstance(after, str) and after != "mser":
             raise BentpipeError(f"after = {after!r}\n  expected 'mser' or a number of seconds")
-        if not isinstance(after, str) and not 0 <= after < np.inf:
+        if not isinstance(after, str) and not 0 <= after < math.inf:
             raise BentpipeError(f"after = {after}\n  expected 'mser' or a number of seconds, at least 0")
         if not 0 < confidence < 1:
             raise BentpipeError(f"a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
@@ -447,7 +510,7 @@ class RunResult(Result):
         if entity == "flow" and present:
             row = self.flows.row(by_predicate=pl.col("flow") == present[0], named=True)
             start_s = row["start_s"] or 0.0
-            end_s = min(end_s, start_s + (row["completion_s"] or np.inf))
+            end_s = min(end_s, start_s + (row["completion_s"] or math.inf))
         if not entry["sampled"]:
             interval_s = max(interval_s, end_s / LEVELS_MAX)
             times, values = steady.levels(times, values, interval_s, end_s)
@@ -481,12 +544,12 @@ class RunResult(Result):
     @property
     def stop(self) -> str:
         """Why the run ended: `time-limit`, `completed` or `interrupted`."""
-        return str(self.summary["stop"][0])
+        return str(self.rows("summary")[0]["stop"])
 
     @property
     def simulated_s(self) -> float:
         """Simulated seconds at the end."""
-        return float(self.summary["simulated_s"][0])
+        return float(self.rows("summary")[0]["simulated_s"])
 
     def _provenance(self) -> dict[str, Any]:
         return {
@@ -532,19 +595,6 @@ def readable(
     return heads, list(zip(*cells, strict=True)), texts
 
 
-def _tables(tables: Tables) -> dict[str, Columns]:
-    return {
-        "flows": tables["flows"],
-        "links": tables["links"],
-        "drops": tables["drops"],
-        "completions": tables["completions"],
-        "transfers": tables["transfers"],
-        "datagrams": tables["datagrams"],
-        "summary": tables["summary"],
-        "events": tables["events"],
-    }
-
-
 def _interval_s(scenario: Scenario) -> float:
     """Time between samples of its series."""
     found = _core.quantity(scenario.to_dict()["record"]["interval"])
@@ -554,11 +604,16 @@ def _interval_s(scenario: Scenario) -> float:
 
 def columns_frame(columns: Columns) -> pl.DataFrame:
     """A table as the core hands it over, as a data frame."""
+    import polars as pl
+
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
 
 def _columns(table: pl.DataFrame) -> Columns:
     """The way back: a data frame as the core hands a table over."""
+    import numpy as np
+    import polars as pl
+
     return {
         column.name: column.to_list()
         if column.dtype == pl.String
@@ -568,8 +623,21 @@ def _columns(table: pl.DataFrame) -> Columns:
 
 
 def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:
+    import numpy as np
+    import polars as pl
+
     if isinstance(values, list):
         return pl.Series(name, values, dtype=pl.String)
     dtype, content = values
     series = pl.Series(name, np.frombuffer(content, dtype=dtype))
     return series.fill_nan(None) if series.dtype.is_float() else series
+
+
+def _plain(values: list[str] | tuple[str, bytes]) -> Sequence[Any]:
+    """A column as the core hands it over; None where a value is missing."""
+    if isinstance(values, list):
+        return values
+    dtype, content = values
+    if dtype == "<i8":
+        return memoryview(content).cast("q")
+    return [None if value != value else value for value in memoryview(content).cast("d")]
