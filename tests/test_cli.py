@@ -209,6 +209,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(small):
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.strip()
 
     assert imported("--help") == "[]"
+    assert imported("list") == "[]"
     assert imported("list", "cc") == "[]"
     assert imported("check", str(small)) == "[]"
     assert imported("run", str(small)) == "[]"

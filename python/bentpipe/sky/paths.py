@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.sky.scenes import FIBRE, GLASS, LIGHT_KM_S, Scene, Span, array, frame, ground_km, named, save, worked
@@ -268,6 +266,7 @@ def path(
 
 def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.DataFrame:
     """A row per instant and path."""
+    import numpy as np
     import polars as pl
 
     tables = []
@@ -300,6 +299,8 @@ def _table(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
 
 
 def _changes(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFrame:
+    import numpy as np
+
     time_s, nodes, count = array(found["changes"]["time_s"]), found["nodes"], len(scene.satellites)
     columns: dict[str, Any] = {
         "time_s": time_s,

@@ -10,8 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError
@@ -321,6 +319,8 @@ def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress:
 
 def array(values: tuple[str, bytes]) -> Any:
     """An array of the core's."""
+    import numpy as np
+
     return np.frombuffer(values[1], dtype=values[0])
 
 
@@ -333,6 +333,7 @@ def frame(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 def named(nodes: Any, names: Sequence[str]) -> pl.Series:
     """Names of satellites by number; null for -1."""
+    import numpy as np
     import polars as pl
 
     known = pl.Series([*names, None], dtype=pl.String)
