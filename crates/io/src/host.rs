@@ -267,6 +267,11 @@ fn sysctls() {
         ("ipv4/conf/all/rp_filter", "0".into()),
         ("ipv4/ping_group_range", "0 0".into()),
         ("ipv6/conf/all/accept_ra", "0".into()),
+        // An address of the link would come a second later: browsers take that for another network, and drop what they load.
+        // Its solicitations would also be packets on the path, with errors of their own.
+        ("ipv6/conf/sat0/addr_gen_mode", "1".into()),
+        ("ipv6/conf/sat0/accept_dad", "0".into()),
+        ("ipv6/conf/sat0/router_solicitations", "0".into()),
     ];
     for (name, value) in settings {
         let _ = fs::write(Path::new("/proc/sys/net").join(name), value);

@@ -31,7 +31,7 @@ SHELL_DURATION = "24 h"
     cls=Command,
     examples=(
         "emulate geo --serve bulk",
-        "emulate geo --serve 'python3 -m http.server' -- curl -s server:8000",
+        "emulate geo --serve http -- curl -s http://server:8000/",
         "emulate geo --serve echo --shell",
     ),
 )
@@ -42,7 +42,7 @@ SHELL_DURATION = "24 h"
     metavar="[-- CMD...]",
     help="The program to run, with its arguments; with --serve bulk, by default one that takes what it sends.",
 )
-@click.option("--serve", metavar="CMD", help="Program at the other host, or a built-in one: bulk, echo.")
+@click.option("--serve", metavar="CMD", help="Program at the other host, or a built-in one: bulk, echo, http.")
 @click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
 @click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bentpipe.scenario.scenario import AnyScenario
 
-BUILT_IN = ("bulk", "echo")
+BUILT_IN = ("bulk", "echo", "http")
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
@@ -116,7 +116,7 @@ def emulate(
         The program with its arguments. With the server `bulk` it may be missing: then a client takes what that sends.
     serve : str or sequence of str, optional
         A program for the other host, or a built-in one: `bulk` sends without end, `echo` returns what it gets, both at
-        port 5001. The run starts when it listens.
+        port 5001, `http` serves the files of this folder at port 8000. The run starts when it listens.
     at : str, optional
         The host of the program; by default where the flow goes to. The server is at the flow's other end.
     flow : str, optional

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PORT = 5001
+HTTP_PORT = 8000
 CHUNK = bytes(1 << 16)
 
 
@@ -47,6 +48,26 @@ def echo() -> None:
             datagrams.sendto(data, sender)
 
 
+def http() -> None:
+    """Serve the files of the current folder by HTTP/1.1 over connections that last."""
+    from http import server
+
+    class Files(server.SimpleHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # As servers have it: the end of a file would wait a round trip for the ACK of what is before it.
+        disable_nagle_algorithm = True
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing of requests."""
+
+    class Server(server.ThreadingHTTPServer):
+        address_family = socket.AF_INET6
+        # As for servers that are meant to be used: a page opens several connections at once.
+        request_queue_size = 128
+
+    Server(("::", HTTP_PORT), Files).serve_forever()
+
+
 def fetch(limit_s: str = "inf") -> None:
     """Take from the peer's bulk server for so long, or until SIGTERM, and print how fast it came."""
     start_s, received = time.monotonic(), 0
@@ -77,7 +98,7 @@ def _accept(serve: Callable[[socket.socket], None]) -> None:
             threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 
-PROGRAMS: dict[str, Callable[..., None]] = {"bulk": bulk, "echo": echo, "fetch": fetch}
+PROGRAMS: dict[str, Callable[..., None]] = {"bulk": bulk, "echo": echo, "http": http, "fetch": fetch}
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1]](*sys.argv[2:])

@@ -4674,7 +4674,16 @@ _AppPageRequired = TypedDict(
 
 
 class AppPage(_AppPageRequired, total=False):
-    """Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. Main objects are lognormal with mean 10710 B, embedded ones with mean 7758 B; on average a page has 5.6 of them.
+    """Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. What is not given is drawn from the model of 3GPP2 C.R1002-0.
+
+    main :
+        Bytes of the main object. Without it, lognormal with mean 10710 B.
+
+    object :
+        Bytes of each embedded object. Without it, lognormal with mean 7758 B.
+
+    objects :
+        Embedded objects of each page. Without it, drawn: 5.6 on average.
 
     multiplexed :
         Whether there is one connection instead, on which all requests go out at once and objects come in order. Default: false.
@@ -4701,6 +4710,9 @@ class AppPage(_AppPageRequired, total=False):
         Number of pages. Without it, until the run ends.
     """
 
+    main: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
+    object: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
+    objects: int
     multiplexed: bool
     page_scale: float
     request: str

@@ -4,7 +4,7 @@ use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{
-    ratio, App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Page, Profile, QueueLimit, Scenario, Stay,
+    ratio, App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Profile, QueueLimit, Scenario, Stay,
 };
 use bentpipe_units::{Duration, Rate};
 
@@ -140,9 +140,9 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], 
             at_most(app.count, each_s) * transfer(app.request.segments(smss) + app.response.segments(smss))
         }
         App::Page(page) => {
-            let objects = 1.0 + Page::OBJECTS_MEAN;
+            let objects = 1.0 + page.objects_mean();
             let each_s = page.reading.mean().as_secs_f64() + page.parse.mean().as_secs_f64();
-            let segments = 1.0 + page.scale * Page::OBJECT_BYTES_MEAN / f64::from(smss);
+            let segments = 1.0 + page.object_bytes_mean() / f64::from(smss);
             at_most(page.count, each_s) * objects * transfer(segments + f64::from(page.tls_rtts))
         }
         App::Datagrams(datagrams) => {

@@ -76,6 +76,12 @@ settings! {
 settings! {
     /// Pages of objects.
     pub struct Page {
+        /// Bytes of the main object. Without it, lognormal with mean 10710 B.
+        main: Option<Size>;
+        /// Bytes of each embedded object. Without it, lognormal with mean 7758 B.
+        object: Option<Size>;
+        /// Embedded objects of each page. Without it, drawn: 5.6 on average.
+        objects: Option<u64>, [0, 10_000];
         /// Whether there is one connection instead, on which all requests go out at once and objects come in order.
         multiplexed: bool = false;
         /// Factor of the size of all objects.
@@ -97,9 +103,14 @@ settings! {
 
 impl Page {
     /// Mean number of embedded objects.
-    pub(crate) const OBJECTS_MEAN: f64 = 5.642;
+    pub(crate) fn objects_mean(&self) -> f64 {
+        self.objects.map_or(5.642, |count| count as f64)
+    }
+
     /// Roughly the mean size of an object.
-    pub(crate) const OBJECT_BYTES_MEAN: f64 = 8500.0;
+    pub(crate) fn object_bytes_mean(&self) -> f64 {
+        self.scale * self.object.map_or(8500.0, |size| size.mean())
+    }
 }
 
 /// Datagrams, sent whatever becomes of them.

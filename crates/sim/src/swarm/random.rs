@@ -288,6 +288,9 @@ impl Dice {
                 reconnect: self.coin(),
             }),
             3 => App::Page(Page {
+                main: self.coin().then(|| self.size()),
+                object: self.coin().then(|| self.size()),
+                objects: self.coin().then(|| self.below(100)),
                 connections: 1 + self.below(6) as u32,
                 multiplexed: self.coin(),
                 scale: *self.pick(&[0.01, 0.3]),

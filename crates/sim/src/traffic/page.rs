@@ -20,7 +20,7 @@ const MOST: u64 = 2_000_000;
 const OBJECTS_SHAPE: f64 = 1.1;
 const OBJECTS_LEAST: f64 = 2.0;
 const OBJECTS_CUT: f64 = 55.0;
-/// A page has fewer objects than this, so that each has an index of its own.
+/// A page of the model has fewer objects than this, so that each has an index of its own.
 const STRIDE: u64 = 64;
 
 /// How far the application of a flow has come, with its random streams.
@@ -86,15 +86,25 @@ impl PageState {
 
     /// Bytes of an object of the page under way; number 0 is the main one.
     fn size(&mut self, object: u64) -> u64 {
-        let (bytes, least) = match object {
-            0 => (MAIN.draw(&mut self.mains, self.index), LEAST[0]),
-            _ => (EMBEDDED.draw(&mut self.embedded, self.index * STRIDE + object), LEAST[1]),
+        let (given, model, stream, least, index) = match object {
+            0 => (self.spec.main, MAIN, &mut self.mains, LEAST[0], self.index),
+            _ => {
+                let stride = self.spec.objects.map_or(STRIDE, |objects| STRIDE.max(objects + 1));
+                (self.spec.object, EMBEDDED, &mut self.embedded, LEAST[1], self.index * stride + object)
+            }
         };
-        scaled(bytes.clamp(least, MOST), self.spec.scale)
+        let bytes = match given {
+            Some(size) => size.draw(stream, index),
+            None => model.draw(stream, index).clamp(least, MOST),
+        };
+        scaled(bytes, self.spec.scale)
     }
 
     /// How many embedded objects the page under way has.
     fn count_objects(&mut self) -> u64 {
+        if let Some(objects) = self.spec.objects {
+            return objects;
+        }
         let u = self.counts.uniform_positive(self.index);
         let drawn = pareto(OBJECTS_SHAPE, OBJECTS_LEAST, u).min(OBJECTS_CUT) - OBJECTS_LEAST;
         libm::round(drawn) as u64
@@ -271,21 +281,24 @@ mod tests {
     use super::*;
     use crate::spec::Wait;
 
+    const MODEL: Page = Page {
+        main: None,
+        object: None,
+        objects: None,
+        connections: 6,
+        multiplexed: false,
+        scale: 1.0,
+        request: 350,
+        tls_rtts: 0,
+        parse: Wait::Constant(Duration::ZERO),
+        reading: Wait::Constant(Duration::ZERO),
+        count: None,
+    };
+
     /// The means that the model is published with: 5.64 embedded objects, 10 710 B and 7758 B before they are clipped.
     #[test]
     fn pages_have_the_published_means() {
-        let wait = Wait::Constant(Duration::ZERO);
-        let app = Page {
-            connections: 6,
-            multiplexed: false,
-            scale: 1.0,
-            request: 350,
-            tls_rtts: 0,
-            parse: wait,
-            reading: wait,
-            count: None,
-        };
-        let mut pages = PageState::new(app, 1, "flow/web");
+        let mut pages = PageState::new(MODEL, 1, "flow/web");
         let (mut objects, mut mains, mut embedded, n) = (0, 0, 0, 20_000);
         for index in 0..n {
             pages.index = index;
@@ -296,9 +309,27 @@ mod tests {
             embedded += pages.size(1);
         }
         let mean = |sum: u64| sum as f64 / n as f64;
-        assert!((mean(objects) - Page::OBJECTS_MEAN).abs() < 0.25, "{}", mean(objects));
+        assert!((mean(objects) - MODEL.objects_mean()).abs() < 0.25, "{}", mean(objects));
         assert!((mean(mains) - 10_710.0).abs() < 700.0, "{}", mean(mains));
         // The tail that is cut off at 2 MB held about a tenth of the mean.
         assert!((5000.0..8000.0).contains(&mean(embedded)), "{}", mean(embedded));
+    }
+
+    #[test]
+    fn a_page_has_the_objects_that_are_given() {
+        let app = Page { main: Some(Size::Fixed(500)), object: Some(Size::Fixed(20_000)), objects: Some(200), ..MODEL };
+        let mut pages = PageState::new(app, 1, "flow/web");
+        pages.index = 7;
+        assert_eq!((pages.count_objects(), pages.size(0), pages.size(200)), (200, 500, 20_000));
+        // Draws of one page are not those of the next, also where it has many objects.
+        let mut drawn = PageState::new(Page { object: Some(Size::Exponential { mean: 10_000 }), ..app }, 1, "flow/web");
+        let mut sizes: Vec<u64> = Vec::new();
+        for index in 0..2 {
+            drawn.index = index;
+            sizes.extend((1..=200).map(|object| drawn.size(object)));
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        assert!(sizes.len() > 380, "{}", sizes.len());
     }
 }

@@ -22,7 +22,7 @@ kinds! {
         "arrivals" => Arrivals(ArrivalKeys);
         /// The sending node asks, the other answers, again and again. Both directions of one connection carry data.
         "request-response" => RequestResponse(RequestResponse);
-        /// Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. Main objects are lognormal with mean 10710 B, embedded ones with mean 7758 B; on average a page has 5.6 of them.
+        /// Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. What is not given is drawn from the model of 3GPP2 C.R1002-0.
         "page" => Page(Page);
         /// Datagrams at equal distances, without congestion control. Each has 28 B of headers (IPv4 and UDP) besides its payload.
         "cbr" => Cbr {
