@@ -20,6 +20,7 @@ import bentpipe as bp
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import BentpipeError, EmulationError
 
+BROWSER = Path(__file__).parent.parent / "docs" / "guides" / "browser.md"
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
 EMULATORS = 3
@@ -306,6 +307,30 @@ def test_the_commands_of_the_guide_run(tmp_path):
         done = subprocess.run(short, cwd=tmp_path, input=b"exit 0\n", capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
     assert packets(tmp_path / "leo-user.pcapng")
+
+
+@needs_namespaces
+def test_a_browser_takes_the_time_that_is_simulated(tmp_path):
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("chromium is missing")
+    text = BROWSER.read_text()
+    (tmp_path / "page.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1))
+    (tmp_path / "site.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1))
+    subprocess.run([sys.executable, "site.py"], cwd=tmp_path, check=True)
+    command = re.search(r"^bentpipe (emulate (?:.*\\\n)*.*)$", text, re.MULTILINE).group(1)
+    done = subprocess.run(
+        [sys.executable, "-m", "bentpipe", *shlex.split(command.replace("\\\n", ""))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    if "Trustworthy" not in done.stdout:
+        pytest.skip("the machine was too busy for an emulation")
+    loaded_s = int(re.search(r"<title>(\d+)", done.stdout).group(1)) / 1000
+    simulated_s = bp.run(tmp_path / "page.toml").transfers["duration_s"][0]
+    assert loaded_s == pytest.approx(simulated_s, rel=0.03)
 
 
 def processes(mark):
