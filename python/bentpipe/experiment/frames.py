@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe.experiment.result import columns_frame
+from bentpipe.experiment.tables import columns_frame
 from bentpipe.metrics import COLUMNS
 
 if TYPE_CHECKING:

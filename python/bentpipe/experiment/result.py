@@ -1,13 +1,8 @@
-"""What a run gave: tables, time series, and all that is needed to run it again.
-
-NumPy and Polars are imported where a table is asked for: `bentpipe run` prints what it has to say without them, in half
-the time.
-"""
+"""What a run gave: tables, time series, and all that is needed to run it again."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -20,6 +15,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
+from bentpipe.experiment.tables import GivenTables, LazyTables, SavedTables, columns_of
 from bentpipe.metrics import COLUMNS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
@@ -27,13 +23,13 @@ from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Mapping
 
     import polars as pl
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.compare import Comparison
-    from bentpipe.experiment.tables import Columns, Tables
+    from bentpipe.experiment.tables import Tables
     from bentpipe.experiment.why import Explanation
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -67,67 +63,6 @@ SHOWN_LINKS = {
     "corrupted_packets": "corrupted",
 }
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
-
-
-class _Tables(Mapping[str, "pl.DataFrame"]):
-    """Tables by name, each made when it is first asked for."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._made: dict[str, pl.DataFrame | None] = dict.fromkeys(names)
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        table = self._made[name]
-        if table is None:
-            table = self._made[name] = self._make(name)
-        return table
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    def _make(self, name: str) -> pl.DataFrame:
-        raise NotImplementedError
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """A table as plain data."""
-        return self[name].to_dicts()
-
-    def scan(self, name: str) -> pl.LazyFrame:
-        """A table of which only what is asked for is made."""
-        return self[name].lazy()
-
-
-class _Given(_Tables):
-    """Tables as the core hands them over."""
-
-    def __init__(self, columns: Mapping[str, Columns]) -> None:
-        super().__init__(columns)
-        self._columns = columns
-
-    def _make(self, name: str) -> pl.DataFrame:
-        return columns_frame(self._columns[name])
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        columns = self._columns[name]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
-
-
-class _Saved(_Tables):
-    """Tables of a folder, each read when it is first asked for: an hour of packets is gigabytes."""
-
-    def __init__(self, folder: Path, files_of: dict[str, str]) -> None:
-        super().__init__(files_of)
-        self._folder, self._files = folder, files_of
-
-    def _make(self, name: str) -> pl.DataFrame:
-        return files.table(self._folder, self._files[name])
-
-    def scan(self, name: str) -> pl.LazyFrame:
-        import polars as pl
-
-        return pl.scan_parquet(self._folder / f"{self._files[name]}.parquet")
 
 
 class _Table:
@@ -173,7 +108,7 @@ class RunResult(Result):
     """
 
     scenario: Scenario
-    tables: _Tables
+    tables: LazyTables
     recorded: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
     version: str
@@ -192,8 +127,8 @@ class RunResult(Result):
         """From what the core's run returns."""
         return cls(
             scenario=scenario,
-            tables=_Given({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
-            recorded=_Given(tables["series"]),
+            tables=GivenTables({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
+            recorded=GivenTables(tables["series"]),
             notes=tuple(tables["notes"]),
             version=__version__,
         )
@@ -213,8 +148,8 @@ class RunResult(Result):
         text = (folder / "scenario.toml").read_text(encoding="utf-8")
         return cls(
             scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.absent(text)),
-            tables=_Saved(folder, {name: name for name in TABLES}),
-            recorded=_Saved(folder, {name: f"series-{name}" for name in provenance["series"]}),
+            tables=SavedTables(folder, {name: name for name in TABLES}),
+            recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
             notes=tuple(provenance["notes"]),
             version=provenance["version"],
         )
@@ -245,7 +180,7 @@ class RunResult(Result):
 
         from bentpipe.experiment import measure
 
-        content: Any = {name: _columns(self.tables[name]) for name in TABLES if name != "events"}
+        content: Any = {name: columns_of(self.tables[name]) for name in TABLES if name != "events"}
         found = measure.outcome(content)
         values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
         place = {"replication": [0], "seed": pl.Series([self.seed], dtype=pl.UInt64)}
@@ -407,7 +342,7 @@ class RunResult(Result):
         return why(self, flow, at=at, start=start, end=end)
 
     def _scan(self, name: str) -> pl.LazyFrame:
-        return self.recorded.scan(name) if isinstance(self.recorded, _Tables) else self.recorded[name].lazy()
+        return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """One of the tables as plain data: a dict for each row, None where a value is missing."""
@@ -600,44 +535,3 @@ def _interval_s(scenario: Scenario) -> float:
     found = _core.quantity(scenario.to_dict()["record"]["interval"])
     assert found is not None, "the scenario is valid"
     return found[0]
-
-
-def columns_frame(columns: Columns) -> pl.DataFrame:
-    """A table as the core hands it over, as a data frame."""
-    import polars as pl
-
-    return pl.DataFrame([_column(name, values) for name, values in columns.items()])
-
-
-def _columns(table: pl.DataFrame) -> Columns:
-    """The way back: a data frame as the core hands a table over."""
-    import numpy as np
-    import polars as pl
-
-    return {
-        column.name: column.to_list()
-        if column.dtype == pl.String
-        else ("<f8", column.cast(pl.Float64).fill_null(np.nan).to_numpy().tobytes())
-        for column in table
-    }
-
-
-def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:
-    import numpy as np
-    import polars as pl
-
-    if isinstance(values, list):
-        return pl.Series(name, values, dtype=pl.String)
-    dtype, content = values
-    series = pl.Series(name, np.frombuffer(content, dtype=dtype))
-    return series.fill_nan(None) if series.dtype.is_float() else series
-
-
-def _plain(values: list[str] | tuple[str, bytes]) -> Sequence[Any]:
-    """A column as the core hands it over; None where a value is missing."""
-    if isinstance(values, list):
-        return values
-    dtype, content = values
-    if dtype == "<i8":
-        return memoryview(content).cast("q")
-    return [None if value != value else value for value in memoryview(content).cast("d")]

@@ -1,8 +1,21 @@
-"""What the core hands over, for type checkers."""
+"""Tables as the core hands them over, and as data frames.
+
+NumPy and Polars are imported where a table is asked for: `bentpipe run` prints what it has to say without them, in half
+the time.
+"""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from bentpipe import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
 
 Columns = dict[str, list[str] | tuple[str, bytes]]
 """Text, or (NumPy dtype, bytes); NaN stands for a missing value."""
@@ -21,3 +34,105 @@ class Tables(TypedDict):
     series: dict[str, Columns]
     events: Columns
     notes: list[str]
+
+
+class LazyTables(Mapping[str, "pl.DataFrame"]):
+    """Tables by name, each made when it is first asked for."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._made: dict[str, pl.DataFrame | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        table = self._made[name]
+        if table is None:
+            table = self._made[name] = self._make(name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def _make(self, name: str) -> pl.DataFrame:
+        raise NotImplementedError
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """A table as plain data."""
+        return self[name].to_dicts()
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table of which only what is asked for is made."""
+        return self[name].lazy()
+
+
+class GivenTables(LazyTables):
+    """Tables as the core hands them over."""
+
+    def __init__(self, columns: Mapping[str, Columns]) -> None:
+        super().__init__(columns)
+        self._columns = columns
+
+    def _make(self, name: str) -> pl.DataFrame:
+        return columns_frame(self._columns[name])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        columns = self._columns[name]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
+
+
+class SavedTables(LazyTables):
+    """Tables of a folder, each read when it is first asked for: an hour of packets is gigabytes."""
+
+    def __init__(self, folder: Path, files_of: dict[str, str]) -> None:
+        super().__init__(files_of)
+        self._folder, self._files = folder, files_of
+
+    def _make(self, name: str) -> pl.DataFrame:
+        return files.table(self._folder, self._files[name])
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        import polars as pl
+
+        return pl.scan_parquet(self._folder / f"{self._files[name]}.parquet")
+
+
+def columns_frame(columns: Columns) -> pl.DataFrame:
+    """A table as the core hands it over, as a data frame."""
+    import polars as pl
+
+    return pl.DataFrame([_column(name, values) for name, values in columns.items()])
+
+
+def columns_of(table: pl.DataFrame) -> Columns:
+    """The way back: a data frame as the core hands a table over."""
+    import numpy as np
+    import polars as pl
+
+    return {
+        column.name: column.to_list()
+        if column.dtype == pl.String
+        else ("<f8", column.cast(pl.Float64).fill_null(np.nan).to_numpy().tobytes())
+        for column in table
+    }
+
+
+def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:
+    import numpy as np
+    import polars as pl
+
+    if isinstance(values, list):
+        return pl.Series(name, values, dtype=pl.String)
+    dtype, content = values
+    series = pl.Series(name, np.frombuffer(content, dtype=dtype))
+    return series.fill_nan(None) if series.dtype.is_float() else series
+
+
+def _plain(values: list[str] | tuple[str, bytes]) -> Sequence[Any]:
+    """A column as the core hands it over; None where a value is missing."""
+    if isinstance(values, list):
+        return values
+    dtype, content = values
+    if dtype == "<i8":
+        return memoryview(content).cast("q")
+    return [None if value != value else value for value in memoryview(content).cast("d")]
