@@ -8,6 +8,8 @@
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
 //! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
+//! | [`wire`] | TCP segments as packets, and back |
+//! | [`speaker`] | a host whose TCP is ours |
 //! | [`trust`] | how late packets were, and what was lost outside the scenario |
 
 pub mod codec;
@@ -19,7 +21,9 @@ pub mod host;
 pub mod netlink;
 pub mod pcapng;
 pub mod simulated;
+pub mod speaker;
 pub mod trust;
+pub mod wire;
 
 #[cfg(test)]
 mod tests {

@@ -457,6 +457,13 @@ impl Connection {
         seq.offset_near(self.tcb.wire.iss, self.tcb.sender.space.una + 1).saturating_sub(1)
     }
 
+    /// The offset of the byte that has this sequence number among those of the peer, and up to where data have arrived from there
+    /// without a gap: whoever drives the connection keeps that part of a segment. None from before the peer's first byte.
+    pub fn received_from(&self, seq: Seq) -> Option<(u64, u64)> {
+        let start = self.tcb.wire.peers_offset(seq, self.tcb.receiver.nxt())?;
+        Some((start, self.tcb.receiver.reach(start)))
+    }
+
     /// Whether the handshake was completed once.
     pub fn has_been_established(&self) -> bool {
         self.life.state.is_synchronised() || self.tcb.sender.space.rwnd_largest > 0

@@ -139,6 +139,11 @@ impl Receiver {
         start < end && self.data.held(start, end) != Some((start, end))
     }
 
+    /// Where the run of data ends that the byte at `offset` is in; `offset` if it has not arrived.
+    pub(crate) fn reach(&self, offset: u64) -> u64 {
+        self.data.reach(offset)
+    }
+
     /// Whether data arrived in order that no ACK has acknowledged.
     pub(crate) fn has_unacknowledged(&self) -> bool {
         self.duty.unacknowledged > 0

@@ -137,6 +137,15 @@ impl Reassembly {
         Some((at.checked_sub(1).map_or(self.nxt, |before| self.runs[before].1), end))
     }
 
+    /// Where the run ends that the byte at `offset` is in; `offset` if it has not arrived.
+    pub(super) fn reach(&self, offset: u64) -> u64 {
+        if offset < self.nxt {
+            return self.nxt;
+        }
+        let at = self.runs.partition_point(|&(_, right)| right <= offset);
+        self.runs.get(at).filter(|&&(left, _)| left <= offset).map_or(offset, |&(_, right)| right)
+    }
+
     /// Whether all of [start, end) is there, out of order.
     pub(super) fn holds(&self, start: u64, end: u64) -> bool {
         let at = self.runs.partition_point(|&(_, right)| right < end);
