@@ -7,6 +7,7 @@ use crate::codec::{mark, Headers};
 use crate::host::Host;
 use crate::netlink::{Connection, Sampler};
 use crate::pcapng::Captures;
+use crate::speaker::{Report, Speaker};
 use crate::trust::Outside;
 use bentpipe_sim::{Network, PortId, Refused};
 use bentpipe_units::{Duration, Time};
@@ -21,6 +22,8 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Packets that one host may give before the next is looked at.
 const BATCH: usize = 64;
+/// TCP, as IANA numbers it.
+const TCP: u8 = 6;
 /// Bytes of the largest packet.
 const PACKET_MAX: usize = 65_536;
 
@@ -70,24 +73,46 @@ struct Samples {
 
 impl Samples {
     /// Asks all hosts, if it is time; what is as it was is not kept again.
-    fn take(&mut self, now: Time, ways: &[Way]) {
+    fn take(&mut self, now: Time, ways: &[Way], own: Option<&(usize, Speaker)>) {
         if now < self.next || self.kept.len() >= SAMPLES_MAX {
             return;
         }
         self.next = now + SAMPLED_EVERY;
+        let (kept, latest) = (&mut self.kept, &mut self.latest);
+        let mut keep = |host: usize, connection: Connection| {
+            let far = |way: &&Way| way.host == host && way.to.contains(&connection.remote.ip());
+            let Some(peer) = ways.iter().find(far).map(|way| way.peer) else { return };
+            let name = (host, connection.local, connection.remote);
+            if latest.get(&name).is_none_or(|&at| kept[at].connection != connection) {
+                latest.insert(name, kept.len());
+                kept.push(Sample { at: now, host, peer, connection });
+            }
+        };
         for (host, sampler) in self.samplers.iter_mut().enumerate() {
-            let (kept, latest) = (&mut self.kept, &mut self.latest);
             // A kernel that stops telling leaves the run without more samples.
-            let _ = sampler.sample(|connection| {
-                let far = |way: &&Way| way.host == host && way.to.contains(&connection.remote.ip());
-                let Some(peer) = ways.iter().find(far).map(|way| way.peer) else { return };
-                let name = (host, connection.local, connection.remote);
-                if latest.get(&name).is_none_or(|&at| kept[at].connection != connection) {
-                    latest.insert(name, kept.len());
-                    kept.push(Sample { at: now, host, peer, connection });
-                }
-            });
+            let _ = sampler.sample(|connection| keep(host, connection));
         }
+        if let Some((host, speaker)) = own {
+            speaker.live().for_each(|report| keep(*host, connection(&report)));
+        }
+    }
+}
+
+/// One of our connections, as the kernel says it of its own.
+fn connection(report: &Report) -> Connection {
+    Connection {
+        local: report.local,
+        remote: report.remote,
+        cc: format!("{} (bentpipe)", report.cc),
+        cwnd_bytes: report.cwnd_bytes,
+        ssthresh_bytes: report.ssthresh_bytes,
+        srtt_us: report.srtt.map_or(0, |srtt| (srtt.as_ps() / 1_000_000) as u32),
+        flight_size_bytes: report.flight_size_bytes,
+        pacing: report.pacing.map(|rate| rate.as_bps() / 8),
+        acked_bytes: report.acked_bytes,
+        retransmissions: report.counters.retransmitted_segments as u32,
+        rwnd_limited_us: 0,
+        sndbuf_limited_us: 0,
     }
 }
 
@@ -105,6 +130,8 @@ pub enum Pause {
 /// The driver of a network in real time.
 pub struct Driver {
     hosts: Vec<Host>,
+    /// The host whose TCP is ours; all else of it is that of the system.
+    own: Option<(usize, Speaker)>,
     ways: Vec<Way>,
     captures: Option<Files>,
     outside: Outside,
@@ -131,12 +158,26 @@ impl Driver {
         let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
         let samples = Samples { samplers, ..Samples::default() };
         let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
-        Self { hosts, ways, captures, outside, samples, buffer, start: None, first: 0 }
+        Self { hosts, own: None, ways, captures, outside, samples, buffer, start: None, first: 0 }
     }
 
     /// The hosts.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// From now on the TCP of `host` is ours; with `connect`, its own address and that
+    /// of another host, it opens a connection.
+    pub fn speak(&mut self, host: usize, mut speaker: Speaker, connect: Option<[SocketAddr; 2]>) {
+        if let Some([from, to]) = connect {
+            speaker.connect(Time::ZERO, from, to);
+        }
+        self.own = Some((host, speaker));
+    }
+
+    /// The host whose TCP is ours.
+    pub fn speaker(&self) -> Option<&Speaker> {
+        self.own.as_ref().map(|(_, speaker)| speaker)
     }
 
     /// What happened outside the scenario so far.
@@ -168,11 +209,11 @@ impl Driver {
             let now = self.now();
             network.run_until(now);
             self.write_all(network);
-            let next = network.next_wakeup();
-            if next == Time::NEVER && network.progress() >= 1.0 {
+            let next = self.speak_at(network, now).min(network.next_wakeup());
+            if network.next_wakeup() == Time::NEVER && network.progress() >= 1.0 {
                 return Ok(Pause::Over);
             }
-            self.samples.take(now, &self.ways);
+            self.samples.take(now, &self.ways, self.own.as_ref());
             let now = self.now();
             self.outside.on_turn(now.saturating_since(looked));
             if now >= until {
@@ -211,7 +252,11 @@ impl Driver {
         for host in (0..count).map(|at| (first + at) % count) {
             for _ in 0..BATCH {
                 match read(self.hosts[host].device(), &mut self.buffer[..]) {
-                    Ok(len) => self.enter(network, host, len),
+                    Ok(len) => {
+                        let buffer = std::mem::take(&mut self.buffer);
+                        self.enter(network, host, &buffer[..len]);
+                        self.buffer = buffer;
+                    }
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => {}
                     Err(error) => return Err(error.into()),
@@ -221,16 +266,25 @@ impl Driver {
         Ok(())
     }
 
-    fn enter(&mut self, network: &mut Network, host: usize, len: usize) {
+    /// Our own TCP does what is due; says when it wants to act again.
+    fn speak_at(&mut self, network: &mut Network, now: Time) -> Time {
+        let Some((host, mut speaker)) = self.own.take() else { return Time::NEVER };
+        speaker.handle_wakeup(now);
+        speaker.transmit(now, |packet| self.enter(network, host, packet));
+        let next = speaker.next_wakeup();
+        self.own = Some((host, speaker));
+        next
+    }
+
+    fn enter(&mut self, network: &mut Network, host: usize, packet: &[u8]) {
         let at = self.now().max(network.now());
-        let packet = &self.buffer[..len];
         let headers = Headers::of(packet);
         let way = |way: &&Way| way.host == host && headers.is_some_and(|headers| way.to.contains(&headers.to));
         let (Some(headers), Some(way)) = (headers, self.ways.iter().find(way)) else {
             self.outside.ignored += 1;
             return;
         };
-        match network.inject(at, way.port, len as u64, headers.header_len, packet.into()) {
+        match network.inject(at, way.port, packet.len() as u64, headers.header_len, packet.into()) {
             Ok(()) => {
                 self.outside.entered += 1;
                 if let Some(captures) = &mut self.captures {
@@ -250,8 +304,12 @@ impl Driver {
             if packet.is_marked {
                 mark(&mut packet.bytes);
             }
-            if write(self.hosts[way.host].device(), &packet.bytes).is_err() {
-                self.outside.not_written += 1;
+            let now = self.now();
+            let is_tcp = || Headers::of(&packet.bytes).is_some_and(|headers| headers.protocol == TCP);
+            match &mut self.own {
+                Some((host, speaker)) if *host == way.host && is_tcp() => speaker.handle(now, &packet.bytes),
+                _ if write(self.hosts[way.host].device(), &packet.bytes).is_err() => self.outside.not_written += 1,
+                _ => {}
             }
             let late = self.now().saturating_since(packet.at);
             self.outside.lateness.record(late);

@@ -55,6 +55,8 @@ pub struct Report {
     pub local: SocketAddr,
     /// The peer.
     pub remote: SocketAddr,
+    /// Its congestion control.
+    pub cc: String,
     /// Where it stands.
     pub state: State,
     /// Whether it was reset or given up.
@@ -194,6 +196,7 @@ impl Speaker {
         let [of_ends, of_conn] = Stream::new(self.secret, &format!("{own} {peer}"), "iss").key();
         let iss = Seq::new((now.as_ps() / 4_000_000) as u32).at(of_ends);
         let config = &self.configs[usize::from(matches!(own.ip(), IpAddr::V6(_)))];
+        let cc = config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()).to_owned();
         let mut conn = Connection::new(config.clone(), role, iss);
         conn.set_random_seed(of_conn);
         conn.set_reads_at_once(false);
@@ -211,7 +214,7 @@ impl Speaker {
             Service::Take(_) | Service::Echo => {}
         }
         conn.open(now);
-        self.talks.insert((own, peer), Talk { conn, incoming: Incoming::default(), outgoing, is_aborted: false });
+        self.talks.insert((own, peer), Talk { cc, conn, incoming: Incoming::default(), outgoing, is_aborted: false });
     }
 
     /// A reset, where there is no such connection (RFC 9293 §3.10.7.1).
@@ -233,6 +236,7 @@ impl Speaker {
 /// A connection with its data.
 #[derive(Debug)]
 struct Talk {
+    cc: String,
     conn: Connection,
     incoming: Incoming,
     outgoing: Outgoing,
@@ -300,6 +304,7 @@ impl Talk {
         Report {
             local,
             remote,
+            cc: self.cc.clone(),
             state: conn.state(),
             is_aborted: self.is_aborted,
             acked_bytes: conn.acked_bytes(),
@@ -516,7 +521,7 @@ mod tests {
                 let payload: Vec<u8> = (from..from + u64::from(segment.len)).map(|at| (at % 251) as u8).collect();
                 echo.handle(now, &wire::emit(client, server, &segment, &payload).unwrap());
             }
-            now = now + Duration::from_millis(1);
+            now += Duration::from_millis(1);
             echo.handle_wakeup(now);
             echo.transmit(now, |packet| back.push(packet.to_vec()));
             for packet in back.drain(..) {
@@ -597,7 +602,7 @@ mod tests {
             let ack = Segment { seq: Seq::new(1000), ack: iss.at(1), flags: Flags::ACK, window: 500, ..Segment::default() };
             host.handle(now, &wire::emit(client, server, &ack, &[]).unwrap());
             for (seq, ack, flags, window, len, options) in segments {
-                now = now + Duration::from_millis(30);
+                now += Duration::from_millis(30);
                 let near = |from: Seq, by: i16| Seq::new(from.value().wrapping_add(by as u32));
                 let segment = Segment {
                     seq: near(Seq::new(1000), seq), ack: near(iss, ack), window, len: len as u16,

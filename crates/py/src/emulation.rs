@@ -6,16 +6,22 @@ use crate::{tables, EmulationError, Scenario};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Caller, Host, NotAllowed};
 use bentpipe_io::pcapng::Captures;
+use bentpipe_io::speaker::{Report, Service, Speaker};
 use bentpipe_sim::ids::NodeId;
 use bentpipe_sim::spec::App;
+use bentpipe_tcp::Config;
 use bentpipe_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bytes of the largest packet of a host.
 const MTU: u16 = 1500;
+/// Of a connection that our TCP opens.
+const OWN_PORT: u16 = 49_152;
 /// Hosts that the network 10.77.0.0/24 has addresses for.
 const HOSTS_MAX: usize = 254;
 
@@ -56,6 +62,8 @@ pub(crate) struct Emulation {
     driver: Driver,
     caller: Caller,
     names: Vec<String>,
+    /// Settings of TCP of the first flow at each host: those of our own.
+    configs: Vec<Config>,
 }
 
 fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
@@ -96,6 +104,8 @@ impl Emulation {
                 ways.push(Way { host, peer, to: [IpAddr::V4(v4), IpAddr::V6(v6)], port });
             }
         }
+        let flow_at = |host: &String| flows().find(|flow| [flow.from, flow.to].iter().any(|&end| name(end) == host));
+        let configs = names.iter().filter_map(flow_at).map(|flow| flow.tcp.clone()).collect();
         let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();
         for (at, name) in names.iter().enumerate() {
             let (v4, v6) = address(at);
@@ -110,13 +120,70 @@ impl Emulation {
             let set = hosts.iter().try_for_each(|host| host.set_congestion_control(name));
             set.map_err(|error| no_congestion_control(name, &error))?;
         }
-        Ok(Self { simulation, driver: Driver::new(hosts, ways, captures), caller: caller.0, names })
+        Ok(Self { simulation, driver: Driver::new(hosts, ways, captures), caller: caller.0, names, configs })
     }
 
     /// Names of the hosts.
     #[getter]
     fn hosts(&self) -> Vec<String> {
         self.names.clone()
+    }
+
+    /// The TCP of a host is ours from now on. `service`: `bulk`, `echo`, `send` or `take`, of a file, for all who connect to `port`; with
+    /// `peer`, another host, it connects to that port there instead.
+    #[pyo3(signature = (host, service, file, port, peer, secret))]
+    fn speak(
+        &mut self,
+        host: usize,
+        service: &str,
+        file: Option<&str>,
+        port: u16,
+        peer: Option<usize>,
+        secret: u64,
+    ) -> PyResult<()> {
+        let place = |error: io::Error| EmulationError::new_err(format!("{}: {error}", file.unwrap_or_default()));
+        let service = match (service, file) {
+            ("send", Some(file)) => Service::Send(fs::read(file).map_err(place)?.into()),
+            ("take", Some(file)) => Service::Take(Box::new(BufWriter::new(File::create(file).map_err(place)?))),
+            ("take", None) => Service::Take(Box::new(io::sink())),
+            ("echo", _) => Service::Echo,
+            _ => Service::Bulk,
+        };
+        let speaker = Speaker::new(&self.configs[host], MTU, peer.is_none().then_some(port), service, secret);
+        // The port of one of our own connections is the same each time: there are no others at the host.
+        let connect = peer.map(|peer| {
+            [SocketAddr::new(address(host).0.into(), OWN_PORT), SocketAddr::new(address(peer).0.into(), port)]
+        });
+        self.driver.speak(host, speaker, connect);
+        Ok(())
+    }
+
+    /// Our connections: a column each.
+    fn spoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let about = PyDict::new(py);
+        let reports: Vec<Report> = self.driver.speaker().into_iter().flat_map(Speaker::reports).collect();
+        let host_of = |ip: IpAddr| {
+            let at = (0..self.names.len()).find(|&at| [address(at).0.into(), IpAddr::V6(address(at).1)].contains(&ip));
+            at.map_or_else(|| ip.to_string(), |at| self.names[at].clone())
+        };
+        about.set_item("peer", reports.iter().map(|each| host_of(each.remote.ip())).collect::<Vec<_>>())?;
+        about.set_item("peer_port", reports.iter().map(|each| each.remote.port()).collect::<Vec<_>>())?;
+        about.set_item("port", reports.iter().map(|each| each.local.port()).collect::<Vec<_>>())?;
+        about.set_item("cc", reports.iter().map(|each| each.cc.as_str()).collect::<Vec<_>>())?;
+        let state = |each: &Report| format!("{:?}", each.state).to_lowercase();
+        about.set_item("state", reports.iter().map(state).collect::<Vec<_>>())?;
+        about.set_item("aborted", reports.iter().map(|each| each.is_aborted).collect::<Vec<_>>())?;
+        let count =
+            |name: &str, value: fn(&Report) -> u64| about.set_item(name, reports.iter().map(value).collect::<Vec<_>>());
+        count("acked_bytes", |each| each.acked_bytes)?;
+        count("received_bytes", |each| each.received_bytes)?;
+        count("sent_segments", |each| each.counters.sent_segments)?;
+        count("retransmissions", |each| each.counters.retransmitted_segments)?;
+        count("timeouts", |each| each.counters.timeouts)?;
+        count("fast_retransmits", |each| each.counters.fast_retransmits)?;
+        count("undos", |each| each.counters.undos)?;
+        count("duplicate_segments", |each| each.counters.duplicate_segments)?;
+        Ok(about)
     }
 
     /// This process, a child that is about to become another program, moves to a host; `as_caller`: for ever.

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, files
@@ -63,6 +63,8 @@ class Emulation:
         that sent most are series of `result`, too.
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
+    spoken : list of dict
+        Of `speak`: how each connection of bentpipe's own TCP ended, with the counters that it has in virtual time.
     """
 
     result: RunResult
@@ -71,6 +73,7 @@ class Emulation:
     stopped: str
     samples: pl.DataFrame
     kernel: dict[str, str]
+    spoken: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -85,8 +88,23 @@ class Emulation:
             "trust": self.trust.to_dict(),
             "kernel": self.kernel,
             "connections": self.connections.to_dicts(),
+            "spoken": self.spoken,
             **self.result.to_dict(),
         }
+
+
+@dataclass(frozen=True)
+class Own:
+    """What bentpipe's own TCP does at the host that is not the program's."""
+
+    service: str
+    """`bulk`, `echo`, `send` or `take`."""
+    file: str | None
+    """What is sent, or where it goes."""
+    port: int
+    connects: bool
+    """To the program's host, once it listens; otherwise the program connects."""
+    secret: int
 
 
 def emulate(
@@ -140,6 +158,27 @@ def emulate(
     ScenarioError
         The scenario is not valid, or has no such flow.
     """
+    if not command and serve == "bulk":
+        command = built_in("fetch")
+    if isinstance(serve, str):
+        serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
+    return carry_out(scenario, command, serve=serve, at=at, flow=flow, seed=seed, pcap=pcap, cc=cc, quiet=quiet)
+
+
+def carry_out(
+    scenario: AnyScenario,
+    command: Sequence[str],
+    *,
+    serve: Sequence[str] | None = None,
+    own: Own | None = None,
+    at: str | None = None,
+    flow: str | None = None,
+    seed: int | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    cc: str | None = None,
+    quiet: bool = False,
+) -> Emulation:
+    """Emulate with a program at one host, and a server or bentpipe's own TCP at the other; see `emulate` and `speak`."""
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
     scenario = with_port(scenario_of(scenario), flow)
@@ -149,13 +188,9 @@ def emulate(
     at = ends[1] if at is None else at
     if at not in (hosts := _hosts(scenario)):
         raise EmulationError(unknown(at, "a host", hosts))
-    if not command and serve == "bulk":
-        command = built_in("fetch")
     if not command:
         raise EmulationError("no program to run\n  expected one, such as: -- ping server")
     peer = next(end for end in (*ends, *hosts) if end != at)
-    if isinstance(serve, str):
-        serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
     job = {
         "parent": os.getpid(),
         "scenario": json.dumps(scenario.to_dict()),
@@ -165,6 +200,7 @@ def emulate(
         "command": list(command),
         "serve": [(peer, list(serve))] if serve else [],
         "pcap": None if pcap is None else files.captures(pcap),
+        "own": None if own is None else {"host": peer, **asdict(own)},
         "cc": cc,
         "is_quiet": quiet,
     }
@@ -183,7 +219,8 @@ def emulate(
     samples = connections.samples(content["samples"])
     result = RunResult.from_tables(scenario, tables)
     result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
-    return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"])
+    spoken = [dict(zip(content["spoken"], row, strict=True)) for row in zip(*content["spoken"].values(), strict=True)]
+    return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
 
 
 def built_in(name: str) -> list[str]:

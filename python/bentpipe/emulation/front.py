@@ -112,6 +112,11 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         programs.append(program)
         return program
 
+    def speak() -> None:
+        own = job["own"]
+        peer = hosts.index(job["at"]) if own["connects"] else None
+        emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
+
     status, stopped = None, "ended"
     before_s = os.times()
     try:
@@ -119,8 +124,13 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
             # In a session of its own: Ctrl-C is for the program that the user sees.
             server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
             _wait_for(emulation, hosts.index(host), server, command)
+        if job["own"] and not job["own"]["connects"]:
+            speak()
         output = sys.stderr if job["is_quiet"] else None
         program = start(job["at"], job["command"], stdout=output)
+        if job["own"] and job["own"]["connects"]:
+            _wait_for(emulation, hosts.index(job["at"]), program, job["command"])
+            speak()
         while (stopped := emulation.run(SLICE_S, program.pid)) == "slice":
             pass
         if stopped == "ended":
@@ -134,6 +144,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         "stopped": stopped,
         "outside": emulation.outside(),
         "samples": emulation.samples(),
+        "spoken": emulation.spoken(),
         "kernel": _kernel(emulation),
         "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
         "tables": emulation.finish(),

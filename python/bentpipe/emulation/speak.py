@@ -1,0 +1,98 @@
+"""`bentpipe.speak`: bentpipe's own TCP on the wire, against the kernel's."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bentpipe.emulation.emulate import Own, built_in, carry_out
+from bentpipe.emulation.programs import PORT
+from bentpipe.errors import EmulationError
+from bentpipe.scenario.scenario import scenario_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from bentpipe.emulation.emulate import Emulation
+    from bentpipe.scenario.scenario import AnyScenario
+
+
+def speak(
+    scenario: AnyScenario,
+    command: Sequence[str] = (),
+    *,
+    send: str | os.PathLike[str] | None = None,
+    take: str | os.PathLike[str] | None = None,
+    echo: bool = False,
+    connect: bool = False,
+    port: int = PORT,
+    cc: str | None = None,
+    at: str | None = None,
+    flow: str | None = None,
+    seed: int | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> Emulation:
+    """Speak bentpipe's own TCP with a program that uses the kernel's, over the path of a scenario, in real time.
+
+    Hosts and path are those of `emulate`. At the host that is not the program's, TCP is that of the simulator, with the
+    settings of `[tcp]`: the same connections, driven by packets and a clock. It sends without end to all who connect,
+    unless `send`, `take` or `echo` says something else.
+
+    Parameters
+    ----------
+    scenario, at, flow, seed, pcap, quiet
+        As for `emulate`.
+    command : sequence of str, optional
+        The program with its arguments. Where it may be missing, a client takes what is sent without end.
+    send : path, optional
+        Send this file, then close.
+    take : path, optional
+        Write what comes to this file.
+    echo : bool
+        Send back what comes.
+    connect : bool
+        Connect to the program, once it listens, instead of waiting for it to connect.
+    port : int
+        Where our TCP listens, or connects to.
+    cc : str, optional
+        Congestion control of our TCP instead of that of the scenario, by its name (`bentpipe list cc`).
+
+    Returns
+    -------
+    Emulation
+        Its `spoken` has what became of each of our connections, its `samples` and the series of `result` their windows.
+
+    Raises
+    ------
+    EmulationError
+        As `emulate`; more than one of `send`, `take` and `echo`; a file that is not there.
+    ScenarioError
+        The scenario is not valid, or there is no such congestion control.
+    """
+    asked = {"send": send is not None, "take": take is not None, "echo": echo}
+    services = [name for name, is_asked in asked.items() if is_asked]
+    if len(services) > 1:
+        raise EmulationError(f"{' and '.join(services)}\n  expected one of them: a host does one thing")
+    if send is not None and not Path(send).is_file():
+        raise EmulationError(f"{send}: no such file\n  expected one to send")
+    if take is not None and not Path(take).absolute().parent.is_dir():
+        raise EmulationError(f"{take}: no such folder\n  expected one for the file to take")
+    if not 0 < port < 1 << 16:
+        raise EmulationError(f"port {port}\n  expected 1 to 65535")
+    scenario = scenario_of(scenario)
+    if cc is not None:
+        scenario = scenario.with_sets({"tcp.cc": cc})
+    if not command and not services and not connect:
+        command = built_in("fetch")
+    file = send if send is not None else take
+    own = Own(
+        service=services[0] if services else "bulk",
+        file=None if file is None else str(Path(file).absolute()),
+        port=port,
+        connects=connect,
+        secret=secrets.randbits(64),
+    )
+    return carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, quiet=quiet)
