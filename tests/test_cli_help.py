@@ -72,7 +72,9 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("report", "reproduce", "emulate", "twin")])
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if name not in ("report", "reproduce", "emulate", "speak", "twin")]
+)
 def test_examples_run(name, tmp_path, monkeypatch):
     for number, example in enumerate(command(name).examples):
         place = tmp_path / str(number)

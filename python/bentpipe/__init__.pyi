@@ -4,6 +4,7 @@ from .catalog import choices as choices
 from .catalog import schema as schema
 from .emulation.emulate import Emulation as Emulation
 from .emulation.emulate import emulate as emulate
+from .emulation.speak import speak as speak
 from .emulation.twin import Twin as Twin
 from .emulation.twin import twin as twin
 from .experiment.compare import Comparison as Comparison
@@ -54,6 +55,7 @@ __all__ = [
     "run",
     "schema",
     "sky",
+    "speak",
     "sweep",
     "twin",
 ]

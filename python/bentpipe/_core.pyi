@@ -492,6 +492,10 @@ class Emulation:
     def samples(self) -> dict[str, list[Any]]: ...
     @property
     def hosts(self) -> list[str]: ...
+    def speak(self, host: int, service: str, file: str | None, port: int, peer: int | None, secret: int) -> None:
+        """The TCP of a host is ours from now on; with `peer` it connects to that host's port, otherwise it listens."""
+
+    def spoken(self) -> dict[str, list[Any]]: ...
     def enter(self, host: int, as_caller: bool) -> None:
         """Move this process to a host; `as_caller`: as the user who called, without power over the network."""
 

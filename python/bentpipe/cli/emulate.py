@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
 from typing import TYPE_CHECKING
 
 import click
 
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
-from bentpipe.cli.printing import Title, check_places, print_result
+from bentpipe.cli.printing import Title, check_places
+from bentpipe.cli.real_time import give
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from rich.console import RenderableType
-
-    from bentpipe.emulation.emulate import Emulation
-
-UNTRUSTWORTHY = 3
 SHELL_DURATION = "24 h"
 
 
@@ -97,30 +91,4 @@ def command(
     titled = Title(scenario, is_shown=not (json or quiet))
     titled.show()
     found = emulate(scenario, command, serve=serve, at=at, flow=flow, pcap=pcap, cc=cc, quiet=json)
-    if save is not None:
-        found.result.save(save)
-    if plot is not None:
-        from bentpipe.plot import save as save_figure
-
-        save_figure(found.result.plot(), plot)
-    print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
-    if strict and not found.trust.is_trustworthy:
-        raise click.exceptions.Exit(UNTRUSTWORTHY)
-    status = -signal.SIGINT if found.stopped == "interrupted" else found.status or 0
-    # As shells say it: 128 and the number of the signal.
-    raise click.exceptions.Exit(128 - status if status < 0 else status)
-
-
-def _shown(found: Emulation) -> Iterator[RenderableType]:
-    from rich.table import Table
-
-    from bentpipe.cli import render_run
-
-    yield from render_run.run(found.result)
-    table = Table(title="Outside the scenario", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for row in found.trust.rows():
-        table.add_row(*row)
-    yield table
-    yield found.trust.sentence
+    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict)

@@ -178,7 +178,7 @@ def carry_out(
     cc: str | None = None,
     quiet: bool = False,
 ) -> Emulation:
-    """Emulate with a program at one host, and a server or bentpipe's own TCP at the other; see `emulate` and `speak`."""
+    """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`."""
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
     scenario = with_port(scenario_of(scenario), flow)

@@ -199,6 +199,10 @@ def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) ->
     for program in programs:
         program.kill()
         program.wait()
+    # The last ACKs for our own TCP are still on the way.
+    while time.monotonic() < until and {*emulation.spoken()["state"]} - {"closed", "timewait"}:
+        if emulation.run(SLICE_S, None) == "over":
+            break
 
 
 if __name__ == "__main__":

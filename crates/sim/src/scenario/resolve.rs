@@ -366,8 +366,8 @@ fn make_flows(
             reader,
             start,
             class: file.flow[flow.entry].class,
-            // Who has no connections does not use it, and nobody may think so.
-            tcp: if app.has_transport() {
+            // Who has no connections does not use it, and nobody may think so; at a port there may be our TCP on the wire.
+            tcp: if app.has_transport() || app == App::Port {
                 transport.on_path(slowest, base_rtt(route, back, links))
             } else {
                 Config {

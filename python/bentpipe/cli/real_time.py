@@ -1,0 +1,76 @@
+"""What commands give of an emulated run."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from bentpipe.cli.printing import print_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from bentpipe.emulation.emulate import Emulation
+
+UNTRUSTWORTHY = 3
+OWN = {
+    "acked": "acked_bytes",
+    "received": "received_bytes",
+    "resent": "retransmissions",
+    "timeouts": "timeouts",
+}
+"""What is printed of our own connections, with its name in `spoken`."""
+
+
+def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, quiet: bool, strict: bool) -> NoReturn:
+    """Write and print it, and end with the status of the program, or that of a run which is not trustworthy."""
+    if save is not None:
+        found.result.save(save)
+    if plot is not None:
+        from bentpipe.plot import save as save_figure
+
+        save_figure(found.result.plot(), plot)
+    print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
+    if strict and not found.trust.is_trustworthy:
+        raise click.exceptions.Exit(UNTRUSTWORTHY)
+    status = -signal.SIGINT if found.stopped == "interrupted" else found.status or 0
+    # As shells say it: 128 and the number of the signal.
+    raise click.exceptions.Exit(128 - status if status < 0 else status)
+
+
+def _shown(found: Emulation) -> Iterator[RenderableType]:
+    from rich.table import Table
+
+    from bentpipe.cli import render_run
+
+    yield from render_run.run(found.result)
+    if found.spoken:
+        yield _own(found)
+    table = Table(title="Outside the scenario", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for row in found.trust.rows():
+        table.add_row(*row)
+    yield table
+    yield found.trust.sentence
+
+
+def _own(found: Emulation) -> Table:
+    from bentpipe.cli.tables import Shown, make_rows
+
+    rows = found.spoken
+    names = [f"{row['port']} to {row['peer']} {row['peer_port']}" for row in rows]
+    units = {"acked": "B", "received": "B"}
+    columns = [
+        Shown(title, [row[name] for row in rows], units.get(title, "1"), "data" if title in units else "")
+        for title, name in OWN.items()
+    ]
+    states = ["reset" if row["aborted"] else row["state"] for row in rows]
+    texts = [("sender", [row["cc"] for row in rows]), ("state", states)]
+    return make_rows("Connections of bentpipe's own TCP", "ports", names, texts, columns)

@@ -1,0 +1,103 @@
+"""`bentpipe speak`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli import options
+from bentpipe.cli.help import Command
+from bentpipe.cli.printing import Title, check_places
+from bentpipe.cli.real_time import give
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    "speak",
+    cls=Command,
+    examples=(
+        "speak geo --cc bbr3",
+        "speak geo --send video.mp4 -- python3 client.py",
+        "speak geo --take got.mp4 --connect -- python3 server.py",
+    ),
+)
+@options.file
+@click.argument(
+    "command",
+    nargs=-1,
+    metavar="[-- CMD...]",
+    help="The program to run; without --send, --take or --echo, by default one that takes what is sent.",
+)
+@click.option("--send", type=options.PLACE, metavar="FILE", help="Send this file, then close.")
+@click.option("--take", type=options.PLACE, metavar="FILE", help="Write what comes to this file.")
+@click.option("--echo", is_flag=True, help="Send back what comes.")
+@click.option("--connect", is_flag=True, help="Connect to CMD, once it listens, instead of waiting for it.")
+@click.option(
+    "--port", type=int, default=5001, show_default=True, metavar="N", help="Where to listen, or to connect to."
+)
+@click.option("--cc", metavar="NAME", help="Congestion control of bentpipe's TCP: bentpipe list cc.")
+@click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
+@click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
+@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
+@click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
+@options.sets
+@options.seed
+@options.save
+@options.plot
+@options.json
+@options.quiet
+def command(
+    file: str,
+    command: tuple[str, ...],
+    send: Path | None,
+    take: Path | None,
+    echo: bool,
+    connect: bool,
+    port: int,
+    cc: str | None,
+    at: str | None,
+    flow: str | None,
+    strict: bool,
+    pcap: Path | None,
+    sets: tuple[str, ...],
+    seed: int | None,
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Speak bentpipe's own TCP with real programs.
+
+    One end of a flow is a host of Linux, where CMD runs. At the other TCP is that of the simulator, with the settings
+    of the table [tcp], over the simulated path in real time. It sends without end to all who connect, unless an option
+    says something else.
+    """
+    check_places(save, plot)
+    from bentpipe.emulation.speak import speak
+    from bentpipe.scenario import overrides
+    from bentpipe.scenario.scenario import load
+
+    scenario = load(file, overrides.pairs(sets, seed))
+    if plot is not None:
+        from bentpipe.plot import PANELS
+
+        scenario = scenario.with_series(PANELS)
+    Title(scenario, is_shown=not (json or quiet)).show()
+    found = speak(
+        scenario,
+        command,
+        send=send,
+        take=take,
+        echo=echo,
+        connect=connect,
+        port=port,
+        cc=cc,
+        at=at,
+        flow=flow,
+        pcap=pcap,
+        quiet=json,
+    )
+    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict)
