@@ -91,6 +91,8 @@ settings! {
         own_cc: Option<CustomCc> = None;
         /// Where an auto-tuned receive buffer starts, bytes; it grows up to `receive_buffer`. None: it has that size at once.
         auto_buffer: Option<u64> = None;
+        /// How it grows.
+        buffer_growth: BufferGrowth = BufferGrowth::Twice;
         /// Where an auto-tuned send buffer starts, bytes; it grows with the congestion window, up to `send_buffer`. None: it
         /// has that size at once.
         auto_send_buffer: Option<u64> = None;

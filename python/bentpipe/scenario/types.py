@@ -2021,7 +2021,10 @@ class AutoBuffer(TypedDict, total=False):
         At the beginning; at least one segment. Default: "65535 B".
 
     limit :
-        It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4000000 B".
+        It grows with what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4000000 B".
+
+    growth :
+        How much. Default: "twice".
 
     limit_bdp :
         The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
@@ -2029,6 +2032,7 @@ class AutoBuffer(TypedDict, total=False):
 
     start: str
     limit: str
+    growth: Literal["twice", "linux"]
     limit_bdp: int
 
 

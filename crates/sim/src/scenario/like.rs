@@ -56,6 +56,7 @@ const LINUX_6: &[Row] = &[
     row("auto_buffer.limit_bdp", "4", "tcp_rmem: half of 6 MiB, or four bdp where the path needs more"),
     row("auto_buffer.start", "'65535 B'", "tcp_rmem: half of 131072 B"),
     row("auto_buffer.limit", "'3145728 B'", "tcp_rmem: half of 6 MiB"),
+    row("auto_buffer.growth", "'linux'", "tcp_rcvbuf_grow"),
     row("send_buffer", "'auto'", "tcp_sndbuf_expand: two windows"),
     row("auto_send_buffer.limit_bdp", "4", "tcp_wmem: 4 MiB, or four bdp where the path needs more"),
     row("auto_send_buffer.start", "'128 kB'", "two initial windows and more"),

@@ -356,7 +356,7 @@ fn direction(link: &Link) -> Map<String, Json> {
 fn transport(flow: &Flow) -> Json {
     let config = &flow.tcp;
     let (start, limit) = (config.auto_buffer.unwrap_or_default(), config.receive_buffer);
-    let auto_buffer = AutoBuffer { start, limit, limit_bdp: 0 };
+    let auto_buffer = AutoBuffer { start, limit, growth: config.buffer_growth, limit_bdp: 0 };
     let (start, limit) = (config.auto_send_buffer.unwrap_or_default(), config.send_buffer);
     let auto_send_buffer = AutoSendBuffer { start, limit, limit_bdp: 0 };
     let keys = keys::Tcp {

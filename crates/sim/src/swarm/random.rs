@@ -11,7 +11,7 @@ use crate::spec::{
     Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::{Config, SsthreshRounding};
+use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
 use bentpipe_units::settings::{Fields, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
@@ -168,6 +168,7 @@ impl Sketch {
         // At least the unit of the window, which the limit decides.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
         config.auto_buffer = (ends && dice.coin()).then_some(start);
+        config.buffer_growth = *dice.pick(&[BufferGrowth::Twice, BufferGrowth::Linux]);
         config
     }
 }

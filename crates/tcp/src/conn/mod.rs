@@ -98,6 +98,7 @@ impl Connection {
         let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
         // A window below one unit of its scale could not be advertised.
         let start = config.auto_buffer.map(|start| start.max(1 << agreed::window_shift(buffer)));
+        let start = start.map(|start| (start, config.buffer_growth));
         let life = Life::new(role, config);
         let receiver = Receiver::new(config.ack, config.smss, buffer, start);
         Self { life, tcb: Tcb { sender: Sender::new(&cx), receiver, wire: Wire::new(iss), cx } }

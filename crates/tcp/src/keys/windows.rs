@@ -124,10 +124,22 @@ settings! {
     pub struct AutoBuffer {
         /// At the beginning; at least one segment.
         start: u64 as Bytes = 65_535, "the largest window without scaling";
-        /// It grows to twice what a round trip brings, but not beyond this; at most 1073725440 B.
+        /// It grows with what a round trip brings, but not beyond this; at most 1073725440 B.
         limit: u64 as Bytes = 4_000_000, "J. Semke et al. 1998";
+        /// How much.
+        growth: BufferGrowth = BufferGrowth::Twice, "M. Fisk and W. Feng 2001";
         /// The limit is this many bandwidth-delay products of the path, if that is more.
         limit_bdp: u32 = 0, [0, 1000];
+    }
+}
+
+words! {
+    /// How a receive buffer follows what a round trip brings.
+    pub enum BufferGrowth {
+        /// It is twice that: a round trip late, so that a sender in slow start fills it.
+        "twice" => Twice,
+        /// Six times that where it doubled, less where it grew less: a sender in slow start does not fill it.
+        "linux" => Linux,
     }
 }
 

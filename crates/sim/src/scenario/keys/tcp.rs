@@ -141,9 +141,9 @@ fn settle_receive_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut
     let most = Config::RECEIVE_BUFFER_MAX;
     let (size, bdp) = match of.written("receive_buffer").unwrap_or(ReceiveBuffer::Unlimited) {
         ReceiveBuffer::Auto => {
-            let AutoBuffer { start, limit, limit_bdp } = of.tcp.auto_buffer;
+            let AutoBuffer { start, limit, growth, limit_bdp } = of.tcp.auto_buffer;
             check_auto_buffer(config, start, limit, of, report);
-            config.auto_buffer = Some(start);
+            (config.auto_buffer, config.buffer_growth) = (Some(start), growth);
             config.receive_buffer = limit;
             return in_bdp(limit_bdp);
         }

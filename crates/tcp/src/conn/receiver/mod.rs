@@ -12,6 +12,7 @@ pub(crate) use snack::SnackReports;
 
 use crate::config::AckPolicy;
 use crate::conn::timers::{Timer, Timers};
+use crate::keys::BufferGrowth;
 use crate::segment::{Options, SackBlocks};
 use ack_policy::AckDuty;
 use bentpipe_units::{Duration, Seq, Time};
@@ -41,7 +42,7 @@ pub(crate) struct Arrival {
 
 impl Receiver {
     /// A buffer of `limit` bytes; with `start`, one that begins with that and grows to the limit.
-    pub(crate) fn new(policy: AckPolicy, smss: u32, limit: u64, start: Option<u64>) -> Self {
+    pub(crate) fn new(policy: AckPolicy, smss: u32, limit: u64, start: Option<(u64, BufferGrowth)>) -> Self {
         Self {
             data: Reassembly::default(),
             window: ReceiveWindow::new(smss, limit, start),
@@ -125,7 +126,9 @@ impl Receiver {
     /// Data arrived: is the buffer as large as it should be? `echoed`: how long ago the timestamp was sent that the
     /// segment echoes.
     pub(crate) fn tune(&mut self, now: Time, echoed: Option<Duration>) {
-        self.window.tune(now, self.data.nxt, echoed);
+        let nxt = self.data.nxt;
+        let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);
+        self.window.tune(now, nxt, last, echoed);
     }
 
     /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).

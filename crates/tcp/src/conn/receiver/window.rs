@@ -1,6 +1,7 @@
 //! The window to advertise: what the buffer allows, in worthwhile steps.
 
 use super::tuning::Tuning;
+use crate::keys::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
 /// The receive buffer and its window. Positions are offsets from the peer's first byte.
@@ -20,12 +21,12 @@ pub(crate) struct ReceiveWindow {
 
 impl ReceiveWindow {
     /// A buffer of `limit` bytes; with `start`, one that begins with that and grows to the limit.
-    pub(super) fn new(smss: u32, limit: u64, start: Option<u64>) -> Self {
-        let buffer = start.map_or(limit, |start| start.min(limit));
+    pub(super) fn new(smss: u32, limit: u64, start: Option<(u64, BufferGrowth)>) -> Self {
+        let buffer = start.map_or(limit, |(start, _)| start.min(limit));
         Self {
             smss: u64::from(smss),
             buffer,
-            tuning: start.map(|_| Box::new(Tuning::new(limit))),
+            tuning: start.map(|(_, growth)| Box::new(Tuning::new(limit, growth, u64::from(smss)))),
             unread: 0,
             reads_at_once: true,
             edge: buffer,
@@ -51,11 +52,11 @@ impl ReceiveWindow {
         (taken, is_worthwhile || (self.is_closed && self.unread == 0 && taken > 0))
     }
 
-    /// Data arrived: is the buffer as large as it should be?
-    pub(super) fn tune(&mut self, now: Time, nxt: u64, echoed: Option<Duration>) {
+    /// Data arrived, the last of them at `last`: is the buffer as large as it should be?
+    pub(super) fn tune(&mut self, now: Time, nxt: u64, last: u64, echoed: Option<Duration>) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_arrival(now, nxt, self.edge, echoed);
-            self.buffer = tuning.buffer(now, nxt - self.unread, self.buffer);
+            self.buffer = tuning.buffer(now, nxt - self.unread, last - nxt, self.buffer);
         }
     }
 
