@@ -112,16 +112,22 @@ impl Reassembly {
         }
         let mut reported = [u64::MAX; 4];
         let mut count = 0;
+        let mut report = |(left, right): (u64, u64)| {
+            if count < max && !reported[..count].contains(&left) {
+                reported[count] = left;
+                count += 1;
+                blocks.push(first_data.at(left), first_data.at(right));
+            }
+            count < max
+        };
         for &edge in &self.recent {
             let at = self.runs.partition_point(|&(left, _)| left <= edge);
-            let Some(&(left, right)) = at.checked_sub(1).and_then(|i| self.runs.get(i)) else { continue };
-            if edge >= right || reported[..count].contains(&left) || count == max {
-                continue;
+            if let Some(&run) = at.checked_sub(1).and_then(|i| self.runs.get(i)).filter(|run| edge < run.1) {
+                report(run);
             }
-            reported[count] = left;
-            count += 1;
-            blocks.push(first_data.at(left), first_data.at(right));
         }
+        // Those that changed last may be acknowledged meanwhile. Then others, as many as there is room for, the next holes first.
+        self.runs.iter().take_while(|&&run| report(run)).for_each(drop);
         blocks
     }
 
