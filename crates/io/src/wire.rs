@@ -148,7 +148,7 @@ fn options(segment: &Segment) -> Vec<u8> {
     bytes
 }
 
-/// RFC 2018 §3. Where the receiver has forgotten which blocks it holds, there are none, and nothing stands in their place.
+/// RFC 2018 §3; without blocks, nothing.
 fn sack_option(blocks: &[(Seq, Seq)], bytes: &mut Vec<u8>) {
     if blocks.is_empty() {
         return;
