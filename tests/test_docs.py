@@ -17,7 +17,18 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs" / "guides").glob("*.md")), *sorted((ROOT / "docs" / "concepts").glob("*.md"))]
 
 # Commands that need what no test has: a scheduler, a store of a run that failed, a sender that the reader writes.
-OUT_OF_REACH = ("dask://", "local:", "/failures/", " FILE ", "mine.py", "multcp", "myidea", " emulate ", " twin ")
+OUT_OF_REACH = (
+    "dask://",
+    "local:",
+    "/failures/",
+    " FILE ",
+    "mine.py",
+    "multcp",
+    "myidea",
+    " emulate ",
+    " speak ",
+    " twin ",
+)
 # Settings that make a run short. A later option goes over an earlier one.
 SHORT = {
     "run": ["--set", "duration=3 s"],

@@ -184,3 +184,11 @@ def test_what_makes_no_sense_is_refused(place, monkeypatch, asked, text):
     with pytest.raises(BentpipeError) as error:
         bp.speak("rough.toml", ["true"], **asked)
     assert text in str(error.value)
+
+
+def test_a_congestion_control_in_python_is_refused(place):
+    class Idle(bp.CongestionControl):
+        pass
+
+    with pytest.raises(BentpipeError, match="Idle: written in Python\n  expected a congestion control"):
+        bp.speak(bp.load(place / "rough.toml").with_sets({"tcp.cc": Idle}), ["true"])

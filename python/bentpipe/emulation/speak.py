@@ -85,6 +85,11 @@ def speak(
     scenario = scenario_of(scenario)
     if cc is not None:
         scenario = scenario.with_sets({"tcp.cc": cc})
+    if scenario.senders:
+        names = ", ".join(scenario.senders)
+        raise EmulationError(
+            f"{names}: written in Python\n  expected a congestion control of bentpipe list cc on the wire"
+        )
     if not command and not services and not connect:
         command = built_in("fetch")
     file = send if send is not None else take
