@@ -197,6 +197,7 @@ impl Default for Delivery {
             is_repairing: false,
             rate: None,
             one_way_delay: None,
+            receiver_clock: None,
         })
     }
 }
