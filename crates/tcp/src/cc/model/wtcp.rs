@@ -24,7 +24,8 @@
 //! *Deviations*: the paper's receiver computes the rate and sends it back in ACKs, which it spaces as the sender asks. Here the
 //! sender computes, from the same times: it knows when a packet left, and timestamps (RFC 7323: TSval) say in steps of a
 //! millisecond when the receiver had it; without them, the times of ACKs do. The first rate is taken from the ACKs'
-//! times, over the initial window and not over a pair of packets; as long as it is not known, the window doubles. So that
+//! times, over the first round trip with four of them and not over a pair of packets, without the last, which may be a delayed
+//! ACK; as long as it is not known, the window doubles. So that
 //! lost ACKs do no harm, twice of what the rate sends in a round trip may be in flight. Loss recovery is that of SACK, with its
 //! timer.
 //!
@@ -61,6 +62,8 @@ settings! {
     }
 }
 
+/// From which the first rate is taken.
+const FIRST_ACKS: u64 = 4;
 /// What may be in flight, in what the rate sends in a round trip.
 const FLIGHT: f64 = 2.0;
 /// Before the first sample of the round-trip time.
@@ -166,21 +169,20 @@ impl CongestionControl for Wtcp {
             let left = path.now.saturating_since(Time::ZERO).saturating_sub(rtt);
             let took = self.delay.of(delivery.receiver_clock, left, rtt);
             let seen = Seen { left, acked: path.now, delay: took, delivered: delivery.delivered };
-            let is_over =
-                sample.prior_delivered >= self.period.end && self.period.spans(&seen) >= self.settings.least_period;
-            self.period.add(seen);
+            let has_returned = self.period.first.is_some() && sample.prior_delivered >= self.period.end;
             match self.rate {
-                None if sample.prior_delivered >= self.period.end => {
+                None if has_returned => {
                     if let Some(rate) = self.period.arrivals() {
                         self.set_rate(rate);
                     }
                     self.period = Period::starting(seen);
                 }
-                Some(rate) if is_over => {
+                Some(rate) if has_returned && self.period.spans(&seen) >= self.settings.least_period => {
+                    self.period.add(seen);
                     self.decide(rate, sample.is_app_limited);
                     self.period = Period::starting(seen);
                 }
-                _ => {}
+                _ => self.period.add(seen),
             }
         }
         if self.rate.is_none() {
@@ -253,6 +255,10 @@ struct Seen {
 struct Period {
     first: Option<Seen>,
     last: Option<Seen>,
+    /// Before the last one, which a timer of the receiver may have held back.
+    last_but_one: Option<Seen>,
+    /// ACKs.
+    count: u64,
     /// It is over when something arrives that left after so many bytes were delivered.
     end: u64,
     /// Bytes lost in it.
@@ -261,16 +267,15 @@ struct Period {
 
 impl Period {
     fn starting(at: Seen) -> Self {
-        Self { first: Some(at), last: None, end: at.delivered, lost: 0 }
+        Self { first: Some(at), end: at.delivered, count: 1, ..Self::default() }
     }
 
     fn add(&mut self, seen: Seen) {
         if self.first.is_none() {
-            (self.first, self.last) = (Some(seen), None);
-            // Without a packet before it: a round trip begins with it.
-            self.end = self.end.max(seen.delivered);
+            *self = Self { lost: self.lost, ..Self::starting(seen) };
         } else {
-            self.last = Some(seen);
+            (self.last_but_one, self.last) = (self.last, Some(seen));
+            self.count += 1;
         }
     }
 
@@ -287,9 +292,12 @@ impl Period {
         (left > 0.0).then(|| ((left + later) / left).max(0.0))
     }
 
-    /// Bytes a second, by the times of ACKs.
+    /// Bytes a second, by the times of ACKs, if there are enough; the last of them left out.
     fn arrivals(&self) -> Option<f64> {
-        let (first, last) = (self.first?, self.last?);
+        let (first, last) = (self.first?, self.last_but_one?);
+        if self.count < FIRST_ACKS {
+            return None;
+        }
         let apart = last.acked.saturating_since(first.acked).as_secs_f64();
         let bytes = last.delivered.saturating_sub(first.delivered);
         (apart > 0.0 && bytes > 0).then(|| bytes as f64 / apart)
