@@ -88,6 +88,8 @@ pub struct Wtcp {
     delay: Delay,
     /// This round trip still shows the rate before a decrease.
     is_settling: bool,
+    /// A timer expired and nothing came since.
+    is_blackout: bool,
 }
 
 impl Wtcp {
@@ -106,6 +108,7 @@ impl Wtcp {
             usual: UsualLosses::default(),
             delay: Delay::default(),
             is_settling: false,
+            is_blackout: false,
         }
     }
 
@@ -164,7 +167,10 @@ impl CongestionControl for Wtcp {
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         (self.smss, self.header_len) = (path.smss, path.header_len);
         self.srtt = path.srtt.unwrap_or(self.srtt);
-        self.period.lost = self.period.lost.saturating_add(delivery.newly_lost);
+        // A timer takes all that is outstanding for lost: that says nothing of this round trip.
+        if !std::mem::take(&mut self.is_blackout) {
+            self.period.lost = self.period.lost.saturating_add(delivery.newly_lost);
+        }
         if let Some((sample, rtt)) = delivery.rate.and_then(|sample| Some((sample, sample.rtt?))) {
             let left = path.now.saturating_since(Time::ZERO).saturating_sub(rtt);
             let took = self.delay.of(delivery.receiver_clock, left, rtt);
@@ -194,8 +200,9 @@ impl CongestionControl for Wtcp {
     fn on_congestion(&mut self, _: Congestion, _: &PathState) {}
 
     fn on_rto(&mut self, _: bool, path: &PathState) {
-        self.cwnd = path.smss.min(Cwnd::MAX);
-        self.period.first = None;
+        self.cwnd = path.smss;
+        self.period = Period { end: self.period.end, ..Period::default() };
+        (self.is_blackout, self.is_settling) = (true, true);
     }
 
     fn on_resume(&mut self, path: &PathState) {
