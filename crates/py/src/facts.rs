@@ -237,6 +237,10 @@ impl Delivery {
         seconds(self.0.one_way_delay)
     }
     #[getter]
+    fn receiver_clock_ms(&self) -> Option<u32> {
+        self.0.receiver_clock
+    }
+    #[getter]
     fn rate_bps(&self) -> Option<u64> {
         Some(self.0.rate?.rate()?.as_bps())
     }
