@@ -190,6 +190,10 @@ class Delivery:
         """How long the newest segment took, by both ends' clocks, seconds; only with timestamps (RFC 7323)."""
 
     @property
+    def receiver_clock_ms(self) -> int | None:
+        """The receiver's clock at this ACK, milliseconds, which wraps at 2**32; only with timestamps (RFC 7323)."""
+
+    @property
     def rate_bps(self) -> int | None:
         """Delivery rate of payload, bit/s; None if too little is known."""
 

@@ -197,6 +197,7 @@ impl Default for Delivery {
             is_repairing: false,
             rate: None,
             one_way_delay: None,
+            receiver_clock: None,
         })
     }
 }
@@ -234,6 +235,10 @@ impl Delivery {
     #[getter]
     fn one_way_delay_s(&self) -> Option<f64> {
         seconds(self.0.one_way_delay)
+    }
+    #[getter]
+    fn receiver_clock_ms(&self) -> Option<u32> {
+        self.0.receiver_clock
     }
     #[getter]
     fn rate_bps(&self) -> Option<u64> {

@@ -77,6 +77,9 @@ pub struct Delivery {
     /// How long the newest segment took to the receiver by both ends' clocks, whose offset to each other is not known; only with
     /// timestamps (RFC 7323), in their steps of a millisecond.
     pub one_way_delay: Option<Duration>,
+    /// When the receiver sent this ACK, by its own clock in milliseconds, whose origin is not known and which wraps; only with
+    /// timestamps (RFC 7323: TSval).
+    pub receiver_clock: Option<u32>,
 }
 
 /// What one ACK says about the rate of delivery.

@@ -1270,6 +1270,47 @@ class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
     forget_min_rtt: bool
     estimate_factor: float
 
+_CcWtcpRequired = TypedDict(
+    "_CcWtcpRequired",
+    {
+        "kind": Literal["wtcp"],
+    },
+)
+
+
+class CcWtcp(_CcWtcpRequired, total=False):
+    """A rate by how far apart packets arrive and left, with losses that count where they are unusual (Sinha et al. 2002).
+
+    increase :
+        Segments that are added to what leaves in a round trip. Default: 1.0.
+
+    high :
+        Arrivals count as drawn apart beyond this share. Default: 0.02.
+
+    weight :
+        The weight of the latest ratio in its average. Default: 0.25.
+
+    decrease :
+        What is left of the rate of arrivals when they are drawn apart. Default: 0.9.
+
+    loss_decrease :
+        What is left of the rate when more is lost than usual. Default: 0.5.
+
+    deviations :
+        Mean deviations above the average that losses of a round trip have to be to count. Default: 4.0.
+
+    least_period :
+        The least time over which separations are compared. Default: "50 ms".
+    """
+
+    increase: float
+    high: float
+    weight: float
+    decrease: float
+    loss_decrease: float
+    deviations: float
+    least_period: str
+
 _CcYeahRequired = TypedDict(
     "_CcYeahRequired",
     {
@@ -2191,7 +2232,7 @@ class Tcp(TypedDict, total=False):
     """
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
@@ -2517,7 +2558,7 @@ class Config(TypedDict, total=False):
         What the window is a number of where the segment size follows reports. Default: "bytes".
     """
 
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]

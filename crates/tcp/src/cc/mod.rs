@@ -439,6 +439,8 @@ registry! {
     "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings) in "loss/westwood.rs", newreno(), [slow_start, increase, ecn];
     /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
     "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings) in "loss/westwood.rs", SACK, [slow_start, increase, ecn];
+    /// A rate by how far apart packets arrive and left, with losses that count where they are unusual (Sinha et al. 2002).
+    "wtcp" => Wtcp(Wtcp, WtcpSettings) in "model/wtcp.rs", SACK, [];
     /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings) in "delay/yeah.rs", SACK, [slow_start, increase, ecn, shrinks];
 }

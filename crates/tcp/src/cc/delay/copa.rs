@@ -458,6 +458,7 @@ mod tests {
             is_repairing: true,
             rate: None,
             one_way_delay: None,
+            receiver_clock: None,
         };
         let mut sender = twenty(1.0);
         let path = *sender.view();

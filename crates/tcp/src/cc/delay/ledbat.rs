@@ -262,6 +262,7 @@ mod tests {
             is_repairing: false,
             rate: None,
             one_way_delay: Some(Duration::from_millis(one_way_ms)),
+            receiver_clock: None,
         }
     }
 

@@ -216,6 +216,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             is_repairing: self.recover.is_some(),
             rate: Some(sample),
             one_way_delay: None,
+            receiver_clock: None,
         };
         let view = self.view();
         self.cc.on_delivery(&delivery, &view);

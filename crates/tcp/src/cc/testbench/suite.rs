@@ -281,6 +281,7 @@ fn deliver(cc: &mut Cc, arrived: &Arrived, totals: [u64; 2], view: &PathState) {
         // Without SACK it is not known which segment arrived.
         rate: (arrived.segments != 3).then_some(rate),
         one_way_delay: rtt.map(|rtt| rtt / 2),
+        receiver_clock: rtt.map(|_| (view.now.as_ps() >> 30) as u32),
     };
     cc.on_delivery(&delivery, view);
 }

@@ -43,6 +43,7 @@ impl Sender {
                 // Both clocks count the same milliseconds, but a sender must not rely on that.
                 Duration::from_millis(u64::from(timestamps.value.wrapping_sub(timestamps.echo)))
             }),
+            receiver_clock: ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| timestamps.value),
         };
         let path = self.path(now, cx);
         self.cc.on_delivery(&delivery, &path);

@@ -155,6 +155,7 @@ fn recovery_conserves_packets_for_a_round() {
         is_repairing: true,
         rate: None,
         one_way_delay: None,
+        receiver_clock: None,
     };
     cc.on_congestion(Congestion::FastRetransmit, &view);
     cc.on_delivery(&delivery(2, 90, 100), &view);

@@ -36,6 +36,7 @@ fn delivery(in_flight: u64) -> Delivery {
         is_repairing: false,
         rate: None,
         one_way_delay: None,
+        receiver_clock: None,
     }
 }
 

@@ -1,0 +1,548 @@
+//! WTCP: the rate at which it sends follows from how far apart packets arrive, compared with how far apart they left; losses count
+//! only where they are more than usual. REFWA Plus cites it as a remedy for errors of links.
+//!
+//! P. Sinha, T. Nandagopal, N. Venkitaraman, R. Sivakumar and V. Bharghavan, "WTCP: a reliable transport protocol for wireless
+//! wide-area networks", Wireless Networks 8, 2002. The paper's text was not at hand. What is widely reported of it, and what
+//! this does, once in a round trip:
+//!
+//! ```text
+//! ratio = R / S                       R: time between arrivals, S: between departures, of the first and last packet
+//! average += weight (ratio - average)
+//! average > 1 + high:                 rate = decrease rate / average
+//! lost > usual + deviations v:        rate = loss_decrease rate;  v: mean deviation of what is usual
+//! else:                               rate += increase segments in a round trip
+//! ```
+//!
+//! The first rate is that at which the first packets arrive, sent back to back, in place of slow start. A timeout is a
+//! blackout: one segment at a time asks whether the path is back, and then the rate is what it was.
+//!
+//! *Readings*: all numbers under Settings, and that the decrease begins from the rate at which packets arrived. The averages
+//! of losses have the weights of RFC 6298, 1/8 and 1/4, and v is at least one segment. What is usual is learnt only while the
+//! delay is at most an eighth of a round trip above the least, since a full queue loses packets at a steady pace, too. After a
+//! decrease the next round trip, which still shows the old rate, is left out. Marks (ECN) are not looked at.
+//!
+//! *Deviations*: the paper's receiver computes the rate and sends it back in ACKs, which it spaces as the sender asks. Here the
+//! sender computes, from the same times: it knows when a packet left, and timestamps (RFC 7323: TSval) say in steps of a
+//! millisecond when the receiver had it; without them, the times of ACKs do. The first rate is taken from the ACKs'
+//! times, over the first round trip with four of them and not over a pair of packets, without the last, which may be a delayed
+//! ACK; as long as it is not known, the window doubles. So that
+//! lost ACKs do no harm, twice of what the rate sends in a round trip may be in flight. Loss recovery is that of SACK, with its
+//! timer.
+//!
+//! # On satellite paths
+//!
+//! It helps where losses are errors of the link, to which it does not react once it knows them, and after outages, from
+//! which it returns at its rate. It fills a geostationary path after one round trip, but then adds only a segment in each, so
+//! that it takes minutes to find capacity that others leave. What the first packets find is what one flow gets on an idle
+//! path: many that begin at once all take it. A handover to a longer path looks like arrivals drawn apart and costs one
+//! decrease; from then on the least delay is never seen again, and no more losses are learnt. Over short
+//! round trips a millisecond of the timestamps is much: `least_period` averages over it. Beside senders that halve at each
+//! loss it is not fair: ten flows of it leave next to nothing to ten of `sack` in `s1`, since the few losses that a full
+//! queue spreads over them are not more than usual for any of them, and the measured spread of its goodput is wide.
+
+use crate::cc::settings::settings;
+use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
+use bentpipe_units::{Duration, Rate, Time};
+
+settings! {
+    /// Settings of WTCP.
+    pub struct WtcpSettings {
+        /// Segments that are added to what leaves in a round trip.
+        increase: f64 = 1.0, [0.0, 1000.0], "reading of Sinha 2002, not at hand: additive increase";
+        /// Arrivals count as drawn apart beyond this share.
+        high: f64 = 0.02, [0.0, 10.0], "reading of Sinha 2002, not at hand: a threshold";
+        /// The weight of the latest ratio in its average.
+        weight: f64 = 0.25, [0.001, 1.0], "reading of Sinha 2002, not at hand: a running average";
+        /// What is left of the rate of arrivals when they are drawn apart.
+        decrease: f64 = 0.9, [0.01, 1.0], "reading of Sinha 2002, not at hand: multiplicative decrease";
+        /// What is left of the rate when more is lost than usual.
+        loss_decrease: f64 = 0.5, [0.01, 1.0], "reading of Sinha 2002, not at hand: multiplicative decrease";
+        /// Mean deviations above the average that losses of a round trip have to be to count.
+        deviations: f64 = 4.0, [0.0, 1000.0], "reading of Sinha 2002, not at hand: average and deviation";
+        /// The least time over which separations are compared.
+        least_period: Duration = Duration::from_millis(50), "a choice: timestamps count milliseconds";
+    }
+}
+
+/// From which the first rate is taken.
+const FIRST_ACKS: u64 = 4;
+/// What may be in flight, in what the rate sends in a round trip.
+const FLIGHT: f64 = 2.0;
+/// Before the first sample of the round-trip time.
+const UNKNOWN_RTT: Duration = Duration::from_secs(1);
+/// The greatest rate, bytes a second.
+const RATE_MAX: f64 = 1e15;
+const PS_PER_MS: u64 = Duration::from_millis(1).as_ps();
+
+/// WTCP on a connection: its rate, the separations of this round trip, and what losses are usual.
+#[derive(Clone, Debug)]
+pub struct Wtcp {
+    settings: WtcpSettings,
+    smss: u64,
+    header_len: u64,
+    cwnd: u64,
+    /// Bytes of data a second; none: the first packets have not come back.
+    rate: Option<f64>,
+    srtt: Duration,
+    period: Period,
+    average: f64,
+    usual: UsualLosses,
+    delay: Delay,
+    /// This round trip still shows the rate before a decrease.
+    is_settling: bool,
+    /// A timer expired and nothing came since.
+    is_blackout: bool,
+}
+
+impl Wtcp {
+    /// A window of `init.cwnd` bytes, without a rate.
+    pub fn new(init: Init, settings: WtcpSettings) -> Self {
+        Self {
+            settings,
+            smss: init.smss,
+            // Without options, until a path is seen.
+            header_len: 40,
+            cwnd: init.cwnd.clamp(init.smss, Cwnd::MAX),
+            rate: None,
+            srtt: init.rtt.unwrap_or(UNKNOWN_RTT),
+            period: Period::default(),
+            average: 1.0,
+            usual: UsualLosses::default(),
+            delay: Delay::default(),
+            is_settling: false,
+            is_blackout: false,
+        }
+    }
+
+    /// A round trip is over: `lost` segments of it are missing.
+    fn decide(&mut self, rate: f64, is_app_limited: bool) {
+        let lost = self.period.lost as f64 / self.smss as f64;
+        if std::mem::take(&mut self.is_settling) {
+            return;
+        }
+        let WtcpSettings { increase, high, weight, decrease, loss_decrease, deviations, .. } = self.settings;
+        if let Some(ratio) = self.period.ratio() {
+            self.average += weight * (ratio - self.average);
+        }
+        let is_unusual = self.usual.is_less_than(lost, deviations);
+        let is_apart = self.average > 1.0 + high;
+        if !is_apart && self.delay.is_short(self.srtt) {
+            self.usual.learn(lost);
+        }
+        let next = if is_apart {
+            decrease * rate / self.average
+        } else if is_unusual {
+            loss_decrease * rate
+        } else if is_app_limited {
+            rate
+        } else {
+            rate + increase * self.smss as f64 / self.srtt.as_secs_f64().max(1e-6)
+        };
+        if next < rate {
+            self.is_settling = true;
+            self.average = 1.0;
+        }
+        self.set_rate(next);
+    }
+
+    /// At least a segment in a second, or in a round trip that is longer.
+    fn set_rate(&mut self, rate: f64) {
+        let least = self.smss as f64 / self.srtt.as_secs_f64().max(1.0);
+        self.rate = Some(rate.clamp(least, RATE_MAX));
+    }
+
+    fn follow_rate(&mut self) {
+        let Some(rate) = self.rate else { return };
+        // Casts saturate.
+        let bytes = (FLIGHT * rate * self.srtt.as_secs_f64()) as u64;
+        self.cwnd = bytes.max(2 * self.smss).min(Cwnd::MAX);
+    }
+}
+
+impl CongestionControl for Wtcp {
+    fn on_ack(&mut self, _: &AckSample, _: &PathState) {}
+
+    fn takes_deliveries(&self) -> bool {
+        true
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        (self.smss, self.header_len) = (path.smss, path.header_len);
+        self.srtt = path.srtt.unwrap_or(self.srtt);
+        // A timer takes all that is outstanding for lost: that says nothing of this round trip.
+        if !std::mem::take(&mut self.is_blackout) {
+            self.period.lost = self.period.lost.saturating_add(delivery.newly_lost);
+        }
+        if let Some((sample, rtt)) = delivery.rate.and_then(|sample| Some((sample, sample.rtt?))) {
+            let left = path.now.saturating_since(Time::ZERO).saturating_sub(rtt);
+            let took = self.delay.of(delivery.receiver_clock, left, rtt);
+            let seen = Seen { left, acked: path.now, delay: took, delivered: delivery.delivered };
+            let has_returned = self.period.first.is_some() && sample.prior_delivered >= self.period.end;
+            match self.rate {
+                None if has_returned => {
+                    if let Some(rate) = self.period.arrivals() {
+                        self.set_rate(rate);
+                    }
+                    self.period = Period::starting(seen);
+                }
+                Some(rate) if has_returned && self.period.spans(&seen) >= self.settings.least_period => {
+                    self.period.add(seen);
+                    self.decide(rate, sample.is_app_limited);
+                    self.period = Period::starting(seen);
+                }
+                _ => self.period.add(seen),
+            }
+        }
+        if self.rate.is_none() {
+            self.cwnd = self.cwnd.saturating_add(delivery.newly_delivered).min(Cwnd::MAX);
+        }
+        self.follow_rate();
+    }
+
+    fn on_congestion(&mut self, _: Congestion, _: &PathState) {}
+
+    fn on_rto(&mut self, _: bool, path: &PathState) {
+        self.cwnd = path.smss;
+        self.period = Period { end: self.period.end, ..Period::default() };
+        (self.is_blackout, self.is_settling) = (true, true);
+    }
+
+    fn on_resume(&mut self, path: &PathState) {
+        self.header_len = path.header_len;
+        self.period.first = None;
+    }
+
+    fn limit_cwnd(&mut self, max: u64) {
+        self.cwnd = self.cwnd.min(max.max(self.smss));
+    }
+
+    fn set_window(&mut self, cwnd: u64, _: u64) {
+        self.cwnd = cwnd;
+    }
+
+    fn on_smss(&mut self, smss: u64) {
+        self.smss = smss;
+        self.cwnd = self.cwnd.max(smss);
+    }
+
+    fn is_model_based(&self) -> bool {
+        true
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn pacing(&self) -> Option<Pace> {
+        let packets = (self.smss + self.header_len) as f64 / self.smss as f64;
+        self.rate.map(|rate| Pace::at(Rate::from_bps(((8.0 * rate * packets) as u64).max(1))))
+    }
+
+    fn paces(&self) -> bool {
+        true
+    }
+}
+
+/// A packet of which an ACK told.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// When it left, since the beginning of time.
+    left: Duration,
+    acked: Time,
+    /// How much longer than the first packet it took, ps.
+    delay: i64,
+    /// Bytes delivered with it.
+    delivered: u64,
+}
+
+/// The separations of a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Period {
+    first: Option<Seen>,
+    last: Option<Seen>,
+    /// Before the last one, which a timer of the receiver may have held back.
+    last_but_one: Option<Seen>,
+    /// ACKs.
+    count: u64,
+    /// It is over when something arrives that left after so many bytes were delivered.
+    end: u64,
+    /// Bytes lost in it.
+    lost: u64,
+}
+
+impl Period {
+    fn starting(at: Seen) -> Self {
+        Self { first: Some(at), end: at.delivered, count: 1, ..Self::default() }
+    }
+
+    fn add(&mut self, seen: Seen) {
+        if self.first.is_none() {
+            *self = Self { lost: self.lost, ..Self::starting(seen) };
+        } else {
+            (self.last_but_one, self.last) = (self.last, Some(seen));
+            self.count += 1;
+        }
+    }
+
+    /// From the first departure to that one.
+    fn spans(&self, to: &Seen) -> Duration {
+        self.first.map_or(Duration::ZERO, |first| to.left.saturating_sub(first.left))
+    }
+
+    /// Time between arrivals over time between departures.
+    fn ratio(&self) -> Option<f64> {
+        let (first, last) = (self.first?, self.last?);
+        let left = last.left.saturating_sub(first.left).as_ps() as f64;
+        let later = last.delay.saturating_sub(first.delay) as f64;
+        (left > 0.0).then(|| ((left + later) / left).max(0.0))
+    }
+
+    /// Bytes a second, by the times of ACKs, if there are enough; the last of them left out.
+    fn arrivals(&self) -> Option<f64> {
+        let (first, last) = (self.first?, self.last_but_one?);
+        if self.count < FIRST_ACKS {
+            return None;
+        }
+        let apart = last.acked.saturating_since(first.acked).as_secs_f64();
+        let bytes = last.delivered.saturating_sub(first.delivered);
+        (apart > 0.0 && bytes > 0).then(|| bytes as f64 / apart)
+    }
+}
+
+/// Delays, of which only the differences count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delay {
+    /// The receiver's clock at the first packet, ms, and when that left; none: round-trip times are looked at.
+    origin: Option<(u32, Duration)>,
+    least: Option<i64>,
+    latest: i64,
+}
+
+impl Delay {
+    fn of(&mut self, receiver_clock: Option<u32>, left: Duration, rtt: Duration) -> i64 {
+        let ps = |span: Duration| i64::try_from(span.as_ps()).unwrap_or(i64::MAX);
+        let delay = match receiver_clock {
+            Some(ms) => {
+                if self.origin.is_none() {
+                    self.least = None;
+                }
+                let (first_ms, first_left) = *self.origin.get_or_insert((ms, left));
+                let since_first = ms.wrapping_sub(first_ms) as i32;
+                (i64::from(since_first) * PS_PER_MS as i64).saturating_sub(ps(left).saturating_sub(ps(first_left)))
+            }
+            None if self.origin.is_some() => self.latest,
+            None => ps(rtt),
+        };
+        self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
+        self.latest = delay;
+        delay
+    }
+
+    /// Whether next to nothing waits.
+    fn is_short(&self, srtt: Duration) -> bool {
+        let above = self.latest.saturating_sub(self.least.unwrap_or(self.latest));
+        above as f64 <= srtt.as_ps() as f64 / 8.0
+    }
+}
+
+/// How many segments a round trip loses without congestion.
+#[derive(Clone, Copy, Debug)]
+struct UsualLosses {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Default for UsualLosses {
+    fn default() -> Self {
+        Self { mean: 0.0, deviation: 1.0 }
+    }
+}
+
+impl UsualLosses {
+    fn is_less_than(&self, lost: f64, deviations: f64) -> bool {
+        lost > self.mean + deviations * self.deviation
+    }
+
+    fn learn(&mut self, lost: f64) {
+        let off = lost - self.mean;
+        self.mean += off / 8.0;
+        self.deviation = (self.deviation + (off.abs() - self.deviation) / 4.0).max(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::path;
+    use crate::cc::testbench::transfer::ChangingPath;
+    use crate::cc::{CcConfig, CcKind};
+    use crate::facts::RateSample;
+
+    const SMSS: u64 = 1000;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    struct Sender {
+        cc: Wtcp,
+        now: Time,
+        delivered: u64,
+    }
+
+    impl Sender {
+        fn new() -> Self {
+            let init = Init { smss: SMSS, cwnd: 10 * SMSS, ..Init::default() };
+            let cc = Wtcp::new(init, WtcpSettings { weight: 1.0, ..WtcpSettings::default() });
+            Self { cc, now: Time::ZERO + ms(1000), delivered: 0 }
+        }
+
+        /// A segment is acknowledged that left `prior` bytes ago and took `rtt` milliseconds.
+        fn ack(&mut self, prior: u64, rtt: u64, lost: u64) {
+            self.delivered += SMSS;
+            let rate = RateSample {
+                delivered: prior,
+                interval: ms(rtt),
+                rtt: Some(ms(rtt)),
+                is_app_limited: false,
+                flight_before: prior,
+                lost: 0,
+                prior_delivered: self.delivered.saturating_sub(prior),
+                is_too_short: false,
+            };
+            let delivery = Delivery {
+                newly_delivered: SMSS,
+                delivered: self.delivered,
+                newly_lost: lost * SMSS,
+                lost: lost * SMSS,
+                in_flight: prior,
+                is_cwnd_limited: true,
+                is_repairing: false,
+                rate: Some(rate),
+                one_way_delay: None,
+                receiver_clock: None,
+            };
+            self.cc.on_delivery(&delivery, &PathState { now: self.now, srtt: Some(ms(100)), ..path(0) }.smss(SMSS));
+        }
+
+        /// A round trip of ten segments that left 10 ms apart; each took `more` ms longer than the one before.
+        fn round(&mut self, more: u64, lost: u64) -> f64 {
+            let before = self.cc.rate.unwrap_or(1.0);
+            for segment in 1..=10 {
+                self.now += ms(10 + more);
+                self.ack(10 * SMSS, 100 + more * segment, if segment == 5 { lost } else { 0 });
+            }
+            self.cc.rate.unwrap_or(1.0) / before
+        }
+    }
+
+    trait WithSmss {
+        fn smss(self, smss: u64) -> Self;
+    }
+
+    impl WithSmss for PathState {
+        fn smss(mut self, smss: u64) -> Self {
+            self.smss = smss;
+            self
+        }
+    }
+
+    /// Departures 2 ms apart that arrive 3 ms apart.
+    #[test]
+    fn the_ratio_is_that_of_the_separations() {
+        let mut period = Period::default();
+        for packet in 0..=4_u64 {
+            let delay = (packet * PS_PER_MS) as i64;
+            period.add(Seen {
+                left: ms(2 * packet),
+                acked: Time::ZERO + ms(3 * packet),
+                delay,
+                delivered: packet * SMSS,
+            });
+        }
+        assert_eq!(period.ratio(), Some(1.5));
+        let rate = period.arrivals().unwrap();
+        assert!((rate - 1e6 / 3.0).abs() < 1e-6, "a segment in 3 ms, not {rate}");
+    }
+
+    /// Ten segments that left together come back 2 ms apart: 500 kB/s, of which twice 50 kB may be in flight.
+    #[test]
+    fn the_first_rate_is_that_of_the_first_arrivals() {
+        let mut sender = Sender::new();
+        for segment in 1..=11 {
+            assert_eq!(sender.cc.rate, None);
+            sender.ack(segment.min(10) * SMSS, 100, 0);
+            sender.now += ms(2);
+        }
+        assert!((sender.cc.rate.unwrap() - 500e3).abs() < 1.0, "{:?}", sender.cc.rate);
+        assert_eq!(sender.cc.cwnd(), 100_000);
+    }
+
+    fn settled() -> Sender {
+        let mut sender = Sender::new();
+        sender.cc.rate = Some(100e3);
+        (0..4).for_each(|_| {
+            sender.round(0, 0);
+        });
+        sender
+    }
+
+    /// A segment in 100 ms is 10 kB/s.
+    #[test]
+    fn equal_separations_add_a_segment_in_a_round_trip() {
+        let mut sender = settled();
+        let before = sender.cc.rate.unwrap();
+        sender.round(0, 0);
+        assert!((sender.cc.rate.unwrap() - before - 10e3).abs() < 1.0);
+    }
+
+    #[test]
+    fn arrivals_drawn_apart_leave_nine_tenths_of_their_rate_and_a_round_trip_to_show_it() {
+        let mut sender = settled();
+        sender.cc.period = Period { first: None, end: sender.delivered, ..Period::default() };
+        let before = sender.cc.rate.unwrap();
+        sender.cc.period.first = Some(Seen { left: ms(0), acked: sender.now, delay: 0, delivered: sender.delivered });
+        sender.cc.period.last =
+            Some(Seen { left: ms(100), acked: sender.now, delay: 50 * PS_PER_MS as i64, delivered: sender.delivered });
+        sender.cc.decide(before, false);
+        let after = sender.cc.rate.unwrap();
+        assert!((after - before * 0.9 / 1.5).abs() < 1e-6);
+        sender.cc.decide(after, false);
+        assert_eq!(sender.cc.rate, Some(after));
+    }
+
+    #[test]
+    fn usual_losses_cost_nothing_and_unusual_ones_half() {
+        let mut sender = settled();
+        (0..30).for_each(|_| assert!(sender.round(0, 3) > 1.0));
+        assert!((sender.cc.usual.mean - 3.0).abs() < 0.1, "{:?}", sender.cc.usual);
+        assert_eq!([sender.round(0, 7) > 1.0, sender.round(0, 30) < 0.51], [true; 2]);
+    }
+
+    #[test]
+    fn after_a_blackout_the_rate_is_what_it_was() {
+        let mut sender = settled();
+        let (rate, cwnd) = (sender.cc.rate, sender.cc.cwnd());
+        sender.cc.on_rto(true, &path(0).smss(SMSS));
+        sender.cc.on_rto(false, &path(0).smss(SMSS));
+        assert_eq!((sender.cc.cwnd(), sender.cc.rate), (SMSS, rate));
+        sender.now += ms(5000);
+        sender.ack(10 * SMSS, 100, 0);
+        assert_eq!((sender.cc.cwnd(), sender.cc.rate), (cwnd, rate));
+    }
+
+    /// 20 Mbit/s and 100 ms, of which 171 segments are on the way, with a buffer of as many.
+    const PLAIN: ChangingPath = ChangingPath { rate: |_| 20.0, delay: |_| 50.0, queue: 250_000, is_lost: |_, _| false };
+
+    #[test]
+    fn it_fills_a_path_that_loses_one_packet_in_a_hundred() {
+        let cc = CcConfig::from(CcKind::Wtcp);
+        let clean = PLAIN.run(cc, |_| (), 10.0, 40.0);
+        let noisy = ChangingPath { is_lost: |_, k| k % 100 == 99, ..PLAIN }.run(cc, |_| (), 10.0, 40.0);
+        assert!(clean.goodput > 16.0 && noisy.goodput > 0.9 * clean.goodput, "{clean:?}, {noisy:?}");
+    }
+}
