@@ -11,8 +11,11 @@ use std::collections::VecDeque;
 const ISS: Seq = Seq::new(u32::MAX - 2000);
 const PEER_ISS: Seq = Seq::new(u32::MAX - 700);
 
-struct Bench {
+struct Bench<'a> {
     conn: Connection,
+    /// What becomes of a segment between the two ends.
+    carry: &'a mut dyn FnMut(&Segment) -> Result<Segment, String>,
+    not_carried: Option<String>,
     now: Time,
     /// The shift of the windows that the peer advertises.
     peer_shift: u8,
@@ -25,13 +28,18 @@ struct Bench {
     is_aborted: bool,
 }
 
-/// The line and what is wrong.
-pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
+/// The line and what is wrong. All segments of both directions go through `carry`.
+pub(crate) fn run(
+    case: &Case,
+    carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
+) -> Result<(), (usize, String)> {
     let role = if case.is_passive { Role::Passive } else { Role::Active };
     let handshake = case.config.handshake;
     let shift = if case.config.window_scaling { window_shift(case.config.receive_buffer) } else { 0 };
     let mut bench = Bench {
         conn: Connection::new(case.config.clone(), role, ISS),
+        carry,
+        not_carried: None,
         now: Time::ZERO,
         peer_shift: shift,
         own_shift: shift,
@@ -50,6 +58,7 @@ pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
         bench
             .advance(bench.now + step.after)
             .and_then(|()| bench.act(&step.action))
+            .and_then(|()| bench.not_carried.take().map_or(Ok(()), Err))
             .map_err(|what| (step.line, what))?;
     }
     bench.nothing_left().map_err(|what| (last, format!("after the last line: {what}")))
@@ -60,10 +69,13 @@ fn window_shift(buffer: u64) -> u8 {
     (0..14).find(|&shift| 65_535u64 << shift >= buffer).unwrap_or(14)
 }
 
-impl Bench {
+impl Bench<'_> {
     fn collect(&mut self) {
         while let Some(segment) = self.conn.poll_transmit(self.now) {
-            self.sent.push_back((self.now, segment));
+            match (self.carry)(&segment) {
+                Ok(segment) => self.sent.push_back((self.now, segment)),
+                Err(what) => self.not_carried = Some(format!("{}: {what}", self.show(&segment))),
+            }
         }
         while let Some(event) = self.conn.poll_event() {
             self.is_aborted |= matches!(event, Event::Aborted(_));
@@ -105,11 +117,15 @@ impl Bench {
             Action::Close => self.conn.close(),
             Action::Smss(smss) => self.conn.set_smss(*smss),
             Action::Arrive(packet) => {
+                if packet.data.is_some_and(|(from, to)| to - from > u64::from(u16::MAX)) {
+                    return Err("a segment has at most 65535 bytes".to_owned());
+                }
                 let segment = self.segment(packet);
                 let shift = if packet.is_syn { 0 } else { self.peer_shift };
                 if packet.window.is_some_and(|window| u64::from(segment.window) << shift != window) {
                     return Err(format!("a window that cannot be expressed in units of {} bytes", 1 << shift));
                 }
+                let segment = (self.carry)(&segment).map_err(|what| format!("{}: {what}", self.show(&segment)))?;
                 self.conn.handle_segment(self.now, &segment);
             }
             Action::Expect(packet, times) => return self.expect(packet, *times),
