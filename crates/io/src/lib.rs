@@ -8,6 +8,7 @@
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
 //! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
+//! | [`wire`] | segments of the core as bytes, and bytes as segments |
 //! | [`trust`] | how late packets were, and what was lost outside the scenario |
 
 pub mod codec;
@@ -20,6 +21,7 @@ pub mod netlink;
 pub mod pcapng;
 pub mod simulated;
 pub mod trust;
+pub mod wire;
 
 #[cfg(test)]
 mod tests {

@@ -7,11 +7,10 @@
 
 use crate::codec::{fold, sum};
 use crate::pcapng::{loss, Capture, Captures};
+use crate::wire;
 use bentpipe_sim::ids::NodeId;
 use bentpipe_sim::spec::Scenario;
 use bentpipe_sim::{ends, Fate, Sighting, Witness};
-use bentpipe_tcp::{FastOpenOption, Options, Segment, SynOptions};
-use bentpipe_units::Seq;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -25,8 +24,6 @@ const DYNAMIC_PORTS: u32 = 16_384;
 /// Where flows end: that of the first one.
 const FIRST_FLOW_PORT: u32 = 5001;
 const FLOW_PORTS: u32 = 40_000;
-/// The longest TCP header less the shortest (RFC 9293 §3.1).
-const OPTIONS_MAX: usize = 40;
 
 /// Captures of all hosts of a scenario, written while it runs.
 pub struct SimulatedCaptures<W>(Arc<Mutex<Inner<W>>>);
@@ -142,7 +139,7 @@ fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
     let own = (FIRST_DYNAMIC_PORT + packet.connection % DYNAMIC_PORTS) as u16;
     let ports = if packet.is_back { [flow, own] } else { [own, flow] };
     let transport = match &packet.segment {
-        Some(segment) => tcp(segment, ports, usize::from(packet.header_len).saturating_sub(40)),
+        Some(segment) => wire::header(segment, ports, usize::from(packet.header_len).saturating_sub(40)),
         None => udp(packet.len, ports),
     };
     let (protocol, ecn) = packet.segment.map_or((UDP, 0), |segment| (TCP, segment.ecn.bits()));
@@ -170,78 +167,6 @@ fn checked(mut transport: Vec<u8>, addresses: &[u8], protocol: u8, payload: u16)
 
 fn udp(payload: u16, ports: [u16; 2]) -> Vec<u8> {
     [ports[0], ports[1], 8 + payload, 0].into_iter().flat_map(u16::to_be_bytes).collect()
-}
-
-/// A TCP header with so many bytes of options.
-fn tcp(segment: &Segment, ports: [u16; 2], options_len: usize) -> Vec<u8> {
-    let mut options = options(segment);
-    options.truncate(OPTIONS_MAX);
-    // No-operation (RFC 9293 §3.1), up to what the simulator took for its length.
-    options.resize(options.len().max(options_len.min(OPTIONS_MAX)).next_multiple_of(4), 1);
-    let words = (5 + options.len() / 4) as u16;
-    let mut bytes: Vec<u8> = ports.into_iter().flat_map(u16::to_be_bytes).collect();
-    bytes.extend(segment.seq.value().to_be_bytes());
-    bytes.extend(segment.ack.value().to_be_bytes());
-    bytes.extend((words << 12 | segment.flags.bits() & 0xfff).to_be_bytes());
-    bytes.extend(segment.window.to_be_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(options);
-    bytes
-}
-
-fn options(segment: &Segment) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(OPTIONS_MAX);
-    if let Options::Syn(syn) = &segment.options {
-        syn_options(syn, &mut bytes);
-    }
-    if let Some(timestamps) = segment.timestamps {
-        // RFC 7323 §3.2, aligned as its appendix A has it.
-        bytes.extend([1, 1, 8, 10]);
-        bytes.extend(timestamps.value.to_be_bytes());
-        bytes.extend(timestamps.echo.to_be_bytes());
-        if matches!(segment.options, Options::Syn(_)) {
-            let at = bytes.len() - 12;
-            bytes.drain(at..at + 2);
-        }
-    }
-    if let Options::Scps(scps) = &segment.options {
-        bytes.extend(&scps.encode()[..usize::from(scps.header_len())]);
-    }
-    if let Options::Sack(blocks) = &segment.options {
-        sack_option(blocks.as_slice(), &mut bytes);
-    }
-    bytes
-}
-
-/// RFC 2018 §3. Where the receiver has forgotten which blocks it holds, there are none, and nothing stands in their place.
-fn sack_option(blocks: &[(Seq, Seq)], bytes: &mut Vec<u8>) {
-    if blocks.is_empty() {
-        return;
-    }
-    bytes.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
-    for (left, right) in blocks {
-        bytes.extend(left.value().to_be_bytes());
-        bytes.extend(right.value().to_be_bytes());
-    }
-}
-
-fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
-    bytes.extend([2, 4]);
-    bytes.extend(syn.mss.to_be_bytes());
-    if syn.sack_permitted {
-        bytes.extend([4, 2]);
-    }
-    if let Some(shift) = syn.window_scale {
-        bytes.extend([3, 3, shift]);
-    }
-    match syn.fast_open {
-        FastOpenOption::None => {}
-        FastOpenOption::Request => bytes.extend([34, 2]),
-        FastOpenOption::Cookie(cookie) => {
-            bytes.extend([34, 10]);
-            bytes.extend(cookie);
-        }
-    }
 }
 
 #[cfg(test)]

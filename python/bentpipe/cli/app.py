@@ -17,7 +17,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
 
 COMMANDS = (
-    *("init", "run", "compare", "mix", "sweep", "report", "reproduce", "emulate", "twin"),
+    *("init", "run", "compare", "mix", "sweep", "report", "reproduce", "emulate", "twin", "drill"),
     *("why", "sky", "check", "list", "show", "schema"),
 )
 """Each is `command` in the module of its name."""

@@ -1,6 +1,6 @@
 //! Running a case against a connection.
 
-use super::script::{Action, Case, Packet};
+use super::script::{Case, Described, Doing};
 use bentpipe_tcp::{
     Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
 };
@@ -106,17 +106,17 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn act(&mut self, action: &Action) -> Result<(), String> {
-        if !matches!(action, Action::Expect(..) | Action::Check(_)) {
+    fn act(&mut self, action: &Doing) -> Result<(), String> {
+        if !matches!(action, Doing::Expect(..) | Doing::Check(_)) {
             self.nothing_left()?;
         }
         match action {
-            Action::Write(bytes) => self.conn.offer(*bytes),
-            Action::Read(0) => self.conn.set_reads_at_once(false),
-            Action::Read(bytes) => drop(self.conn.read(*bytes)),
-            Action::Close => self.conn.close(),
-            Action::Smss(smss) => self.conn.set_smss(*smss),
-            Action::Arrive(packet) => {
+            Doing::Write(bytes) => self.conn.offer(*bytes),
+            Doing::Read(0) => self.conn.set_reads_at_once(false),
+            Doing::Read(bytes) => drop(self.conn.read(*bytes)),
+            Doing::Close => self.conn.close(),
+            Doing::Smss(smss) => self.conn.set_smss(*smss),
+            Doing::Arrive(packet) => {
                 if packet.data.is_some_and(|(from, to)| to - from > u64::from(u16::MAX)) {
                     return Err("a segment has at most 65535 bytes".to_owned());
                 }
@@ -128,8 +128,8 @@ impl Bench<'_> {
                 let segment = (self.carry)(&segment).map_err(|what| format!("{}: {what}", self.show(&segment)))?;
                 self.conn.handle_segment(self.now, &segment);
             }
-            Action::Expect(packet, times) => return self.expect(packet, *times),
-            Action::Check(facts) => return facts.iter().try_for_each(|(name, value)| self.check(name, value)),
+            Doing::Expect(packet, times) => return self.expect(packet, *times),
+            Doing::Check(facts) => return facts.iter().try_for_each(|(name, value)| self.check(name, value)),
         }
         self.collect();
         Ok(())
@@ -151,7 +151,7 @@ impl Bench<'_> {
         }
     }
 
-    fn segment(&mut self, packet: &Packet) -> Segment {
+    fn segment(&mut self, packet: &Described) -> Segment {
         let (own, peer) = (self.first(false), self.first(true));
         let (from, to) = packet.data.unwrap_or((self.peer_next, self.peer_next));
         self.peer_next = self.peer_next.max(to + u64::from(packet.is_fin));
@@ -203,12 +203,12 @@ impl Bench<'_> {
         }
     }
 
-    fn expect(&mut self, packet: &Packet, times: u64) -> Result<(), String> {
+    fn expect(&mut self, packet: &Described, times: u64) -> Result<(), String> {
         for n in 0..times {
             let wanted = match packet.data {
                 Some((from, to)) => {
                     let each = (to - from) / times;
-                    Packet { data: Some((from + n * each, from + (n + 1) * each)), ..packet.clone() }
+                    Described { data: Some((from + n * each, from + (n + 1) * each)), ..packet.clone() }
                 }
                 None => packet.clone(),
             };
@@ -225,7 +225,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn difference(&self, wanted: &Packet, sent: &Segment) -> Option<String> {
+    fn difference(&self, wanted: &Described, sent: &Segment) -> Option<String> {
         let (own, peer) = (self.first(false), self.first(true));
         for (name, is_wanted, flag) in
             [("SYN", wanted.is_syn, Flags::SYN), ("FIN", wanted.is_fin, Flags::FIN), ("RST", wanted.is_rst, Flags::RST)]

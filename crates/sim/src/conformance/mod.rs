@@ -54,7 +54,7 @@ pub const SCRIPTS: &[(&str, &str)] = &[
 
 /// A place in a script, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct Objection {
     /// Its line, from 1.
     pub line: usize,
     /// What was expected, and what came instead; or what cannot be read.
@@ -67,7 +67,7 @@ pub struct Outcome {
     /// The section that the case is about, and what that asks for.
     pub title: String,
     /// The first line that differs; none: the case holds as written.
-    pub difference: Option<Problem>,
+    pub difference: Option<Objection>,
 }
 
 /// Runs all cases of a script in virtual time. Each segment of either direction goes through `carry`, which gives what arrives.
@@ -77,10 +77,10 @@ pub struct Outcome {
 pub fn drill(
     text: &str,
     carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
-) -> Result<Vec<Outcome>, Problem> {
-    let cases = script::parse(text).map_err(|(line, what)| Problem { line, what })?;
+) -> Result<Vec<Outcome>, Objection> {
+    let cases = script::parse(text).map_err(|(line, what)| Objection { line, what })?;
     let outcomes = cases.into_iter().map(|case| {
-        let difference = bench::run(&case, carry).err().map(|(line, what)| Problem { line, what });
+        let difference = bench::run(&case, carry).err().map(|(line, what)| Objection { line, what });
         Outcome { title: case.title, difference }
     });
     Ok(outcomes.collect())

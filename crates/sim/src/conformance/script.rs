@@ -4,7 +4,7 @@ use bentpipe_tcp::{Config, Ecn, FastOpenOption};
 use bentpipe_units::Duration;
 
 /// All of a case has room in the simulator's time.
-const LONGEST_S: f64 = 1e6;
+const LONGEST_S: f64 = 5e6;
 /// No script has more to say, and sums of such numbers are numbers.
 const MOST_BYTES: u64 = 1 << 40;
 /// A peer may say more than the 14 of RFC 7323 §2.3.
@@ -29,12 +29,12 @@ pub(crate) struct Step {
     pub(crate) line: usize,
     /// Since the step before.
     pub(crate) after: Duration,
-    pub(crate) action: Action,
+    pub(crate) action: Doing,
 }
 
 /// What happens, or is expected.
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum Doing {
     /// `write N`: the application offers N bytes.
     Write(u64),
     /// `read N`: it reads up to N bytes; before the first data, `read 0` stops it from reading at once.
@@ -44,9 +44,9 @@ pub(crate) enum Action {
     /// `smss N`: segments have N bytes from now on.
     Smss(u32),
     /// `< ...`: this segment arrives.
-    Arrive(Packet),
+    Arrive(Described),
     /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
-    Expect(Packet, u64),
+    Expect(Described, u64),
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
     /// `timeouts`, `undos` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
     Check(Vec<(String, String)>),
@@ -60,7 +60,7 @@ pub(crate) enum Action {
 /// blocks must name them; `nosack`, `nots`, `noece`, `nocwr`, `noect` and
 /// `noslowstart` ask for their absence.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Packet {
+pub(crate) struct Described {
     pub(crate) is_syn: bool,
     pub(crate) is_fin: bool,
     pub(crate) is_rst: bool,
@@ -154,15 +154,15 @@ fn step(line: usize, text: &str) -> Result<Step, String> {
     }
     let words: Vec<&str> = rest.split_whitespace().collect();
     let action = match words.as_slice() {
-        ["write", n] => Action::Write(bytes(n)?),
-        ["read", n] => Action::Read(bytes(n)?),
-        ["close"] => Action::Close,
-        ["smss", n] => Action::Smss(number::<u16>(n).map(|smss| u32::from(smss.max(1)))?),
-        ["<", words @ ..] => Action::Arrive(packet(words)?),
-        [">", words @ .., times] if times.starts_with('x') => Action::Expect(packet(words)?, number(&times[1..])?),
-        [">", words @ ..] => Action::Expect(packet(words)?, 1),
+        ["write", n] => Doing::Write(bytes(n)?),
+        ["read", n] => Doing::Read(bytes(n)?),
+        ["close"] => Doing::Close,
+        ["smss", n] => Doing::Smss(number::<u16>(n).map(|smss| u32::from(smss.max(1)))?),
+        ["<", words @ ..] => Doing::Arrive(packet(words)?),
+        [">", words @ .., times] if times.starts_with('x') => Doing::Expect(packet(words)?, number(&times[1..])?),
+        [">", words @ ..] => Doing::Expect(packet(words)?, 1),
         ["?", words @ ..] if words.len() % 2 == 0 => {
-            Action::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
+            Doing::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
         }
         _ => return Err(format!("not an action: {rest}")),
     };
@@ -174,7 +174,8 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
-    number(text).and_then(|n| if n <= MOST_BYTES { Ok(n) } else { Err(format!("more than {MOST_BYTES} bytes: {text}")) })
+    number(text)
+        .and_then(|n| if n <= MOST_BYTES { Ok(n) } else { Err(format!("more than {MOST_BYTES} bytes: {text}")) })
 }
 
 fn range(text: &str) -> Result<(u64, u64), String> {
@@ -186,8 +187,8 @@ fn range(text: &str) -> Result<(u64, u64), String> {
     Ok((from, to))
 }
 
-fn packet(words: &[&str]) -> Result<Packet, String> {
-    let mut packet = Packet::default();
+fn packet(words: &[&str]) -> Result<Described, String> {
+    let mut packet = Described::default();
     let mut words = words.iter();
     while let Some(&word) = words.next() {
         let mut next = || words.next().copied().ok_or(format!("{word} without a value"));

@@ -2,7 +2,7 @@
 
 mod table;
 
-use bentpipe_sim::conformance::{drill, unchanged, Problem, SCRIPTS};
+use bentpipe_sim::conformance::{drill, unchanged, Objection, SCRIPTS};
 
 #[test]
 fn connections_do_what_the_rfcs_ask_for() {
@@ -13,11 +13,11 @@ fn connections_do_what_the_rfcs_ask_for() {
             Ok(outcomes) => {
                 cases += outcomes.len();
                 failures.extend(outcomes.into_iter().filter_map(|case| {
-                    let Problem { line, what } = case.difference?;
+                    let Objection { line, what } = case.difference?;
                     Some(format!("{file}:{line}: {what}\n    in \"{}\"", case.title))
                 }));
             }
-            Err(Problem { line, what }) => failures.push(format!("{file}:{line}: {what}")),
+            Err(Objection { line, what }) => failures.push(format!("{file}:{line}: {what}")),
         }
     }
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
@@ -104,7 +104,7 @@ fn what_no_script_can_mean_is_refused() {
         ("+0 < ack 99999999999999", "more than"),
         ("+inf write 1", "time"),
         ("+-1 write 1", "time"),
-        ("+900000 write 1\n+900000 write 1", "longer"),
+        ("+4e6 write 1\n+4e6 write 1", "longer"),
         ("+0 < syn wscale 200", "shift"),
     ] {
         let found = drill(&format!("= RFC 9293 §3.1  x\n{step}\n"), &mut unchanged);
