@@ -31,7 +31,7 @@ DIFFERS = 1
 @options.json
 @options.quiet
 def command(scripts: tuple[str, ...], json: bool, quiet: bool) -> None:
-    """Run conformance scripts against bentpipe's TCP.
+    """Run conformance scripts on bentpipe's TCP.
 
     A script says what an application and a peer do, and what the connection must send, at which instant. Each runs
     twice: with segments as values, and with each segment made into a packet and read again. The exit status is 1 if one

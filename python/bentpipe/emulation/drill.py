@@ -97,9 +97,7 @@ def drill(script: str) -> Drilled:
         )
         found.append(tuple(differences))
     if not cases:
-        raise BentpipeError(
-            f"{script}: no case in it\n  expected one that begins with a line such as = RFC 9293 §3.5  TITLE"
-        )
+        raise BentpipeError(f"{script}: no case in it\n  expected one that begins with a line: = RFC 9293 §3.5  TITLE")
     return Drilled(script, cases, *found)
 
 

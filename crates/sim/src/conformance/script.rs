@@ -164,7 +164,7 @@ fn step(line: usize, text: &str) -> Result<Step, String> {
         ["?", words @ ..] if words.len() % 2 == 0 => {
             Doing::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
         }
-        _ => return Err(format!("not an action: {rest}")),
+        _ => return Err(format!("not an action: {}", rest.trim_start())),
     };
     Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action })
 }
