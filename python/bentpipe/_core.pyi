@@ -524,6 +524,12 @@ def quantity(text: str) -> tuple[float, str] | None:
 def hooks() -> tuple[list[str], list[str]]:
     """What a congestion control, and a function of the network, may override."""
 
+def conformance_scripts() -> list[tuple[str, str]]:
+    """Name and text of each."""
+
+def drill(text: str, through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
+    """Cases, each with line and text of its first difference; `ValueError` of such a pair if it cannot be read."""
+
 def build_info() -> dict[str, str]: ...
 
 @final

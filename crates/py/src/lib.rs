@@ -4,6 +4,7 @@
 mod captures;
 mod controller;
 mod custom;
+mod drill;
 #[cfg(target_os = "linux")]
 mod emulation;
 mod facts;
@@ -37,6 +38,8 @@ pyo3::import_exception!(bentpipe.errors, SenderError);
 mod _core {
     #[pymodule_export]
     use super::controller::Controller;
+    #[pymodule_export]
+    use super::drill::{conformance_scripts, drill};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::emulation::{end_with_parent, isolate, Emulation, Isolated};

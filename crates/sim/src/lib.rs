@@ -12,9 +12,11 @@
 //! | `link` | queue, rate, errors, delay |
 //! | [`middlebox`] | functions inside the network |
 //! | `traffic` | flows: applications, and the connections that they open |
+//! | [`conformance`] | scripts of what a connection must send, and at which instant |
 //! | [`record`] | counters, series, and the tables that a run gives |
 #![forbid(unsafe_code)]
 
+pub mod conformance;
 pub mod dictionary;
 mod distribution;
 mod engine;

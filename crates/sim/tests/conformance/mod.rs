@@ -1,53 +1,23 @@
-//! Conformance scripts: a connection, what its application and its peer do, and what it must send, at which instant.
-//!
-//! The scripts stand beside this file, one for each standard (`rfc5681.script`). A case begins with the section that it is about
-//! and what that asks for:
-//!
-//! ```text
-//! = RFC 5681 §3.1  Slow start grows by one segment for each ACK
-//! smss = "1000 B"               keys of [tcp], as in a scenario
-//! handshake = false
-//! +0    write 10000             the application has this many bytes to send
-//! +0    > 0:1000                expected: data, by offset from the first byte
-//! +0.1  < ack 1000              from the peer: an ACK of all bytes below 1000
-//! +0    > 1000:3000 x2          expected: two segments that cover this range
-//! +0    ? cwnd 2000             the window is this large
-//! ```
-//!
-//! Times count from the line before. Everything that the connection sends must be expected, at its exact instant. What
-//! can stand in a line is described at [`script::Step`].
+//! The scripts of `src/conformance` hold, and the page that says what they test is current.
 
-mod run;
-mod script;
 mod table;
 
-use std::path::Path;
-
-fn scripts() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut scripts: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|ending| ending == "script"))
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&path).unwrap()))
-        .collect();
-    scripts.sort();
-    scripts
-}
+use bentpipe_sim::conformance::{drill, unchanged, Objection, SCRIPTS};
 
 #[test]
 fn connections_do_what_the_rfcs_ask_for() {
     let mut cases = 0;
     let mut failures = Vec::new();
-    for (file, text) in scripts() {
-        match script::parse(&text) {
-            Ok(parsed) => {
-                cases += parsed.len();
-                failures.extend(parsed.iter().filter_map(|case| {
-                    let (line, what) = run::run(case).err()?;
+    for (file, text) in SCRIPTS {
+        match drill(text, &mut unchanged) {
+            Ok(outcomes) => {
+                cases += outcomes.len();
+                failures.extend(outcomes.into_iter().filter_map(|case| {
+                    let Objection { line, what } = case.difference?;
                     Some(format!("{file}:{line}: {what}\n    in \"{}\"", case.title))
                 }));
             }
-            Err((line, what)) => failures.push(format!("{file}:{line}: {what}")),
+            Err(Objection { line, what }) => failures.push(format!("{file}:{line}: {what}")),
         }
     }
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
@@ -56,9 +26,9 @@ fn connections_do_what_the_rfcs_ask_for() {
 
 #[test]
 fn the_page_of_conformance_is_current() {
-    let titles = scripts().into_iter().map(|(file, text)| {
-        let cases = script::parse(&text).unwrap_or_else(|(line, what)| panic!("{file}:{line}: {what}"));
-        (file, cases.into_iter().map(|case| case.title).collect())
+    let titles = SCRIPTS.iter().map(|&(file, text)| {
+        let cases = drill(text, &mut unchanged).unwrap_or_else(|problem| panic!("{file}: {problem:?}"));
+        (file.to_owned(), cases.into_iter().map(|case| case.title).collect())
     });
     let page = table::page(&titles.collect::<Vec<_>>());
     if std::env::var_os("BLESS").is_some() {
@@ -75,8 +45,9 @@ fn the_page_of_conformance_is_current() {
 #[test]
 fn wrong_expectations_fail() {
     let fails = |steps: &str| {
-        let parsed = script::parse(&format!("= RFC 5681 §3.1  x\nsmss = \"1000 B\"\n{steps}"));
-        parsed.map(|cases| run::run(&cases[0]).err().map(|(_, what)| what)).unwrap_or_else(|(_, what)| Some(what))
+        let text = format!("= RFC 5681 §3.1  x\nsmss = \"1000 B\"\n{steps}");
+        let found = drill(&text, &mut unchanged).map(|cases| cases[0].difference.clone());
+        found.unwrap_or_else(Some).map(|problem| problem.what)
     };
     let transfer = "handshake = false\ninitial_window = \"2 segments\"\n+0 write 5000\n+0 > 0:1000\n+0 > 1000:2000\n\
                     +0.1 < ack 1000\n+0 > 2000:3000\n+0 > 3000:4000\n+0 ? cwnd 3000\n";
@@ -111,7 +82,36 @@ fn wrong_expectations_fail() {
     }
     let opening = |what: &str| {
         let text = format!("= RFC 7413 §4.1.3  x\nfast_open = \"on\"\n+0 > syn noack {what}\n");
-        run::run(&script::parse(&text).unwrap()[0]).is_ok()
+        drill(&text, &mut unchanged).unwrap()[0].difference.is_none()
     };
     assert_eq!(["cookie ask", "nocookie", "cookie bentpipe", "0:10"].map(opening), [true, false, false, false]);
+}
+
+#[test]
+fn every_script_comes_with_the_simulator() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance/scripts");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> = files.collect();
+    files.sort();
+    assert_eq!(files, SCRIPTS.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_no_script_can_mean_is_refused() {
+    for (step, message) in [
+        ("+0 < 5:3", "ends before it begins"),
+        ("+0 < 0:70000", "65535"),
+        ("+0 < ack 99999999999999", "more than"),
+        ("+inf write 1", "time"),
+        ("+-1 write 1", "time"),
+        ("+4e6 write 1\n+4e6 write 1", "longer"),
+        ("+0 < syn wscale 200", "shift"),
+    ] {
+        let found = drill(&format!("= RFC 9293 §3.1  x\n{step}\n"), &mut unchanged);
+        let what = match found {
+            Err(problem) => problem.what,
+            Ok(outcomes) => outcomes[0].difference.clone().map(|problem| problem.what).unwrap_or_default(),
+        };
+        assert!(what.contains(message) || what.contains("unexpected"), "{step}: {what}");
+    }
 }

@@ -122,9 +122,9 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
         "<!-- Generated from the comments, tests and scripts of the crates by `make bless`; do not edit. -->\n\
          # Conformance\n\n\
          For each section of an RFC that the code speaks of: where it is implemented, what tests it, and where bentpipe\n\
-         deviates and why. Tests in sentences are conformance scripts (`crates/sim/tests/conformance/`): a connection, what its\n\
+         deviates and why. Tests in sentences are conformance scripts (`crates/sim/src/conformance/scripts/`): a connection, what its\n\
          application and its peer do, and what it must send at which instant. Names like `rfc5681_3_2_fast_recovery` are unit\n\
-         tests. `cargo test --test it conformance` runs the scripts.\n",
+         tests. `bentpipe drill` runs the scripts.\n",
     );
     let mut last = 0;
     for (section, row) in rows(scripts) {

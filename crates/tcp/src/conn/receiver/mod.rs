@@ -11,8 +11,8 @@ pub(crate) use ecn::{EcnDuty, EcnReceiver};
 pub(crate) use snack::SnackReports;
 
 use crate::config::AckPolicy;
+use crate::config::BufferGrowth;
 use crate::conn::timers::{Timer, Timers};
-use crate::keys::BufferGrowth;
 use crate::segment::{Options, SackBlocks};
 use ack_policy::AckDuty;
 use bentpipe_units::{Duration, Seq, Time};

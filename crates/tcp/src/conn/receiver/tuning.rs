@@ -1,7 +1,7 @@
 //! A receive buffer that grows with the path, with what the application read in one round trip (M. Fisk and W. Feng, "Dynamic
 //! right-sizing", 2001). It never shrinks.
 
-use crate::keys::BufferGrowth;
+use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
 /// How large the receive buffer should be.

@@ -1,7 +1,7 @@
 //! The window to advertise: what the buffer allows, in worthwhile steps.
 
 use super::tuning::Tuning;
-use crate::keys::BufferGrowth;
+use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
 /// The receive buffer and its window. Positions are offsets from the peer's first byte.

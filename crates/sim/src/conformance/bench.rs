@@ -1,6 +1,6 @@
 //! Running a case against a connection.
 
-use super::script::{Action, Case, Packet};
+use super::script::{Case, Described, Doing};
 use bentpipe_tcp::{
     Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
 };
@@ -11,8 +11,14 @@ use std::collections::VecDeque;
 const ISS: Seq = Seq::new(u32::MAX - 2000);
 const PEER_ISS: Seq = Seq::new(u32::MAX - 700);
 
-struct Bench {
+/// Segments that wait to be expected.
+const SEGMENTS_MAX: usize = 100_000;
+
+struct Bench<'a> {
     conn: Connection,
+    /// What becomes of a segment between the two ends.
+    carry: &'a mut dyn FnMut(&Segment) -> Result<Segment, String>,
+    not_carried: Option<String>,
     now: Time,
     /// The shift of the windows that the peer advertises.
     peer_shift: u8,
@@ -25,13 +31,18 @@ struct Bench {
     is_aborted: bool,
 }
 
-/// The line and what is wrong.
-pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
+/// The line and what is wrong. All segments of both directions go through `carry`.
+pub(crate) fn run(
+    case: &Case,
+    carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
+) -> Result<(), (usize, String)> {
     let role = if case.is_passive { Role::Passive } else { Role::Active };
     let handshake = case.config.handshake;
     let shift = if case.config.window_scaling { window_shift(case.config.receive_buffer) } else { 0 };
     let mut bench = Bench {
         conn: Connection::new(case.config.clone(), role, ISS),
+        carry,
+        not_carried: None,
         now: Time::ZERO,
         peer_shift: shift,
         own_shift: shift,
@@ -50,6 +61,7 @@ pub(crate) fn run(case: &Case) -> Result<(), (usize, String)> {
         bench
             .advance(bench.now + step.after)
             .and_then(|()| bench.act(&step.action))
+            .and_then(|()| bench.not_carried.take().map_or(Ok(()), Err))
             .map_err(|what| (step.line, what))?;
     }
     bench.nothing_left().map_err(|what| (last, format!("after the last line: {what}")))
@@ -60,10 +72,15 @@ fn window_shift(buffer: u64) -> u8 {
     (0..14).find(|&shift| 65_535u64 << shift >= buffer).unwrap_or(14)
 }
 
-impl Bench {
+impl Bench<'_> {
     fn collect(&mut self) {
-        while let Some(segment) = self.conn.poll_transmit(self.now) {
-            self.sent.push_back((self.now, segment));
+        // A script may ask for more than anyone can expect; what is there already is then one too many.
+        while self.sent.len() < SEGMENTS_MAX {
+            let Some(segment) = self.conn.poll_transmit(self.now) else { break };
+            match (self.carry)(&segment) {
+                Ok(segment) => self.sent.push_back((self.now, segment)),
+                Err(what) => self.not_carried = Some(format!("{}: {what}", self.show(&segment))),
+            }
         }
         while let Some(event) = self.conn.poll_event() {
             self.is_aborted |= matches!(event, Event::Aborted(_));
@@ -83,6 +100,9 @@ impl Bench {
             let before = self.sent.len();
             self.conn.handle_wakeup(self.now);
             self.collect();
+            if self.sent.front().is_some_and(|&(at, _)| at < to) {
+                break;
+            }
             if self.sent.len() == before && self.conn.next_wakeup() <= self.now {
                 return Err(format!("wakes up for ever at {}", self.now));
             }
@@ -94,26 +114,30 @@ impl Bench {
         Ok(())
     }
 
-    fn act(&mut self, action: &Action) -> Result<(), String> {
-        if !matches!(action, Action::Expect(..) | Action::Check(_)) {
+    fn act(&mut self, action: &Doing) -> Result<(), String> {
+        if !matches!(action, Doing::Expect(..) | Doing::Check(_)) {
             self.nothing_left()?;
         }
         match action {
-            Action::Write(bytes) => self.conn.offer(*bytes),
-            Action::Read(0) => self.conn.set_reads_at_once(false),
-            Action::Read(bytes) => drop(self.conn.read(*bytes)),
-            Action::Close => self.conn.close(),
-            Action::Smss(smss) => self.conn.set_smss(*smss),
-            Action::Arrive(packet) => {
+            Doing::Write(bytes) => self.conn.offer(*bytes),
+            Doing::Read(0) => self.conn.set_reads_at_once(false),
+            Doing::Read(bytes) => drop(self.conn.read(*bytes)),
+            Doing::Close => self.conn.close(),
+            Doing::Smss(smss) => self.conn.set_smss(*smss),
+            Doing::Arrive(packet) => {
+                if packet.data.is_some_and(|(from, to)| to - from > u64::from(u16::MAX)) {
+                    return Err("a segment has at most 65535 bytes".to_owned());
+                }
                 let segment = self.segment(packet);
                 let shift = if packet.is_syn { 0 } else { self.peer_shift };
                 if packet.window.is_some_and(|window| u64::from(segment.window) << shift != window) {
                     return Err(format!("a window that cannot be expressed in units of {} bytes", 1 << shift));
                 }
+                let segment = (self.carry)(&segment).map_err(|what| format!("{}: {what}", self.show(&segment)))?;
                 self.conn.handle_segment(self.now, &segment);
             }
-            Action::Expect(packet, times) => return self.expect(packet, *times),
-            Action::Check(facts) => return facts.iter().try_for_each(|(name, value)| self.check(name, value)),
+            Doing::Expect(packet, times) => return self.expect(packet, *times),
+            Doing::Check(facts) => return facts.iter().try_for_each(|(name, value)| self.check(name, value)),
         }
         self.collect();
         Ok(())
@@ -135,7 +159,7 @@ impl Bench {
         }
     }
 
-    fn segment(&mut self, packet: &Packet) -> Segment {
+    fn segment(&mut self, packet: &Described) -> Segment {
         let (own, peer) = (self.first(false), self.first(true));
         let (from, to) = packet.data.unwrap_or((self.peer_next, self.peer_next));
         self.peer_next = self.peer_next.max(to + u64::from(packet.is_fin));
@@ -187,12 +211,12 @@ impl Bench {
         }
     }
 
-    fn expect(&mut self, packet: &Packet, times: u64) -> Result<(), String> {
+    fn expect(&mut self, packet: &Described, times: u64) -> Result<(), String> {
         for n in 0..times {
             let wanted = match packet.data {
                 Some((from, to)) => {
                     let each = (to - from) / times;
-                    Packet { data: Some((from + n * each, from + (n + 1) * each)), ..packet.clone() }
+                    Described { data: Some((from + n * each, from + (n + 1) * each)), ..packet.clone() }
                 }
                 None => packet.clone(),
             };
@@ -209,7 +233,7 @@ impl Bench {
         Ok(())
     }
 
-    fn difference(&self, wanted: &Packet, sent: &Segment) -> Option<String> {
+    fn difference(&self, wanted: &Described, sent: &Segment) -> Option<String> {
         let (own, peer) = (self.first(false), self.first(true));
         for (name, is_wanted, flag) in
             [("SYN", wanted.is_syn, Flags::SYN), ("FIN", wanted.is_fin, Flags::FIN), ("RST", wanted.is_rst, Flags::RST)]

@@ -3,6 +3,13 @@
 use bentpipe_tcp::{Config, Ecn, FastOpenOption};
 use bentpipe_units::Duration;
 
+/// All of a case has room in the simulator's time.
+const LONGEST_S: f64 = 5e6;
+/// No script has more to say, and sums of such numbers are numbers.
+const MOST_BYTES: u64 = 1 << 40;
+/// A peer may say more than the 14 of RFC 7323 §2.3.
+const LARGEST_SHIFT: u8 = 20;
+
 /// One case of a script.
 #[derive(Debug)]
 pub(crate) struct Case {
@@ -22,12 +29,12 @@ pub(crate) struct Step {
     pub(crate) line: usize,
     /// Since the step before.
     pub(crate) after: Duration,
-    pub(crate) action: Action,
+    pub(crate) action: Doing,
 }
 
 /// What happens, or is expected.
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum Doing {
     /// `write N`: the application offers N bytes.
     Write(u64),
     /// `read N`: it reads up to N bytes; before the first data, `read 0` stops it from reading at once.
@@ -37,9 +44,9 @@ pub(crate) enum Action {
     /// `smss N`: segments have N bytes from now on.
     Smss(u32),
     /// `< ...`: this segment arrives.
-    Arrive(Packet),
+    Arrive(Described),
     /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
-    Expect(Packet, u64),
+    Expect(Described, u64),
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
     /// `timeouts`, `undos` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
     Check(Vec<(String, String)>),
@@ -53,7 +60,7 @@ pub(crate) enum Action {
 /// blocks must name them; `nosack`, `nots`, `noece`, `nocwr`, `noect` and
 /// `noslowstart` ask for their absence.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Packet {
+pub(crate) struct Described {
     pub(crate) is_syn: bool,
     pub(crate) is_fin: bool,
     pub(crate) is_rst: bool,
@@ -89,7 +96,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             continue;
         }
         let title = line.strip_prefix('=').ok_or((number, format!("expected \"= TITLE\": {line}")))?;
-        let (mut keys, mut steps, mut is_passive, mut early) = (String::new(), Vec::new(), false, 0);
+        let (mut keys, mut steps, mut is_passive, mut early, mut length_s) = (String::new(), Vec::new(), false, 0, 0.0);
         while let Some(&(number, line)) = lines.peek() {
             let line = without_comment(line);
             if line.starts_with('=') {
@@ -99,9 +106,14 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             if line == "passive" {
                 is_passive = true;
             } else if let Some(bytes) = line.strip_prefix("write ") {
-                early = self::number(bytes).map_err(|what| (number, what))?;
+                early = self::bytes(bytes).map_err(|what| (number, what))?;
             } else if line.starts_with('+') {
-                steps.push(step(number, line).map_err(|what| (number, what))?);
+                let step = step(number, line).map_err(|what| (number, what))?;
+                length_s += step.after.as_secs_f64();
+                if length_s > LONGEST_S {
+                    return Err((number, format!("the case lasts longer than {LONGEST_S} s")));
+                }
+                steps.push(step);
             } else if !line.is_empty() {
                 keys += &format!("{line}\n");
             }
@@ -130,26 +142,29 @@ fn config(keys: &str) -> Result<Config, String> {
         plain.join("\n"),
         tables.join("\n"),
     );
-    let resolved = bentpipe_sim::scenario::from_toml(&text, "script", &[]).map_err(|problems| problems.to_string())?;
+    let resolved = crate::scenario::from_toml(&text, "script", &[]).map_err(|problems| problems.to_string())?;
     Ok(resolved.scenario.flows[0].tcp.clone())
 }
 
 fn step(line: usize, text: &str) -> Result<Step, String> {
     let (time, rest) = text[1..].split_once(char::is_whitespace).ok_or("expected a time and an action")?;
     let seconds: f64 = time.parse().map_err(|_| format!("not a time: {time}"))?;
+    if !(0.0..=LONGEST_S).contains(&seconds) {
+        return Err(format!("expected a time of at most {LONGEST_S} s: {time}"));
+    }
     let words: Vec<&str> = rest.split_whitespace().collect();
     let action = match words.as_slice() {
-        ["write", n] => Action::Write(number(n)?),
-        ["read", n] => Action::Read(number(n)?),
-        ["close"] => Action::Close,
-        ["smss", n] => Action::Smss(number(n)?),
-        ["<", words @ ..] => Action::Arrive(packet(words)?),
-        [">", words @ .., times] if times.starts_with('x') => Action::Expect(packet(words)?, number(&times[1..])?),
-        [">", words @ ..] => Action::Expect(packet(words)?, 1),
+        ["write", n] => Doing::Write(bytes(n)?),
+        ["read", n] => Doing::Read(bytes(n)?),
+        ["close"] => Doing::Close,
+        ["smss", n] => Doing::Smss(number::<u16>(n).map(|smss| u32::from(smss.max(1)))?),
+        ["<", words @ ..] => Doing::Arrive(packet(words)?),
+        [">", words @ .., times] if times.starts_with('x') => Doing::Expect(packet(words)?, number(&times[1..])?),
+        [">", words @ ..] => Doing::Expect(packet(words)?, 1),
         ["?", words @ ..] if words.len() % 2 == 0 => {
-            Action::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
+            Doing::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
         }
-        _ => return Err(format!("not an action: {rest}")),
+        _ => return Err(format!("not an action: {}", rest.trim_start())),
     };
     Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action })
 }
@@ -158,13 +173,22 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("not a number: {text}"))
 }
 
-fn range(text: &str) -> Result<(u64, u64), String> {
-    let (from, to) = text.split_once(':').ok_or(format!("not a range: {text}"))?;
-    Ok((number(from)?, number(to)?))
+fn bytes(text: &str) -> Result<u64, String> {
+    number(text)
+        .and_then(|n| if n <= MOST_BYTES { Ok(n) } else { Err(format!("more than {MOST_BYTES} bytes: {text}")) })
 }
 
-fn packet(words: &[&str]) -> Result<Packet, String> {
-    let mut packet = Packet::default();
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once(':').ok_or(format!("not a range: {text}"))?;
+    let (from, to) = (bytes(from)?, bytes(to)?);
+    if from > to {
+        return Err(format!("a range that ends before it begins: {text}"));
+    }
+    Ok((from, to))
+}
+
+fn packet(words: &[&str]) -> Result<Described, String> {
+    let mut packet = Described::default();
     let mut words = words.iter();
     while let Some(&word) = words.next() {
         let mut next = || words.next().copied().ok_or(format!("{word} without a value"));
@@ -176,7 +200,7 @@ fn packet(words: &[&str]) -> Result<Packet, String> {
             "noece" => packet.is_ece = Some(false),
             "cwr" => packet.is_cwr = Some(true),
             "nocwr" => packet.is_cwr = Some(false),
-            "ace" => packet.ace = Some(number(next()?)?),
+            "ace" => packet.ace = Some(number::<u8>(next()?)? & 7),
             "slowstart" => packet.is_slow_start = Some(true),
             "noslowstart" => packet.is_slow_start = Some(false),
             "ect" => packet.ecn = Some(Ecn::Ect0),
@@ -184,10 +208,17 @@ fn packet(words: &[&str]) -> Result<Packet, String> {
             "ce" => packet.ecn = Some(Ecn::Ce),
             "noect" => packet.ecn = Some(Ecn::NotEct),
             "noack" => packet.has_no_ack = true,
-            "ack" => packet.ack = Some(number(next()?)?),
-            "win" => packet.window = Some(number(next()?)?),
+            "ack" => packet.ack = Some(bytes(next()?)?),
+            "win" => packet.window = Some(bytes(next()?)?),
             "mss" => packet.mss = Some(number(next()?)?),
-            "wscale" => packet.window_scale = Some(Some(number(next()?)?)),
+            "wscale" => {
+                let text = next()?;
+                let shift = number(text)?;
+                if shift > LARGEST_SHIFT {
+                    return Err(format!("a shift above {LARGEST_SHIFT}: {text}"));
+                }
+                packet.window_scale = Some(Some(shift));
+            }
             "nowscale" => packet.window_scale = Some(None),
             "sackok" => packet.sack_permitted = Some(true),
             "nosackok" => packet.sack_permitted = Some(false),
