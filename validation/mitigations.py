@@ -291,13 +291,20 @@ MITIGATIONS = [
     Mitigation(
         "fewer-acks",
         "Fewer ACKs on a narrow way back",
-        "RFC 2760 §3.9, RFC 3449 §2",
+        "RFC 2760 §3.9, RFC 3449 §2, RFC 5690",
         "tcp.ack.every",
         "With 50 kbit/s on the way back there is room for 156 ACKs in a second. The queue there drops the others, "
         "and those that remain wait in it: the round trip over GEO is twice as long, and a window that would fill "
         "the path fills half of it. Acknowledging every eighth segment shortens that queue. The window has to grow "
-        "by bytes then, not by ACKs. In low orbit, where the round trip is short, the wait weighs even more.",
-        {"every 2nd": {}, "every 4th": {"tcp.ack.every": "4"}, "every 8th": {"tcp.ack.every": "8"}},
+        "by bytes then, not by ACKs. In low orbit, where the round trip is short, the wait weighs even more. With "
+        "congestion control for ACKs (RFC 5690) the sender finds out which were dropped, and tells the receiver to "
+        "send fewer.",
+        {
+            "every 2nd": {},
+            "every 4th": {"tcp.ack.every": "4"},
+            "every 8th": {"tcp.ack.every": "8"},
+            "as many as arrive": {"tcp.ack.congestion_control": "true"},
+        },
         sets={"link.sat.reverse.rate": "50 kbit/s", **NO_OVERSHOOT, "tcp.byte_counting": "ubc"},
     ),
 ]

@@ -22,6 +22,9 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
+/// RFC 6994: shared by experiments that are told apart by an identifier. No number was assigned to RFC 5690; its own serves.
+const EXPERIMENT: u8 = 253;
+const ACK_RATIO: [u8; 2] = [0x56, 0x90];
 
 /// A segment that came, with its payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,6 +163,11 @@ fn options(segment: &Segment) -> Vec<u8> {
     if let Options::Scps(scps) = &segment.options {
         bytes.extend(&scps.encode()[..usize::from(scps.header_len())]);
     }
+    if let Options::AckRatio(ratio) = segment.options {
+        bytes.extend([NOP, NOP, NOP, EXPERIMENT, 5]);
+        bytes.extend(ACK_RATIO);
+        bytes.push(ratio);
+    }
     if let Options::Sack(blocks) = &segment.options {
         sack_option(blocks.as_slice(), &mut bytes);
     }
@@ -198,12 +206,17 @@ fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
     if let Some(scps) = syn.scps {
         bytes.extend(scps.encode());
     }
+    if syn.ack_ratio {
+        bytes.extend([EXPERIMENT, 4]);
+        bytes.extend(ACK_RATIO);
+    }
 }
 
 /// Unknown options and those of a wrong length are skipped; a length that leads nowhere ends the list (RFC 9293 §3.1).
 fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     let (mut timestamps, mut syn) = (None, SynOptions { mss: DEFAULT_MSS, ..SynOptions::default() });
     let (mut blocks, mut has_blocks, mut says_more) = (SackBlocks::default(), false, false);
+    let mut ratio = None;
     let mut rest = bytes;
     while let &[kind, ref more @ ..] = rest {
         if kind == END {
@@ -233,6 +246,8 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
                     blocks.push(edge(0), edge(4));
                 }
             }
+            (EXPERIMENT, &[high, low]) if [high, low] == ACK_RATIO => syn.ack_ratio = true,
+            (EXPERIMENT, &[high, low, told]) if [high, low] == ACK_RATIO => ratio = Some(told),
             (FAST_OPEN, []) => syn.fast_open = FastOpenOption::Request,
             (FAST_OPEN, cookie) => {
                 syn.fast_open = cookie.try_into().map_or(FastOpenOption::None, FastOpenOption::Cookie);
@@ -242,11 +257,14 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     }
     if is_syn {
         syn.scps = ScpsCapabilities::decode(bytes);
-        let is_bare = !says_more && syn.scps.is_none();
+        let is_bare = !says_more && syn.scps.is_none() && !syn.ack_ratio;
         return (timestamps, if is_bare { Options::None } else { Options::Syn(syn) });
     }
     if has_blocks {
         return (timestamps, Options::Sack(blocks));
+    }
+    if let Some(ratio) = ratio {
+        return (timestamps, Options::AckRatio(ratio));
     }
     let scps = ScpsOptions::decode(bytes).filter(|scps| *scps != ScpsOptions::default());
     (timestamps, scps.map_or(Options::None, Options::Scps))
@@ -280,10 +298,13 @@ mod tests {
     }
 
     prop_compose! {
-        fn syn()(mss: u16, window_scale in proptest::option::of(0_u8..15), sack_permitted: bool, fast_open in fast_open())
+        fn syn()(
+            mss: u16, window_scale in proptest::option::of(0_u8..15), sack_permitted: bool, ack_ratio: bool,
+            fast_open in fast_open()
+        )
             -> Options
         {
-            Options::Syn(SynOptions { mss, window_scale, sack_permitted, fast_open, scps: None })
+            Options::Syn(SynOptions { mss, window_scale, sack_permitted, fast_open, scps: None, ack_ratio })
         }
     }
 
@@ -300,7 +321,7 @@ mod tests {
         fn segment()(
             (seq, ack, window, flags, ecn) in (seq(), seq(), any::<u16>(), 0_u16..0x1000, 0_u8..4),
             timestamps in proptest::option::of(any::<(u32, u32)>()),
-            (syn, other) in (syn(), prop_oneof![Just(Options::None), sack()]),
+            (syn, other) in (syn(), prop_oneof![Just(Options::None), sack(), any::<u8>().prop_map(Options::AckRatio)]),
         ) -> Segment {
             let flags = Flags::from_bits(flags);
             Segment {

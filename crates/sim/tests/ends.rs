@@ -121,3 +121,42 @@ fn rate_control_alone_fills_its_rate() {
     let expected = 8e6 * 0.95 * 1000.0 / 1040.0;
     assert!((goodput / expected - 1.0).abs() < 0.05, "{goodput} {expected}");
 }
+
+/// 10 Mbit/s need 417 ACKs of 40 B in a second at one for two segments; 32 kbit/s carry 100.
+fn narrow_return(tcp: &str, queue: &str) -> RunResult {
+    let text = format!(
+        "duration = \"120 s\"\n[tcp]\nreceive_buffer = \"150 kB\"\nbyte_counting = \"ubc\"\n{tcp}\n[link.l]\nfrom = \"a\"\n\
+         to = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"50 ms\"\n[link.l.reverse]\nrate = \"32 kbit/s\"\n{queue}\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\napp = \"greedy\"\n"
+    );
+    let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let mut network = Network::build(&scenario, 1);
+    while !network.run(10_000) {}
+    network.finish().unwrap()
+}
+
+const ACKS_TOO: &str = "ack = { congestion_control = true }";
+
+#[test]
+fn rfc5690_acks_that_get_lost_are_sent_less_often() {
+    let queue = "queue = \"20 packets\"";
+    let lost = |result: &RunResult| result.links.whole("dropped_packets")[1];
+    let (plain, controlled) = (narrow_return("", queue), narrow_return(ACKS_TOO, queue));
+    assert!(10 * lost(&controlled) < lost(&plain), "{} {}", lost(&controlled), lost(&plain));
+    let goodput = |result: &RunResult| result.flows.real("goodput_bps")[0];
+    // 150 kB in a round trip: 100 ms, and 200 ms in a queue of ACKs that is full.
+    let expected = 150e3 * 8.0 / 0.3;
+    assert!((goodput(&plain) / expected - 1.0).abs() < 0.1, "{}", goodput(&plain));
+    assert!(goodput(&controlled) > 1.3 * goodput(&plain), "{} {}", goodput(&controlled), goodput(&plain));
+}
+
+#[test]
+fn rfc5690_marks_slow_acks_down_before_a_queue_drops_them() {
+    let queue = "queue = { kind = \"codel\", limit = \"200 packets\", ecn = true }";
+    let marked = |result: &RunResult| result.links.whole("marked_packets")[1];
+    let (plain, controlled) =
+        (narrow_return("ecn = \"classic\"", queue), narrow_return(&format!("ecn = \"classic\"\n{ACKS_TOO}"), queue));
+    assert_eq!(marked(&plain), 0, "pure ACKs may not be marked without");
+    assert!(marked(&controlled) > 0);
+    assert!(controlled.links.whole("dropped_packets")[1] < plain.links.whole("dropped_packets")[1] / 10);
+}

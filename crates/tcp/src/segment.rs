@@ -117,6 +117,8 @@ pub struct SynOptions {
     pub fast_open: FastOpenOption,
     /// What an end of SCPS-TP can do.
     pub scps: Option<ScpsCapabilities>,
+    /// Congestion control for ACKs is permitted (RFC 5690 §4.1).
+    pub ack_ratio: bool,
 }
 
 /// The Fast Open option of a SYN (RFC 7413 §4.1.1).
@@ -143,7 +145,8 @@ impl SynOptions {
             FastOpenOption::Cookie(_) => 10,
         };
         let scps = if self.scps.is_some() { 4 } else { 0 };
-        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps).next_multiple_of(4)
+        let ack_ratio = if self.ack_ratio { 4 } else { 0 };
+        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps + ack_ratio).next_multiple_of(4)
     }
 }
 
@@ -169,6 +172,10 @@ impl SackBlocks {
     }
 }
 
+/// Bytes of the option that tells an ACK ratio, padded to words: no number was assigned to it, so it is one of the experimental
+/// options with an identifier (RFC 6994).
+pub(crate) const ACK_RATIO_LEN: u32 = 8;
+
 /// Options that only some segments carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Options {
@@ -179,6 +186,8 @@ pub enum Options {
     Syn(SynOptions),
     /// On an ACK with holes before it.
     Sack(SackBlocks),
+    /// On data: for how many segments the receiver is to send one ACK (RFC 5690 §4.3).
+    AckRatio(u8),
     /// On an ACK of SCPS-TP with holes before it, or after corruption.
     Scps(ScpsOptions),
 }
@@ -223,6 +232,7 @@ impl Segment {
             Options::None => 40 + timestamps,
             Options::Syn(syn) => 40 + syn.header_len(self.timestamps.is_some()),
             Options::Sack(blocks) => 40 + timestamps + 4 + 8 * blocks.len,
+            Options::AckRatio(_) => 40 + timestamps + ACK_RATIO_LEN as u8,
             Options::Scps(scps) => 40 + timestamps + scps.header_len(),
         }
     }

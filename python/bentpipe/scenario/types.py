@@ -1854,6 +1854,9 @@ class Ack(TypedDict, total=False):
 
     slow_start :
         Acknowledgements while the sender is in slow start. Default: "delayed".
+
+    congestion_control :
+        Congestion control for ACKs: the sender finds which got lost, or were marked, and doubles the number of segments for which one is sent; `every` is where it begins and ends. With ECN pure ACKs may be marked. Both ends must want it. Default: false.
     """
 
     every: int
@@ -1861,6 +1864,7 @@ class Ack(TypedDict, total=False):
     timer: Literal["per-segment", "free-running"]
     quick: int
     slow_start: Literal["delayed", "every"]
+    congestion_control: bool
 
 _EcnClassicRequired = TypedDict(
     "_EcnClassicRequired",
@@ -2810,6 +2814,9 @@ class MiddleboxBeen(_MiddleboxBeenRequired, total=False):
     window :
         Gateway: records that make an estimate. Default: 10.
 
+    scope :
+        Gateway: what shares an estimate. Default: "uplink".
+
     beta :
         Gateway: the weight of a new estimate in the mean. Default: 0.2.
 
@@ -2845,6 +2852,7 @@ class MiddleboxBeen(_MiddleboxBeenRequired, total=False):
     """
 
     window: int
+    scope: Literal["uplink", "flow"]
     beta: Union[str, float]
     ewma_start: Literal["first-sample", "zero"]
     mle_unit: Literal["byte", "bit"]

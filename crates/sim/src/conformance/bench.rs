@@ -192,6 +192,7 @@ impl Bench<'_> {
             sack_permitted: packet.sack_permitted.unwrap_or(true),
             fast_open: packet.cookie.unwrap_or_default(),
             scps: None,
+            ack_ratio: false,
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::scps::ScpsCapabilities;
-use crate::segment::{Ecn, Flags, Segment, SynOptions};
+use crate::segment::{Ecn, Flags, Segment, SynOptions, ACK_RATIO_LEN};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
 pub(crate) const MSS_ASSUMED: u16 = 536;
@@ -20,11 +20,13 @@ pub(crate) struct Agreed {
     pub(crate) sack: bool,
     /// Selective negative acknowledgements (SCPS-TP), and whether with a bit vector.
     pub(crate) snack: Option<SnackForm>,
+    /// Congestion control for ACKs (RFC 5690).
+    pub(crate) ack_ratio: bool,
     /// Window scaling (RFC 7323 §2), and the shifts of the peer's windows and of ours.
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, tuning, Nagle, early data or probe segments.
+    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, tuning, Nagle, early data or probe segments.
     pub(crate) is_plain: bool,
 }
 
@@ -35,6 +37,7 @@ impl Default for Agreed {
             timestamps: false,
             sack: false,
             snack: None,
+            ack_ratio: false,
             scales: false,
             snd_shift: 0,
             rcv_shift: 0,
@@ -47,7 +50,9 @@ impl Agreed {
     /// `config` and `smss` are ours, `peer` what its SYN or SYN-ACK said, with or without `timestamps`.
     pub(crate) fn new(config: &Config, smss: u32, peer: &SynOptions, timestamps: bool) -> Self {
         let timestamps = config.timestamps && timestamps;
-        let option_bytes = if timestamps { 12 } else { 0 };
+        let ack_ratio = config.ack.congestion_control && peer.ack_ratio;
+        // The ratio is told on segments that are full.
+        let option_bytes = if timestamps { 12 } else { 0 } + if ack_ratio { ACK_RATIO_LEN } else { 0 };
         let smss = smss.min(u32::from(peer.mss).saturating_sub(option_bytes)).max(1);
         let (scales, snd_shift, rcv_shift) = match peer.window_scale {
             // RFC 7323 §2.3: larger shifts are taken as 14.
@@ -62,7 +67,7 @@ impl Agreed {
             _ => None,
         };
         let sack = config.recovery.uses_sack() && peer.sack_permitted;
-        Self { smss, timestamps, sack, snack, scales, snd_shift, rcv_shift, is_plain: true }
+        Self { smss, timestamps, sack, snack, ack_ratio, scales, snd_shift, rcv_shift, is_plain: true }
     }
 
     /// IP and TCP headers of a segment with data, bytes.
@@ -119,11 +124,24 @@ pub(crate) fn window_shift(buffer: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::window_shift;
+    use super::*;
 
     /// `specs/timestamps-window-scaling.md`, test 2.
     #[test]
     fn rfc7323_2_3_smallest_sufficient_shift() {
         assert_eq!([65_535, 65_536, 6_375_000, 1 << 30].map(window_shift), [0, 1, 7, 14]);
+    }
+
+    #[test]
+    fn rfc5690_4_1_both_ends_have_to_want_congestion_control_for_acks() {
+        let mut config = Config { smss: 1460, ..Config::default() };
+        let agreed = |config: &Config, ack_ratio| {
+            let agreed =
+                Agreed::new(config, 1460, &SynOptions { mss: 1460, ack_ratio, ..SynOptions::default() }, false);
+            (agreed.ack_ratio, agreed.smss)
+        };
+        assert_eq!(agreed(&config, true), (false, 1460));
+        config.ack.congestion_control = true;
+        assert_eq!([false, true].map(|ratio| agreed(&config, ratio)), [(false, 1460), (true, 1452)]);
     }
 }

@@ -36,6 +36,9 @@ impl Tcb {
         if sender.ecn.is_some() {
             sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
         }
+        if sender.ack_ratio.is_some() {
+            sender.watch_acks(ack, segment.is_pure(), segment.ecn == Ecn::Ce);
+        }
         let was_closed = sender.space.rwnd == 0;
         let is_same_window = wire.update_window(segment, ack, &mut sender.space, cx);
         if was_closed {
@@ -105,6 +108,9 @@ impl Tcb {
         if segment.flags.has(Flags::SLOW_START) {
             receiver.ack_soon();
         }
+        if let (Options::AckRatio(ratio), true) = (segment.options, cx.agreed.ack_ratio) {
+            receiver.set_ack_ratio(ratio);
+        }
         let echoed = segment.timestamps.filter(|_| cx.agreed.timestamps);
         receiver.tune(now, echoed.map(|timestamps| since(now, timestamps.echo)));
     }
@@ -126,16 +132,20 @@ impl Tcb {
         Some(self.wire.ack_segment(now, self.sender.space.nxt, &mut self.receiver, &mut self.cx))
     }
 
-    /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, pacing, and
-    /// permission to be marked. The first `early` bytes were in the SYN.
+    /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK
+    /// ratio, pacing, and permission to be marked. The first `early` bytes were in the SYN.
     #[inline(never)]
     pub(crate) fn add_features(&mut self, now: Time, early: u64, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         if let Some(ecn) = &mut receiver.ecn {
             segment.flags = ecn.stamp(segment);
         }
-        let header_len = u64::from(segment.header_len());
         if segment.sequence_len() == 0 {
+            if cx.agreed.ack_ratio && receiver.ecn.is_some() {
+                // RFC 5690 §4.2: marks slow ACKs down before queues drop them.
+                segment.ecn = Ecn::Ect0;
+            }
+            let header_len = u64::from(segment.header_len());
             if super::sender::paces_acks(&sender.cc) {
                 sender.pace(now, header_len, cx);
             }
@@ -159,7 +169,10 @@ impl Tcb {
         if cx.config.ack.slow_start == SlowStartAcks::Every && sender.cc.cwnd() < sender.cc.ssthresh() {
             segment.flags = segment.flags.with(Flags::SLOW_START);
         }
-        sender.pace(now, u64::from(segment.len) + header_len, cx);
+        if let (Some(ratio), Options::None, false) = (&sender.ack_ratio, segment.options, segment.is_retransmission) {
+            segment.options = ratio.told().map_or(Options::None, Options::AckRatio);
+        }
+        sender.pace(now, u64::from(segment.len) + u64::from(segment.header_len()), cx);
     }
 
     /// The answer to a probe segment, or else one that is due.

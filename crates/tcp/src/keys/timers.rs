@@ -109,6 +109,8 @@ settings! {
         quick: u32 = 0, "RFC 5681 §4.2";
         /// Acknowledgements while the sender is in slow start.
         slow_start: SlowStartAcks = SlowStartAcks::Delayed, "RFC 5681 §4.2";
+        /// Congestion control for ACKs: the sender finds which got lost, or were marked, and doubles the number of segments for which one is sent; `every` is where it begins and ends. With ECN pure ACKs may be marked. Both ends must want it.
+        congestion_control: bool = false, "RFC 5690: not a standard";
     }
 }
 

@@ -5,9 +5,34 @@
 //! less that. For packets of one length L it is 1 - (1 - m/n)^(1/L). With n = 10 it is rough: at 1e-3 and 80 B its standard
 //! deviation is as large as its mean. The mean over windows has a third of that, and lags by 4.5 windows.
 
-use super::{BeenConfig, Cold, EwmaStart, MleUnit};
+use super::{BeenConfig, Cold, EwmaStart, MleUnit, Scope};
+use crate::middlebox::flows::Flows;
+use crate::packet::Packet;
 
-/// The estimator of one uplink.
+/// The estimators of a gateway: of its uplink, or of each connection.
+#[derive(Clone, Debug)]
+pub(super) struct Estimators {
+    scope: Scope,
+    uplink: Estimator,
+    flows: Flows<Estimator>,
+}
+
+impl Estimators {
+    pub(super) fn new(config: BeenConfig) -> Self {
+        Self { scope: config.scope, uplink: Estimator::new(config), flows: Flows::default() }
+    }
+
+    /// The one that counts a packet, in either direction of its connection.
+    pub(super) fn of(&mut self, packet: &Packet) -> &mut Estimator {
+        let config = self.uplink.config;
+        match self.scope {
+            Scope::Uplink => &mut self.uplink,
+            Scope::Flow => self.flows.entry(packet.conversation() | 1, || Estimator::new(config)),
+        }
+    }
+}
+
+/// What estimates an error rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator {
     config: BeenConfig,

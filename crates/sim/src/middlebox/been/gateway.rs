@@ -1,6 +1,6 @@
 //! The gateway: numbers what goes up, and makes reports and estimates of the records that come down.
 
-use super::estimate::Estimator;
+use super::estimate::Estimators;
 use super::BeenConfig;
 use crate::ids::NodeId;
 use crate::middlebox::Context;
@@ -23,7 +23,7 @@ pub(crate) struct Gateway {
     next_id: u32,
     /// The headers of the last packets that went up, in order, and when they did.
     table: VecDeque<(Time, Packet)>,
-    estimator: Estimator,
+    estimators: Estimators,
     pub(super) wakes_at: Time,
 }
 
@@ -35,7 +35,7 @@ impl Gateway {
             satellites: Vec::new(),
             next_id: 0,
             table: VecDeque::new(),
-            estimator: Estimator::new(config),
+            estimators: Estimators::new(config),
             wakes_at: Time::NEVER,
         }
     }
@@ -54,7 +54,7 @@ impl Gateway {
             cx.take_label(&mut packet);
             self.read(records, false, cx);
         }
-        if let (None | Some(Label::Records(_)), Some(rate)) = (label, self.estimator.rate()) {
+        if let (None | Some(Label::Records(_)), Some(rate)) = (label, self.estimators.of(&packet).rate()) {
             cx.set_label(&mut packet, Label::ErrorRate(rate), self.config.option_len());
         }
         cx.forward(packet);
@@ -84,19 +84,20 @@ impl Gateway {
     pub(super) fn read(&mut self, records: Records, is_between: bool, cx: &mut Context<'_>) {
         for (id, is_corrupted) in records.iter() {
             let Some(packet) = self.find(id) else { continue };
+            let estimator = self.estimators.of(&packet);
             if !is_between {
-                self.estimator.add(packet.size(), is_corrupted);
+                estimator.add(packet.size(), is_corrupted);
             }
             // An ACK is not sent again: only what has a sequence number is.
             let has_data = packet.len > 0 || packet.header_flags().has_any(Flags::SYN.with(Flags::FIN));
             if is_corrupted && has_data {
                 let (seq, len) = (packet.seq, packet.len);
                 // Algorithm 1: the report leaves before the window that it may close.
-                let notice = Notice::Corrupted { seq, len, error_rate: self.estimator.rate() };
+                let notice = Notice::Corrupted { seq, len, error_rate: estimator.rate() };
                 cx.notify_sender(&packet, notice);
             }
             if !is_between {
-                self.estimator.close_window();
+                estimator.close_window();
             }
         }
     }

@@ -51,6 +51,8 @@ settings! {
         role: Role;
         /// Gateway: records that make an estimate.
         window: u32 = 10, [1, 1_000_000], "the paper, section 4.1.2";
+        /// Gateway: what shares an estimate.
+        scope: Scope = Scope::Uplink, "reading: errors are the link's, not a flow's";
         /// Gateway: the weight of a new estimate in the mean.
         beta: f64 as Chance = 0.2, "the paper, equation 5";
         /// Gateway: what the mean begins with.
@@ -83,6 +85,16 @@ words! {
         "satellite" => Satellite,
         /// On the ground, next to such a satellite: numbers, estimates, reports.
         "gateway" => Gateway,
+    }
+}
+
+words! {
+    /// What shares an estimate.
+    pub enum Scope {
+        /// All that goes up.
+        "uplink" => Uplink,
+        /// A connection.
+        "flow" => Flow,
     }
 }
 

@@ -43,6 +43,26 @@ fn ten_records_make_an_estimate_and_each_error_a_report() {
     assert!((rate.unwrap() / 2.785_41e-3 - 1.0).abs() < 1e-5, "{rate:?}");
 }
 
+/// What one connection met says nothing of another's packets where each has an estimate of its own.
+#[test]
+fn estimates_are_shared_by_the_uplink_or_kept_for_each_connection() {
+    for (scope, other) in [(Scope::Uplink, true), (Scope::Flow, false)] {
+        let mut bench = Bench::default();
+        let mut gateway = Gateway::new(config(|config| (config.scope, config.window) = (scope, 1)));
+        let segment = Segment { len: 40, ..Segment::default() };
+        for flow in 0..2 {
+            let packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), flow), &mut bench.bodies);
+            gateway.number(&packet, Time::ZERO);
+        }
+        for first in 0..2 {
+            let records = Records { first, count: 1, corrupted: 1 };
+            bench.at(Time::ZERO, |cx| gateway.read(records, false, cx));
+        }
+        let rates: Vec<_> = notices(&mut bench).iter().map(|notice| notice.1.is_some()).collect();
+        assert_eq!(rates, [false, other]);
+    }
+}
+
 #[test]
 fn what_a_link_between_satellites_does_is_reported_and_not_estimated() {
     let (mut bench, mut gateway) = (Bench::default(), Gateway::new(config(|config| config.window = 1)));

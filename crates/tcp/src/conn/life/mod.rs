@@ -95,6 +95,7 @@ impl Life {
             sack_permitted: config.recovery.uses_sack() && (!answers || agreed.sack),
             fast_open: self.fast_open_option(config, answers),
             scps: scps_capabilities(config, !answers || agreed.snack.is_some()),
+            ack_ratio: config.ack.congestion_control && (!answers || agreed.ack_ratio),
         }
     }
 

@@ -217,6 +217,7 @@ impl Life {
             && !sender.cc.paces()
             && sender.probes.is_none()
             && config.ack.slow_start == SlowStartAcks::Delayed
+            && !cx.agreed.ack_ratio
             && config.auto_buffer.is_none()
             && self.fast_open.sent == 0
             && !config.nagle;

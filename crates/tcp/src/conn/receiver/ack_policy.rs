@@ -8,6 +8,8 @@ use bentpipe_units::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct AckDuty {
     policy: AckPolicy,
+    /// Segments for which one ACK is sent: as the policy has it, or as the sender told.
+    pub(super) every: u32,
     /// Segments in order that no ACK has acknowledged.
     pub(super) unacknowledged: u32,
     quick_left: u32,
@@ -16,7 +18,7 @@ pub(crate) struct AckDuty {
 
 impl AckDuty {
     pub(super) fn new(policy: AckPolicy) -> Self {
-        Self { policy, unacknowledged: 0, quick_left: policy.quick, is_due: false }
+        Self { policy, every: policy.every, unacknowledged: 0, quick_left: policy.quick, is_due: false }
     }
 
     /// An ACK leaves now.
@@ -34,7 +36,7 @@ impl AckDuty {
         if self.quick_left > 0 {
             self.quick_left -= 1;
             self.is_due = true;
-        } else if self.unacknowledged >= self.policy.every {
+        } else if self.unacknowledged >= self.every {
             self.is_due = true;
         } else if !timers.is_running(Timer::DelayedAck) {
             let at = match self.policy.timer {

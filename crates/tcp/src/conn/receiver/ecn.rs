@@ -79,7 +79,8 @@ impl EcnReceiver {
 
     /// Data arrived; called before they are received.
     ///
-    /// DEVIATION: RFC 9768 §3.2 counts CE packets without data as well. None is ever CE, as only new data are ECT.
+    /// DEVIATION: RFC 9768 §3.2 counts CE packets without data as well. None is ever CE but with congestion control for ACKs, where
+    /// marks of ACKs are for the other end to see.
     fn on_data(&mut self, segment: &Segment, is_in_window: bool, has_unacknowledged: bool) -> EcnDuty {
         // RFC 3168 §6.1.5, RFC 9768 §3.2: marks from outside of the window say nothing.
         let is_ce = segment.ecn == Ecn::Ce && is_in_window;

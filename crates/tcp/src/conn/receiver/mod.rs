@@ -98,6 +98,11 @@ impl Receiver {
         Arrival { delivered, is_new }
     }
 
+    /// The sender says for how many segments one ACK is to be sent.
+    pub(crate) fn set_ack_ratio(&mut self, ratio: u8) {
+        self.duty.every = u32::from(ratio).max(1);
+    }
+
     /// An ACK leaves now.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self, timers: &mut Timers) {

@@ -1,8 +1,8 @@
 //! ECN at the sender: which ACKs report marks, and what may be marked.
 //!
-//! New data are sent as ECT(0); SYNs, pure ACKs, retransmissions and probes are not (RFC 3168 §6.1.4 to 6.1.6). The AccECN
-//! option of RFC 9768 §3.2.3, which counts bytes as well, is not there: RFC 9768 makes it optional, and it would take the place
-//! of SACK blocks. How the window answers to marks stands in `reduce`.
+//! New data are sent as ECT(0); SYNs, pure ACKs, retransmissions and probes are not (RFC 3168 §6.1.4 to 6.1.6), but for pure ACKs
+//! with congestion control of their own. The AccECN option of RFC 9768 §3.2.3, which counts bytes as well, is not there: RFC 9768
+//! makes it optional, and it would take the place of SACK blocks. How the window answers to marks stands in `reduce`.
 
 use crate::config::EcnFeedback;
 use crate::conn::agreed::{handshake_code, CEP_START};

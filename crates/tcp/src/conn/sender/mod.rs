@@ -12,10 +12,12 @@
 //! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
 //! | [`Notified`](notified) | what nodes of the network report, and what leaves again for that |
 //! | [`Undo`](undo) | what was spurious, and what comes back |
+//! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
 
 mod ack;
+mod ack_ratio;
 mod detect;
 mod ecn;
 mod episode;
@@ -56,6 +58,7 @@ use crate::cc::{AckSample, CongestionControl};
 use crate::config::{Config, CwndValidation};
 use crate::facts::RateSample;
 use ack::AckFacts;
+use ack_ratio::AckSeen;
 use bentpipe_units::{Duration, Rate, Time};
 use episode::{Advance, Phase, DUP_THRESH};
 use pacing::Paced;
@@ -82,6 +85,17 @@ impl Sender {
         self.reducer.on_mark(&path);
         if !is_reduced && self.reduce(now, Cause::Mark, cx) == ReduceOutcome::MustWait {
             self.pacer.hold_until(self.rtt.expiry(now, self.rtt.rto()));
+        }
+    }
+
+    /// An ACK of everything below `ack` arrived: does it show that others did not?
+    #[inline(never)]
+    pub(crate) fn watch_acks(&mut self, ack: u64, is_pure: bool, is_marked: bool) {
+        let is_in_order = is_pure && ack > self.space.una && self.episode.phase == Phase::Open;
+        let (una, nxt, smss) = (self.space.una, self.space.nxt, self.space.smss());
+        let cwnd = self.cc.cwnd().min(nxt - una);
+        if let Some(ratio) = &mut self.ack_ratio {
+            ratio.on_ack(AckSeen { offset: ack, una, nxt, smss, cwnd, is_in_order, is_marked });
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a sender consists of, and how it comes about: at the start, by what the SYNs settle, when data transfer begins.
 
+use super::ack_ratio::AckRatio;
 use super::detect::{Detector, View};
 use super::ecn::EcnSender;
 use super::episode::Episode;
@@ -44,6 +45,8 @@ pub(crate) struct Sender {
     pub(super) explicit: Option<Box<Explicit>>,
     /// Agreed on ECN.
     pub(crate) ecn: Option<Box<EcnSender>>,
+    /// Agreed on congestion control for ACKs.
+    pub(crate) ack_ratio: Option<Box<AckRatio>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
     /// Heeds notices of errors.
@@ -85,6 +88,7 @@ impl Sender {
             feedback,
             explicit: Explicit::of(config),
             ecn: None,
+            ack_ratio: None,
             probes: None,
             notified,
             first_retransmit: Time::NEVER,
@@ -98,6 +102,7 @@ impl Sender {
             self.is_detailed = true;
             self.board.set_detail(in_order_of_time);
         }
+        self.ack_ratio = cx.agreed.ack_ratio.then(|| Box::new(AckRatio::new(cx.config.ack.every)));
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
     }
