@@ -134,6 +134,18 @@ impl LinkPlan {
         Ok(plan)
     }
 
+    /// Whether two satellites are linked at some time, if they come into sight of each other.
+    pub(crate) fn may_link(&self, a: u32, b: u32) -> bool {
+        let (low, high) = (a.min(b), a.max(b));
+        let found = self.candidates.binary_search_by_key(&(low, high), |c| (c.a.min(c.b), c.a.max(c.b)));
+        let is_seam = |shell: &Grid| {
+            let last = shell.first + (shell.planes - 1) * shell.per_plane;
+            (shell.first..shell.first + shell.per_plane).contains(&low)
+                && (last..last + shell.per_plane).contains(&high)
+        };
+        found.is_ok() || self.seams.iter().any(is_seam)
+    }
+
     /// Adds the links that can be used where satellites are at `positions`.
     pub(crate) fn usable(&self, positions: &Positions, links: &mut Vec<Link>) {
         for candidate in &self.candidates {
@@ -250,6 +262,9 @@ mod tests {
         assert_eq!(across.len(), 11);
         // The nearest of an 11-satellite plane is never farther than the chord of 22° and half of 360°/11.
         assert!(across.iter().all(|l| l.km < 2.0 * 7158.137 * sin(0.5 * 28.0 * RAD)), "{across:?}");
+        let plan = LinkPlan::new(&grid(true, None), &sky, &Earth::AT_REST).unwrap();
+        assert!(seam.iter().all(|l| plan.may_link(l.b, l.a)));
+        assert!(!plan.may_link(0, 2) && !plan.may_link(0, 22));
     }
 
     #[test]

@@ -137,6 +137,12 @@ impl Sky {
         LinkPlan::new(&self.links, &self.constellation, &self.earth).map(drop)
     }
 
+    /// Whether two satellites are linked at some time, if they come into sight of each other. False for what [`check`](Self::check)
+    /// finds wrong.
+    pub fn may_link(&self, a: u32, b: u32) -> bool {
+        self.plan().is_ok_and(|plan| plan.may_link(a, b))
+    }
+
     pub(crate) fn plan(&self) -> Result<LinkPlan, SkyError> {
         LinkPlan::new(&self.links, &self.constellation, &self.earth)
     }

@@ -68,10 +68,16 @@ impl Reader<'_> {
         let message = match (a < satellites, b < satellites) {
             _ if a == b => "joins a node with itself",
             (true, true) if self.sky.links.topology == Topology::None => "joins satellites that have no links",
+            (true, true) if !self.sky.may_link(a, b) => "joins satellites that are never linked",
             (false, false) if !(is_relay(a) && is_relay(b)) => "joins places that no fibre joins",
             _ => return Some(Failed::Link(a, b)),
         };
-        self.wrong(number, "link", message, "expected two satellites, a place and a satellite, or two gateways")
+        self.wrong(
+            number,
+            "link",
+            message,
+            "expected two neighbours among satellites, a place and a satellite, or two gateways",
+        )
     }
 
     fn satellite(&mut self, number: usize, name: &str) -> Option<u32> {

@@ -397,6 +397,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
             "sky.failure.0.link joins satellites that have no links",
             5,
         ),
+        ("failure = [{ link = ['1-1', '3-9'] }]", "sky.failure.0.link joins satellites that are never linked", 4),
         ("failure = [{ satellite = '1-1', from = '3 s', to = '3 s' }]", "sky.failure.0.to is not after from", 4),
         ("disjoint = { paths = 1 }", "sky.disjoint.paths", 4),
         ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
